@@ -1,0 +1,62 @@
+# Every target sets up what it needs in .venv on its first run; stamps make the second run quick.
+# PYTHON=... chooses the interpreter (3.11 or later), JOBS=... the number of test processes.
+
+VENV ?= .venv
+JOBS ?= 2
+USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14; do \
+	if $$p -c '$(USABLE)' >/dev/null 2>&1; then echo $$p; break; fi; done)
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
+# Idle BLAS threads spin; on a machine whose cores are all running tests they cost more than they give.
+PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+SUITE ?= tests
+# lazynp with the doctests that are in it, and the documents that have some
+DOCTESTS = lazynp $(wildcard README.md docs/*.md)
+
+.PHONY: demo test test-full lint format doctest bench clean
+.NOTPARALLEL:
+.PRECIOUS: $(VENV)/.installed-%
+
+demo: $(VENV)/.installed-demo
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.installed-test
+	@echo "== tests, default execution"
+	$(PYTEST) -q -n $(JOBS) $(SUITE)
+	@echo "== tests, execution=reference"
+	LAZYNP_EXECUTION=reference $(PYTEST) -q -n $(JOBS) $(SUITE)
+
+test-full: $(VENV)/.installed-test
+	for tier in compiled adaptive reference; do \
+		echo "== all tests, many examples, execution=$$tier"; \
+		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) --hypothesis-profile=full $(SUITE) || exit 1; \
+	done
+
+doctest: $(VENV)/.installed-test
+	$(PYTEST) -q --doctest-modules --doctest-glob='*.md' $(DOCTESTS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python benchmarks/recording.py
+
+clean:
+	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "no Python >= 3.11 with venv and pip found; set PYTHON=" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	@echo "== installing lazynp[$*] into $(VENV)"
+	$(PIP) --editable '.[$*]'
+	@touch $@

@@ -1,0 +1,205 @@
+"""The handle: NumPy's mutable array, holding an immutable value.
+
+`Array` holds a node. Assigning into it replaces the node by that of a functional update. A view
+holds its base and the path of steps that leads from the base's value to its own: reading it
+takes the steps again only if the base moved on, writing it takes them back.
+
+`Scalar` is what NumPy's scalars are: lazy like any result, but immutable, hashable, no view.
+
+No method of NumPy's is here; `_methods` attaches them, above `functions`.
+"""
+
+from __future__ import annotations
+
+import threading
+from sys import _getframe
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
+from lazynp._config import config
+from lazynp._jaxpr import Rules
+from lazynp._node import AVAL, OP, VALUE, Node, leaf
+from lazynp._trace import at_entry, local, record, record_multiple, user_frame
+
+write_lock = threading.RLock()  # read-modify-write of a base
+_new = object.__new__
+
+
+class Array:
+    """A lazy array. Made by the functions of the namespace; see `lazynp.array`."""
+
+    # _flags: None, or what is unusual about an owner ("F": Fortran order, "readonly": ...)
+    __slots__ = ("_node", "_base", "_path", "_seen", "_flags", "__weakref__")
+
+    _node: Node
+    _base: Array | None  # the owner, for a view
+    _path: tuple[Any, ...]  # the steps from the owner's value to this one
+    _seen: Node | None  # the owner's node that `_node` was read from
+    _flags: dict[str, Any] | None
+
+    def _read(self) -> Node:
+        """The node of the present value."""
+        base = self._base
+        if base is None:
+            return self._node
+        node = base._node
+        if self._seen is not node:
+            self._seen = node
+            for step in self._path:
+                node = step.get(node)
+            self._node = node
+        return self._node
+
+    def _write(self, node: Node) -> None:
+        """Replace the value, in the owner too. The caller has checked shape and dtype."""
+        base = self._base
+        if base is None:
+            self._node = node
+            return
+        before = [base._node]
+        for step in self._path[:-1]:
+            before.append(step.get(before[-1]))
+        new = node
+        for step, old in zip(reversed(self._path), reversed(before), strict=True):
+            new = step.set(old, new)
+        base._node, self._node, self._seen = new, node, new
+
+    @property
+    def aval(self) -> Aval:
+        """Shape and dtype, as the rules of primitives see them."""
+        node = self._read()
+        op = node[OP]
+        return node[AVAL] if op is None else op.aval
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+
+class Scalar(Array):
+    """A lazy scalar: where NumPy returns a scalar, this is returned."""
+
+    __slots__ = ()
+
+
+def new_array(node: Node) -> Array:
+    """An owner of this node's value."""
+    array = _new(Array)
+    array._node = node
+    array._base = array._flags = None
+    return array
+
+
+def new_scalar(node: Node) -> Scalar:
+    scalar = _new(Scalar)
+    scalar._node = node
+    scalar._base = scalar._flags = None
+    return scalar
+
+
+def wrap(node: Node) -> Array:
+    """The result of a NumPy operation: a Scalar if it has no dimension."""
+    op = node[OP]
+    return (new_array if (node[AVAL] if op is None else op.aval).ndim else new_scalar)(node)
+
+
+def new_view(base: Array, path: tuple[Any, ...], node: Node) -> Array:
+    """A view of `base` (an owner) along `path`, whose present value is `node`."""
+    view = _new(Array)
+    view._node, view._base, view._path, view._seen = node, base, path, base._node
+    view._flags = None
+    return view
+
+
+# -- operands ------------------------------------------------------------------------------------
+
+
+def from_host(value: Any, *, copy: bool = True) -> Node:
+    """A leaf for host data. Copied unless nobody else can change it (`copy=False`)."""
+    if isinstance(value, np.generic):
+        return leaf(value)
+    if not value.dtype.isnative and value.dtype.names is None:
+        value, copy = value.astype(value.dtype.newbyteorder("=")), False
+    if type(value) is not np.ndarray:
+        value = np.asarray(value)
+    if value.ndim == 0 and on_device(value.dtype):
+        return leaf(value[()])
+    if not copy:
+        return leaf(value)
+    if on_device(value.dtype):
+        fresh = lowering.aligned_empty(value.shape, value.dtype)
+        np.copyto(fresh, value)
+        return leaf(fresh)
+    return leaf(value.copy())
+
+
+def as_operand(x: Any) -> Any:
+    """A node, or a Python scalar as it is. Raises TypeError for what must not be misread."""
+    if isinstance(x, Array):
+        return x._read()
+    if type(x) in SCALAR_DTYPES:
+        return x
+    if isinstance(x, (np.matrix, np.ma.MaskedArray)):
+        raise TypeError(
+            f"{type(x).__name__} is not taken as an operand, its meaning would be lost: "
+            "convert it with asarray (and filled, for a masked array)"
+        )
+    if isinstance(x, (np.ndarray, np.generic)):
+        return from_host(x)
+    if isinstance(x, (bool, int, float, complex)):  # subclasses: IntEnum, ...
+        return next(t(x) for t in (bool, int, float, complex) if isinstance(x, t))
+    return from_host(np.asarray(x))
+
+
+# -- binding -------------------------------------------------------------------------------------
+
+
+def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """Record a primitive: a new Array, or a tuple of them."""
+    nodes = tuple(
+        [o._node if type(o) is Array and o._base is None else as_operand(o) for o in operands]
+    )
+    recorder = local.recorder
+    if len(recorder.pending) >= recorder.limit:
+        enter(_getframe(1))
+    if primitive.multiple_results:
+        return tuple(new_array(n) for n in record_multiple(primitive, nodes, params))
+    return new_array(record(primitive, nodes, params))
+
+
+def enter(frame: FrameType) -> None:
+    """`at_entry`, unless a function of lazynp's is in the middle of the user's operation."""
+    recorder = local.recorder
+    user = user_frame(frame)
+    if user is not frame:
+        where = (user.f_code, user.f_lasti)
+        if where == recorder.inside and len(recorder.pending) < config.max_pending:
+            return
+        recorder.inside = where
+    at_entry(recorder, user)
+
+
+def concrete(array: Array) -> Any:
+    """The host value if there is one already, else None. Not to be written."""
+    value = array._read()[VALUE]
+    return value if isinstance(value, (np.ndarray, np.generic)) else None
+
+
+def aval_of_value(value: Any) -> Aval:
+    return aval_of(value.shape, value.dtype)

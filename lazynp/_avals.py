@@ -1,0 +1,104 @@
+"""Abstract values: what is known of an array before it is computed.
+
+An `Aval` is a shape and a dtype (and whether the dtype is weak, as that of a Python scalar
+traced by `jit`). Avals are interned: equal avals are the same object, so they are compared by
+identity and serve as keys of every memo table on the recording path.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Dim = int  # one day a variable (dimensions that are values); nothing may assume more than ==
+Shape = tuple[Dim, ...]
+
+
+class Aval:
+    """Shape and dtype of an array. Make one with `aval_of`, never directly."""
+
+    __slots__ = ("shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo")
+
+    shape: Shape
+    dtype: np.dtype[Any]
+    ndim: int
+    size: int
+    nbytes: int
+    weak: bool
+    get_memo: dict[Any, Any]  # index -> recorded op, see _views
+    set_memo: dict[Any, Any]
+
+    def __repr__(self) -> str:
+        return short_name(self.dtype) + "[" + ",".join(map(str, self.shape)) + "]"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return aval_of, (self.shape, self.dtype, self.weak)
+
+
+_interned: dict[tuple[Shape, np.dtype[Any], bool], Aval] = {}
+
+
+def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
+    """The one `Aval` of this shape (a tuple of ints) and dtype."""
+    try:
+        return _interned[shape, dtype, weak]
+    except KeyError:
+        pass
+    shape, dtype = tuple(int(d) for d in shape), np.dtype(dtype)
+    aval = _interned.get((shape, dtype, weak))
+    if aval is None:
+        aval = Aval()
+        aval.shape, aval.dtype, aval.weak = shape, dtype, weak
+        aval.ndim, aval.size = len(shape), math.prod(shape)
+        aval.nbytes = aval.size * dtype.itemsize
+        aval.get_memo, aval.set_memo = {}, {}
+        aval = _interned.setdefault((shape, dtype, weak), aval)
+    return aval
+
+
+def short_name(dtype: np.dtype[Any]) -> str:
+    """`f64`, `i32`, `u8`, `c128`, `bool`: how jaxprs spell a dtype."""
+    if dtype.kind == "b":
+        return "bool"
+    if dtype.kind in "fiuc" and dtype.isbuiltin == 1:
+        return f"{dtype.kind}{8 * dtype.itemsize}"
+    return dtype.name
+
+
+# Python scalars are recorded by type. Alone they have NumPy's default dtype.
+SCALAR_DTYPES: dict[type, np.dtype[Any]] = {
+    bool: np.dtype(np.bool_),
+    int: np.dtype(np.int64),
+    float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
+}
+
+In = Aval | type  # what an operand is known by when recorded: an aval or a Python scalar's type
+
+
+def aval_of_operand(operand: In) -> Aval:
+    """The aval an operand has when nothing else decides its dtype."""
+    if isinstance(operand, Aval):
+        return operand
+    return aval_of((), SCALAR_DTYPES[operand])
+
+
+# dtypes XLA can hold. Everything else (object, str, datetime64, structured, longdouble) is host.
+DEVICE_DTYPES = frozenset(
+    np.dtype(t)
+    for t in (
+        "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
+    )
+)  # fmt: skip
+
+
+def on_device(dtype: np.dtype[Any]) -> bool:
+    """Whether arrays of this dtype can be part of a compiled program."""
+    return dtype in DEVICE_DTYPES
+
+
+def default_dtype(kind: str) -> np.dtype[Any]:
+    """NumPy's dtype of a Python scalar of this kind (`b`, `i`, `f` or `c`)."""
+    return {"b": np.dtype("?"), "i": np.dtype("i8"), "f": np.dtype("f8"), "c": np.dtype("c16")}[kind]

@@ -1,0 +1,381 @@
+"""The pending graph: what is cut off it, in which order, and who evaluates it.
+
+A cut takes the pending nodes of one thread in recording order, which is a topological order,
+and every pending node they refer to that is in no list (a parked view, another thread's work).
+What comes out is decided by reference counts: a node that something outside the cut still
+refers to is an output; a count that is too high only adds an output. Results that cost nothing
+to compute again (views, broadcasts, iotas) are not stored: such a node stays pending, outside
+any list ("parked"), and what it reads is an output in its place.
+
+One lock serialises evaluation: a node is claimed by whoever holds it, so nothing is computed
+twice. A cut that fails leaves every node as it was.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._config import config
+from lazynp._jaxpr import Jaxpr
+from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, aval_of_node
+from lazynp._plan import STATS, Plan, Ref, Step
+
+lock = threading.RLock()
+
+_HOST_SCALAR = np.generic
+_SLOT = None  # in a key: an operand that is a 0-d host value
+
+
+def evaluate(nodes: list[Node], asked: Node | None, reason: str) -> None:
+    """Give `asked` and everything still referred to a value. Call with the lock held.
+
+    `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
+    """
+    STATS.cuts += 1
+    _complete(nodes, asked)
+    if config.execution == "reference":
+        STATS.reference_runs += 1
+        _run_reference(nodes, asked)
+        return
+    key, leaves, slots = _scan(nodes)
+    plan = _find_plan(nodes, leaves, key, asked)
+    plan.reason = reason
+    plan.runs += 1
+    if config.execution == "adaptive" and not plan.worth_compiling():
+        STATS.reference_runs += 1
+        plan.tier = "reference"
+        _run_reference(nodes, asked)
+        return
+    plan.tier = "compiled"
+    _commit(nodes, plan, plan.run(leaves, slots))
+    nodes.clear()
+
+
+def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:
+    position = 0
+    for i in plan.outputs:
+        node = nodes[i]
+        op = node[OP]
+        if op.primitive.multiple_results:
+            count = len(op.aval)
+            node[VALUE] = tuple(results[position : position + count])
+            position += count
+        else:
+            node[VALUE] = results[position]
+            position += 1
+        node[ARGS] = plan
+
+
+# -- collecting ----------------------------------------------------------------------------------
+
+
+def _complete(nodes: list[Node], asked: Node | None) -> None:
+    """Drop what is evaluated already; insert pending nodes that are in no list, operands first."""
+    if any(n[VALUE] is not None for n in nodes):
+        nodes[:] = [n for n in nodes if n[VALUE] is None]
+    known = set(map(id, nodes))
+    if asked is not None and asked[VALUE] is None and id(asked) not in known:
+        nodes.append(asked)
+        known.add(id(asked))
+    strays: list[Node] = []
+    for node in nodes:
+        for a in node[ARGS]:
+            if type(a) is list and a[VALUE] is None and id(a) not in known:
+                _depth_first(a, known, strays)
+    a = node = None  # a leftover loop variable would count as an outside reference
+    nodes[:0] = strays
+
+
+def _depth_first(root: Node, known: set[int], order: list[Node]) -> None:
+    stack: list[tuple[Node, Iterable[Any]]] = [(root, iter(root[ARGS]))]
+    known.add(id(root))
+    while stack:
+        node, operands = stack[-1]
+        for a in operands:
+            if type(a) is list and a[VALUE] is None and id(a) not in known:
+                known.add(id(a))
+                stack.append((a, iter(a[ARGS])))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+
+
+# -- canonical form --------------------------------------------------------------------------------
+
+
+def _scan(nodes: list[Node]) -> tuple[list[Any], list[Node], list[Any]]:
+    """The structural key, the leaves in order of first use, and the values of the slots."""
+    key: list[Any] = []
+    leaves: list[Node] = []
+    slots: list[Any] = []
+    index: dict[int, int] = {}
+    add = key.append
+    i = 0
+    for node in nodes:
+        add(node[OP])
+        for a in node[ARGS]:
+            if type(a) is list:
+                j = index.get(id(a))
+                if j is None:
+                    if isinstance(a[VALUE], _HOST_SCALAR):
+                        slots.append(a[VALUE])
+                        add(_SLOT)
+                        continue
+                    j = index[id(a)] = ~len(leaves)
+                    leaves.append(a)
+                add(j)
+            else:
+                slots.append(a)
+        index[id(node)] = i
+        i += 1
+    return key, leaves, slots
+
+
+_plans_by_count: dict[Any, Plan] = {}  # with raw reference counts: the quick way in
+_plans: dict[Any, Plan] = {}
+
+
+def _find_plan(nodes: list[Node], leaves: list[Node], key: list[Any], asked: Node | None) -> Plan:
+    counts = list(map(getrefcount, nodes))
+    leaf_counts = list(map(getrefcount, leaves))
+    where = -1
+    if asked is not None:
+        where = next((i for i, n in enumerate(nodes) if n is asked), -1)
+    quick = (where, *key, None, *counts, None, *leaf_counts)
+    plan = _plans_by_count.get(quick)
+    if plan is None:
+        outside, leaf_outside = _outside(nodes, leaves, counts, leaf_counts)
+        if where >= 0:
+            outside[where] = True
+        form = (where, *key, None, *outside, None, *leaf_outside)
+        plan = _plans.get(form)
+        if plan is None:
+            plan = _plans[form] = _build(nodes, leaves, outside, leaf_outside, where)
+        _plans_by_count[quick] = plan
+    return plan
+
+
+def _outside(
+    nodes: list[Node], leaves: list[Node], counts: list[int], leaf_counts: list[int]
+) -> tuple[list[bool], list[bool]]:
+    """Which nodes and leaves something outside the cut refers to: references minus uses."""
+    uses: dict[int, int] = {}
+    for node in nodes:
+        for a in node[ARGS]:
+            if type(a) is list:
+                uses[id(a)] = uses.get(id(a), 0) + 1
+    a = node = None
+    return (
+        [c - _BASE - uses.get(id(n), 0) > 0 for n, c in zip(nodes, counts, strict=True)],
+        [c - _BASE - uses[id(n)] > 0 for n, c in zip(leaves, leaf_counts, strict=True)],
+    )
+
+
+def _calibrate() -> int:
+    """What `getrefcount` says of a node that only the list refers to, read as above."""
+    nodes = [[None]]
+    return list(map(getrefcount, nodes))[0]
+
+
+_BASE = _calibrate()
+
+
+def _build(
+    nodes: list[Node],
+    leaves: list[Node],
+    outside: list[bool],
+    leaf_outside: list[bool],
+    asked: int,
+    free_too: bool = False,
+) -> Plan:
+    position = {id(n): i for i, n in enumerate(nodes)}
+    if free_too:
+        outputs = {i for i, wanted in enumerate(outside) if wanted}
+    else:
+        outputs = _outputs(nodes, position, outside, asked)
+    needed = set(outputs)
+    for i in range(len(nodes) - 1, -1, -1):
+        if i in needed:
+            needed.update(_operand_positions(nodes[i], position))
+    leaf_position = {id(n): j for j, n in enumerate(leaves)}
+    steps: list[Step] = []
+    slot = 0
+    for i, node in enumerate(nodes):
+        refs: list[Ref] = []
+        for a in node[ARGS]:
+            if type(a) is not list or isinstance(a[VALUE], _HOST_SCALAR):
+                refs.append(("slot", slot))
+                slot += 1
+            elif id(a) in position:
+                refs.append(("node", position[id(a)]))
+            else:
+                refs.append(("leaf", leaf_position[id(a)]))
+        if i in needed:
+            steps.append(Step(i, node[OP], tuple(refs)))
+    leaf_avals = [aval_of_node(n) for n in leaves]
+    return Plan(steps, leaf_avals, [not o for o in leaf_outside], sorted(outputs))
+
+
+def jaxpr_of(roots: list[Node], inputs: list[Node]) -> Jaxpr:
+    """The program that computes these nodes from `inputs` and from what has a value already."""
+    nodes: list[Node] = []
+    known = set(map(id, inputs))
+    for root in roots:
+        if root[VALUE] is None and root[ARGS] is not None and id(root) not in known:
+            _depth_first(root, known, nodes)
+    places = {id(n) for n in nodes}
+    leaves = list(inputs)
+    for node in (*nodes, *(r for r in roots if id(r) not in places)):
+        for a in node[ARGS] if id(node) in places else (node,):
+            if type(a) is list and id(a) not in places and not isinstance(a[VALUE], np.generic):
+                if not any(a is n for n in leaves):
+                    leaves.append(a)
+    slots = [
+        a[VALUE] if type(a) is list else a
+        for node in nodes
+        for a in node[ARGS]
+        if type(a) is not list or isinstance(a[VALUE], np.generic)
+    ]
+    wanted = [any(n is r for r in roots) for n in nodes]
+    plan = _build(nodes, leaves, wanted, [True] * len(leaves), -1, free_too=True)
+    places_of = {id(n): i for i, n in enumerate(nodes)}
+    leaf_places = {id(n): j for j, n in enumerate(leaves)}
+    refs: list[Ref] = [
+        ("node", places_of[id(r)]) if id(r) in places_of else ("leaf", leaf_places[id(r)])
+        for r in roots
+    ]
+    return plan.to_jaxpr(slots, refs)
+
+
+def _operand_positions(node: Node, position: dict[int, int]) -> list[int]:
+    return [position[id(a)] for a in node[ARGS] if type(a) is list and id(a) in position]
+
+
+def _outputs(
+    nodes: list[Node], position: dict[int, int], outside: list[bool], asked: int
+) -> set[int]:
+    """Wanted nodes; in place of a free one that nobody asked for, what it reads."""
+    outputs: set[int] = set()
+    stack = [i for i, wanted in enumerate(outside) if wanted]
+    seen = set(stack)
+    while stack:
+        i = stack.pop()
+        op = nodes[i][OP]
+        if op.free and i != asked and op.primitive is not PROJECT:
+            for j in _operand_positions(nodes[i], position):
+                if j not in seen:
+                    seen.add(j)
+                    stack.append(j)
+        else:
+            outputs.add(i)
+    return outputs
+
+
+# -- reference tier --------------------------------------------------------------------------------
+
+
+_WORTH_REUSING = 1 << 14  # bytes: below this NumPy's own allocation cache is as quick
+
+
+def _run_reference(nodes: list[Node], asked: Node | None) -> None:
+    """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
+    an entry is dropped once done, so that a value is freed with its last use."""
+    for i in range(len(nodes) - 1, -1, -1):
+        if getrefcount(nodes[i]) == 2 and nodes[i] is not asked:  # the list's, the argument's
+            nodes[i] = None  # type: ignore[call-overload]
+    try:
+        with np.errstate(all="ignore"):
+            for i, node in enumerate(nodes):
+                if node is None:
+                    continue
+                op = node[OP]
+                if not op.free or node is asked or op.primitive is PROJECT:
+                    node[VALUE] = _call_reference(node)
+                    node[ARGS] = None
+                nodes[i] = node = None  # type: ignore[call-overload]
+    finally:
+        nodes[:] = [n for n in nodes if n is not None]
+
+
+def _call_reference(node: Node) -> Any:
+    op, args = node[OP], node[ARGS]
+    inplace = op.primitive.inplace
+    if (
+        inplace is not None
+        and op.ins[0] is op.aval
+        and (op.aval.nbytes >= _WORTH_REUSING or op.primitive.kind == "update")
+        and getrefcount(args[0]) == 2
+        and args[0][VALUE] is not None
+    ):
+        target = args[0]  # nobody else will read it: update where it is
+        value = host(target)
+        if owned(value, 3):
+            return inplace(value, *[operand(a) for a in args[1:]], **op.params)
+        del target, value
+    result = op.reference(*[operand(a) for a in args])
+    if type(result) is np.ndarray and result.ndim == 0:
+        return result[()]
+    return result
+
+
+def owned(value: Any, references: int) -> bool:
+    """Whether this host array may be written: fresh memory, known only to the caller.
+
+    `references` counts the caller's own: variables, and the node's value entry.
+    """
+    if type(value) is not np.ndarray or not value.flags.writeable:
+        return False
+    return getrefcount(value) == references + 1 and (
+        value.base is None or lowering.owns_base(value)
+    )
+
+
+def operand(a: Any) -> Any:
+    """The host value of an operand in the reference tier; a parked view is made on the fly."""
+    if type(a) is not list:
+        return a
+    if a[VALUE] is not None:
+        return host(a)
+    value = a[OP].reference(*[operand(x) for x in a[ARGS]])
+    if a[OP].primitive.kind == "fill":
+        a[VALUE], a[ARGS] = value, None
+    return value
+
+
+def host(node: Node) -> Any:
+    """The value of an evaluated node as a NumPy array or scalar; on the host, without a copy."""
+    value = node[VALUE]
+    if isinstance(value, (np.ndarray, np.generic, tuple)):
+        return value
+    value = lowering.host(value)
+    if value.ndim == 0:
+        value = value[()]
+    if lowering.on_host():
+        node[VALUE] = value
+    return value
+
+
+def host_view(node: Node) -> Any:
+    """The host value if no program need be run for it: data, or views of data. Else None."""
+    if node[VALUE] is not None:
+        return host(node)
+    op = node[OP]
+    if not op.free or node[ARGS] is None or not lowering.on_host():
+        return None
+    values = []
+    for a in node[ARGS]:
+        value = host_view(a) if type(a) is list else a
+        if value is None:
+            return None
+        values.append(value)
+    value = op.reference(*values)
+    if op.primitive.kind == "fill" or op.scalar:
+        node[VALUE], node[ARGS] = value[()] if op.scalar else value, None
+    return value

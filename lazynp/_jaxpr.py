@@ -1,0 +1,192 @@
+"""Jaxprs: programs as data.
+
+A jaxpr is `{ lambda inputs . let equations in ( outputs ) }`. Equations are in order; every
+variable is bound once; operands are explicit: no primitive in a jaxpr broadcasts or promotes.
+`check` re-infers every equation and compares, and is run on each jaxpr under `debug`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol
+
+from lazynp._avals import Aval
+
+
+class Rules(Protocol):
+    """A primitive as the rooms below `_primitive` see it."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def abstract(self) -> Callable[..., Any]: ...
+    @property
+    def explicit(self) -> Callable[..., Any] | None: ...
+    @property
+    def reference(self) -> Callable[..., Any]: ...
+    @property
+    def inplace(self) -> Callable[..., Any] | None: ...
+    @property
+    def lower(self) -> Callable[..., Any]: ...
+    @property
+    def multiple_results(self) -> bool: ...
+    @property
+    def free(self) -> bool: ...
+    @property
+    def kind(self) -> str: ...
+
+
+class Var:
+    """A variable, known by identity; names are given when a jaxpr is printed."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+
+class Literal:
+    """A scalar constant of an equation, already of its dtype."""
+
+    __slots__ = ("value", "aval")
+
+    def __init__(self, value: Any, aval: Aval) -> None:
+        self.value, self.aval = value, aval
+
+    def __repr__(self) -> str:
+        return f"{self.value}:{self.aval}"
+
+
+Atom = Var | Literal
+
+
+class Eqn:
+    """`outputs = primitive[params] inputs`"""
+
+    __slots__ = ("primitive", "inputs", "params", "outputs")
+
+    def __init__(
+        self, primitive: Rules, inputs: Sequence[Atom], params: dict[str, Any], outputs: Sequence[Var]
+    ) -> None:
+        self.primitive, self.params = primitive, params
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+
+
+class Jaxpr:
+    """Inputs, equations, outputs."""
+
+    __slots__ = ("inputs", "eqns", "outputs")
+
+    def __init__(
+        self, inputs: Sequence[Var], eqns: Sequence[Eqn], outputs: Sequence[Atom]
+    ) -> None:
+        self.inputs, self.eqns, self.outputs = tuple(inputs), tuple(eqns), tuple(outputs)
+
+    @property
+    def in_avals(self) -> tuple[Aval, ...]:
+        return tuple(v.aval for v in self.inputs)
+
+    @property
+    def out_avals(self) -> tuple[Aval, ...]:
+        return tuple(v.aval for v in self.outputs)
+
+    def __str__(self) -> str:
+        return format_jaxpr(self)
+
+    __repr__ = __str__
+
+
+# -- printing ----------------------------------------------------------------------------------
+
+
+def _names() -> Iterator[str]:
+    """a, b, ..., z, aa, ab, ..."""
+    width = 1
+    while True:
+        for i in range(26**width):
+            yield "".join(chr(97 + i // 26**k % 26) for k in reversed(range(width)))
+        width += 1
+
+
+def _format_param(value: Any) -> str:
+    if isinstance(value, Jaxpr):
+        return format_jaxpr(value)
+    return str(value).replace("\n", " ")
+
+
+def format_jaxpr(jaxpr: Jaxpr) -> str:
+    """The jaxpr on one line if short, else an equation a line."""
+    fresh, names = _names(), {}
+
+    def bind(v: Var) -> str:
+        names[v] = next(fresh)
+        return f"{names[v]}:{v.aval}"
+
+    def use(atom: Atom) -> str:
+        return names[atom] if isinstance(atom, Var) else repr(atom)
+
+    inputs = " ".join(bind(v) for v in jaxpr.inputs)
+    lines = []
+    for eqn in jaxpr.eqns:
+        params = " ".join(f"{k}={_format_param(v)}" for k, v in eqn.params.items())
+        operands = " ".join(use(a) for a in eqn.inputs)
+        head = f"{eqn.primitive.name}[{params}]" if params else eqn.primitive.name
+        lines.append(f"{' '.join(bind(v) for v in eqn.outputs)} = {head} {operands}".rstrip())
+    outputs = ", ".join(use(a) for a in jaxpr.outputs)
+    if len(lines) <= 1:
+        body = "".join(f" {line}" for line in lines)
+        return f"{{ lambda {inputs} . let{body} in ( {outputs} ) }}"
+    body = "\n".join(f"    {line}" for line in lines)
+    return f"{{ lambda {inputs} . let\n{body}\n  in ( {outputs} ) }}"
+
+
+# -- checking ----------------------------------------------------------------------------------
+
+
+class JaxprTypeError(TypeError):
+    """A jaxpr that is not well formed: a defect of lazynp, not of the program."""
+
+
+def check(jaxpr: Jaxpr) -> None:
+    """Raise `JaxprTypeError` unless every variable is bound once and every equation types."""
+    bound: set[Var] = set()
+
+    def bind(v: Var) -> None:
+        if v in bound:
+            raise JaxprTypeError(f"variable bound twice in\n{jaxpr}")
+        bound.add(v)
+
+    def use(atom: Atom) -> Aval:
+        if isinstance(atom, Var) and atom not in bound:
+            raise JaxprTypeError(f"unbound variable of type {atom.aval}")
+        return atom.aval
+
+    for v in jaxpr.inputs:
+        bind(v)
+    for eqn in jaxpr.eqns:
+        inferred = eqn.primitive.abstract(*[use(a) for a in eqn.inputs], **eqn.params)
+        inferred = tuple(inferred) if eqn.primitive.multiple_results else (inferred,)
+        declared = tuple(v.aval for v in eqn.outputs)
+        if inferred != declared:
+            raise JaxprTypeError(f"{eqn.primitive.name}: declared {declared}, inferred {inferred}")
+        for v in eqn.outputs:
+            bind(v)
+    for atom in jaxpr.outputs:
+        use(atom)
+
+
+# -- evaluation --------------------------------------------------------------------------------
+
+
+def eval_reference(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
+    """Run a jaxpr on NumPy values with the reference rules."""
+    env: dict[Var, Any] = dict(zip(jaxpr.inputs, args, strict=True))
+
+    def read(atom: Atom) -> Any:
+        return env[atom] if isinstance(atom, Var) else atom.value
+
+    for eqn in jaxpr.eqns:
+        out = eqn.primitive.reference(*[read(a) for a in eqn.inputs], **eqn.params)
+        outs = out if eqn.primitive.multiple_results else (out,)
+        env.update(zip(eqn.outputs, outs, strict=True))
+    return [read(a) for a in jaxpr.outputs]

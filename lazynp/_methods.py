@@ -1,0 +1,587 @@
+"""The methods, operators and protocols of `Array`, attached from one table.
+
+They are above `functions`, which builds on the bare handle; so no import points back.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
+from lazynp._avals import aval_of
+from lazynp._graph import lock as evaluation_lock
+from lazynp._node import leaf
+from lazynp._trace import host_value
+from lazynp._views import (
+    Bitcast,
+    Imag,
+    Real,
+    Reshape,
+    layout,
+    transpose,
+    view,
+    writeable,
+)
+from lazynp.functions import (
+    creation,
+    indexing,
+    manipulation,
+    products,
+    reductions,
+    sorting,
+    ufuncs,
+)
+from lazynp.functions._getset import getitem, setitem
+from lazynp.functions._recording import as_array, broadcast, cast, check_writeable, store
+from lazynp.functions._ufunc import defers, ufunc
+
+# -- operators -------------------------------------------------------------------------------------
+
+_BINARY = {
+    "add": ufuncs.add,
+    "sub": ufuncs.subtract,
+    "mul": ufuncs.multiply,
+    "truediv": ufuncs.divide,
+    "floordiv": ufuncs.floor_divide,
+    "mod": ufuncs.remainder,
+    "divmod": ufuncs.divmod,
+    "pow": ufuncs.power,
+    "and": ufuncs.bitwise_and,
+    "or": ufuncs.bitwise_or,
+    "xor": ufuncs.bitwise_xor,
+    "lshift": ufuncs.left_shift,
+    "rshift": ufuncs.right_shift,
+    "matmul": products.matmul,
+}
+_COMPARISONS = {
+    "eq": ufuncs.equal,
+    "ne": ufuncs.not_equal,
+    "lt": ufuncs.less,
+    "le": ufuncs.less_equal,
+    "gt": ufuncs.greater,
+    "ge": ufuncs.greater_equal,
+}
+_UNARY = {
+    "neg": ufuncs.negative,
+    "pos": ufuncs.positive,
+    "abs": ufuncs.absolute,
+    "invert": ufuncs.invert,
+}
+
+
+def _matmul_operator(self: Array, other: Any) -> Any:
+    return NotImplemented if defers(other) else products.matmul(self, other)
+
+
+def _matmul_reflected(self: Array, other: Any) -> Any:
+    return NotImplemented if defers(other) else products.matmul(other, self)
+
+
+def _in_place(function: Any, name: str) -> Any:
+    def in_place(self: Array, other: Any) -> Any:
+        if isinstance(self, Scalar):
+            return NotImplemented  # rebinds, as a Python number
+        check_writeable(self)
+        return update(self, function(self, other), function)
+
+    in_place.__name__ = f"__i{name}__"
+    return in_place
+
+
+def update(self: Array, result: Array, function: Any) -> Array:
+    """`self op= ...`: the value becomes the result, if dtype and shape allow."""
+    if result.aval is self.aval:
+        with write_lock:
+            self._write(result._read())
+        return self
+    if isinstance(function, ufunc):
+        function._check_cast(result, self, "same_kind")
+    return store(result, self)
+
+
+def _attach_operators() -> None:
+    for name, function in _BINARY.items():
+        if isinstance(function, ufunc):
+            setattr(Array, f"__{name}__", function.operator())
+            setattr(Array, f"__r{name}__", function.operator(reflected=True))
+        if name != "divmod":
+            setattr(Array, f"__i{name}__", _in_place(function, name))
+    for name, function in _COMPARISONS.items():
+        setattr(Array, f"__{name}__", function.operator())
+    for name, function in _UNARY.items():
+        setattr(Array, f"__{name}__", function.operator())
+    Array.__matmul__ = _matmul_operator  # type: ignore[attr-defined]
+    Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
+    Array.__getitem__ = getitem  # type: ignore[attr-defined]
+    Array.__setitem__ = _setitem  # type: ignore[attr-defined]
+    Array.__hash__ = None  # type: ignore[assignment]
+    Scalar.__hash__ = _hash  # type: ignore[assignment]
+    Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
+
+
+def _setitem(self: Array, index: Any, value: Any) -> None:
+    setitem(self, index, value)
+
+
+def _no_assignment(self: Scalar, index: Any, value: Any) -> None:
+    raise TypeError(f"'numpy.{self.dtype.type.__name__}' object does not support item assignment")
+
+
+def _hash(self: Scalar) -> int:
+    return hash(_host(self))
+
+
+# -- conversions: these look at the value ----------------------------------------------------------
+
+
+def _host(self: Array) -> Any:
+    return host_value(self._read())
+
+
+def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
+    """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
+    value = np.asarray(_host(self))
+    if dtype is not None and np.dtype(dtype) != value.dtype:
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return value.astype(dtype)
+    if copy:
+        return value.copy()
+    if value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def _len(self: Array) -> int:
+    if not self.ndim:
+        raise TypeError("len() of unsized object")
+    return self.shape[0]
+
+
+def _iter(self: Array) -> Iterator[Any]:
+    if not self.ndim:
+        raise TypeError("iteration over a 0-d array")
+    return (getitem(self, i) for i in range(self.shape[0]))
+
+
+def _contains(self: Array, item: Any) -> bool:
+    return bool(reductions.any(ufuncs.equal(self, item)))
+
+
+def _index(self: Array) -> int:
+    return operator.index(_host(self))
+
+
+def _format(self: Array, spec: str) -> str:
+    return format(_host(self), spec)
+
+
+def _item(self: Array, *args: Any) -> Any:
+    return np.asarray(_host(self)).item(*args)
+
+
+def _tolist(self: Array) -> Any:
+    return _host(self).tolist()
+
+
+def _tobytes(self: Array, order: Any = "C") -> bytes:
+    return np.asarray(_host(self)).tobytes(order)
+
+
+def _str(self: Array) -> str:
+    return str(_host(self))
+
+
+def _repr(self: Array) -> str:
+    value = _host(self)
+    return repr(value if isinstance(self, Scalar) else np.asarray(value))
+
+
+# -- copies, pickling ------------------------------------------------------------------------------
+
+
+def _copy(self: Array, order: str = "C") -> Array:
+    out = new_array(self._read())
+    if _copied_order(self, order) == "F" and self.ndim > 1:
+        out._flags = {"order": "F"}
+    return out
+
+
+def _copied_order(self: Array, order: str) -> str:
+    if order in ("C", "F"):
+        return order
+    if order not in ("A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    flags = layout(self).flags
+    return "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+
+
+def _dunder_copy(self: Array) -> Array:
+    return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self)
+
+
+def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
+    return _dunder_copy(self)
+
+
+def _rebuild(value: Any, scalar: bool) -> Array:
+    node = from_host(value)
+    return new_scalar(node) if scalar else new_array(node)
+
+
+def _reduce(self: Array) -> Any:
+    value = _host(self)
+    return _rebuild, (value, isinstance(self, Scalar))
+
+
+def _astype(
+    self: Array,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Array:
+    """A copy in another dtype. `order` and `subok` have no effect."""
+    dtype = np.dtype(dtype)
+    if not np.can_cast(self.dtype, dtype, casting):
+        np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
+    if self.dtype == dtype:
+        return _dunder_copy(self) if copy else self
+    out = cast(self, dtype)
+    return new_scalar(out._read()) if isinstance(self, Scalar) else out
+
+
+def _view(self: Array, dtype: Any = None, type: Any = None) -> Array:
+    """A view of the same memory; with a dtype, of its bytes read as that dtype."""
+    if dtype is None or isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+        return view(self, Reshape(self.shape))
+    dtype = np.dtype(dtype)
+    if dtype == self.dtype:
+        return view(self, Reshape(self.shape))
+    shape = layout(self).view(dtype).shape  # NumPy's checks and errors
+    if isinstance(self, Scalar):
+        return new_scalar(Bitcast(dtype, shape).get(self._read()))
+    return view(self, Bitcast(dtype, shape))
+
+
+__builtins_type__ = type
+
+
+# -- attributes ------------------------------------------------------------------------------------
+
+
+def _set_shape(self: Array, shape: Any) -> None:
+    new = manipulation.reshape(self, shape)
+    if new._base is None:
+        raise AttributeError(
+            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
+            "the desired shape."
+        )
+    if self._base is None:  # views of this owner must go on seeing its memory
+        if new.shape != self.shape:
+            owner = new_array(self._read())
+            self._base, self._path, self._seen = owner, (Reshape(new.shape),), owner._node
+            self._node = new._read()
+        return
+    self._path, self._node, self._seen = new._path, new._read(), new._seen
+
+
+def _real(self: Array) -> Array:
+    if self.dtype.kind != "c":
+        return self
+    if isinstance(self, Scalar):
+        return new_scalar(Real().get(self._read()))
+    return view(self, Real())
+
+
+def _imag(self: Array) -> Array:
+    if self.dtype.kind == "c":
+        if isinstance(self, Scalar):
+            return new_scalar(Imag().get(self._read()))
+        return view(self, Imag())
+    zeros = creation.zeros(self.shape, self.dtype)
+    if isinstance(self, Scalar):
+        return new_scalar(zeros._read())
+    zeros._flags = {"readonly": True}
+    return zeros
+
+
+def _set_real(self: Array, value: Any) -> None:
+    setitem(_real(self), ..., value)
+
+
+def _set_imag(self: Array, value: Any) -> None:
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    setitem(_imag(self), ..., value)
+
+
+def _base(self: Array) -> Array | None:
+    return self._base
+
+
+class Flags:
+    """`x.flags`: NumPy's, computed from the logical layout; WRITEABLE can be set."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "owndata":
+            return self._array._base is None
+        if name == "writeable":
+            return writeable(self._array) and not isinstance(self._array, Scalar)
+        return getattr(layout(self._array).flags, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_array":
+            object.__setattr__(self, name, value)
+        elif name == "writeable":
+            self._set_writeable(bool(value))
+        else:
+            raise AttributeError(f"flag {name} of a lazynp array cannot be set")
+
+    def _set_writeable(self, value: bool) -> None:
+        array = self._array
+        if value and array._base is not None and not writeable(array._base):
+            raise ValueError("cannot set WRITEABLE flag to True of this array")
+        array._flags = {**(array._flags or {}), "readonly": not value}
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, _FLAG_NAMES.get(name, name.lower()))
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        setattr(self, _FLAG_NAMES.get(name, name.lower()), value)
+
+    def __repr__(self) -> str:
+        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED")
+        return "".join(f"  {n} : {self[n]}\n" for n in names) + "  WRITEBACKIFCOPY : False\n"
+
+
+_FLAG_NAMES = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable"}
+
+
+def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    if write is not None:
+        Flags(self).writeable = write
+
+
+def _matrix_transpose(self: Array) -> Array:
+    if self.ndim < 2:
+        raise ValueError("matrix transpose with ndim < 2 is undefined")
+    return transpose(self, (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2))
+
+
+class FlatIterator:
+    """`x.flat`: the elements in C order, read and written through the array."""
+
+    def __init__(self, array: Array) -> None:
+        self.base, self.index = array, 0
+
+    def _flat(self) -> Array:
+        return manipulation.reshape(self.base, (-1,))
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> FlatIterator:
+        return self
+
+    def __next__(self) -> Any:
+        if self.index >= self.base.size:
+            raise StopIteration
+        self.index += 1
+        return getitem(self._flat(), self.index - 1)
+
+    def __getitem__(self, index: Any) -> Any:
+        out = getitem(self._flat(), index)
+        return out if isinstance(out, Scalar) else new_array(out._read())
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not writeable(self.base):
+            raise ValueError("underlying array is read-only")
+        flat = new_array(self._flat()._read())
+        chosen = getitem(flat, index)
+        values = manipulation.ravel(as_array(value))
+        if chosen.size and not isinstance(chosen, Scalar):
+            values = manipulation.resize(values, chosen.shape)
+        setitem(flat, index, values if chosen.ndim else getitem(values, 0))
+        setitem(self.base, ..., manipulation.reshape(flat, self.base.shape))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return _array(new_array(self._flat()._read()), dtype, True)
+
+    def copy(self) -> Array:
+        return new_array(self._flat()._read())
+
+
+def _set_flat(self: Array, value: Any) -> None:
+    FlatIterator(self)[:] = value
+
+
+# -- methods with a signature of their own ---------------------------------------------------------
+
+
+def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Array:
+    target = shape[0] if len(shape) == 1 else shape
+    return manipulation.reshape(self, target, order=order, copy=copy)
+
+
+def _transpose(self: Array, *axes: Any) -> Array:
+    target = axes[0] if len(axes) == 1 else (axes or None)
+    return manipulation.transpose(self, target)
+
+
+def _fill(self: Array, value: Any) -> None:
+    setitem(self, ..., value)
+
+
+def _sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, **kw: Any) -> None:
+    check_writeable(self)
+    store(sorting.sort(self, axis, kind, order, **kw), self)
+
+
+def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None):
+    check_writeable(self)
+    store(sorting.partition(self, kth, axis, kind, order), self)
+
+
+def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
+    if self._base is not None:
+        raise ValueError("cannot resize this array: it does not own its data")
+    target = shape[0] if len(shape) == 1 else shape
+    target = (target,) if isinstance(target, int) else tuple(target)
+    count = int(np.prod(target, dtype=np.int64))
+    flat = manipulation.ravel(new_array(self._read()))
+    if count > flat.size:
+        flat = manipulation.concatenate([flat, creation.zeros(count - flat.size, self.dtype)])
+    self._node = manipulation.reshape(getitem(flat, slice(0, count)), target)._read()
+
+
+def _byteswap(self: Array, inplace: bool = False) -> Array:
+    swapped = new_array(from_host(np.asarray(_host(self)).byteswap()))
+    return store(swapped, self) if inplace else swapped
+
+
+def _choose(self: Array, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    return indexing.choose(self, choices, out=out, mode=mode)
+
+
+def _compress(self: Array, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return indexing.compress(condition, self, axis=axis, out=out)
+
+
+def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    return sorting.searchsorted(self, v, side, sorter)
+
+
+def _conjugate(self: Array) -> Array:
+    return ufuncs.conjugate(self) if self.dtype.kind == "c" else self
+
+
+def _dot(self: Array, b: Any, out: Any = None) -> Any:
+    return products.dot(self, b, out)
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "argpartition": sorting.argpartition,
+    "argsort": sorting.argsort,
+    "clip": reductions.clip,
+    "cumprod": reductions.cumprod,
+    "cumsum": reductions.cumsum,
+    "diagonal": indexing.diagonal,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "nonzero": indexing.nonzero,
+    "prod": reductions.prod,
+    "put": indexing.put,
+    "ravel": manipulation.ravel,
+    "repeat": manipulation.repeat,
+    "round": reductions.round,
+    "squeeze": manipulation.squeeze,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "swapaxes": manipulation.swapaxes,
+    "take": indexing.take,
+    "trace": indexing.trace,
+    "var": reductions.var,
+    # with a signature of their own
+    "__array__": _array,
+    "__bool__": lambda self: bool(_host(self)),
+    "__complex__": lambda self: complex(_host(self)),
+    "__contains__": _contains,
+    "__copy__": _dunder_copy,
+    "__deepcopy__": _deepcopy,
+    "__float__": lambda self: float(_host(self)),
+    "__format__": _format,
+    "__index__": _index,
+    "__int__": lambda self: int(_host(self)),
+    "__iter__": _iter,
+    "__len__": _len,
+    "__reduce__": _reduce,
+    "__repr__": _repr,
+    "__str__": _str,
+    "astype": _astype,
+    "byteswap": _byteswap,
+    "choose": _choose,
+    "compress": _compress,
+    "conj": _conjugate,
+    "conjugate": _conjugate,
+    "copy": _copy,
+    "dot": _dot,
+    "fill": _fill,
+    "flatten": lambda self, order="C": _copy(manipulation.ravel(self, order)),
+    "item": _item,
+    "partition": _partition,
+    "reshape": _reshape,
+    "resize": _resize,
+    "searchsorted": _searchsorted,
+    "setflags": _setflags,
+    "sort": _sort,
+    "tobytes": _tobytes,
+    "tolist": _tolist,
+    "transpose": _transpose,
+    "view": _view,
+}
+_PROPERTIES: dict[str, tuple[Any, ...]] = {
+    "T": (lambda self: transpose(self, tuple(reversed(range(self.ndim)))),),
+    "mT": (_matrix_transpose,),
+    "base": (_base,),
+    "flags": (Flags,),
+    "flat": (FlatIterator, _set_flat),
+    "imag": (_imag, _set_imag),
+    "itemsize": (lambda self: self.dtype.itemsize,),
+    "nbytes": (lambda self: self.aval.nbytes,),
+    "real": (_real, _set_real),
+    "shape": (lambda self: self.aval.shape, _set_shape),
+    "strides": (lambda self: layout(self).strides,),
+    "device": (lambda self: "cpu",),
+}
+
+
+def _attach() -> None:
+    _attach_operators()
+    for name, function in _METHODS.items():
+        setattr(Array, name, function)
+    for name, accessors in _PROPERTIES.items():
+        setattr(Array, name, property(*accessors))
+    Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
+
+
+_attach()
+
+_unused = (aval_of, broadcast, evaluation_lock, leaf, lowering)

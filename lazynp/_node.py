@@ -1,0 +1,157 @@
+"""Nodes and ops: the pending graph's representation.
+
+A node is a plain list, the cheapest object Python can build (a third of a slotted class with
+`__init__`), laid out by the constants below:
+
+    pending    [op, operands, None,  code, offset]
+    evaluated  [op, plan,     value, code, offset]   plan: what computed it, for `explain`
+    leaf       [None, None,   value, None, aval]     data, recorded by nobody
+
+`operands` is a tuple of nodes and Python scalars. `code, offset` is the position of the user's
+instruction (never a frame, which would keep its variables alive).
+
+An `Op` is everything about a node except its operands: primitive, params, what the operands
+are known by, the inferred aval. Ops are interned, so one memo entry is at once the inferred
+result and the item of a structural key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, In, aval_of, aval_of_operand, on_device
+from lazynp._jaxpr import Rules
+
+OP, ARGS, VALUE, CODE, OFFSET = range(5)
+AVAL = 4  # of a leaf
+
+Node = list[Any]
+Params = dict[str, Any]
+
+
+class Op:
+    """An interned (primitive, params, operand avals) with its inferred result."""
+
+    __slots__ = (
+        "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
+        "bounds", "first_start",
+    )  # fmt: skip
+
+    primitive: Rules
+    params: Params
+    ins: tuple[In, ...]
+    explicit: tuple[Aval, ...]  # what a jaxpr casts and broadcasts the operands to
+    aval: Any  # Aval, or a tuple of them with multiple results
+    reference: Callable[..., Any]
+    free: bool  # cheaper to compute again than to store
+    host: bool  # a dtype that XLA cannot hold is involved: NumPy runs it, at once
+    scalar: bool  # the result is 0-d
+    bounds: tuple[int, int] | None  # a Python int operand must lie within (NEP 50)
+    first_start: int  # operands from here on are start indices
+
+    def __repr__(self) -> str:
+        return f"{self.primitive.name}{self.ins} -> {self.aval}"
+
+
+_ops: dict[Any, Op] = {}
+
+
+def op_of(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
+    """The interned op. Raises what `explicit` and `abstract` raise: NumPy's errors."""
+    key = (primitive, ins, *params.items())
+    try:
+        return _ops[key]
+    except KeyError:
+        return _ops.setdefault(key, _infer(primitive, params, ins))
+
+
+def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
+    if primitive.explicit is not None:
+        explicit = tuple(primitive.explicit(ins, params))
+    else:
+        explicit = tuple(aval_of_operand(i) for i in ins)
+    op = Op()
+    op.primitive, op.params, op.ins, op.explicit = primitive, params, ins, explicit
+    op.aval = primitive.abstract(*explicit, **params)
+    outs = op.aval if primitive.multiple_results else (op.aval,)
+    op.reference = _with_params(primitive.reference, params)
+    op.free = primitive.free
+    op.host = not all(on_device(a.dtype) for a in (*explicit, *outs))
+    op.scalar = not primitive.multiple_results and op.aval.ndim == 0
+    op.bounds = _bounds(ins, explicit)
+    op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
+    return op
+
+
+def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., Any]:
+    if not params:
+        return function
+
+    def call(*values: Any) -> Any:
+        return function(*values, **params)
+
+    return call
+
+
+def _bounds(ins: tuple[In, ...], explicit: tuple[Aval, ...]) -> tuple[int, int] | None:
+    """The range of a Python int that meets an integer array; None where any int will do."""
+    for known, aval in zip(ins, explicit, strict=True):
+        if known is int and aval.dtype.kind in "iu":
+            info = np.iinfo(aval.dtype)
+            return int(info.min), int(info.max)
+    return None
+
+
+def leaf(value: Any) -> Node:
+    """A node for data: a NumPy array or scalar that nobody will change, or a device buffer."""
+    return [None, None, value, None, aval_of(value.shape, value.dtype)]
+
+
+def aval_of_node(node: Node) -> Any:
+    op = node[OP]
+    return node[AVAL] if op is None else op.aval
+
+
+class _Project:
+    """Takes one result out of a node with several. In a jaxpr it is no equation."""
+
+    name = "project"
+    explicit = None
+    inplace = None
+    multiple_results = False
+    free = True
+    kind = "project"
+
+    @staticmethod
+    def abstract(*avals: Any, index: int) -> Aval:
+        return avals[index]
+
+    @staticmethod
+    def reference(values: Any, *, index: int) -> Any:
+        return values[index]
+
+    @staticmethod
+    def lower(*_: Any) -> Any:
+        raise AssertionError("project is never lowered")
+
+
+PROJECT: Rules = _Project()
+
+
+def projection(avals: tuple[Aval, ...], index: int) -> Op:
+    """The op that takes result `index` of a node whose results are `avals`."""
+    key = (PROJECT, avals, index)
+    op = _ops.get(key)
+    if op is None:
+        op = Op()
+        op.primitive, op.params, op.ins, op.explicit = PROJECT, {"index": index}, avals, avals
+        op.aval = avals[index]
+        op.reference = _with_params(PROJECT.reference, op.params)
+        op.free = True
+        op.host, op.bounds, op.first_start = False, None, 1
+        op.scalar = op.aval.ndim == 0
+        op = _ops.setdefault(key, op)
+    return op

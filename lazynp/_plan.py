@@ -1,0 +1,360 @@
+"""Plans: how one canonical form is run.
+
+A form is the structure of a cut: ops, who feeds whom, which results are wanted. Its plan is
+built once and kept. Scalars of the form are *slots*: constants of the compiled program while
+they repeat; once one has been seen to vary, it becomes an operand (all of its sort together:
+scalars, or start indices), packed with the others into one vector per kind, so that a loop over
+`dt*i` or `a[i] = ...` costs one more compilation and no more.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._avals import Aval, aval_of
+from lazynp._config import config
+from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
+from lazynp._node import OP, PROJECT, VALUE, Node, Op, aval_of_node
+
+
+@dataclass
+class Stats:
+    """Counters of this process. Exact, so tests may compare them."""
+
+    cuts: int = 0
+    forms: int = 0
+    compiles: int = 0
+    compile_seconds: float = 0.0
+    compiled_runs: int = 0
+    reference_runs: int = 0
+
+
+STATS = Stats()
+
+
+@dataclass(frozen=True)
+class Structural:
+    """The primitives that make a recorded node explicit. The room `shaping` provides them."""
+
+    convert: Rules
+    broadcast_in_dim: Rules
+    slice: Rules
+
+
+_structural: list[Structural] = []
+
+
+def install(structural: Structural) -> None:
+    """Called once, by the room that declares these primitives."""
+    _structural[:] = [structural]
+
+
+# An operand of a step: ("node", i), ("leaf", j) or ("slot", k).
+Ref = tuple[str, int]
+
+
+@dataclass(slots=True)
+class Step:
+    position: int  # of the node in the form
+    op: Op
+    refs: tuple[Ref, ...]
+
+
+class Plan:
+    """The wanted steps of a form, and the executables compiled for it so far."""
+
+    __slots__ = (
+        "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
+        "varying", "programs", "jaxpr", "reason", "runs", "owed", "costs", "zero_slots", "tier",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        steps: list[Step],
+        leaf_avals: list[Aval],
+        dead_leaves: list[bool],
+        outputs: list[int],
+    ) -> None:
+        self.steps, self.leaf_avals, self.outputs = steps, leaf_avals, outputs
+        self.dead_leaves = dead_leaves
+        self.slot_avals: dict[int, Aval] = {}
+        self.start_slots: set[int] = set()
+        for step in steps:
+            for k, (kind, index) in enumerate(step.refs):
+                if kind == "slot":
+                    self.slot_avals[index] = aval_of((), step.op.explicit[k].dtype)
+                    if k >= step.op.first_start:
+                        self.start_slots.add(index)
+        self.constants: list[Any] | None = None
+        self.zero_slots: list[int] = []
+        self.varying: frozenset[int] = frozenset()
+        self.programs: dict[frozenset[int], Program] = {}
+        self.jaxpr: Jaxpr | None = None
+        self.reason = ""
+        self.tier = "compiled"
+        self.runs = 0
+        self.owed = 0.0
+        self.costs = _costs(steps)
+        STATS.forms += 1
+
+    def run(self, leaves: Sequence[Node], slots: list[Any]) -> list[Any]:
+        """The outputs, as buffers, in the order of `outputs`."""
+        program = self._program(slots)
+        STATS.compiled_runs += 1
+        args = [_buffer(leaves[j]) for j in program.leaves]
+        for kind, indices in program.packed:
+            args.append(_pack(kind, [slots[k] for k in indices], program.dtypes[kind]))
+        return program.executable.run(args)
+
+    def worth_compiling(self) -> bool:
+        """Ski rental: whether running by reference has cost as much as compiling would have."""
+        reference, compiled, compiling = self.costs
+        self.owed += reference - compiled
+        return bool(self.programs) or self.owed >= compiling
+
+    def _program(self, slots: list[Any]) -> Program:
+        if self.constants is None or not _same(slots, self.constants, self.zero_slots):
+            self._see(slots)
+        try:
+            return self.programs[self.varying]
+        except KeyError:
+            program = self.programs[self.varying] = self._compile(slots)
+            return program
+
+    def _see(self, slots: list[Any]) -> None:
+        """Decide which slots are operands, now that the values differ from the constants."""
+        if self.constants is None:
+            self.constants = list(slots)
+            self.zero_slots = [k for k, v in enumerate(slots) if isinstance(v, float) and v == 0]
+            return
+        changed = {
+            k
+            for k in self.slot_avals
+            if k not in self.varying and not _same_value(slots[k], self.constants[k])
+        }
+        if not changed:
+            return
+        if changed - self.start_slots:
+            changed |= self.slot_avals.keys() - self.start_slots
+        if changed & self.start_slots and self.varying & self.start_slots:
+            changed |= self.start_slots  # a second time: no more guessing
+        self.varying |= changed
+
+    def _compile(self, slots: list[Any]) -> Program:
+        begin = time.perf_counter()
+        program = _Lowerer(self, slots, self.varying).program()
+        self.jaxpr = program.jaxpr
+        STATS.compiles += 1
+        STATS.compile_seconds += time.perf_counter() - begin
+        return program
+
+    def to_jaxpr(self, slots: list[Any], outputs: list[Ref]) -> Jaxpr:
+        """With every slot a constant, every leaf an input, and these outputs."""
+        lowerer = _Lowerer(self, slots, frozenset())
+        lowerer.leaf_vars = {j: Var(aval) for j, aval in enumerate(self.leaf_avals)}
+        return lowerer.jaxpr(outputs)
+
+
+def _same(slots: list[Any], constants: list[Any], zero_slots: list[int]) -> bool:
+    if slots != constants:
+        return False
+    return all(math.copysign(1.0, slots[k]) == math.copysign(1.0, constants[k]) for k in zero_slots)
+
+
+def _same_value(a: Any, b: Any) -> bool:
+    if a != b:
+        return bool(a != a and b != b)
+    return not (isinstance(a, float) and a == 0) or math.copysign(1.0, a) == math.copysign(1.0, b)
+
+
+@dataclass(slots=True)
+class Program:
+    """One executable and its calling convention: these leaves, then a vector per slot kind."""
+
+    jaxpr: Jaxpr
+    executable: Any
+    leaves: list[int]
+    packed: list[tuple[str, list[int]]]
+    dtypes: dict[str, list[np.dtype[Any]]]
+
+
+# Every dtype of a kind fits exactly into the vector of its kind.
+_VECTOR = {"f": np.dtype("f8"), "i": np.dtype("i8"), "c": np.dtype("c16")}
+_KIND = {"b": "i", "i": "i", "u": "i", "f": "f", "c": "c"}
+
+
+def cast_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python or NumPy scalar as NumPy casts it when it meets an array of this dtype."""
+    if isinstance(value, np.generic):
+        with np.errstate(all="ignore"):
+            return value.astype(dtype)
+    with np.errstate(all="ignore"):
+        return dtype.type(value)
+
+
+def _pack(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> Any:
+    cast = [cast_scalar(v, d) for v, d in zip(values, dtypes, strict=True)]
+    if kind == "i":
+        cast = [int(v) - (1 << 64) if int(v) > 0x7FFFFFFFFFFFFFFF else int(v) for v in cast]
+    return lowering.put(np.array(cast, _VECTOR[kind]), owned=True)
+
+
+def _buffer(node: Node) -> Any:
+    """The leaf's value on the device. A host array is put; the buffer replaces it if copied."""
+    value = node[VALUE]
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return value
+    if isinstance(value, np.ndarray) and lowering.is_aligned(value):
+        return lowering.put(value, owned=True)
+    buffer = lowering.put(np.asarray(value), owned=False)
+    node[VALUE] = buffer
+    return buffer
+
+
+class _Lowerer:
+    """Turns a plan into a jaxpr: implicit casts and broadcasts become equations."""
+
+    def __init__(self, plan: Plan, slots: list[Any], varying: frozenset[int]) -> None:
+        self.plan, self.slots, self.varying = plan, slots, varying
+        self.tools = _structural[0]
+        self.eqns: list[Eqn] = []
+        self.nodes: dict[int, Any] = {}  # position -> Var, or a tuple with multiple results
+        self.leaf_vars: dict[int, Var] = {}
+        self.vectors: dict[str, tuple[Var, list[int]]] = {}
+        self.slot_vars: dict[int, Var] = {}
+        self.coerced: dict[tuple[Atom, Aval], Atom] = {}
+
+    def program(self) -> Program:
+        jaxpr = self.jaxpr()
+        if config.debug:
+            check(jaxpr)
+        packed = [(kind, indices) for kind, (_, indices) in self.vectors.items()]
+        dtypes = {kind: [self.plan.slot_avals[k].dtype for k in ks] for kind, ks in packed}
+        executable = lowering.compile_program(jaxpr)
+        return Program(jaxpr, executable, list(self.leaf_vars), packed, dtypes)
+
+    def jaxpr(self, wanted: list[Ref] | None = None) -> Jaxpr:
+        self._declare_vectors()
+        for step in self.plan.steps:
+            self._step(step)
+        if wanted is None:
+            wanted = [("node", position) for position in self.plan.outputs]
+        outputs: list[Atom] = []
+        for kind, index in wanted:
+            value = self.nodes[index] if kind == "node" else self.leaf_vars[index]
+            outputs.extend(value if isinstance(value, tuple) else (value,))
+        inputs = [*self.leaf_vars.values(), *(var for var, _ in self.vectors.values())]
+        return Jaxpr(inputs, self.eqns, outputs)
+
+    def _declare_vectors(self) -> None:
+        kinds: dict[str, list[int]] = {}
+        for k in sorted(self.varying):
+            kinds.setdefault(_KIND[self.plan.slot_avals[k].dtype.kind], []).append(k)
+        for kind, indices in kinds.items():
+            self.vectors[kind] = (Var(aval_of((len(indices),), _VECTOR[kind])), indices)
+
+    def _step(self, step: Step) -> None:
+        op = step.op
+        if op.primitive is PROJECT:
+            self.nodes[step.position] = self.nodes[step.refs[0][1]][op.params["index"]]
+            return
+        inputs = [
+            self._coerce(self._atom(ref, aval), aval)
+            for ref, aval in zip(step.refs, op.explicit, strict=True)
+        ]
+        self.nodes[step.position] = self._emit(op.primitive, inputs, op.params)
+
+    def _emit(self, primitive: Rules, inputs: list[Atom], params: dict[str, Any]) -> Any:
+        avals = primitive.abstract(*[a.aval for a in inputs], **params)
+        if primitive.multiple_results:
+            outs = tuple(Var(a) for a in avals)
+            self.eqns.append(Eqn(primitive, inputs, params, outs))
+            return outs
+        out = Var(avals)
+        self.eqns.append(Eqn(primitive, inputs, params, (out,)))
+        return out
+
+    def _atom(self, ref: Ref, target: Aval) -> Atom:
+        kind, index = ref
+        if kind == "node":
+            return self.nodes[index]
+        if kind == "leaf":
+            var = self.leaf_vars.get(index)
+            if var is None:
+                var = self.leaf_vars[index] = Var(self.plan.leaf_avals[index])
+            return var
+        if index in self.varying:
+            return self._unpack(index)
+        return Literal(cast_scalar(self.slots[index], target.dtype), aval_of((), target.dtype))
+
+    def _unpack(self, slot: int) -> Atom:
+        var = self.slot_vars.get(slot)
+        if var is None:
+            dtype = self.plan.slot_avals[slot].dtype
+            vector, indices = self.vectors[_KIND[dtype.kind]]
+            start = Literal(np.int64(indices.index(slot)), aval_of((), np.dtype("i8")))
+            params = {"axes": (0,), "sizes": (1,), "strides": (1,), "shape": ()}
+            var = self._emit(self.tools.slice, [vector, start], params)
+            var = self.slot_vars[slot] = self._coerce(var, aval_of((), dtype))
+        return var
+
+    def _coerce(self, atom: Atom, target: Aval) -> Atom:
+        """Cast, then broadcast, by equations of their own."""
+        if atom.aval is target:
+            return atom
+        key = (atom, target)
+        done = self.coerced.get(key)
+        if done is None:
+            done = atom
+            if done.aval.dtype != target.dtype:
+                done = self._emit(self.tools.convert, [done], {"dtype": target.dtype})
+            if done.aval.shape != target.shape:
+                first = target.ndim - done.aval.ndim
+                params = {"shape": target.shape, "dims": tuple(range(first, target.ndim))}
+                done = self._emit(self.tools.broadcast_in_dim, [done], params)
+            if isinstance(atom, Var):
+                self.coerced[key] = done
+        return done
+
+
+# -- what running costs, in microseconds, for the adaptive policy ---------------------------------
+
+_SLOW = frozenset("exp log sin cos tan power tanh arctan2 hypot log1p expm1".split())
+
+
+def _costs(steps: list[Step]) -> tuple[float, float, float]:
+    """Estimated time by reference, compiled, and of compiling (fits: benchmarks/)."""
+    reference, compiled = 0.0, 8.0
+    for step in steps:
+        r, c = _op_cost(step.op)
+        reference, compiled = reference + r, compiled + c
+    return reference, compiled, 15000.0 + 1000.0 * len(steps)
+
+
+def _op_cost(op: Op) -> tuple[float, float]:
+    outs = op.aval if isinstance(op.aval, tuple) else (op.aval,)
+    moved = sum(a.nbytes for a in outs) + sum(a.nbytes for a in op.ins if isinstance(a, Aval))
+    size = max((a.size for a in outs), default=0)
+    if op.free:
+        return 0.3, 0.0
+    kind = op.primitive.kind
+    if kind == "contract":
+        flops = 2.0 * size * max((a.size // max(size, 1) for a in op.explicit), default=1)
+        return 1.0 + flops * 4e-5, 1.0 + flops * 5e-5
+    if kind == "elementwise":
+        rate = 4e-3 if op.primitive.name in _SLOW else 0.0
+        return 0.6 + moved * 1e-4 + size * rate, 0.1 + moved * 2.5e-5 + size * rate * 0.7
+    if kind in ("index", "sort"):
+        return 1.0 + size * 4e-3, 0.3 + size * 2e-3
+    return 1.0 + moved * 1e-4, 0.3 + moved * 5e-5
+
+
+def output_avals(nodes: Sequence[Node]) -> list[Aval]:
+    return [aval_of_node(n) for n in nodes if n[OP] is not None]

@@ -1,0 +1,77 @@
+"""Primitives: what can stand in a jaxpr, each with all its rules in one object.
+
+| rule | signature |
+|---|---|
+| `abstract` | `(*avals, **params) -> Aval` (a tuple of them with `multiple_results`) |
+| `explicit` | `(ins, params) -> tuple[Aval, ...]`: what recorded operands are cast and broadcast to |
+| `reference` | `(*numpy_values, **params) -> numpy value`; accepts whatever `explicit` accepts |
+| `lower` | `(b, *values, **params) -> value`: emits StableHLO through the builder `b` |
+| `jvp` | `(primals, tangents, **params) -> (out, tangent)`; a tangent None is zero |
+| `transpose` | `(ct, *operands, **params) -> list`; linear operands come as `Undefined` |
+| `batch` | `(size, batched, *operands, **params) -> out`; batched operands have axis 0 in front |
+
+A rule that cannot exist is declared so, with one of the sentinels; it is never left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lazynp._array import Array, bind
+from lazynp._avals import Aval
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A rule that does not exist, with the reason."""
+
+    reason: str
+
+
+NOT_DIFFERENTIABLE = Missing("its derivative is zero wherever it exists")
+NOT_LINEAR = Missing("not linear in any operand")
+DERIVED = Missing("derived from the other rules by the interpreter")
+
+
+class Undefined:
+    """Stands for the linear operand in a transpose rule: only its aval is known."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+
+Rule = Callable[..., Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Primitive:
+    """One operation and every rule about it. Calling it records it."""
+
+    name: str
+    abstract: Rule
+    reference: Rule
+    lower: Rule
+    jvp: Rule | Missing
+    transpose: Rule | Missing
+    batch: Rule | Missing
+    explicit: Rule | None = None
+    multiple_results: bool = False
+    free: bool = False  # cheaper to compute again than to store: views, broadcasts, iotas
+    inplace: Rule | None = None  # reference for a first operand that may be overwritten
+    kind: str = "other"  # elementwise, reduction, view, fill, update, contract, index, sort
+
+    def __call__(self, *operands: Any, **params: Any) -> Any:
+        """Record the primitive on arrays or Python scalars: a new Array, or a tuple of them."""
+        return bind(self, operands, params)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def zeros_like_aval(aval: Aval, full: Primitive) -> Array:
+    """A zero of this aval, made by the primitive `full`."""
+    return full(0, shape=aval.shape, dtype=aval.dtype)

@@ -1,0 +1,113 @@
+"""NumPy's dispatch protocols: `numpy.f(x)` on lazynp arrays runs lazynp's `f`.
+
+What lazynp has no function for runs in NumPy on the values, and comes back as Arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
+from lazynp._array import from_host as node_from_host
+from lazynp._trace import host_value
+from lazynp.functions import (
+    creation,
+    indexing,
+    manipulation,
+    products,
+    reductions,
+    sets,
+    sorting,
+    statistics,
+    ufuncs,
+)
+from lazynp.functions._recording import cast
+from lazynp.functions._ufunc import ufunc
+
+_ROOMS = (
+    ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
+)  # fmt: skip
+
+
+def find(name: str) -> Any:
+    """Our function of this name, or None."""
+    if name.startswith("_"):
+        return None
+    for room in _ROOMS:
+        found = getattr(room, name, None)
+        if found is not None:
+            return found
+    return None
+
+
+def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """`Array.__array_ufunc__`."""
+    out = kwargs.pop("out", None)
+    ours = find(function.__name__)
+    if ours is None or not hasattr(ours, method) and method != "__call__":
+        result = getattr(function, method)(*map(to_host, inputs), **_map(to_host, kwargs))
+        result = _map(from_host, result)
+    elif method == "__call__":
+        result = ours(*inputs, **kwargs)
+    else:
+        result = getattr(ours, method)(*inputs, **kwargs)
+    if out is None:
+        return result
+    results = result if isinstance(result, tuple) else (result,)
+    filled = tuple(_fill(r, o) for r, o in zip(results, out, strict=True))
+    return filled if isinstance(result, tuple) else filled[0]
+
+
+def _fill(result: Any, out: Any) -> Any:
+    if out is None:
+        return result
+    if isinstance(out, np.ndarray):
+        np.copyto(out, to_host(result), casting="same_kind")
+        return out
+    if isinstance(out, Scalar) or not isinstance(out, Array):
+        raise TypeError("return arrays must be of ArrayType")
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        np.copyto(np.empty(0, out.dtype), np.empty(0, result.dtype))  # NumPy's exception
+    with write_lock:
+        out._write(cast(result, out.dtype)._read())
+    return out
+
+
+def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """`Array.__array_function__`."""
+    ours = find(function.__name__) if function.__module__ == "numpy" else None
+    if ours is not None and not isinstance(ours, ufunc):
+        return ours(*args, **kwargs)
+    return _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
+
+
+def to_host(x: Any) -> Any:
+    """An Array as a NumPy array or scalar."""
+    return host_value(x._read()) if isinstance(x, Array) else x
+
+
+def from_host(x: Any) -> Any:
+    """A NumPy result as an Array or Scalar."""
+    if isinstance(x, np.generic):
+        return new_scalar(node_from_host(x))
+    if type(x) is np.ndarray:
+        return new_array(node_from_host(x, copy=False))
+    return x
+
+
+def _map(function: Any, tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {k: _map(function, v) for k, v in tree.items()}
+    if type(tree) in (list, tuple):
+        return type(tree)(_map(function, v) for v in tree)
+    return function(tree)
+
+
+def attach() -> None:
+    Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+    Array.__array_function__ = array_function  # type: ignore[attr-defined]
+
+
+attach()

@@ -1,0 +1,320 @@
+"""Views: the steps that lead from an owner's value to a view's, and back.
+
+A step is immutable: `get(node)` reads, `set(old, new)` gives the updated source, `layout(dummy)`
+does the same to a NumPy array without memory, which is how strides, contiguity, and the question
+whether a reshape is a view are answered: by asking NumPy.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import EllipsisType
+from typing import Any, Protocol
+
+import numpy as np
+
+from lazynp._array import Array, new_array, new_view
+from lazynp._avals import Aval, Shape
+from lazynp._node import Node, aval_of_node
+from lazynp._trace import record
+from lazynp.primitives import elementwise, indexing, shaping
+
+NDArray = np.ndarray[Any, Any]
+
+
+class Step(Protocol):
+    """One step of a view's path."""
+
+    def get(self, node: Node) -> Node: ...
+    def set(self, old: Node, new: Node) -> Node: ...
+    def layout(self, dummy: NDArray) -> NDArray: ...
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Basic indexing: `index` as NumPy takes it, and what it means for the primitive."""
+
+    index: tuple[Any, ...]
+    params: dict[str, Any]
+    starts: tuple[int, ...]
+    ops: dict[Any, Any] = field(default_factory=dict)  # what is assigned -> recorded op
+
+    def get(self, node: Node) -> Node:
+        return record(shaping.slice, (node, *self.starts), self.params)
+
+    def set(self, old: Node, new: Node) -> Node:
+        return record(shaping.update_slice, (old, new, *self.starts), self.params)
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return dummy[self.index]
+
+
+@dataclass(frozen=True)
+class Transpose:
+    permutation: tuple[int, ...]
+
+    def get(self, node: Node) -> Node:
+        return record(shaping.transpose, (node,), {"permutation": self.permutation})
+
+    def set(self, old: Node, new: Node) -> Node:
+        inverse = tuple(int(i) for i in np.argsort(self.permutation))
+        return record(shaping.transpose, (new,), {"permutation": inverse})
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return dummy.transpose(self.permutation)
+
+
+@dataclass(frozen=True)
+class Reshape:
+    shape: Shape
+
+    def get(self, node: Node) -> Node:
+        return record(shaping.reshape, (node,), {"shape": self.shape})
+
+    def set(self, old: Node, new: Node) -> Node:
+        return record(shaping.reshape, (new,), {"shape": aval_of_node(old).shape})
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return np.reshape(dummy, self.shape, copy=False)
+
+
+@dataclass(frozen=True)
+class Bitcast:
+    """`.view(dtype)`: the bytes of the last axis read as another dtype."""
+
+    dtype: np.dtype[Any]
+    shape: Shape
+
+    def get(self, node: Node) -> Node:
+        return record(shaping.bitcast, (node,), {"dtype": self.dtype, "shape": self.shape})
+
+    def set(self, old: Node, new: Node) -> Node:
+        aval = aval_of_node(old)
+        return record(shaping.bitcast, (new,), {"dtype": aval.dtype, "shape": aval.shape})
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return dummy.view(self.dtype)
+
+
+@dataclass(frozen=True)
+class Real:
+    def get(self, node: Node) -> Node:
+        return record(elementwise.real, (node,), {})
+
+    def set(self, old: Node, new: Node) -> Node:
+        return record(elementwise.complex_, (new, record(elementwise.imag, (old,), {})), {})
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return dummy.real
+
+
+@dataclass(frozen=True)
+class Imag:
+    def get(self, node: Node) -> Node:
+        return record(elementwise.imag, (node,), {})
+
+    def set(self, old: Node, new: Node) -> Node:
+        return record(elementwise.complex_, (record(elementwise.real, (old,), {}), new), {})
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return dummy.imag
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """Read-only: several elements of the view are one of the owner."""
+
+    shape: Shape
+
+    def get(self, node: Node) -> Node:
+        first = len(self.shape) - aval_of_node(node).ndim
+        dims = tuple(range(first, len(self.shape)))
+        return record(shaping.broadcast_in_dim, (node,), {"shape": self.shape, "dims": dims})
+
+    def set(self, old: Node, new: Node) -> Node:
+        raise ValueError("assignment destination is read-only")
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return np.broadcast_to(dummy, self.shape)
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """The diagonal of the last two axes, which is read-only in NumPy."""
+
+    offset: int
+
+    def get(self, node: Node) -> Node:
+        rows, columns = aval_of_node(node).shape[-2:]
+        first, second = max(0, -self.offset), max(0, self.offset)
+        length = max(0, min(rows - first, columns - second))
+        ndim = aval_of_node(node).ndim
+        i = np.arange(length)
+        taken = indexing.take(
+            new_array(node), i + first, i + second, axes=(ndim - 2, ndim - 1)
+        )  # the new axis comes first; NumPy's is last
+        order = (*range(1, taken.ndim), 0)
+        return shaping.transpose(taken, permutation=order)._read()
+
+    def set(self, old: Node, new: Node) -> Node:
+        raise ValueError("assignment destination is read-only")
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return dummy.diagonal(self.offset, -2, -1)
+
+
+# -- making views ------------------------------------------------------------------------------------
+
+
+def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
+    """A view of the array by one more step. The owner is the array's own."""
+    node = step.get(array._read())
+    if array._base is None:
+        made = new_view(array, (step,), node)
+    else:
+        made = new_view(array._base, (*array._path, step), node)
+    if readonly or not writeable(array):
+        made._flags = {"readonly": True}
+    return made
+
+
+def writeable(array: Array) -> bool:
+    return array._flags is None or not array._flags.get("readonly", False)
+
+
+def transpose(array: Array, permutation: Sequence[int]) -> Array:
+    return view(array, Transpose(tuple(permutation)))
+
+
+def reshape(array: Array, shape: Shape) -> Array:
+    """C order; a view where NumPy's is one, else a copy. The size must agree."""
+    step = Reshape(shape)
+    if array._base is None and array._flags is None:
+        return view(array, step)
+    try:
+        step.layout(layout(array))
+    except ValueError:
+        return new_array(step.get(array._read()))
+    return view(array, step)
+
+
+# -- layout --------------------------------------------------------------------------------------
+
+
+def layout(array: Array) -> NDArray:
+    """A NumPy array with this one's shape, strides and flags, over one element of memory.
+
+    Only its attributes mean anything: its elements must never be read.
+    """
+    return layouts(array)[0]
+
+
+def layouts(*arrays: Array) -> list[NDArray]:
+    """Layouts in one imaginary memory: views of one owner overlap as they do in NumPy."""
+    owners: dict[int, NDArray] = {}
+    found = []
+    for array in arrays:
+        owner = array if array._base is None else array._base
+        dummy = owners.get(id(owner))
+        if dummy is None:
+            dummy = owners[id(owner)] = _owner_layout(owner)
+        for step in () if array._base is None else array._path:
+            dummy = step.layout(dummy)
+        if not writeable(array):
+            dummy = dummy.view()
+            dummy.flags.writeable = False
+        found.append(dummy)
+    return found
+
+
+def _owner_layout(owner: Array) -> NDArray:
+    aval = owner.aval
+    order = "F" if owner._flags is not None and owner._flags.get("order") == "F" else "C"
+    strides = contiguous_strides(aval, order)
+    memory = np.zeros(1, aval.dtype)
+    return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)
+
+
+def contiguous_strides(aval: Aval, order: str) -> tuple[int, ...]:
+    """NumPy's strides of a fresh array, in bytes."""
+    step, strides = aval.dtype.itemsize, []
+    for n in aval.shape if order == "F" else reversed(aval.shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(strides if order == "F" else reversed(strides))
+
+
+# -- basic indices -------------------------------------------------------------------------------
+
+INVALID_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
+    "boolean arrays are valid indices"
+)
+
+
+def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
+    """What a basic index (ints, slices, Ellipsis, None) means. Raises NumPy's IndexError."""
+    index = expand_ellipsis(index, aval.ndim)
+    axes: list[int] = []
+    sizes: list[int] = []
+    strides: list[int] = []
+    starts: list[int] = []
+    shape: list[int] = []
+    clean: list[Any] = []  # for `layout`: plain ints; the Ellipsis keeps a 0-d result an array
+    axis = 0
+    for item in index:
+        if item is None:
+            shape.append(1)
+            clean.append(None)
+            continue
+        length = aval.shape[axis]
+        if isinstance(item, slice):
+            start, stop, step = item.indices(length)
+            size = len(range(start, stop, step))
+            shape.append(size)
+            clean.append(slice(start, stop if stop >= 0 else None, step))
+            if (start, size, step) != (0, length, 1):
+                _append((axes, sizes, strides, starts), axis, size, step, start if size else 0)
+        else:
+            clean.append(checked(item, axis, length))
+            _append((axes, sizes, strides, starts), axis, 1, 1, clean[-1])
+        axis += 1
+    params = {
+        "axes": tuple(axes),
+        "sizes": tuple(sizes),
+        "strides": tuple(strides),
+        "shape": tuple(shape),
+    }
+    return Slice((*clean, ...), params, tuple(starts))
+
+
+def _append(lists: tuple[list[int], ...], *items: int) -> None:
+    for entries, item in zip(lists, items, strict=True):
+        entries.append(item)
+
+
+def checked(item: Any, axis: int, length: int) -> int:
+    """An integer index, counted from the front. Raises IndexError as NumPy does."""
+    i = operator.index(item)
+    if not -length <= i < length:
+        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {length}")
+    return i + length if i < 0 else i
+
+
+def expand_ellipsis(index: tuple[Any, ...], ndim: int, taken: int | None = None) -> tuple[Any, ...]:
+    """The index with one item for each axis. `taken`: axes it consumes, if not one an item."""
+    if taken is None:
+        taken = sum(i is not None and not isinstance(i, EllipsisType) for i in index)
+    if taken > ndim:
+        raise IndexError(
+            f"too many indices for array: array is {ndim}-dimensional, but {taken} were indexed"
+        )
+    where = [k for k, i in enumerate(index) if isinstance(i, EllipsisType)]
+    if len(where) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    fill = (slice(None),) * (ndim - taken)
+    if not where:
+        return (*index, *fill)
+    return (*index[: where[0]], *fill, *index[where[0] + 1 :])

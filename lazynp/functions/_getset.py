@@ -1,0 +1,651 @@
+"""Reading and writing by index: `x[index]` and `x[index] = value`.
+
+A basic index gives a view and records one `slice`; the entry (op, start indices, view step) is
+memoised on the aval, so that a slice met before costs a few lookups. Start indices are operands,
+not parameters: a moving index is one program. Advanced indices become `take` and `put`.
+"""
+
+from __future__ import annotations
+
+from sys import _getframe, getrefcount
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from lazynp import _graph, lowering
+from lazynp._array import (
+    Array,
+    Scalar,
+    as_operand,
+    enter,
+    from_host,
+    new_array,
+    new_scalar,
+    write_lock,
+)
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._node import ARGS, AVAL, OP, VALUE, Node, leaf, op_of
+from lazynp._trace import (
+    host_value,
+    known,
+    large_update,
+    local,
+    on_host,
+    record,
+    user_frame,
+)
+from lazynp._views import INVALID_INDEX, Slice, basic_slice, expand_ellipsis, view, writeable
+from lazynp.functions._recording import broadcast, cast
+from lazynp.primitives import elementwise, indexing, shaping
+
+_new = object.__new__
+_MEMO_SIZE = 4096
+_NOT_BASIC: Any = object()
+_SCALAR = "scalar"  # in a memo: the aval of one element
+
+
+def _key(index: Any) -> Any:
+    """A hashable key of a basic index, or `_NOT_BASIC`."""
+    t = type(index)
+    if t is int:
+        return index
+    if t is slice:
+        return (slice, index.start, index.stop, index.step)
+    if t is not tuple:
+        return index if index is None or index is Ellipsis else _NOT_BASIC
+    items = []
+    for item in index:
+        t = type(item)
+        if t is int:
+            items.append(item)
+        elif t is slice:
+            items.append((slice, item.start, item.stop, item.step))
+        elif item is None or item is Ellipsis:
+            items.append(item)
+        else:
+            return _NOT_BASIC
+    return tuple(items)
+
+
+def _normal(index: Any) -> Any:
+    """The index with integer-like items (NumPy integers, lazy integer scalars) as ints."""
+    if isinstance(index, tuple):
+        return tuple([_normal_item(i) for i in index])
+    return _normal_item(index)
+
+
+def _normal_item(item: Any) -> Any:
+    if isinstance(item, slice):
+        return slice(*[_slice_bound(x) for x in (item.start, item.stop, item.step)])
+    if isinstance(item, np.integer):
+        return int(item)
+    if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
+        return int(host_value(item._read()))
+    if isinstance(item, (bool, np.bool_)):
+        return np.bool_(item)
+    if isinstance(item, int):
+        return int(item)
+    if isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
+        return int(item)
+    if isinstance(item, (str, bytes, float, complex, np.inexact)) or (
+        isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "fc"
+    ):
+        raise IndexError(INVALID_INDEX)
+    return item
+
+
+def _slice_bound(x: Any) -> Any:
+    if x is None or type(x) is int:
+        return x
+    try:
+        return x.__index__()
+    except AttributeError:
+        raise TypeError(
+            "slice indices must be integers or None or have an __index__ method"
+        ) from None
+
+
+# -- reading -------------------------------------------------------------------------------------
+
+
+def getitem(self: Array, index: Any) -> Any:
+    """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy."""
+    recorder = local.recorder
+    if len(recorder.pending) >= recorder.limit:
+        enter(_getframe(1))
+    node = self._node if self._base is None else self._read()
+    op = node[0]
+    aval = node[4] if op is None else op.aval
+    if node[2] is not None and (
+        aval.ndim == 1 if type(index) is int else type(index) is tuple and len(index) == aval.ndim
+    ):
+        scalar = _element(node, aval, index)
+        if scalar is not None:
+            return scalar
+    key = _key(index)
+    try:
+        op, starts, step = aval.get_memo[key]
+    except (KeyError, TypeError):
+        entry = _get_entry(aval, key, index)
+        if entry is None:
+            return _get_advanced(self, _normal(index))
+        op, starts, step = entry
+    if op.host:
+        return _get_on_host(self, op, node, starts, step)
+    frame = _getframe(1)
+    got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
+    recorder.pending.append(got)
+    if op.scalar and step.scalar:
+        return new_scalar(got)
+    out = _new(Array)
+    out._node = got
+    out._flags = self._flags if self._flags is None else _inherited(self._flags)
+    base = self._base
+    if base is None:
+        out._base, out._path, out._seen = self, (step,), node
+    else:
+        out._base, out._path, out._seen = base, (*self._path, step), base._node
+    return out
+
+
+def _inherited(flags: dict[str, Any]) -> dict[str, Any] | None:
+    return {"readonly": True} if flags.get("readonly") else None
+
+
+class _IndexStep(Slice):
+    """A slice that knows whether NumPy would return a scalar for it."""
+
+    scalar = False
+
+
+class _ScalarStep(Slice):
+    scalar = True
+
+
+def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
+    """Make the memo entry of a basic index; None for an advanced one."""
+    if key is _NOT_BASIC:
+        index = _normal(index)
+        key = _key(index)
+        if key is _NOT_BASIC:
+            return None
+        if key in aval.get_memo:
+            return aval.get_memo[key]
+    elif not isinstance(key, int) and key is not None:
+        index = _normal(index)
+    items = index if isinstance(index, tuple) else (index,)
+    meaning = basic_slice(aval, items)
+    plain = all(type(i) is int for i in items) and len(items) == aval.ndim
+    kind = _ScalarStep if plain else _IndexStep
+    step = kind(meaning.index, meaning.params, meaning.starts)
+    op = op_of(shaping.slice, step.params, (aval, *(int,) * len(step.starts)))
+    if len(aval.get_memo) >= _MEMO_SIZE:
+        aval.get_memo.clear()
+    try:
+        aval.get_memo[key] = op, step.starts, step
+    except TypeError:  # an unhashable slice bound: not worth remembering
+        pass
+    return op, step.starts, step
+
+
+def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
+    """One element of data that is there: read at once, which costs less than recording."""
+    value = node[VALUE]
+    if type(value) is not np.ndarray:
+        if not lowering.on_host():
+            return None
+        value = _graph.host(node)
+    for i in index if type(index) is tuple else ():
+        if type(i) is not int and not isinstance(i, np.integer):
+            return None
+    element = value[index]
+    if not isinstance(element, np.generic):
+        return None
+    try:
+        element_aval = aval.get_memo[_SCALAR]
+    except KeyError:
+        element_aval = aval.get_memo[_SCALAR] = aval_of((), aval.dtype)
+    return new_scalar([None, None, element, None, element_aval])
+
+
+def _get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step: Any) -> Any:
+    got = on_host(op, (node, *starts))
+    if op.scalar and step.scalar:
+        value = got[VALUE]
+        if isinstance(value, np.ndarray):
+            value = value[()]
+        return value if op.aval.dtype.kind in "OV" else new_scalar(leaf(value))
+    return view(self, step)
+
+
+# -- writing -------------------------------------------------------------------------------------
+
+
+def setitem(self: Array, index: Any, value: Any) -> None:
+    """`self[index] = value`, in the owner and so in every view."""
+    recorder = local.recorder
+    if len(recorder.pending) >= recorder.limit:
+        enter(_getframe(1))
+    if self._flags is not None and not writeable(self):
+        raise ValueError("assignment destination is read-only")
+    if self._base is None and _store_element(self, index, value):
+        return
+    frame = _getframe(1)
+    with write_lock:
+        node = self._node if self._base is None else self._read()
+        aval = node[AVAL] if node[OP] is None else node[OP].aval
+        key = _key(index)
+        try:
+            step = aval.set_memo[key]
+        except (KeyError, TypeError):
+            step = _set_entry(aval, key, index)
+            if step is None:
+                _set_advanced(self, _normal(index), value)
+                return
+        if type(value) is Array and value._base is not None and _is_itself(self, step, value):
+            return
+        u, op = value, None
+        if type(value) is Array or type(value) is Scalar:
+            u = value._node if value._base is None else value._read()
+            op = step.ops.get(u[AVAL] if u[OP] is None else u[OP].aval)
+        elif type(value) is float and aval.dtype.kind == "f":
+            op = step.ops.get(float)
+        operands = (node, u, *step.starts)
+        if op is None:
+            u = assigned(value, aval.dtype, step.params["shape"])
+            operands = (node, u, *step.starts)
+            op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
+            if op.host:
+                self._write(on_host(op, operands))
+                return
+            if u is value or isinstance(value, Array) and u is value._read():
+                step.ops[known(u)] = op
+        new = [op, operands, None, frame.f_code, frame.f_lasti]
+        recorder.pending.append(new)
+        self._write(new)
+        large_update(recorder, op)
+
+
+def _set_entry(aval: Aval, key: Any, index: Any) -> Any:
+    if key is _NOT_BASIC or not isinstance(key, int):
+        index = _normal(index)
+        key = _key(index)
+        if key is _NOT_BASIC:
+            return None
+    step = basic_slice(aval, index if isinstance(index, tuple) else (index,))
+    if len(aval.set_memo) >= _MEMO_SIZE:
+        aval.set_memo.clear()
+    try:
+        aval.set_memo[key] = step
+    except TypeError:
+        pass
+    return step
+
+
+def _is_itself(self: Array, step: Slice, value: Array) -> bool:
+    """The second half of `x[i] += v`: the view was written already."""
+    owner = self if self._base is None else self._base
+    if value._base is not owner or value._seen is not owner._node:
+        return False
+    path = (step,) if self._base is None else (*self._path, step)
+    return len(path) == len(value._path) and all(
+        a is b or (isinstance(a, Slice) and isinstance(b, Slice) and _same_slice(a, b))
+        for a, b in zip(path, value._path, strict=True)
+    )
+
+
+def _same_slice(a: Slice, b: Slice) -> bool:
+    return a.starts == b.starts and a.params == b.params
+
+
+def _store_element(self: Array, index: Any, value: Any) -> bool:
+    """Store one element at once, if the array is host data that nobody else refers to."""
+    t = type(value)
+    if t is Scalar:
+        value = value._read()[VALUE]
+        if not isinstance(value, np.generic):
+            return False
+    elif t not in SCALAR_DTYPES and not isinstance(value, np.generic):
+        return False
+    node = self._node
+    if getrefcount(node) != 3:  # the handle's, the variable's, the argument's
+        return False
+    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    if type(index) is not int:
+        if type(index) is not tuple or not all(type(i) is int for i in index):
+            return False
+        if len(index) != aval.ndim:
+            return False
+    elif aval.ndim != 1:
+        return False
+    data = _writeable_data(node, aval)
+    if data is None:
+        return False
+    data[index] = value
+    return True
+
+
+def _writeable_data(node: Node, aval: Aval) -> Any:
+    """The node's host memory, made its own by a copy where it is not; None if it is pending."""
+    data = node[VALUE]
+    if data is None:
+        op = node[OP]
+        if op.primitive is not shaping.full or node[ARGS] is None or not lowering.on_host():
+            return None
+        data = lowering.aligned_empty(aval.shape, aval.dtype)
+        data[...] = op.reference(*[_graph.operand(a) for a in node[ARGS]])
+        node[VALUE], node[ARGS] = data, None
+        return data
+    if type(data) is not np.ndarray:
+        if not lowering.on_host():
+            return None
+        data = _graph.host(node)
+    if not data.flags.writeable or getrefcount(data) != 3 or not _owns(data):
+        fresh = lowering.aligned_empty(aval.shape, aval.dtype)
+        np.copyto(fresh, data)
+        node[VALUE] = data = fresh
+    return data
+
+
+def _owns(data: Any) -> bool:
+    return data.base is None or lowering.owns_base(data)
+
+
+def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    """The operand for assigning `value` to elements of this dtype, checked as NumPy checks."""
+    if type(value) in SCALAR_DTYPES:
+        return assigned_scalar(value, dtype)
+    operand = as_operand(value)
+    if type(operand) is not list:
+        return assigned_scalar(operand, dtype)
+    aval = operand[AVAL] if operand[OP] is None else operand[OP].aval
+    if aval.dtype.kind == "c" and dtype.kind in "fiub":
+        import_warning()
+    if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
+        kept = aval.shape[aval.ndim - len(shape) :]
+        operand = record(shaping.reshape, (operand,), {"shape": kept})
+        aval = operand[OP].aval
+    if aval.shape != shape and aval.ndim:
+        _check_broadcast(aval.shape, shape)
+    return operand
+
+
+def import_warning() -> None:
+    import warnings
+
+    warnings.warn(
+        "Casting complex values to real discards the imaginary part",
+        np.exceptions.ComplexWarning,
+        stacklevel=4,
+    )
+
+
+def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python scalar as it is stored into this dtype. Raises as NumPy does (NaN to int, ...)."""
+    t = type(value)
+    if t is float and dtype.kind == "f" or t is bool:
+        return value
+    if not dtype.hasobject and dtype.kind in "biufc":
+        cell = np.empty((), dtype)
+        cell[()] = value
+        return cell.item()
+    return from_host(np.asarray(value))
+
+
+def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    fits = len(shape) <= len(target) and all(
+        n == m or n == 1 for n, m in zip(reversed(shape), reversed(target), strict=False)
+    )
+    if not fits:
+        raise ValueError(
+            f"could not broadcast input array from shape {_tuple(shape)} into shape "
+            f"{_tuple(target)}"
+        )
+
+
+def _tuple(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+# -- advanced indices ----------------------------------------------------------------------------
+
+
+class Advanced:
+    """What an advanced index means: a basic part, index arrays for some axes, and a final order.
+
+    basic: the slices and newaxes, applied first.  axes: of the sliced array, those with an index
+    array.  indices: checked, non-negative, of one common shape.  order: the permutation from
+    `take`'s result (index dimensions first) to NumPy's, or None.
+    """
+
+    __slots__ = ("basic", "axes", "indices", "order", "shape")
+
+    basic: Slice
+    axes: tuple[int, ...]
+    indices: tuple[Array, ...]
+    order: tuple[int, ...] | None
+    shape: tuple[int, ...]  # of the result
+
+
+def advanced(aval: Aval, index: Any) -> Advanced:
+    """Resolve an index with arrays in it. Raises NumPy's IndexError."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_index_array(i) for i in items]
+    taken = sum(_consumed(i) for i in items)
+    items = list(expand_ellipsis(tuple(items), aval.ndim, taken))
+    basic: list[Any] = []
+    arrays: list[Any] = []
+    places: list[int] = []  # in the index as written: adjacency decides where dimensions go
+    axes: list[int] = []
+    axis = position = 0  # of the array, of the sliced array
+    for place, item in enumerate(items):
+        if item is None or isinstance(item, slice):
+            basic.append(item)
+            axis += item is not None
+            position += 1
+            continue
+        for part in _integer_parts(item, aval, axis):
+            arrays.append(part)
+            places.append(place)
+            axes.append(position)
+            position += 1
+        if _consumed(item):
+            basic += [slice(None)] * _consumed(item)
+        else:
+            basic.append(None)
+        axis += _consumed(item)
+    result = Advanced()
+    result.basic = basic_slice(aval, tuple(basic))
+    sliced = result.basic.params["shape"]
+    result.axes = tuple(axes)
+    result.indices = _common(arrays, [sliced[a] for a in axes], axes)
+    index_shape = result.indices[0].shape
+    rest = [n for a, n in enumerate(sliced) if a not in axes]
+    adjacent = places == list(range(places[0], places[0] + len(set(places)))) or (
+        len(set(places)) == places[-1] - places[0] + 1
+    )
+    first = sum(1 for a in range(axes[0]) if a not in axes) if adjacent else 0
+    k = len(index_shape)
+    result.order = None
+    if first:
+        result.order = (*range(k, k + first), *range(k), *range(k + first, k + len(rest)))
+    result.shape = (*rest[:first], *index_shape, *rest[first:])
+    return result
+
+
+def _index_array(item: Any) -> Any:
+    if item is None or isinstance(item, (slice, int, EllipsisType)):
+        return item
+    if isinstance(item, (list, tuple, range)):
+        operand = _list_index(item)
+        return new_array(operand)
+    operand = as_operand(item)
+    array = new_array(operand) if type(operand) is list else new_array(leaf(np.asarray(operand)[()]))
+    if array.dtype.kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return array
+
+
+def _list_index(item: Any) -> Node:
+    if any(isinstance(i, Array) for i in item):
+        item = [host_value(i._read()) if isinstance(i, Array) else i for i in item]
+    array = np.asarray(item)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "biu":
+        raise IndexError(
+            INVALID_INDEX
+            if array.dtype.kind in "OUS"
+            else "arrays used as indices must be of integer (or boolean) type"
+        )
+    return from_host(array)
+
+
+def _consumed(item: Any) -> int:
+    """How many axes an index item uses up."""
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, Array) and item.dtype.kind == "b":
+        return item.ndim
+    return 1
+
+
+def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
+    """An item as integer indices, one for each axis it uses (a scalar bool: one new axis)."""
+    if not isinstance(item, Array) or item.dtype.kind != "b":
+        return [item]
+    if item.ndim == 0:
+        return [np.zeros(int(bool(host_value(item._read()))), np.int64)]
+    for k, n in enumerate(item.shape):
+        if n != aval.shape[axis + k]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {axis + k}; size of axis "
+                f"is {aval.shape[axis + k]} but size of corresponding boolean axis is {n}"
+            )
+    return list(np.nonzero(host_value(item._read())))
+
+
+def _common(arrays: list[Any], lengths: list[int], axes: list[int]) -> tuple[Array, ...]:
+    """Index arrays checked against the bounds, counted from the front, of one shape."""
+    checked = [bounded(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
+    shapes = [c.shape for c in checked]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        text = " ".join(map(_tuple, shapes))
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} "
+        ) from None
+    return tuple(broadcast(c, shape) for c in checked)
+
+
+def bounded(index: Any, length: int, axis: int) -> Array:
+    """An integer index array as int64, every element in 0..length-1. Raises IndexError.
+
+    This looks at the data: where the index is still pending, it is computed now, so that the
+    error comes out of the statement that caused it.
+    """
+    value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
+    if value.size:
+        low, high = value.min(), value.max()
+        if low < -length or high >= length:
+            bad = int(high) if high >= length else int(low)
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
+        if low < 0:
+            value = value.astype(np.int64)
+            value = np.where(value < 0, value + length, value)
+            return new_array(from_host(value))
+    if isinstance(index, Array):
+        return cast(index, np.int64)
+    return new_array(from_host(value.astype(np.int64)))
+
+
+def _get_advanced(self: Array, index: Any) -> Any:
+    node = self._read()
+    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    found = advanced(aval, index)
+    sliced = found.basic.get(node)
+    out = indexing.take(new_array(sliced), *found.indices, axes=found.axes)
+    if found.order is not None:
+        out = shaping.transpose(out, permutation=found.order)
+    return out
+
+
+def _set_advanced(self: Array, index: Any, value: Any) -> None:
+    node = self._read()
+    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    mask = _sole_mask(aval, index)
+    if mask is not None and _set_mask(self, node, aval, mask, value):
+        return
+    found = advanced(aval, index)
+    self._write(put(node, found, assigned(value, aval.dtype, found.shape), "set"))
+
+
+def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
+    """The array with `u` stored, added, ... at an advanced index."""
+    sliced = found.basic.get(node)
+    dtype = (node[AVAL] if node[OP] is None else node[OP].aval).dtype
+    if type(u) is not list:
+        values = new_array(leaf(np.asarray(u).astype(dtype)[()]))
+    else:
+        values = cast(new_array(u), dtype)
+    values = broadcast(values, found.shape)
+    if found.order is not None:
+        inverse = tuple(int(i) for i in np.argsort(found.order))
+        values = shaping.transpose(values, permutation=inverse)
+    new = indexing.put(new_array(sliced), values, *found.indices, axes=found.axes, mode=mode)
+    return found.basic.set(node, new._read())
+
+
+def _sole_mask(aval: Aval, index: Any) -> Array | None:
+    """The mask, if the index is one boolean array over leading axes and nothing else."""
+    items = index if isinstance(index, tuple) else (index,)
+    items = [i for i in items if i is not Ellipsis]
+    if len(items) != 1 or isinstance(items[0], (int, slice, type(None))):
+        return None
+    if isinstance(index, tuple) and len(index) == 2 and index[0] is Ellipsis:
+        return None
+    mask = _index_array(items[0])
+    if not isinstance(mask, Array) or mask.dtype.kind != "b" or mask.ndim == 0:
+        return None
+    return mask if mask.ndim <= aval.ndim else None
+
+
+def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bool:
+    """`x[mask] = value` by a select, without looking at the mask. False if values are per element."""
+    rest = aval.shape[mask.ndim :]
+    operand = as_operand(value)
+    if type(operand) is list:
+        shape = known(operand).shape
+        if len(shape) > len(rest) and not (len(shape) == len(rest) + 1 and shape[0] == 1):
+            return False
+        u = assigned(value, aval.dtype, (1, *rest))
+    else:
+        u = assigned_scalar(operand, aval.dtype)
+    for k, n in enumerate(mask.shape):
+        if n != aval.shape[k]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {k}; size of axis is "
+                f"{aval.shape[k]} but size of corresponding boolean axis is {n}"
+            )
+    if type(u) is list:
+        values = cast(new_array(u), aval.dtype)
+        if values.ndim > len(rest):
+            values = shaping.reshape(values, shape=values.shape[1:])
+        u = broadcast(values, aval.shape)._read()
+    if rest:
+        spread = shaping.reshape(new_array(mask._read()), shape=mask.shape + (1,) * len(rest))
+        mask = broadcast(spread, aval.shape)
+    frame = user_frame(_getframe(2))
+    operands = (mask._read(), u, node)
+    op = op_of(elementwise.select, {}, tuple([known(o) for o in operands]))
+    if op.aval is not aval:
+        return False
+    new = [op, operands, None, frame.f_code, frame.f_lasti]
+    if op.host:
+        new = on_host(op, operands)
+    else:
+        local.recorder.pending.append(new)
+    self._write(new)
+    return True

@@ -1,0 +1,56 @@
+"""Calling NumPy on values: for what lazynp does not do natively, and dtypes XLA cannot hold."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, from_host, new_array, new_scalar
+from lazynp._trace import host_value
+
+HOSTED: set[str] = set()  # names of functions that run in NumPy, for the documentation
+
+
+def to_host(tree: Any) -> Any:
+    """Arrays in nested tuples, lists and dicts as NumPy's (read-only views)."""
+    if isinstance(tree, Array):
+        return host_value(tree._read())
+    if type(tree) in (list, tuple):
+        return type(tree)(to_host(t) for t in tree)
+    if type(tree) is dict:
+        return {k: to_host(v) for k, v in tree.items()}
+    return tree
+
+
+def to_device(tree: Any) -> Any:
+    """NumPy's results as Arrays and Scalars."""
+    if isinstance(tree, np.generic):
+        return tree if tree.dtype.kind in "OSUVMm" else new_scalar(from_host(tree))
+    if type(tree) is np.ndarray:
+        return new_array(from_host(tree, copy=tree.base is not None))
+    if type(tree) in (list, tuple):
+        return type(tree)(to_device(t) for t in tree)
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*(to_device(t) for t in tree))
+    return tree
+
+
+def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`function` of NumPy on the values, its results as Arrays."""
+    return to_device(function(*to_host(args), **to_host(kwargs)))
+
+
+def hosted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that computes the arguments and returns Arrays."""
+    name = getattr(function, "__name__", str(function))
+    HOSTED.add(name)
+
+    @functools.wraps(function, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return host_call(function, *args, **kwargs)
+
+    call.__doc__ = f"`numpy.{name}`, run by NumPy on the values of its arguments."
+    return call

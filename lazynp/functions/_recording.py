@@ -1,0 +1,243 @@
+"""The hot path: how operators, ufuncs and composed functions record.
+
+`binary(primitive)` and `unary(primitive)` make the functions behind operators and ufunc calls.
+They hold a memo from what the operands are known by to the interned op, so that recording is a
+few lookups, a list and a handle. Whatever is not two plain operands goes the long way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from sys import _getframe
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import (
+    Array,
+    Scalar,
+    as_operand,
+    enter,
+    new_array,
+    new_scalar,
+    wrap,
+    write_lock,
+)
+from lazynp._avals import SCALAR_DTYPES
+from lazynp._node import VALUE, Node, Op, leaf, op_of
+from lazynp._primitive import Primitive
+from lazynp._trace import check_bounds, known, local, on_host, user_frame
+from lazynp._views import writeable
+from lazynp.primitives import elementwise, shaping
+
+_new = object.__new__
+Slow = Callable[..., Any]
+
+
+def _at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
+    """Arithmetic between concrete host scalars costs less to do than to record."""
+    values = []
+    for o in operands:
+        if type(o) is list:
+            o = o[VALUE]
+            if not isinstance(o, np.generic):
+                return None
+        values.append(o)
+    with np.errstate(all="ignore"):
+        return leaf(op.reference(*values))
+
+
+def _record_slow(op: Op, operands: tuple[Any, ...]) -> Array:
+    """Recording with every check: the first time an op is met, and for host dtypes."""
+    if op.bounds is not None:
+        check_bounds(op, operands)
+    if op.host:
+        return wrap(on_host(op, operands))
+    if op.scalar:
+        node = _at_once(op, operands)
+        if node is not None:
+            return new_scalar(node)
+    frame = user_frame(_getframe(2))
+    node = [op, operands, None, frame.f_code, frame.f_lasti]
+    local.recorder.pending.append(node)
+    return wrap(node)
+
+
+def _out_of_bounds(op: Op, a: Any, b: Any) -> bool:
+    number = a if type(a) is int else b
+    return not op.bounds[0] <= number <= op.bounds[1]  # type: ignore[index]
+
+
+def binary(
+    primitive: Primitive, slow: Slow, *, depth: int = 1, swap: bool = False
+) -> Callable[[Any, Any], Any]:
+    """`f(x, y)`; `slow(x, y)` takes operands that are neither arrays nor Python scalars.
+
+    depth: how many frames up the user's is. swap: make it `f(y, x)`, for reflected operators.
+    """
+    memo: dict[tuple[Any, Any], Op] = {}
+
+    def call(x: Any, y: Any) -> Any:
+        if swap:
+            x, y = y, x
+        recorder = local.recorder
+        pending = recorder.pending
+        if len(pending) >= recorder.limit:
+            enter(_getframe(depth))
+        t = type(x)
+        if t is Array or t is Scalar:
+            a = x._node if x._base is None else x._read()
+            op = a[0]
+            known_a = a[4] if op is None else op.aval
+        elif t in SCALAR_DTYPES:
+            a = x
+            known_a = t
+        else:
+            return slow(x, y)
+        t = type(y)
+        if t is Array or t is Scalar:
+            b = y._node if y._base is None else y._read()
+            op = b[0]
+            known_b = b[4] if op is None else op.aval
+        elif t in SCALAR_DTYPES:
+            b = y
+            known_b = t
+        else:
+            return slow(x, y)
+        try:
+            op = memo[known_a, known_b]
+        except KeyError:
+            op = op_of(primitive, {}, (known_a, known_b))
+            if op.host or op.scalar or op.bounds is not None and _out_of_bounds(op, a, b):
+                return slow(x, y)
+            memo[known_a, known_b] = op
+        if op.bounds is not None and _out_of_bounds(op, a, b):
+            return slow(x, y)
+        frame = _getframe(depth)
+        node = [op, (a, b), None, frame.f_code, frame.f_lasti]
+        pending.append(node)
+        out = _new(Array)
+        out._node = node
+        out._base = out._flags = None
+        return out
+
+    return call
+
+
+def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any], Any]:
+    """`f(x)`; see `binary`."""
+    memo: dict[Any, Op] = {}
+
+    def call(x: Any) -> Any:
+        recorder = local.recorder
+        pending = recorder.pending
+        if len(pending) >= recorder.limit:
+            enter(_getframe(depth))
+        t = type(x)
+        if t is not Array and t is not Scalar:
+            return slow(x)
+        a = x._node if x._base is None else x._read()
+        op = a[0]
+        known_a = a[4] if op is None else op.aval
+        try:
+            op = memo[known_a]
+        except KeyError:
+            op = op_of(primitive, {}, (known_a,))
+            if op.host or op.scalar:
+                return slow(x)
+            memo[known_a] = op
+        frame = _getframe(depth)
+        node = [op, (a,), None, frame.f_code, frame.f_lasti]
+        pending.append(node)
+        out = _new(Array)
+        out._node = node
+        out._base = out._flags = None
+        return out
+
+    return call
+
+
+def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
+    """Record an elementwise primitive on anything NumPy takes: a Scalar if the result is 0-d."""
+    nodes = tuple([as_operand(o) for o in operands])
+    recorder = local.recorder
+    if len(recorder.pending) >= recorder.limit:
+        enter(_getframe(1))
+    return _record_slow(op_of(primitive, params, tuple([known(n) for n in nodes])), nodes)
+
+
+
+# -- arguments that every room takes ---------------------------------------------------------------
+
+
+def as_array(x: Any) -> Array:
+    """Whatever NumPy takes for an array, as an Array (no copy of an Array; a view is read)."""
+    if isinstance(x, Array):
+        return x
+    operand = as_operand(x)
+    return new_array(operand) if type(operand) is list else scalar_array(operand)
+
+
+def scalar_array(x: Any) -> Array:
+    """A Python scalar as a 0-d Array of NumPy's dtype for it."""
+    return new_array(leaf(np.asarray(x)[()]))
+
+
+def plain(x: Any) -> Array:
+    """An owner holding the same value: what rules and reductions are given."""
+    return new_array(as_array(x)._read())
+
+
+def scalar_if_0d(x: Array) -> Array:
+    """What NumPy returns for this result: a Scalar if it has no dimension."""
+    return new_scalar(x._read()) if x.ndim == 0 else x
+
+
+def cast(x: Any, dtype: Any) -> Array:
+    """The array in this dtype; itself if it has it already."""
+    array, dtype = as_array(x), np.dtype(dtype)
+    return array if array.dtype == dtype else elementwise.convert(array, dtype=dtype)
+
+
+def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
+    """A fresh array of the value broadcast to a shape. Raises ValueError as NumPy does."""
+    if x.shape == shape:
+        return x
+    if np.broadcast_shapes(x.shape, shape) != shape:
+        raise ValueError(
+            f"could not broadcast input array from shape {_text(x.shape)} into shape {_text(shape)}"
+        )
+    first = len(shape) - x.ndim
+    return shaping.broadcast_in_dim(x, shape=shape, dims=tuple(range(first, len(shape))))
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def check_writeable(out: Any, what: str = "return arrays must be of ArrayType") -> None:
+    if not isinstance(out, Array) or isinstance(out, Scalar):
+        raise TypeError(what)
+    if not writeable(out):
+        raise ValueError("output array is read-only")
+
+
+def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> Any:
+    """Store a result into `out` with NumPy's checks, and return `out`; the result if None."""
+    if out is None:
+        return result
+    check_writeable(out)
+    result = as_array(result)
+    if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast {f'ufunc {name!r} ' if name else ''}output from {result.dtype!r} to "
+            f"{out.dtype!r} with casting rule {casting!r}"
+        )
+    if np.broadcast_shapes(result.shape, out.shape) != out.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {_text(out.shape)} doesn't match the "
+            f"broadcast shape {_text(np.broadcast_shapes(result.shape, out.shape))}"
+        )
+    with write_lock:
+        out._write(broadcast(cast(result, out.dtype), out.shape)._read())
+    return out

@@ -1,0 +1,331 @@
+"""Ufuncs: elementwise functions as objects, with NumPy's calling conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, as_operand, new_array, write_lock
+from lazynp._avals import Aval
+from lazynp._node import leaf
+from lazynp._primitive import Primitive
+from lazynp._trace import known
+from lazynp.functions import _getset
+from lazynp.functions._recording import (
+    apply,
+    as_array,
+    binary,
+    broadcast,
+    cast,
+    check_writeable,
+    plain,
+    scalar_if_0d,
+    store,
+    unary,
+)
+from lazynp.primitives import elementwise, reduction, shaping
+
+
+class ufunc:  # noqa: N801  NumPy's name
+    """An elementwise function with NumPy's ufunc interface.
+
+    Differs from `numpy.ufunc`: results are lazy; `order` and `subok` are accepted and without
+    effect; where `where` is false and no `out` is given the result is zero (NumPy leaves it
+    uninitialised).
+    """
+
+    __slots__ = ("__name__", "__doc__", "_numpy", "_call", "_apply", "_fast", "nin", "nout", "__weakref__")
+
+    def __init__(
+        self,
+        reference: np.ufunc,
+        implementation: Primitive | Callable[..., Any],
+        check: Callable[..., None] | None = None,
+        fast: Primitive | None = None,
+    ) -> None:
+        self.__name__ = reference.__name__
+        self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
+        self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
+        self._apply = _checked(_composed(implementation), check)
+        self._call = self._apply
+        if fast is None and isinstance(implementation, Primitive) and check is None:
+            fast = implementation
+        if fast is not None and self.nin <= 2:
+            make: Any = unary if self.nin == 1 else binary
+            self._call = make(fast, self._apply, depth=2)
+        self._fast = fast
+
+    nargs = property(lambda self: self.nin + self.nout)
+    ntypes = property(lambda self: self._numpy.ntypes)
+    types = property(lambda self: self._numpy.types)
+    identity = property(lambda self: self._numpy.identity)
+    signature = property(lambda self: self._numpy.signature)
+
+    def operator(self, *, reflected: bool = False) -> Callable[..., Any]:
+        """The method of `Array` for this function's operator."""
+        if self.nin == 1:
+            return unary(self._fast, self._apply) if self._fast else self._apply
+
+        def slow(x: Any, y: Any) -> Any:
+            return NotImplemented if defers(x) or defers(y) else self._apply(x, y)
+
+        if self._fast is not None:
+            return binary(self._fast, slow, swap=reflected)
+        return (lambda x, y: slow(y, x)) if reflected else slow
+
+    def __repr__(self) -> str:
+        return f"<ufunc '{self.__name__}'>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def resolve_dtypes(self, *args: Any, **kwargs: Any) -> Any:
+        return self._numpy.resolve_dtypes(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and len(args) == self.nin:
+            return self._call(*args)
+        return self._with_options(*args, **kwargs)
+
+    def _with_options(
+        self,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: Any = "same_kind",
+        order: Any = "K",
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+    ) -> Any:
+        if not self.nin <= len(args) <= self.nargs:
+            raise TypeError(
+                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
+                f"but {len(args)} were given"
+            )
+        inputs, outs = args[: self.nin], self._outputs(args[self.nin :], out)
+        if dtype is not None or signature is not None:
+            inputs = self._cast_inputs(inputs, dtype, signature, casting)
+        results = self._apply(*inputs)
+        if not isinstance(results, tuple):
+            results = (results,)
+        done = tuple(
+            self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
+        )
+        return done[0] if self.nout == 1 else done
+
+    def _outputs(self, positional: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+        if positional:
+            if out is not None:
+                raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+            out = positional + (None,) * (self.nout - len(positional))
+        if out is None:
+            return (None,) * self.nout
+        if not isinstance(out, tuple):
+            if self.nout > 1:
+                raise TypeError("'out' must be a tuple of arrays")
+            out = (out,)
+        if len(out) != self.nout:
+            raise ValueError(
+                "The 'out' tuple must have exactly one entry per ufunc output"
+            )
+        for o in out:
+            if o is not None:
+                check_writeable(o)
+        return out
+
+    def _cast_inputs(
+        self, inputs: tuple[Any, ...], dtype: Any, signature: Any, casting: Any
+    ) -> tuple[Any, ...]:
+        """The inputs in the dtypes of the loop that `dtype` or `signature` asks for."""
+        operands = [as_operand(x) for x in inputs]
+        ins = [k.dtype if isinstance(k, Aval) else k for k in map(known, operands)]
+        ins = [np.dtype(bool) if k is bool else k for k in ins]
+        if signature is None:
+            signature = (None,) * self.nin + (np.dtype(dtype),) * self.nout
+        dtypes = self._numpy.resolve_dtypes(
+            (*ins, *(None,) * self.nout), signature=signature, casting=casting
+        )
+        return tuple(
+            cast(new_array(o if type(o) is list else leaf(np.asarray(o)[()])), d)
+            for o, d in zip(operands, dtypes, strict=False)
+        )
+
+    def _deliver(self, result: Any, out: Any, where: Any, casting: Any) -> Any:
+        """Where `where` holds, into `out`."""
+        if where is not True:
+            mask = as_array(where)
+            if mask.dtype.kind != "b":
+                raise TypeError(
+                    f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to "
+                    "the rule 'safe'"
+                )
+            array = as_array(result)
+            if out is not None:
+                self._check_cast(array, out, casting)
+                array = cast(array, out.dtype)
+            shape = np.broadcast_shapes(array.shape, mask.shape, () if out is None else out.shape)
+            otherwise = 0 if out is None else plain(out)
+            if out is None:
+                otherwise = shaping.full(0, shape=(), dtype=array.dtype)
+            result = apply(
+                elementwise.select, broadcast(plain(mask), shape), array, otherwise
+            )
+        if out is None:
+            return result
+        self._check_cast(as_array(result), out, casting)
+        return store(result, out, casting)
+
+    def _check_cast(self, result: Array, out: Array, casting: Any) -> None:
+        if not np.can_cast(result.dtype, out.dtype, casting):
+            # NumPy's own exception: run the loop on nothing
+            empty = [np.empty(0, d) for d in (result.dtype, out.dtype)]
+            np.positive(empty[0], out=empty[1], casting=casting) if result.dtype.kind != "b" else (
+                np.logical_not(empty[0], out=empty[1], casting=casting)
+            )
+
+    # -- methods -----------------------------------------------------------------------------------
+
+    def outer(self, a: Any, b: Any, /, **kwargs: Any) -> Any:
+        """`f(a[i...], b[j...])` for all pairs of elements."""
+        if self.nin != 2:
+            raise ValueError("outer product only supported for binary functions")
+        x, y = plain(a), plain(b)
+        if x.ndim and y.ndim:
+            x = shaping.reshape(x, shape=x.shape + (1,) * y.ndim)
+        return self(x, y, **kwargs)
+
+    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
+        """In place and unbuffered: repeated indices apply repeatedly."""
+        if not isinstance(a, Array) or isinstance(a, Scalar):
+            raise TypeError("first operand must be array")
+        check_writeable(a)
+        mode = _AT_MODES.get(self.__name__)
+        if mode is None or (self.__name__ == "subtract" and b is None):
+            self._at_without_mode(a, indices, b)
+            return
+        value = as_array(b)
+        if self.__name__ == "subtract":
+            value = apply(elementwise.negative, value)
+        if not np.can_cast(np.result_type(a.dtype, value.dtype), a.dtype, "same_kind"):
+            self._check_cast(apply(elementwise.add, a, value), a, "same_kind")
+        with write_lock:
+            node = a._read()
+            found = _as_advanced(a, indices)
+            operand = _getset.assigned(value, a.dtype, found.shape)
+            a._write(_getset.put(node, found, operand, mode))
+
+    def _at_without_mode(self, a: Array, indices: Any, b: Any) -> None:
+        """Functions with no scatter of their own: NumPy, on the host."""
+        from_host = np.array(a)
+        args = (from_host, indices) if b is None else (from_host, indices, np.asarray(b))
+        self._numpy.at(*args)
+        store(from_host, a, "unsafe")
+
+    def reduce(
+        self,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = np._NoValue,
+        where: Any = True,
+    ) -> Any:
+        """Reduce along axes. See `numpy.ufunc.reduce`."""
+        self._need_binary("reduce")
+        raise NotImplementedError(f"{self.__name__}.reduce")
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """All partial results along an axis. See `numpy.ufunc.accumulate`."""
+        self._need_binary("accumulate")
+        primitive = _ACCUMULATE.get(self.__name__)
+        x = as_array(array)
+        if primitive is None:
+            return store(self._numpy.accumulate(np.asarray(x), axis, dtype), out)
+        axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
+        if dtype is None:
+            dtype = np.dtype(out.dtype) if out is not None else _sum_dtype(self.__name__, x.dtype)
+        result = primitive(plain(cast(x, dtype)), axis=axis)
+        return store(scalar_if_0d(result), out)
+
+    def reduceat(
+        self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """Reductions over slices; run by NumPy on the host. See `numpy.ufunc.reduceat`."""
+        self._need_binary("reduceat")
+        return store(
+            as_array(self._numpy.reduceat(np.asarray(array), np.asarray(indices), axis, dtype)), out
+        )
+
+    def _need_binary(self, what: str) -> None:
+        if self.nin != 2 or self.nout != 1:
+            raise ValueError(f"{what} only supported for binary functions")
+
+
+def defers(other: Any) -> bool:
+    """Whether NumPy's operators would leave this operand to the other side."""
+    if isinstance(other, (Array, np.ndarray, np.generic)):
+        return False
+    kind = type(other)
+    if getattr(kind, "__array_ufunc__", defers) is None:
+        return True
+    return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
+
+
+def _composed(implementation: Any) -> Callable[..., Any]:
+    if not isinstance(implementation, Primitive):
+        return implementation
+
+    def composed(*xs: Any) -> Any:
+        return apply(implementation, *xs)
+
+    return composed
+
+
+def _checked(function: Callable[..., Any], check: Callable[..., None] | None) -> Callable[..., Any]:
+    if check is None:
+        return function
+
+    def checked(*xs: Any) -> Any:
+        check(*xs)
+        return function(*xs)
+
+    return checked
+
+
+def _as_advanced(a: Array, indices: Any) -> Any:
+    """Any index as an advanced one, so that `put` serves for all."""
+    items = indices if isinstance(indices, tuple) else (indices,)
+    if all(i is None or i is Ellipsis or isinstance(i, (int, slice, np.integer)) for i in items):
+        places = np.arange(a.size).reshape(a.shape)[indices]
+        chosen = np.unravel_index(places, a.shape)
+        items = tuple(chosen) if a.ndim else (np.bool_(True),)
+    return _getset.advanced(a.aval, tuple(_getset._normal_item(i) for i in items))
+
+
+_AT_MODES = {
+    "add": "add",
+    "subtract": "add",
+    "multiply": "multiply",
+    "minimum": "minimum",
+    "maximum": "maximum",
+}
+_ACCUMULATE = {
+    "add": reduction.cumsum,
+    "multiply": reduction.cumprod,
+    "maximum": reduction.cummax,
+    "minimum": reduction.cummin,
+}
+
+
+def _sum_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Sums and products of small integers are made in the platform's integer, as in NumPy."""
+    if name in ("add", "multiply"):
+        if dtype.kind in "bi" and dtype.itemsize < 8:
+            return np.dtype(np.int64)
+        if dtype.kind == "u" and dtype.itemsize < 8:
+            return np.dtype(np.uint64)
+    return dtype

@@ -1,0 +1,59 @@
+"""Data type routines: NumPy's own, with Arrays taken by their dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar
+from lazynp._views import layouts
+
+
+def _by_dtype(x: Any) -> Any:
+    return x.dtype if isinstance(x, Array) else x
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    """See `numpy.result_type`. Arrays count by their dtype."""
+    return np.result_type(*map(_by_dtype, arrays_and_dtypes))
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """See `numpy.can_cast`."""
+    return np.can_cast(_by_dtype(from_), to, casting)
+
+
+def min_scalar_type(a: Any, /) -> np.dtype[Any]:
+    """See `numpy.min_scalar_type`. Looks at the value of a scalar."""
+    if isinstance(a, Scalar):
+        return np.min_scalar_type(np.asarray(a)[()])
+    return _by_dtype(a) if isinstance(a, Array) else np.min_scalar_type(a)
+
+
+def common_type(*arrays: Any) -> Any:
+    """See `numpy.common_type`."""
+    return np.common_type(*[np.empty(0, a.dtype) if isinstance(a, Array) else a for a in arrays])
+
+
+def isfortran(a: Any) -> bool:
+    """See `numpy.isfortran`."""
+    return layouts(a)[0].flags.fnc if isinstance(a, Array) else np.isfortran(a)
+
+
+def shares_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
+    """Whether two arrays overlap: views of one owner, judged by their logical layout."""
+    if not isinstance(a, Array) or not isinstance(b, Array):
+        return False
+    first, second = layouts(a, b)
+    owners = (a if a._base is None else a._base, b if b._base is None else b._base)
+    return owners[0] is owners[1] and np.shares_memory(first, second, max_work)
+
+
+def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
+    """Whether two arrays might overlap. See `numpy.may_share_memory`."""
+    if not isinstance(a, Array) or not isinstance(b, Array):
+        return False
+    first, second = layouts(a, b)
+    owners = (a if a._base is None else a._base, b if b._base is None else b._base)
+    return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)

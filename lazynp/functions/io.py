@@ -1,0 +1,49 @@
+"""Functions that run in NumPy on the values of their arguments: I/O, text, windows, polynomials.
+
+Their results are Arrays. They compute what is pending of their arguments.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lazynp.functions._host import hosted
+
+array2string = hosted(np.array2string)
+array_repr = hosted(np.array_repr)
+array_str = hosted(np.array_str)
+bartlett = hosted(np.bartlett)
+base_repr = hosted(np.base_repr)
+binary_repr = hosted(np.binary_repr)
+blackman = hosted(np.blackman)
+busday_count = hosted(np.busday_count)
+busday_offset = hosted(np.busday_offset)
+datetime_as_string = hosted(np.datetime_as_string)
+format_float_positional = hosted(np.format_float_positional)
+format_float_scientific = hosted(np.format_float_scientific)
+fromfile = hosted(np.fromfile)
+fromregex = hosted(np.fromregex)
+genfromtxt = hosted(np.genfromtxt)
+hamming = hosted(np.hamming)
+hanning = hosted(np.hanning)
+is_busday = hosted(np.is_busday)
+isnat = hosted(np.isnat)
+kaiser = hosted(np.kaiser)
+load = hosted(np.load)
+loadtxt = hosted(np.loadtxt)
+packbits = hosted(np.packbits)
+poly = hosted(np.poly)
+polyadd = hosted(np.polyadd)
+polyder = hosted(np.polyder)
+polydiv = hosted(np.polydiv)
+polyfit = hosted(np.polyfit)
+polyint = hosted(np.polyint)
+polymul = hosted(np.polymul)
+polysub = hosted(np.polysub)
+polyval = hosted(np.polyval)
+roots = hosted(np.roots)
+save = hosted(np.save)
+savetxt = hosted(np.savetxt)
+savez = hosted(np.savez)
+savez_compressed = hosted(np.savez_compressed)
+unpackbits = hosted(np.unpackbits)

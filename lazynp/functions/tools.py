@@ -1,0 +1,130 @@
+"""What NumPy has no need of: looking at programs, forcing values, lending memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._array import Array, as_operand, from_host, new_array, write_lock
+from lazynp._graph import host_view, jaxpr_of
+from lazynp._jaxpr import Jaxpr
+from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node
+from lazynp._plan import STATS, Plan, Stats
+from lazynp._trace import host_value, known, materialize, position, staging
+from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp._views import writeable
+
+
+def stats() -> Stats:
+    """Counters of this process: cuts, forms, compiles, runs of each tier."""
+    return STATS
+
+
+def materialize_tree(tree: Any) -> Any:
+    """Compute every array of a tree (tuples, lists, dicts) now, together; return the tree."""
+    leaves, _ = tree_flatten(tree)
+    for leaf in leaves:
+        if isinstance(leaf, Array):
+            node = leaf._read()
+            if node[VALUE] is None and host_view(node) is None:
+                materialize(node)
+    return tree
+
+
+def make_jaxpr(function: Callable[..., Any]) -> Callable[..., Jaxpr]:
+    """`make_jaxpr(f)(*args)`: the jaxpr of f at arguments like these. f is only traced."""
+
+    def traced(*args: Any) -> Jaxpr:
+        leaves, structure = tree_flatten(args)
+        inputs: list[Node] = []
+        for leaf in leaves:
+            operand = as_operand(leaf)
+            aval = known(operand if type(operand) is list else from_host(np.asarray(operand)[()]))
+            inputs.append([None, None, None, None, aval])
+        name = getattr(function, "__name__", repr(function))
+        with staging(f"make_jaxpr of {name}"):
+            out = function(*tree_unflatten(structure, [new_array(n) for n in inputs]))
+            outs, _ = tree_flatten(out)
+            roots = [as_operand(o) for o in outs]
+            roots = [r if type(r) is list else from_host(np.asarray(r)[()]) for r in roots]
+            return jaxpr_of(roots, inputs)
+
+    return traced
+
+
+def array_jaxpr(array: Array) -> Jaxpr:
+    """The jaxpr of what is pending for this array; of what computed it, once it is computed."""
+    node = array._read()
+    plan = node[ARGS]
+    if isinstance(plan, Plan) and plan.jaxpr is not None:
+        return plan.jaxpr
+    return jaxpr_of([node], [])
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What `explain` found; printing it shows all of it."""
+
+    state: str
+    recorded: str
+    jaxpr: Jaxpr
+    stablehlo: str
+    slots: str
+    reason: str
+
+    def __str__(self) -> str:
+        parts = [f"state: {self.state}", f"recorded: {self.recorded}"]
+        if self.reason:
+            parts.append(f"cut because: {self.reason}")
+        if self.slots:
+            parts.append(f"slots: {self.slots}")
+        parts += ["jaxpr:", str(self.jaxpr), "StableHLO:", self.stablehlo]
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+
+def explain(x: Array) -> Explanation:
+    """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, why it was cut."""
+    if not isinstance(x, Array):
+        raise TypeError(f"explain: an Array is required, got {type(x).__name__}")
+    node = x._read()
+    jaxpr = array_jaxpr(x)
+    plan = node[ARGS]
+    where = "data" if node[CODE] is None else position(node[CODE], node[OFFSET])
+    if not isinstance(plan, Plan):
+        state = "pending" if plan is not None else "data, or computed by reference"
+        return Explanation(state, where, jaxpr, lowering.lower(jaxpr), "", "")
+    state = (
+        f"computed ({plan.tier}); this form ran {plan.runs} times, "
+        f"{len(plan.programs)} program(s) compiled for it"
+    )
+    slots = ", ".join(
+        f"{i}: {'operand' if i in plan.varying else 'constant'} {aval.dtype.name}"
+        for i, aval in sorted(plan.slot_avals.items())
+    )
+    return Explanation(state, where, jaxpr, lowering.lower(jaxpr), slots, plan.reason)
+
+
+@contextmanager
+def writable(x: Array) -> Iterator[np.ndarray[Any, Any]]:
+    """A NumPy array with x's elements for host code that must write (Cython, numba, `readinto`).
+
+    What was written is x's value when the block is left, also by an exception.
+    """
+    if not isinstance(x, Array):
+        raise TypeError(f"writable: an Array is required, got {type(x).__name__}")
+    if not writeable(x):
+        raise ValueError("assignment destination is read-only")
+    memory = lowering.aligned_empty(x.shape, x.dtype)
+    np.copyto(memory, host_value(x._read()))
+    try:
+        yield memory
+    finally:
+        with write_lock:
+            x._write(from_host(memory))

@@ -1,0 +1,34 @@
+"""From jaxprs to results: StableHLO text, executables, buffers. Only this room knows jaxlib."""
+
+from lazynp.lowering._builder import Builder, Value
+from lazynp.lowering._emit import module_text as lower
+from lazynp.lowering._host import is_aligned, on_host, owns_base
+from lazynp.lowering._runtime import (
+    Buffer,
+    Executable,
+    aligned_empty,
+    buffer_aval,
+    compile_program,
+    compile_text,
+    host,
+    is_buffer,
+    put,
+)
+
+__all__ = [
+    "Buffer",
+    "Builder",
+    "Executable",
+    "Value",
+    "aligned_empty",
+    "buffer_aval",
+    "compile_program",
+    "compile_text",
+    "host",
+    "is_aligned",
+    "is_buffer",
+    "lower",
+    "on_host",
+    "owns_base",
+    "put",
+]

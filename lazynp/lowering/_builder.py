@@ -1,0 +1,216 @@
+"""The builder handed to `lower` rules: one method per StableHLO operation they use.
+
+It is made of layers: `_core` (text, regions, constants), `_elementwise`, `_structure`, and here
+contractions, control flow, calls and whole jaxprs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, aval_of
+from lazynp._errors import InternalError
+from lazynp._jaxpr import Jaxpr, Literal
+from lazynp.lowering._core import Body, Value, Values
+from lazynp.lowering._structure import Structure
+from lazynp.lowering._text import dims, flag, ints
+
+
+class Builder(Structure):
+    """Everything a `lower` rule may write."""
+
+    # -- contraction, transforms ---------------------------------------------------------------
+
+    def dot_general(
+        self,
+        x: Value,
+        y: Value,
+        contracting: tuple[Sequence[int], Sequence[int]],
+        batching: tuple[Sequence[int], Sequence[int]] = ((), ()),
+        dtype: np.dtype[Any] | None = None,
+    ) -> Value:
+        """Result axes: batch, then the rest of x, then the rest of y."""
+        (lc, rc), (lb, rb) = contracting, batching
+        xs, ys = x.aval.shape, y.aval.shape
+        shape = (
+            *(xs[i] for i in lb),
+            *(d for i, d in enumerate(xs) if i not in lc and i not in lb),
+            *(d for i, d in enumerate(ys) if i not in rc and i not in rb),
+        )
+        numbers = (
+            f"#stablehlo.dot<lhs_batching_dimensions = {dims(lb)}, "
+            f"rhs_batching_dimensions = {dims(rb)}, lhs_contracting_dimensions = {dims(lc)}, "
+            f"rhs_contracting_dimensions = {dims(rc)}>"
+        )
+        return self.op(
+            "stablehlo.dot_general", x, y,
+            out=aval_of(shape, dtype or x.aval.dtype),
+            attrs=f"dot_dimension_numbers = {numbers}",
+        )  # fmt: skip
+
+    def fft(self, x: Value, kind: str, length: Sequence[int]) -> Value:
+        """FFT, IFFT, RFFT or IRFFT over the last axes, at most three; `length` is their size."""
+        shape, dtype = list(x.aval.shape), x.aval.dtype
+        if kind == "RFFT":
+            shape[-1] = length[-1] // 2 + 1
+            dtype = np.dtype(f"c{2 * dtype.itemsize}")
+        elif kind == "IRFFT":
+            shape[-1] = length[-1]
+            dtype = np.dtype(f"f{dtype.itemsize // 2}")
+        return self.op(
+            "stablehlo.fft", x,
+            out=aval_of(tuple(shape), dtype),
+            attrs=f"fft_length = {ints(length)}, fft_type = #stablehlo<fft_type {kind}>",
+        )  # fmt: skip
+
+    def convolution(
+        self,
+        x: Value,
+        kernel: Value,
+        *,
+        strides: Sequence[int] | None = None,
+        padding: Sequence[tuple[int, int]] | None = None,
+        lhs_dilation: Sequence[int] | None = None,
+        rhs_dilation: Sequence[int] | None = None,
+        feature_groups: int = 1,
+        batch_groups: int = 1,
+    ) -> Value:
+        """x: (batch, feature, *space); kernel: (out, in, *space); result as x."""
+        n = x.aval.ndim - 2
+        ones = (1,) * n
+        strides, lhs_dilation = strides or ones, lhs_dilation or ones
+        rhs_dilation, padding = rhs_dilation or ones, padding or ((0, 0),) * n
+        space = []
+        for i in range(n):
+            have = max(0, (x.aval.shape[i + 2] - 1) * lhs_dilation[i] + 1) + sum(padding[i])
+            want = (kernel.aval.shape[i + 2] - 1) * rhs_dilation[i] + 1
+            space.append(max(0, (have - want) // strides[i] + 1))
+        shape = (x.aval.shape[0] // batch_groups, kernel.aval.shape[0], *space)
+        axes = "".join(f", {i}" for i in range(n))
+        pairs = "[" + ", ".join(dims(p) for p in padding) + "]"
+        return self.op(
+            "stablehlo.convolution", x, kernel,
+            out=aval_of(shape, x.aval.dtype),
+            attrs=f"batch_group_count = {batch_groups} : i64, "
+            f"dimension_numbers = #stablehlo.conv<[b, f{axes}]x[o, i{axes}]->[b, f{axes}]>, "
+            f"feature_group_count = {feature_groups} : i64, lhs_dilation = {ints(lhs_dilation)}, "
+            f"padding = dense<{pairs}> : tensor<{n}x2xi64>, "
+            f"rhs_dilation = {ints(rhs_dilation)}, window_strides = {ints(strides)}",
+        )  # fmt: skip
+
+    # -- control flow --------------------------------------------------------------------------
+
+    def while_loop(self, cond: Body, body: Body, init: Values) -> list[Value]:
+        """`cond(b, state) -> bool value`, `body(b, state) -> values`; outer values may be used."""
+        avals = [v.aval for v in init]
+        regions = [self.region(avals, cond), self.region(avals, body)]
+        return list(self.op("stablehlo.while", *init, out=avals, regions=regions))
+
+    def case(self, index: Value, branches: Sequence[Body]) -> list[Value]:
+        """`branches[i](b) -> values`; index is 0-d int32; out of range takes the last branch."""
+        return self._branches("stablehlo.case", index, branches)
+
+    def if_(self, pred: Value, then: Body, else_: Body) -> list[Value]:
+        """`then(b) -> values`, `else_(b) -> values`; outer values may be used."""
+        return self._branches("stablehlo.if", pred, (then, else_))
+
+    def _branches(self, name: str, choice: Value, branches: Sequence[Body]) -> list[Value]:
+        avals: list[Aval] = []
+
+        def noted(b: Builder, branch: Body) -> Values:
+            results = branch(b)
+            results = [results] if isinstance(results, Value) else list(results)
+            avals[:] = [v.aval for v in results]
+            return results
+
+        regions = [self.region((), lambda b, _, f=f: noted(b, f)) for f in branches]
+        return list(self.op(name, choice, out=avals, regions=regions))
+
+    # -- calls ---------------------------------------------------------------------------------
+
+    def barrier(self, x: Value) -> Value:
+        """Keeps the compiler from simplifying across it; not from fusing (see `product`)."""
+        return self.op("stablehlo.optimization_barrier", x, out=[x.aval])[0]
+
+    def custom_call(
+        self,
+        target: str,
+        operands: Values,
+        outs: Sequence[Aval],
+        *,
+        attrs: dict[str, str] | None = None,
+        operand_layouts: Sequence[Sequence[int]] | None = None,
+        result_layouts: Sequence[Sequence[int]] | None = None,
+        aliases: dict[int, int] | None = None,
+        has_side_effect: bool = False,
+    ) -> list[Value]:
+        """A call by the typed FFI. `attrs`: names to MLIR text (`"76 : ui8"`).
+
+        Layouts are minor to major; row-major where left out. `aliases`: output to operand.
+        """
+        config = ", ".join(f"{k} = {v}" for k, v in (attrs or {}).items())
+        parts = [
+            "api_version = 4 : i32",
+            f"backend_config = {{{config}}}",
+            f'call_target_name = "{target}"',
+            f"has_side_effect = {flag(has_side_effect)}",
+            f"operand_layouts = {_layouts([v.aval for v in operands], operand_layouts)}",
+            f"output_operand_aliases = {_aliases(aliases or {}, len(outs))}",
+            f"result_layouts = {_layouts(outs, result_layouts)}",
+        ]
+        # a call with one result gives it bare, with several a tuple: `op` wants to know which
+        out: Any = outs[0] if len(outs) == 1 else outs
+        results = self.op("stablehlo.custom_call", *operands, out=out, attrs=", ".join(parts))
+        return [results] if isinstance(results, Value) else list(results)
+
+    def subjaxpr(self, jaxpr: Jaxpr, operands: Values) -> list[Value]:
+        """The equations of a jaxpr, written here."""
+        return emit_eqns(self, jaxpr, operands)
+
+
+def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
+    """Write every equation through its primitive's `lower`, checking what comes back."""
+    env: dict[Any, Value] = dict(zip(jaxpr.inputs, operands, strict=True))
+
+    def read(atom: Any) -> Value:
+        if isinstance(atom, Literal):
+            return b.constant(atom.value, atom.aval.dtype, atom.aval.shape)
+        return env[atom]
+
+    for eqn in jaxpr.eqns:
+        out = eqn.primitive.lower(b, *[read(a) for a in eqn.inputs], **eqn.params)
+        outs = out if eqn.primitive.multiple_results else (out,)
+        for var, value in zip(eqn.outputs, outs, strict=True):
+            if value.aval is not var.aval and not _same_type(value.aval, var.aval):
+                raise InternalError(
+                    f"{eqn.primitive.name}: lower gives {value.aval}, abstract says {var.aval}"
+                )
+            env[var] = value
+    return [read(a) for a in jaxpr.outputs]
+
+
+def _same_type(x: Aval, y: Aval) -> bool:
+    """Equal but for weakness, which StableHLO does not know."""
+    return x.shape == y.shape and x.dtype == y.dtype
+
+
+def _layouts(avals: Sequence[Aval], layouts: Sequence[Sequence[int]] | None) -> str:
+    if layouts is None:
+        layouts = [tuple(range(a.ndim))[::-1] for a in avals]
+    texts = [f"dense<{dims(o) if o else ''}> : tensor<{len(o)}xindex>" for o in layouts]
+    return "[" + ", ".join(texts) + "]"
+
+
+def _aliases(aliases: dict[int, int], outs: int) -> str:
+    texts = [
+        f"#stablehlo.output_operand_alias<output_tuple_indices = {dims([o] if outs > 1 else [])}, "
+        f"operand_index = {i}, operand_tuple_indices = []>"
+        for o, i in aliases.items()
+    ]
+    return "[" + ", ".join(texts) + "]"
+
+
+__all__ = ["Builder", "Value", "emit_eqns"]

@@ -1,0 +1,138 @@
+"""The builder's core: values, operations, regions, constants.
+
+Text is written in the generic form (`"stablehlo.add"(%0, %1) : (...) -> ...`): a string costs a
+tenth of a binding call and needs no context. Constants are remembered as values and written
+only where used, once per region: so they can be referred to from any region, and a rule that
+asks `b.static(v)` and goes without the operand leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, aval_of
+from lazynp.lowering._text import dense_text, scalar_text, type_text
+
+
+class Value:
+    """An SSA value. A constant has no name of its own, but `literal`, its text."""
+
+    __slots__ = ("name", "aval", "static", "literal")
+
+    def __init__(
+        self, name: str, aval: Aval, static: Any = None, literal: str | None = None
+    ) -> None:
+        self.name, self.aval, self.static, self.literal = name, aval, static, literal
+
+    def __repr__(self) -> str:
+        return f"{self.name or self.literal}: {self.aval}"
+
+
+Values = Sequence[Value]
+Body = Callable[..., Any]
+
+
+class _Names:
+    """Fresh SSA numbers, shared by a builder and the builders of its regions."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+class Core:
+    """Writes operations, one a line. Operands have exactly the types the operation wants."""
+
+    def __init__(self, platform: str = "cpu", names: _Names | None = None) -> None:
+        self.platform = platform
+        self.lines: list[str] = []
+        self._names = names or _Names()
+        self._constants: dict[tuple[str, Aval], str] = {}
+
+    def _fresh(self) -> str:
+        self._names.count += 1
+        return f"%{self._names.count}"
+
+    def use(self, value: Value) -> str:
+        """The name of a value in this region; a constant is written here at its first use."""
+        if value.name:
+            return value.name
+        assert value.literal is not None
+        key = value.literal, value.aval
+        name = self._constants.get(key)
+        if name is None:
+            name = self._constants[key] = self._fresh()
+            kind = type_text(value.aval)
+            self.lines.append(
+                f'{name} = "stablehlo.constant"() <{{value = dense<{value.literal}> : {kind}}}> '
+                f": () -> {kind}"
+            )
+        return name
+
+    def op(
+        self,
+        name: str,
+        *operands: Value,
+        out: Aval | Sequence[Aval],
+        attrs: str = "",
+        regions: Sequence[str] = (),
+    ) -> Any:
+        """Write one operation: a Value, or a tuple of them where `out` is a sequence."""
+        if "." not in name:
+            name = "stablehlo." + name
+        single = isinstance(out, Aval)
+        outs: Sequence[Aval] = (out,) if isinstance(out, Aval) else out
+        args = ", ".join([v.name or self.use(v) for v in operands])
+        kinds = ", ".join([type_text(v.aval) for v in operands])
+        result = self._fresh()
+        head = f"{result} = " if single else f"{result}:{len(outs)} = " if outs else ""
+        middle = f" <{{{attrs}}}>" if attrs else ""
+        if regions:
+            middle += " (" + ", ".join(regions) + ")"
+        types = type_text(outs[0]) if single else "(" + ", ".join(map(type_text, outs)) + ")"
+        self.lines.append(f'{head}"{name}"({args}){middle} : ({kinds}) -> {types}')
+        if single:
+            return Value(result, outs[0])
+        return tuple(Value(f"{result}#{i}", aval) for i, aval in enumerate(outs))
+
+    def region(self, avals: Sequence[Aval], body: Callable[..., Any]) -> str:
+        """The text of a region whose block has arguments of these avals.
+
+        `body(inner_builder, arguments)` returns a Value or a sequence of them.
+        """
+        inner = type(self)(self.platform, self._names)
+        args = [Value(self._fresh(), aval) for aval in avals]
+        results = body(inner, args)
+        results = [results] if isinstance(results, Value) else list(results)
+        inner.op("stablehlo.return", *results, out=())
+        head = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
+        block = f"^bb0({head}):\n" if args else ""
+        return "{\n" + block + "\n".join(inner.lines) + "\n}"
+
+    def static(self, value: Value) -> Any:
+        """The Python scalar a constant is made of (every element), or None for what is computed."""
+        return value.static
+
+    # -- constants -----------------------------------------------------------------------------
+
+    def constant(self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> Value:
+        """`value` in every element, bit for bit (nan, inf, -0.0)."""
+        dtype = np.dtype(dtype)
+        static = value.item() if isinstance(value, np.generic | np.ndarray) else value
+        return Value("", aval_of(tuple(shape), dtype), static, scalar_text(value, dtype))
+
+    def dense(self, array: Any) -> Value:
+        """A constant array. It is written into the program: for small tables only."""
+        array = np.asarray(array)
+        if array.ndim == 0:
+            return self.constant(array[()], array.dtype)
+        return Value("", aval_of(array.shape, array.dtype), None, dense_text(array))
+
+    def iota(self, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Value:
+        return self.op(
+            "stablehlo.iota", out=aval_of(shape, dtype), attrs=f"iota_dimension = {axis} : i64"
+        )

@@ -1,0 +1,37 @@
+"""A jaxpr as the text of a StableHLO module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from lazynp._avals import aval_of
+from lazynp._jaxpr import Jaxpr
+from lazynp.lowering._builder import Builder, Value
+from lazynp.lowering._text import type_text
+
+_MODULE = """module @lazynp {{
+func.func public @main({args}) -> ({kinds}) {{
+{body}
+{tail}
+}}
+}}
+"""
+
+
+def module_text(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> str:
+    """The module of a jaxpr. `donate`: inputs whose memory the outputs may take."""
+    b = Builder(platform)
+    avals = [aval_of(v.aval.shape, v.aval.dtype) for v in jaxpr.inputs]  # none of them weak
+    args = [Value(f"%a{i}", aval) for i, aval in enumerate(avals)]
+    results = b.subjaxpr(jaxpr, args)
+    names = ", ".join([b.use(v) for v in results])
+    kinds = ", ".join([type_text(v.aval) for v in results])
+    attrs = [" {jax.buffer_donor = true}" if i in donate else "" for i in range(len(args))]
+    return _MODULE.format(
+        args=", ".join(
+            f"{v.name}: {type_text(v.aval)}{attr}" for v, attr in zip(args, attrs, strict=True)
+        ),
+        kinds=kinds,
+        body="\n".join(b.lines),
+        tail=f"return {names} : {kinds}" if results else "return",
+    )

@@ -1,0 +1,28 @@
+"""LAPACK's custom calls, registered when the first program wants them.
+
+`initialize` imports scipy.linalg (0.2 s) and takes the kernels from there; a program that calls
+a target without it kills the process.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from jaxlib import lapack
+
+from lazynp.lowering import _compat
+
+_lock = threading.Lock()
+_registered = False
+
+
+def register() -> None:
+    """Make `lapack_*_ffi` known to the compiler. Call before compiling a program with one."""
+    global _registered
+    with _lock:
+        if _registered:
+            return
+        lapack._lapack.initialize()
+        for name, target, api_version in lapack.registrations()["cpu"]:
+            _compat.register_custom_call(name, target, "cpu", api_version)
+        _registered = True

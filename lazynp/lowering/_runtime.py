@@ -1,0 +1,222 @@
+"""PJRT: the client, arrays to and from it, executables.
+
+jaxlib checks nothing at execution but byte sizes (an int64 passed for a float64 is read as
+garbage), so a buffer carries the interned description of its aval, and `Executable.run` compares
+descriptions by identity.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
+from lazynp._errors import ForkError, InternalError
+from lazynp._jaxpr import Jaxpr
+from lazynp.lowering import _compat, _lapack
+from lazynp.lowering._emit import module_text
+from lazynp.lowering._host import ALIGNMENT
+from lazynp.lowering._options import compile_options, forget_unknown
+
+Buffer = _compat.ArrayImpl
+
+
+class _Described:
+    """An aval as jaxlib reads one. One per aval: `buffer.aval is described(aval)` is the check."""
+
+    __slots__ = ("shape", "dtype", "ndim", "weak_type", "aval")
+
+    def __init__(self, aval: Aval) -> None:
+        self.shape, self.dtype, self.ndim, self.aval = aval.shape, aval.dtype, aval.ndim, aval
+        self.weak_type = False
+
+    def __repr__(self) -> str:
+        return repr(self.aval)
+
+
+_described: dict[Aval, _Described] = {}
+
+
+def described(aval: Aval) -> _Described:
+    """The one description of the shape and dtype of an aval."""
+    try:
+        return _described[aval]
+    except KeyError:
+        if aval.weak:
+            return _described.setdefault(aval, described(aval_of(aval.shape, aval.dtype)))
+        return _described.setdefault(aval, _Described(aval))
+
+
+class Backend:
+    """A client and its first device, with what is needed to talk to it."""
+
+    def __init__(self, platform: str) -> None:
+        if platform != "cpu":
+            raise NotImplementedError(f"device: cpu is supported, got {platform!r}")
+        self.platform = platform
+        self.client = _compat.cpu_client()
+        self.device = self.client.devices()[0]
+        self.devices = _compat.device_list(self.device)
+        self.sharding = _compat.Sharding(self.device)
+        self.handlers: dict[Aval, Any] = {}
+
+    def handler(self, aval: Aval) -> Any:
+        try:
+            return self.handlers[aval]
+        except KeyError:
+            made = _compat.result_handler(described(aval), self.sharding)
+            return self.handlers.setdefault(aval, made)
+
+
+_backends: dict[str, Backend] = {}
+_lock = threading.Lock()
+_forked = False
+
+
+def backend(platform: str = "cpu") -> Backend:
+    """The backend of a platform, created at its first use."""
+    if _forked:
+        _refuse_fork()
+    try:
+        return _backends[platform]
+    except KeyError:
+        pass
+    with _lock:
+        if platform not in _backends:
+            _backends[platform] = Backend(platform)
+        return _backends[platform]
+
+
+def _after_fork_in_child() -> None:
+    """The client's threads did not survive: compiling would hang, a new client aborts."""
+    global _forked, _lock
+    _lock = threading.Lock()  # another thread may have held it
+    _forked = bool(_backends)
+
+
+def _refuse_fork() -> None:
+    raise ForkError(
+        "lazynp: the process was forked after lazynp had computed something; the child cannot "
+        "compute. Fork before the first computation, or start processes with 'spawn'"
+    )
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+# -- arrays ------------------------------------------------------------------------------------
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """`np.empty`, aligned so that `put(..., owned=True)` needs no copy."""
+    dtype = np.dtype(dtype)
+    raw = np.empty(math.prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
+    return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
+
+
+def put(array: np.ndarray[Any, Any], owned: bool = False, platform: str = "cpu") -> Any:
+    """The buffer of a host array. `owned`: the array never changes, so its memory may be used."""
+    dtype = array.dtype
+    if not dtype.isnative:
+        array, owned = array.astype(dtype.newbyteorder("=")), True
+        dtype = array.dtype
+    if dtype not in DEVICE_DTYPES:
+        raise TypeError(f"put: an array of numbers or booleans is required, got dtype {dtype}")
+    if not array.flags.c_contiguous:
+        array, owned = np.array(array, order="C"), True
+    if type(array) is not np.ndarray:
+        array = array.view(np.ndarray)
+    here = backend(platform)
+    try:
+        return _compat.put(
+            described(aval_of(array.shape, dtype)), here.sharding, array, here.device, not owned
+        )
+    except _compat.JaxRuntimeError as e:
+        raise _translated(e, "put", None) from None
+
+
+def host(buffer: Any) -> np.ndarray[Any, Any]:
+    """A read-only array of the buffer's elements, on the CPU without a copy; also after a fork."""
+    _compat.collect_garbage()
+    try:
+        return buffer._single_device_array_to_np_array_did_copy()[0]
+    except _compat.JaxRuntimeError as e:
+        raise _translated(e, "host", None) from None
+
+
+def is_buffer(x: Any) -> bool:
+    return isinstance(x, Buffer)
+
+
+def buffer_aval(buffer: Any) -> Aval:
+    return buffer.aval.aval
+
+
+# -- programs ----------------------------------------------------------------------------------
+
+
+class Executable:
+    """A compiled program of known inputs and outputs."""
+
+    __slots__ = ("in_avals", "out_avals", "text", "_loaded", "_expected", "_handlers", "_run")
+
+    def __init__(
+        self, loaded: Any, in_avals: Sequence[Aval], out_avals: Sequence[Aval], text: str,
+        platform: str,
+    ) -> None:  # fmt: skip
+        self.in_avals, self.out_avals = tuple(in_avals), tuple(out_avals)
+        self.text, self._loaded = text, loaded
+        here = backend(platform)
+        self._expected = [described(a) for a in in_avals]
+        self._handlers = [here.handler(a) for a in out_avals]
+        self._run = loaded.execute_sharded
+
+    def run(self, buffers: Sequence[Any]) -> list[Any]:
+        """Run on buffers of exactly the avals the program was compiled for."""
+        if _forked:
+            _refuse_fork()
+        if [b.aval for b in buffers] != self._expected:
+            self._refuse(buffers)
+        try:
+            return self._run(buffers).consume_with_handlers(self._handlers)
+        except _compat.JaxRuntimeError as e:
+            raise _translated(e, "run", self.text) from None
+
+    def _refuse(self, buffers: Sequence[Any]) -> None:
+        got = [b.aval for b in buffers]
+        raise InternalError(f"run: buffers of {self._expected} are required, got {got}", self.text)
+
+
+def compile_text(
+    text: str, in_avals: Sequence[Aval], out_avals: Sequence[Aval], platform: str = "cpu"
+) -> Executable:
+    """The one place where programs are compiled."""
+    here = backend(platform)
+    if "@lapack_" in text or '"lapack_' in text:
+        _lapack.register()
+    while True:
+        try:
+            loaded = here.client.compile_and_load(text, here.devices, compile_options(platform))
+        except _compat.JaxRuntimeError as e:
+            if not forget_unknown(str(e)):
+                raise _translated(e, "compile", text) from None
+        else:
+            return Executable(loaded, in_avals, out_avals, text, platform)
+
+
+def compile_program(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> Executable:
+    """Lower and compile. `donate`: inputs consumed by the run, if nothing else holds them."""
+    text = module_text(jaxpr, donate, platform)
+    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform)
+
+
+def _translated(error: Exception, op: str, text: str | None) -> Exception:
+    message = str(error)
+    if message.startswith("RESOURCE_EXHAUSTED") or "Out of memory" in message:
+        return MemoryError(message.partition("\n")[0])
+    return InternalError(f"{op}: {message}", text)

@@ -1,0 +1,1 @@
+"""The primitives, by family: every rule of each in one block."""

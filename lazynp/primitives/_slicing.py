@@ -1,0 +1,338 @@
+"""slice, update_slice and add_slice: basic indexing, read and written.
+
+All three take `axes, sizes, strides, shape` and a start for each axis in `axes`: the first
+element taken, in bounds, also where the stride is negative. The starts are scalars, or (what
+vmap makes of them) integer arrays of one shape B: then there is a slice for each element of B,
+and the result, or the update, has shape B + `shape`. Slices written by one `update_slice` with
+such starts must not overlap; `add_slice` adds them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, In, Shape, aval_of, aval_of_operand
+from lazynp._primitive import Undefined
+from lazynp.primitives._layout import (
+    INT64,
+    Axes,
+    axis_to,
+    full,
+    iota,
+    linear,
+    shape_of,
+    shifted,
+    spread,
+)
+from lazynp.primitives._regions import (
+    as_value,
+    gather_region,
+    lowest,
+    read_region,
+    region_of,
+    scatter_region,
+    select_region,
+    update_case,
+)
+
+
+def _lead(name: str, starts: Sequence[Aval], axes: Axes) -> Shape:
+    """B, the common shape of the starts."""
+    if len(starts) != len(axes):
+        raise ValueError(f"{name}: {len(axes)} axes need as many starts, got {len(starts)}")
+    for s in starts:
+        if s.dtype.kind not in "iu" or s.shape != starts[0].shape:
+            raise TypeError(f"{name}: starts must be integers of one shape, got {list(starts)}")
+    return starts[0].shape if starts else ()
+
+
+def _start_aval(start: In) -> Aval:
+    return aval_of(shape_of(start), INT64)
+
+
+def index_of(ndim: int, starts: Sequence[Any], axes: Axes, sizes: Shape, strides: Shape) -> Any:
+    """The NumPy index of a slice."""
+    index = [slice(None)] * ndim
+    for start, axis, size, stride in zip(starts, axes, sizes, strides, strict=True):
+        first = int(start)
+        stop = first + size * stride
+        index[axis] = slice(first, stop if stop >= 0 else None, stride)
+    return tuple(index)
+
+
+# -- slice -------------------------------------------------------------------------------------
+
+
+def _slice_abstract(
+    x: Aval, *starts: Aval, axes: Axes, sizes: Shape, strides: Shape, shape: Shape
+) -> Aval:
+    region_of(x.shape, axes, sizes, strides, shape)
+    return aval_of((*_lead("slice", starts, axes), *shape), x.dtype)
+
+
+def _slice_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+    return (aval_of_operand(ins[0]), *map(_start_aval, ins[1:]))
+
+
+def _slice_reference(
+    x: Any, *starts: Any, axes: Axes, sizes: Shape, strides: Shape, shape: Shape
+) -> Any:
+    x = np.asarray(x)
+    lead = np.shape(starts[0]) if starts else ()
+    if not lead:
+        return x[index_of(x.ndim, starts, axes, sizes, strides)].reshape(shape)
+    out = np.empty((*lead, *shape), x.dtype)
+    for i in np.ndindex(*lead):
+        index = index_of(x.ndim, [s[i] for s in starts], axes, sizes, strides)
+        out[i] = x[index].reshape(shape)
+    return out
+
+
+def _slice_lower(b: Any, x: Any, *starts: Any, **params: Any) -> Any:
+    out = _slice_abstract(x.aval, *[s.aval for s in starts], **params)
+    region = region_of(x.aval.shape, **params)
+    if out.size == 0:
+        return b.constant(0, out.dtype, out.shape)
+    lows = lowest(b, x.aval.ndim, starts, params)
+    if out.ndim > len(params["shape"]):
+        picked = gather_region(b, x, lows, out.shape[: starts[0].aval.ndim], region)
+        flipped = [axis + starts[0].aval.ndim for axis in region.flipped]
+        return b.reshape(b.reverse(picked, flipped), out.shape)
+    if any(not isinstance(low, int) for low in lows):
+        x, lows = read_region(b, x, lows, region.spans), [0] * x.aval.ndim
+    picked = read_region(b, x, lows, region.spans, region.steps)
+    return b.reshape(b.reverse(picked, region.flipped), out.shape)
+
+
+def _slice_transpose(ct: Any, x: Any, *starts: Any, **params: Any) -> list[Any]:
+    zeros = full(0, shape=x.aval.shape, dtype=x.aval.dtype)
+    write = add_slice if starts and shape_of(starts[0]) else update_slice
+    return [write(zeros, ct, *starts, **params), *[None] * len(starts)]
+
+
+def _slice_batch(
+    size: int,
+    batched: Sequence[bool],
+    x: Any,
+    *starts: Any,
+    axes: Axes,
+    sizes: Shape,
+    strides: Shape,
+    shape: Shape,
+) -> Any:
+    if any(batched[1:]):
+        starts = _batch_starts(size, batched[1:], starts)
+        if batched[0]:
+            starts = (_along_batch(starts[0].shape), *starts)
+            axes, sizes, strides = (0, *shifted(axes)), (1, *sizes), (1, *strides)
+        return slice_(x, *starts, axes=axes, sizes=sizes, strides=strides, shape=shape)
+    out = slice_(x, *starts, axes=shifted(axes), sizes=sizes, strides=strides, shape=(size, *shape))
+    return axis_to(out, len(shape_of(starts[0])) if starts else 0, 0)
+
+
+slice_ = linear(
+    "slice",
+    abstract=_slice_abstract,
+    explicit=_slice_explicit,
+    reference=_slice_reference,
+    lower=_slice_lower,
+    transpose=_slice_transpose,
+    batch=_slice_batch,
+    free=True,
+    kind="view",
+)
+
+
+# -- update_slice ------------------------------------------------------------------------------
+
+
+def _update_slice_abstract(
+    x: Aval, u: Aval, *starts: Aval, axes: Axes, sizes: Shape, strides: Shape, shape: Shape
+) -> Aval:
+    region_of(x.shape, axes, sizes, strides, shape)
+    wanted = (*_lead("update_slice", starts, axes), *shape)
+    if u.shape != wanted:
+        raise ValueError(
+            f"could not broadcast input array from shape {u.shape} into shape {wanted}"
+        )
+    if u.dtype != x.dtype:
+        raise TypeError(f"update_slice: an update of dtype {x.dtype} is required, got {u.dtype}")
+    return aval_of(x.shape, x.dtype)
+
+
+def _update_slice_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+    x = aval_of_operand(ins[0])
+    lead = shape_of(ins[2]) if len(ins) > 2 else ()
+    update = aval_of((*lead, *params["shape"]), x.dtype)
+    return (x, update, *map(_start_aval, ins[2:]))
+
+
+def _update_slice_reference(x: Any, u: Any, *starts: Any, **params: Any) -> Any:
+    out = np.array(x)
+    write_slice(out, u, *starts, **params)
+    return out
+
+
+def write_slice(
+    x: np.ndarray[Any, Any],
+    u: Any,
+    *starts: Any,
+    axes: Axes,
+    sizes: Shape,
+    strides: Shape,
+    shape: Shape,
+    add: bool = False,
+) -> None:
+    """`update_slice` (or `add_slice`) in place, for an x nobody else refers to."""
+    lead = np.shape(starts[0]) if starts else ()
+    update = np.broadcast_to(u, (*lead, *shape))
+    for i in np.ndindex(*lead):
+        index = index_of(x.ndim, [np.asarray(s)[i] for s in starts], axes, sizes, strides)
+        target = x[index]
+        value = update[i].reshape(target.shape)
+        target[...] = target + value if add else value
+
+
+def _update_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:
+    region = region_of(x.aval.shape, **params)
+    lows = lowest(b, x.aval.ndim, starts, params)
+    static = all(isinstance(low, int) for low in lows)
+    lead = starts[0].aval.shape if starts else ()
+    case = update_case(x.aval, static=static, lead=lead, **params)
+    if case == "none":
+        return x
+    u = b.reshape(u, (*lead, *region.sizes))
+    u = b.reverse(u, [axis + len(lead) for axis in region.flipped])
+    if case == "whole":
+        return u
+    if case == "scatter":
+        return scatter_region(b, x, u, lows, lead, region, add=False)
+    if static and (case == "select" or b.static(x) is not None):
+        return select_region(b, x, u, lows, region)
+    if case == "box":
+        u = select_region(b, read_region(b, x, lows, region.spans), u, [0] * x.aval.ndim, region)
+    return b.dynamic_update_slice(x, u, [as_value(b, low) for low in lows])
+
+
+def _update_slice_transpose(ct: Any, x: Any, u: Any, *starts: Any, **params: Any) -> list[Any]:
+    ct_x = update_slice(ct, 0, *starts, **params) if isinstance(x, Undefined) else None
+    ct_u = slice_(ct, *starts, **params) if isinstance(u, Undefined) else None
+    return [ct_x, ct_u, *[None] * len(starts)]
+
+
+def _update_slice_batch(
+    size: int, batched: Sequence[bool], x: Any, u: Any, *starts: Any, **params: Any
+) -> Any:
+    return _batch_writes(update_slice, size, batched, x, u, starts, **params)
+
+
+update_slice = linear(
+    "update_slice",
+    operands=2,
+    abstract=_update_slice_abstract,
+    explicit=_update_slice_explicit,
+    reference=_update_slice_reference,
+    lower=_update_slice_lower,
+    transpose=_update_slice_transpose,
+    batch=_update_slice_batch,
+    kind="update",
+)
+
+
+# -- add_slice: the transpose of a slice whose starts are batched ------------------------------
+
+
+def _add_slice_reference(x: Any, u: Any, *starts: Any, **params: Any) -> Any:
+    out = np.array(x)
+    write_slice(out, u, *starts, **params, add=True)
+    return out
+
+
+def _add_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:
+    if u.aval.size == 0:
+        return x
+    region = region_of(x.aval.shape, **params)
+    lead = starts[0].aval.shape if starts else ()
+    u = b.reshape(u, (*lead, *region.sizes))
+    u = b.reverse(u, [axis + len(lead) for axis in region.flipped])
+    lows = lowest(b, x.aval.ndim, starts, params)
+    return scatter_region(b, x, u, lows, lead, region, add=True)
+
+
+def _add_slice_transpose(ct: Any, x: Any, u: Any, *starts: Any, **params: Any) -> list[Any]:
+    ct_x = ct if isinstance(x, Undefined) else None
+    ct_u = slice_(ct, *starts, **params) if isinstance(u, Undefined) else None
+    return [ct_x, ct_u, *[None] * len(starts)]
+
+
+def _add_slice_batch(
+    size: int, batched: Sequence[bool], x: Any, u: Any, *starts: Any, **params: Any
+) -> Any:
+    return _batch_writes(add_slice, size, batched, x, u, starts, **params)
+
+
+add_slice = linear(
+    "add_slice",
+    operands=2,
+    abstract=_update_slice_abstract,
+    explicit=_update_slice_explicit,
+    reference=_add_slice_reference,
+    lower=_add_slice_lower,
+    transpose=_add_slice_transpose,
+    batch=_add_slice_batch,
+    kind="update",
+)
+
+
+# -- batching ----------------------------------------------------------------------------------
+
+
+def _along_batch(lead: Shape) -> Any:
+    """Which example each of the starts belongs to: the start along a batched x's own axis."""
+    return iota(shape=lead, axis=0, dtype=INT64)
+
+
+def _batch_starts(size: int, batched: Sequence[bool], starts: Sequence[Any]) -> tuple[Any, ...]:
+    """The starts, all of shape (size, *B)."""
+    lead = max(
+        (shape_of(s)[1:] if is_batched else shape_of(s)
+         for s, is_batched in zip(starts, batched, strict=True)),
+        key=len,
+    )  # fmt: skip
+    return tuple(
+        spread(size, is_batched, s, lead) for s, is_batched in zip(starts, batched, strict=True)
+    )
+
+
+def _batch_writes(
+    write: Any,
+    size: int,
+    batched: Sequence[bool],
+    x: Any,
+    u: Any,
+    starts: Sequence[Any],
+    *,
+    axes: Axes,
+    sizes: Shape,
+    strides: Shape,
+    shape: Shape,
+) -> Any:
+    """The batch rule of both ways to write: x is batched, since the result is."""
+    x_batched, u_batched, *starts_batched = batched
+    x = spread(size, x_batched, x, x.shape[1:] if x_batched else x.shape)
+    if any(starts_batched):
+        starts = _batch_starts(size, starts_batched, starts)
+        lead = starts[0].shape
+        if hasattr(u, "shape"):
+            u = spread(size, u_batched, u, (*lead[1:], *shape))
+        starts = (_along_batch(lead), *starts)
+        axes, sizes, strides = (0, *shifted(axes)), (1, *sizes), (1, *strides)
+        return write(x, u, *starts, axes=axes, sizes=sizes, strides=strides, shape=shape)
+    lead = shape_of(starts[0]) if starts else ()
+    if hasattr(u, "shape"):
+        u = axis_to(spread(size, u_batched, u, (*lead, *shape)), 0, len(lead))
+    shape = (size, *shape)
+    return write(x, u, *starts, axes=shifted(axes), sizes=sizes, strides=strides, shape=shape)

@@ -1,0 +1,434 @@
+"""Arithmetic: sums, products, quotients, signs, extremes; real and complex parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, In, aval_of
+from lazynp._primitive import Primitive, Undefined
+from lazynp.primitives import elementwise_emit as e
+from lazynp.primitives.elementwise_casts import real_dtype
+from lazynp.primitives.elementwise_comparison import (
+    complex_compare,
+    equal,
+    isnan,
+    logical_and,
+    logical_or,
+    select,
+)
+from lazynp.primitives.elementwise_emit import in_float32, kind, like
+from lazynp.primitives.elementwise_factory import (
+    Formula,
+    batch_of,
+    enter,
+    jvp_of,
+    linear,
+    loop_dtypes,
+    made_explicit,
+    row,
+    same_shape,
+)
+
+__all__ = [
+    "absolute", "add", "complex_", "conjugate", "deg2rad", "degrees", "divide", "fabs", "fmax",
+    "fmin", "imag", "integer_power", "maximum", "minimum", "multiply", "negative", "positive",
+    "rad2deg", "radians", "real", "reciprocal", "sign", "square", "subtract",
+]  # fmt: skip
+
+
+# -- real and complex ------------------------------------------------------------------------------
+
+
+def _part_abstract(x: Aval) -> Aval:
+    return aval_of(x.shape, real_dtype(x.dtype))
+
+
+def _real_transpose(ct: Any, x: Undefined) -> Any:
+    return complex_(ct, 0.0) if x.aval.dtype.kind == "c" else ct
+
+
+def _imag_transpose(ct: Any, x: Undefined) -> Any:
+    return complex_(0.0, negative(ct)) if x.aval.dtype.kind == "c" else None
+
+
+def _imag_jvp(g: Any, ans: Any, x: Any) -> Any:
+    return imag(g) if x.dtype.kind == "c" else None
+
+
+real = enter(
+    Primitive(
+        name="real",
+        abstract=_part_abstract,
+        reference=lambda x: np.real(x),
+        lower=lambda b, x: b.real(x) if kind(x) == "c" else x,
+        jvp=jvp_of(lambda: real, [lambda g, ans, x: real(g)]),
+        transpose=linear(_real_transpose),
+        batch=batch_of(lambda: real),
+        kind="elementwise",
+    )
+)
+
+imag = enter(
+    Primitive(
+        name="imag",
+        abstract=_part_abstract,
+        reference=lambda x: np.imag(np.asarray(x)),
+        lower=lambda b, x: b.imag(x) if kind(x) == "c" else like(b, 0, x),
+        jvp=jvp_of(lambda: imag, [_imag_jvp]),
+        transpose=linear(_imag_transpose),
+        batch=batch_of(lambda: imag),
+        kind="elementwise",
+    )
+)
+
+
+def _complex_abstract(re: Aval, im: Aval) -> Aval:
+    shape = same_shape("complex_", (re, im))
+    if re.dtype != im.dtype or re.dtype not in (e.F4, e.F8):
+        raise TypeError(f"complex_: two operands of float32 or float64 are required: {re}, {im}")
+    return aval_of(shape, e.C8 if re.dtype == e.F4 else e.C16)
+
+
+def _complex_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+    dtype = loop_dtypes(np.arctan2, ins)[0]  # the real floating dtype of both
+    return made_explicit(ins, [e.F4 if dtype == e.F2 else dtype] * 2)
+
+
+def _complex_reference(re: Any, im: Any) -> Any:
+    dtype = np.result_type(re, im, np.float32(0))
+    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), e.C8 if dtype == e.F4 else e.C16)
+    out.real, out.imag = re, im
+    return out
+
+
+def _complex_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    ans, (re, im) = complex_(*primals), tangents
+    if re is None and im is None:
+        return ans, None
+    return ans, complex_(0.0 if re is None else re, 0.0 if im is None else im)
+
+
+complex_ = enter(
+    Primitive(
+        name="complex_",
+        abstract=_complex_abstract,
+        explicit=_complex_explicit,
+        reference=_complex_reference,
+        lower=lambda b, re, im: b.complex(re, im),
+        jvp=_complex_jvp,
+        transpose=linear(
+            lambda ct, re, im: real(ct),
+            lambda ct, re, im: negative(imag(ct)),
+        ),
+        batch=batch_of(lambda: complex_),
+        kind="elementwise",
+    )
+)
+
+
+def _lower_conjugate(b: Any, x: Any) -> Any:
+    return b.complex(b.real(x), e.negate(b, b.imag(x))) if kind(x) == "c" else x
+
+
+conjugate = row(
+    "conjugate",
+    _lower_conjugate,
+    [lambda g, ans, x: conjugate(g)],
+    transpose=linear(lambda ct, x: conjugate(ct)),
+)
+
+
+# -- sums and products -----------------------------------------------------------------------------
+
+
+def _by_kind(**lowers: Any) -> Any:
+    """A lowering by the kind of the first operand: b, iu, f, c; f16 goes through f32."""
+
+    @in_float32
+    def lower(b: Any, *xs: Any) -> Any:
+        return next(f for kinds, f in lowers.items() if kind(xs[0]) in kinds)(b, *xs)
+
+    return lower
+
+
+def _or(b: Any, x: Any, y: Any) -> Any:
+    return b.or_(x, y)
+
+
+def _and(b: Any, x: Any, y: Any) -> Any:
+    return b.and_(x, y)
+
+
+def _product_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
+    return [
+        multiply(ct, y) if isinstance(x, Undefined) else None,
+        multiply(ct, x) if isinstance(y, Undefined) else None,
+    ]
+
+
+add = row(
+    "add",
+    _by_kind(b=_or, iufc=e.add),
+    [lambda g, ans, x, y: g, lambda g, ans, x, y: g],
+    transpose=linear(lambda ct, x, y: ct, lambda ct, x, y: ct),
+)
+subtract = row(
+    "subtract",
+    in_float32(e.sub),
+    [lambda g, ans, x, y: g, lambda g, ans, x, y: negative(g)],
+    transpose=linear(lambda ct, x, y: ct, lambda ct, x, y: negative(ct)),
+)
+multiply = row(
+    "multiply",
+    _by_kind(b=_and, iuf=e.mul, c=e.complex_mul),
+    [lambda g, ans, x, y: multiply(g, y), lambda g, ans, x, y: multiply(x, g)],
+    transpose=_product_transpose,
+    complex_ulp=2,  # NumPy's SIMD loop fuses a product
+)
+divide = row(
+    "divide",
+    _by_kind(f=e.div, c=e.complex_div),
+    [
+        lambda g, ans, x, y: divide(g, y),
+        lambda g, ans, x, y: negative(divide(multiply(g, ans), y)),
+    ],
+    transpose=linear(lambda ct, x, y: divide(ct, y), None),
+)
+
+
+def _square(b: Any, x: Any) -> Any:
+    return e.complex_mul(b, x, x) if kind(x) == "c" else e.mul(b, x, x)
+
+
+def _reciprocal(b: Any, x: Any) -> Any:
+    """Of integers as NumPy casts 1.0 / x: 0 except for 1 and -1, and for 0 what inf becomes."""
+    if kind(x) == "c":
+        return e.complex_reciprocal(b, x)
+    if kind(x) == "f":
+        return e.div(b, like(b, 1.0, x), x)
+    dtype = x.aval.dtype
+    with np.errstate(all="ignore"):
+        of_zero = int(np.reciprocal(np.zeros(1, dtype))[0])
+    units = [(e.is_(b, x, "EQ", u), u) for u in ((1, -1) if dtype.kind == "i" else (1,))]
+    return e.choose(b, like(b, 0, x), (e.is_(b, x, "EQ", 0), of_zero), *units)
+
+
+square = row(
+    "square",
+    in_float32(_square),
+    [lambda g, ans, x: multiply(g, multiply(2, x))],
+    complex_ulp=2,  # as multiply
+)
+reciprocal = row(
+    "reciprocal",
+    in_float32(_reciprocal),
+    [lambda g, ans, x: negative(multiply(g, square(ans)))],
+)
+
+
+def _scaling(name: str, factor: float) -> Primitive:
+    """x * factor, the factor rounded to the dtype as NumPy has it."""
+
+    @in_float32
+    def lower(b: Any, x: Any) -> Any:
+        return e.times(b, x, factor)
+
+    scaling = row(
+        name,
+        lower,
+        [lambda g, ans, x: scaling(g)],
+        transpose=linear(lambda ct, x: scaling(ct)),
+        ulp=1,  # NumPy's float32 factor is a quotient of rounded numbers
+    )
+    return scaling
+
+
+deg2rad = _scaling("deg2rad", np.pi / 180)
+radians = _scaling("radians", np.pi / 180)
+rad2deg = _scaling("rad2deg", 180 / np.pi)
+degrees = _scaling("degrees", 180 / np.pi)
+
+
+# -- signs -----------------------------------------------------------------------------------------
+
+
+def _negative(b: Any, x: Any) -> Any:
+    if kind(x) == "c":
+        return b.complex(*[e.negate(b, part) for part in e.parts(b, x)])
+    return e.negate(b, x)
+
+
+def _positive(b: Any, x: Any) -> Any:
+    return x
+
+
+def _absolute(b: Any, x: Any) -> Any:
+    if kind(x) == "c":
+        return e.modulus(b, *e.parts(b, x))
+    return e.magnitude(b, x) if kind(x) in "if" else x
+
+
+def _sign(b: Any, x: Any) -> Any:
+    if kind(x) == "c":
+        return _complex_sign(b, x)
+    if kind(x) == "u":
+        return b.convert(e.is_(b, x, "NE", 0), x.aval.dtype)
+    positive_, negative_ = e.is_(b, x, "GT", 0), e.is_(b, x, "LT", 0)
+    zero = e.is_(b, x, "EQ", 0)
+    return e.choose(b, x, (positive_, 1), (negative_, -1), (zero, 0))
+
+
+def _complex_sign(b: Any, z: Any) -> Any:
+    """z / |z|; towards an infinite part if only one is infinite."""
+    x, y = e.parts(b, z)
+    size = e.modulus(b, x, y)
+    x_inf, y_inf = e.is_inf(b, x), e.is_inf(b, y)
+    infinite = b.or_(x_inf, y_inf)
+    nan = b.or_(e.is_nan(b, x), e.is_nan(b, y))
+    bad = b.or_(b.and_(x_inf, y_inf), b.and_(b.not_(infinite), nan))
+    zero = e.is_(b, size, "EQ", 0.0)
+
+    def part(v: Any, v_inf: Any) -> Any:
+        one = e.copysign(b, like(b, 1.0, v), v)
+        at_infinity = b.select(v_inf, one, like(b, 0.0, v))
+        return e.choose(
+            b, e.div(b, v, size), (bad, np.nan), (infinite, at_infinity), (zero, 0.0)
+        )
+
+    return b.complex(part(x, x_inf), part(y, y_inf))
+
+
+def _absolute_jvp(g: Any, ans: Any, x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return real(multiply(g, conjugate(sign(x))))
+    return multiply(g, sign(x))
+
+
+def _sign_jvp(g: Any, ans: Any, x: Any) -> Any:
+    """Zero for real numbers; for complex ones the part of g across x, over the modulus."""
+    if x.dtype.kind != "c":
+        return None
+    across = imag(multiply(g, conjugate(ans)))
+    return multiply(complex_(0.0, divide(across, absolute(x))), ans)
+
+
+negative = row(
+    "negative",
+    _negative,
+    [lambda g, ans, x: negative(g)],
+    transpose=linear(lambda ct, x: negative(ct)),
+)
+positive = row(
+    "positive",
+    _positive,
+    [lambda g, ans, x: g],
+    transpose=linear(lambda ct, x: ct),
+)
+absolute = row("absolute", _absolute, [_absolute_jvp], complex_ulp=2)
+fabs = row("fabs", e.magnitude, [lambda g, ans, x: multiply(g, sign(x))])
+sign = row("sign", _sign, [_sign_jvp], complex_ulp=2)
+
+
+# -- extremes --------------------------------------------------------------------------------------
+
+
+def _extreme(op: str, direction: str, on_bool: Any, skip_nan: bool) -> Any:
+    """maximum, minimum: the first nan wins; fmax, fmin: numbers win. Complex: lexicographic."""
+
+    def lower(b: Any, x: Any, y: Any) -> Any:
+        if kind(x) == "b":
+            return on_bool(b, x, y)
+        if kind(x) in "iu" or (kind(x) == "f" and not skip_nan):
+            return b.binary("stablehlo." + op, x, y)
+        if kind(x) == "f":
+            return b.select(b.or_(b.compare(x, y, direction), e.is_nan(b, y)), x, y)
+        re, im = e.parts(b, y if skip_nan else x)
+        bad = b.or_(e.is_nan(b, re), e.is_nan(b, im))
+        first = b.or_(complex_compare(b, x, y, direction), bad)
+        return b.complex(
+            *[b.select(first, u, v) for u, v in zip(e.parts(b, x), e.parts(b, y))]
+        )
+
+    return lower
+
+
+def _extreme_formulas() -> list[Formula]:
+    """The tangent of the operand that was taken; half of each where they are equal."""
+
+    def part(g: Any, ans: Any, own: Any, other: Any) -> Any:
+        taken = logical_or(equal(ans, own), logical_and(isnan(ans), isnan(own)))
+        return select(equal(own, other), multiply(g, 0.5), select(taken, g, 0.0))
+
+    return [part, lambda g, ans, x, y: part(g, ans, y, x)]
+
+
+# of 0.0 and -0.0 either is taken, as in NumPy
+maximum = row("maximum", _extreme("maximum", "GE", _or, False), _extreme_formulas())
+minimum = row("minimum", _extreme("minimum", "LE", _and, False), _extreme_formulas())
+fmax = row("fmax", _extreme("maximum", "GE", _or, True), _extreme_formulas())
+fmin = row("fmin", _extreme("minimum", "LE", _and, True), _extreme_formulas())
+
+
+# -- integer_power ---------------------------------------------------------------------------------
+
+
+def _chain(x: Any, exponent: int, times: Any) -> Any:
+    """x ** exponent (> 0) by squaring, in the order of NumPy's complex loop."""
+    result, square_ = None, x
+    while True:
+        if exponent & 1:
+            result = square_ if result is None else times(result, square_)
+        exponent >>= 1
+        if not exponent:
+            return result
+        square_ = times(square_, square_)
+
+
+def _integer_power_abstract(x: Aval, *, exponent: int) -> Aval:
+    if x.dtype.kind == "b" or (exponent < 0 and x.dtype.kind in "iu"):
+        raise ValueError("Integers to negative integer powers are not allowed.")
+    return aval_of(x.shape, x.dtype)
+
+
+def _integer_power_reference(x: Any, *, exponent: int) -> Any:
+    """The same multiplications as the compiled program."""
+    dtype = np.asarray(x).dtype
+    x = np.asarray(x, e.F4 if dtype == e.F2 else dtype)
+    if exponent == 0:
+        return np.ones(x.shape, dtype)
+    power = _chain(x, abs(exponent), np.multiply)
+    power = np.reciprocal(power) if exponent < 0 else np.positive(power)
+    return power.astype(dtype, copy=False)
+
+
+@in_float32
+def _lower_integer_power(b: Any, x: Any, *, exponent: int) -> Any:
+    if exponent == 0:
+        return like(b, 1, x)
+    times = e.complex_mul if kind(x) == "c" else e.mul
+    power = _chain(x, abs(exponent), lambda u, v: times(b, u, v))
+    return _reciprocal(b, power) if exponent < 0 else power
+
+
+def _integer_power_jvp(g: Any, ans: Any, x: Any, *, exponent: int) -> Any:
+    if exponent == 0:
+        return None
+    return multiply(g, multiply(exponent, integer_power(x, exponent=exponent - 1)))
+
+
+integer_power = enter(
+    Primitive(
+        name="integer_power",
+        abstract=_integer_power_abstract,
+        reference=_integer_power_reference,
+        lower=_lower_integer_power,
+        jvp=jvp_of(lambda: integer_power, [_integer_power_jvp]),
+        transpose=linear(None),
+        batch=batch_of(lambda: integer_power),
+        kind="elementwise",
+    )
+)
+

@@ -1,0 +1,120 @@
+"""convert: `astype`, from any dtype of the device to any."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, aval_of
+from lazynp._primitive import Primitive
+from lazynp.primitives.elementwise_emit import (
+    BOOL,
+    F2,
+    F4,
+    is_,
+    like,
+    parts,
+    to_float,
+)
+from lazynp.primitives.elementwise_factory import batch_of, enter, linear
+
+__all__ = ["cast", "convert", "real_dtype"]
+
+Dtype = np.dtype[Any]
+I4, I8 = np.dtype("i4"), np.dtype("i8")
+
+
+def real_dtype(dtype: Dtype) -> Dtype:
+    """The dtype of the real part."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+# -- convert ---------------------------------------------------------------------------------------
+
+
+def _in_range(b: Any, x: Any, dtype: Dtype) -> Any:
+    """Signed 32 or 64 bits as cvttsd2si gives it: the least integer for all that does not fit."""
+    y = b.convert(x, dtype)  # saturates, so what is too small is right already; nan is not less
+    fits = is_(b, x, "LT", 2.0 ** (8 * dtype.itemsize - 1))
+    return b.select(fits, y, like(b, np.iinfo(dtype).min, y))
+
+
+def _float_to_int(b: Any, x: Any, dtype: Dtype) -> Any:
+    """As C code on x86-64 does, which is what NumPy documents as undefined and everyone sees.
+
+    Narrow integers are cut from 32 bits, uint32 from 64 bits (NumPy's contiguous loop differs
+    from its scalar loop there, beyond 64 bits' range and for nan; this is the scalar loop).
+    """
+    if x.aval.dtype == F2:
+        x = b.convert(x, F4)
+    if dtype.itemsize < 4:
+        return b.convert(_in_range(b, x, I4), dtype)
+    if dtype == np.dtype("u8"):
+        half = 2.0**63
+        large = is_(b, x, "GE", half)
+        shifted = b.binary("stablehlo.subtract", x, like(b, half, x))
+        low = b.convert(_in_range(b, b.select(large, shifted, x), I8), dtype)
+        flip = b.select(large, like(b, 1 << 63, low), like(b, 0, low))
+        return b.binary("stablehlo.xor", low, flip)
+    if dtype.kind == "u":
+        return b.convert(_in_range(b, x, I8), dtype)
+    return _in_range(b, x, dtype)
+
+
+def cast(b: Any, x: Any, dtype: Dtype) -> Any:
+    """`x.astype(dtype)`, emitted."""
+    source = x.aval.dtype
+    if source == dtype:
+        return x
+    if source.kind == "c" and dtype.kind == "c":
+        return b.convert(x, dtype)
+    if source.kind == "c":
+        re, im = parts(b, x)
+        if dtype == BOOL:
+            return b.or_(is_(b, re, "NE", 0.0), is_(b, im, "NE", 0.0))
+        return cast(b, re, dtype)
+    if dtype.kind == "c":
+        re = cast(b, x, real_dtype(dtype))
+        return b.complex(re, like(b, 0.0, re))
+    if dtype == BOOL:
+        return is_(b, x, "NE", 0)
+    if source.kind == "f":
+        return to_float(b, x, dtype) if dtype.kind == "f" else _float_to_int(b, x, dtype)
+    if dtype == F2 and source.itemsize > 2:
+        return to_float(b, b.convert(x, F4), F2)  # NumPy rounds twice
+    return b.convert(x, dtype)
+
+
+def _convert_abstract(x: Aval, *, dtype: Dtype) -> Aval:
+    return aval_of(x.shape, dtype)
+
+
+def _convert_reference(x: Any, *, dtype: Dtype) -> Any:
+    x = np.asarray(x)
+    if x.dtype.kind == "c" and dtype.kind in "iuf":
+        x = x.real  # without ComplexWarning: whether to warn is decided above
+    return x.astype(dtype)
+
+
+def _convert_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, dtype: Dtype) -> Any:
+    (x,), (g,) = primals, tangents
+    out = convert(x, dtype=dtype)
+    if g is None or dtype.kind not in "fc":
+        return out, None
+    return out, convert(g, dtype=dtype)
+
+
+convert = enter(
+    Primitive(
+        name="convert",
+        abstract=_convert_abstract,
+        reference=_convert_reference,
+        lower=lambda b, x, *, dtype: cast(b, x, dtype),
+        jvp=_convert_jvp,
+        transpose=linear(lambda ct, x, dtype: convert(ct, dtype=x.aval.dtype)),
+        batch=batch_of(lambda: convert),
+        kind="elementwise",
+    )
+)

@@ -1,0 +1,235 @@
+"""What lowerings of elementwise rows share: constants, roundings, complex arithmetic, bits.
+
+Everything here emits through the builder `b`. Names are those of the values: x, y, z, w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import aval_of
+
+F2, F4, F8, C8, C16 = map(np.dtype, ("f2", "f4", "f8", "c8", "c16"))
+BOOL = np.dtype("?")
+Lower = Callable[..., Any]
+
+
+def like(b: Any, value: Any, x: Any) -> Any:
+    """`value` in every element, with the aval of x."""
+    return b.constant(value, x.aval.dtype, x.aval.shape)
+
+
+def kind(x: Any) -> str:
+    return x.aval.dtype.kind
+
+
+def bits(x: Any) -> int:
+    """Width of the dtype."""
+    return 8 * x.aval.dtype.itemsize
+
+
+def add(b: Any, x: Any, y: Any) -> Any:
+    return b.binary("stablehlo.add", x, y)
+
+
+def sub(b: Any, x: Any, y: Any) -> Any:
+    return b.binary("stablehlo.subtract", x, y)
+
+
+def div(b: Any, x: Any, y: Any) -> Any:
+    return b.binary("stablehlo.divide", x, y)
+
+
+def mul(b: Any, x: Any, y: Any) -> Any:
+    """x * y; of floats rounded, never contracted into a fused multiply-add."""
+    product = b.binary("stablehlo.multiply", x, y)
+    if kind(x) != "f":
+        return product
+    return b.select(is_nan(b, product), like(b, np.nan, x), product)
+
+
+def times(b: Any, x: Any, factor: float) -> Any:
+    return mul(b, x, like(b, factor, x))
+
+
+def plus(b: Any, x: Any, term: float) -> Any:
+    return add(b, x, like(b, term, x))
+
+
+def negate(b: Any, x: Any) -> Any:
+    return b.unary("stablehlo.negate", x)
+
+
+def magnitude(b: Any, x: Any) -> Any:
+    """|x| of real x."""
+    return b.unary("stablehlo.abs", x)
+
+
+def sqrt(b: Any, x: Any) -> Any:
+    return b.unary("stablehlo.sqrt", x)
+
+
+def exp(b: Any, x: Any) -> Any:
+    return b.unary("stablehlo.exponential", x)
+
+
+def log(b: Any, x: Any) -> Any:
+    return b.unary("stablehlo.log", x)
+
+
+def is_(b: Any, x: Any, direction: str, value: Any) -> Any:
+    """Compare with a constant."""
+    return b.compare(x, like(b, value, x), direction)
+
+
+def is_nan(b: Any, x: Any) -> Any:
+    return b.compare(x, x, "NE")
+
+
+def is_inf(b: Any, x: Any) -> Any:
+    return is_(b, magnitude(b, x), "EQ", np.inf)
+
+
+def choose(b: Any, x: Any, *cases: Any) -> Any:
+    """The first value whose condition holds, else x: `choose(b, x, (c, v), ...)`."""
+    for condition, value in reversed(cases):
+        if not hasattr(value, "aval"):
+            value = like(b, value, x)
+        x = b.select(condition, value, x)
+    return x
+
+
+# -- floating formats ------------------------------------------------------------------------------
+
+
+def to_float(b: Any, x: Any, dtype: np.dtype[Any]) -> Any:
+    """Float to float. Rounding to f16 is kept from being elided with a conversion back."""
+    if x.aval.dtype == dtype:
+        return x
+    y = b.convert(x, dtype)
+    if dtype == F2:
+        y = b.select(is_nan(b, y), like(b, np.nan, y), y)
+    return y
+
+
+def in_float32(lower: Lower) -> Lower:
+    """float16 as NumPy computes it: in float32, rounded once to float16."""
+
+    @wraps(lower)
+    def widened(b: Any, *xs: Any, **params: Any) -> Any:
+        if xs[0].aval.dtype != F2:
+            return lower(b, *xs, **params)
+        out = lower(b, *[b.convert(x, F4) if x.aval.dtype == F2 else x for x in xs], **params)
+        return to_float(b, out, F2) if out.aval.dtype == F4 else out
+
+    return widened
+
+
+def in_float64(lower: Lower) -> Lower:
+    """All in double precision: where a formula for float32 would be as long and less accurate."""
+
+    @wraps(lower)
+    def widened(b: Any, *xs: Any, **params: Any) -> Any:
+        dtype = xs[0].aval.dtype
+        wide = C16 if dtype == C8 else F8 if dtype in (F2, F4) else dtype
+        if wide == dtype:
+            return lower(b, *xs, **params)
+        out = lower(b, *[b.convert(x, wide) for x in xs], **params)
+        return b.convert(out, dtype) if dtype == C8 else to_float(b, out, dtype)
+
+    return widened
+
+
+def op(name: str) -> Lower:
+    """One StableHLO or CHLO operation on equal operands; f16 in f32."""
+
+    @in_float32
+    def lower(b: Any, *xs: Any) -> Any:
+        return b.op(name, *xs, out=xs[0].aval)
+
+    return lower
+
+
+def as_bits(b: Any, x: Any, signed: bool = False) -> Any:
+    """The bits of a float as an integer of its width."""
+    dtype = np.dtype(f"{'i' if signed else 'u'}{x.aval.dtype.itemsize}")
+    return b.bitcast(x, dtype, x.aval.shape)
+
+
+def from_bits(b: Any, u: Any) -> Any:
+    return b.bitcast(u, np.dtype(f"f{u.aval.dtype.itemsize}"), u.aval.shape)
+
+
+def copysign(b: Any, x: Any, y: Any) -> Any:
+    """The magnitude of x, the sign bit of y."""
+    sign_bit = 1 << (bits(x) - 1)
+    u, v = as_bits(b, x), as_bits(b, y)
+    kept = b.and_(u, like(b, sign_bit - 1, u))
+    return from_bits(b, b.or_(kept, b.and_(v, like(b, sign_bit, v))))
+
+
+def anywhere(b: Any, condition: Any) -> Any:
+    """Whether it holds for any element: 0-d, for the condition of a loop."""
+    axes = tuple(range(condition.aval.ndim))
+    if not axes:
+        return condition
+    init = b.constant(False, BOOL)
+    return b.reduce([condition], [init], axes, lambda b, s, t: [b.or_(s[0], t[0])])[0]
+
+
+# -- complex arithmetic ----------------------------------------------------------------------------
+
+
+def parts(b: Any, z: Any) -> tuple[Any, Any]:
+    return b.real(z), b.imag(z)
+
+
+def complex_mul(b: Any, z: Any, w: Any) -> Any:
+    """The plain formula. (NumPy's own SIMD loop fuses one product, its scalar loop none.)"""
+    (x, y), (u, v) = parts(b, z), parts(b, w)
+    re = sub(b, mul(b, x, u), mul(b, y, v))
+    return b.complex(re, add(b, mul(b, x, v), mul(b, y, u)))
+
+
+def complex_div(b: Any, z: Any, w: Any) -> Any:
+    """Smith's algorithm, in NumPy's order of operations."""
+    (x, y), (u, v) = parts(b, z), parts(b, w)
+    au, av = magnitude(b, u), magnitude(b, v)
+    wide = b.compare(au, av, "GE")
+    big, small = b.select(wide, u, v), b.select(wide, v, u)
+    ratio = div(b, small, big)
+    scale = div(b, like(b, 1.0, u), add(b, big, mul(b, small, ratio)))
+    xr, yr = mul(b, x, ratio), mul(b, y, ratio)
+    re = b.select(wide, add(b, x, yr), add(b, xr, y))
+    im = b.select(wide, sub(b, y, xr), sub(b, yr, x))
+    zero = b.and_(is_(b, au, "EQ", 0.0), is_(b, av, "EQ", 0.0))
+    re = b.select(zero, div(b, x, au), mul(b, re, scale))
+    return b.complex(re, b.select(zero, div(b, y, au), mul(b, im, scale)))
+
+
+def complex_reciprocal(b: Any, z: Any) -> Any:
+    """1/z as NumPy computes it."""
+    x, y = parts(b, z)
+    wide = b.compare(magnitude(b, y), magnitude(b, x), "LE")
+    big, small = b.select(wide, x, y), b.select(wide, y, x)
+    ratio = div(b, small, big)
+    d = add(b, big, mul(b, small, ratio))
+    one = like(b, 1.0, x)
+    re = div(b, b.select(wide, one, ratio), d)
+    im = div(b, b.select(wide, negate(b, ratio), like(b, -1.0, x)), d)
+    return b.complex(re, im)
+
+
+def modulus(b: Any, x: Any, y: Any) -> Any:
+    """hypot, without overflow: inf if either is, even beside a nan."""
+    ax, ay = magnitude(b, x), magnitude(b, y)
+    infinite = b.or_(is_(b, ax, "EQ", np.inf), is_(b, ay, "EQ", np.inf))
+    big = b.binary("stablehlo.maximum", ax, ay)
+    small = b.binary("stablehlo.minimum", ax, ay)
+    ratio = div(b, small, big)
+    r = mul(b, big, sqrt(b, plus(b, mul(b, ratio, ratio), 1.0)))
+    return choose(b, r, (infinite, np.inf), (is_(b, big, "EQ", 0.0), 0.0))

@@ -1,0 +1,204 @@
+"""The factory of elementwise rows: from a NumPy ufunc and a few formulas, a primitive.
+
+The ufunc is the reference and the oracle of promotion: dtypes, and the errors about them, come
+from `ufunc.resolve_dtypes`, which takes Python scalar types as weak (NEP 50).
+
+A formula is the derivative by one operand, `lambda g, ans, x, y: ...`, written with other rows.
+Complex functions have the holomorphic derivative; those that are not holomorphic (absolute,
+real, imag, conjugate) and all transposes follow JAX: the inner product is `sum(real(a * b))`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import SCALAR_DTYPES, Aval, In, Shape, aval_of
+from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Rule, Undefined
+
+Dtype = np.dtype[Any]
+Formula = Callable[..., Any] | None  # None: the derivative by this operand is zero
+
+FLAT = NOT_DIFFERENTIABLE
+
+
+@dataclass(frozen=True)
+class Row:
+    """A primitive and what the tests hold it to, against NumPy.
+
+    `ulp`: 0 is bit for bit. Errors count in units of the last place of the result, or of
+    `scale` where the result is smaller (functions with zeros inside their domain); for
+    complex results, of its modulus.
+    """
+
+    primitive: Primitive
+    ufunc: Any  # the oracle of promotion
+    ulp: float
+    complex_ulp: float
+    scale: float
+
+
+ROWS: dict[str, Row] = {}
+
+
+# -- promotion and shapes --------------------------------------------------------------------------
+
+
+def _known(i: In) -> Any:
+    """An operand as `resolve_dtypes` wants it: a dtype, or a weak Python type."""
+    if isinstance(i, Aval):
+        return {"i": int, "f": float, "c": complex}.get(i.dtype.kind, i.dtype) if i.weak else i.dtype
+    return SCALAR_DTYPES[bool] if i is bool else i
+
+
+def loop_dtypes(ufunc: np.ufunc, ins: Sequence[In]) -> tuple[Dtype, ...]:
+    """Dtypes of the loop NumPy runs: operands, then results. Raises as NumPy does."""
+    return ufunc.resolve_dtypes((*map(_known, ins), *[None] * ufunc.nout))
+
+
+def common_shape(ins: Sequence[In]) -> Shape:
+    """The shape the operands broadcast to, or NumPy's error about it."""
+    shapes = [i.shape if isinstance(i, Aval) else () for i in ins]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " ".join(str(s).replace(" ", "") for s in shapes)
+        message = f"operands could not be broadcast together with shapes {listed} "
+        raise ValueError(message) from None
+
+
+def made_explicit(ins: Sequence[In], dtypes: Sequence[Dtype]) -> tuple[Aval, ...]:
+    """Avals of the operands, cast to these dtypes and broadcast together."""
+    shape = common_shape(ins)
+    return tuple(
+        i if isinstance(i, Aval) and i.shape == shape and i.dtype == dtype else aval_of(shape, dtype)
+        for i, dtype in zip(ins, dtypes)
+    )
+
+
+def same_shape(name: str, avals: Sequence[Aval]) -> Shape:
+    """The one shape of the operands in a jaxpr."""
+    shape = avals[0].shape
+    if any(a.shape != shape for a in avals):
+        raise TypeError(f"{name}: operands of one shape are required, got {avals}")
+    return shape
+
+
+# -- derived rules ---------------------------------------------------------------------------------
+
+
+def _abstract(name: str, ufunc: np.ufunc, output: int) -> Rule:
+    def abstract(*avals: Aval) -> Aval:
+        shape = same_shape(name, avals)
+        dtypes = ufunc.resolve_dtypes((*[a.dtype for a in avals], *[None] * ufunc.nout))
+        if any(a.dtype != d for a, d in zip(avals, dtypes)):
+            raise TypeError(f"{name}: operands of dtypes {dtypes[: len(avals)]} are required, got {avals}")
+        return aval_of(shape, dtypes[ufunc.nin + output])
+
+    return abstract
+
+
+def _explicit(ufunc: np.ufunc) -> Rule:
+    def explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+        return made_explicit(ins, loop_dtypes(ufunc, ins))
+
+    return explicit
+
+
+def _inplace(ufunc: np.ufunc) -> Rule:
+    def inplace(x: Any, *rest: Any) -> Any:
+        return ufunc(x, *rest, out=x)
+
+    return inplace
+
+
+def jvp_of(primitive: Callable[[], Primitive], formulas: Sequence[Formula]) -> Rule:
+    """A jvp rule: the sum of the formulas of the operands that move."""
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+        ans, total = primitive()(*primals, **params), None
+        if ans.dtype.kind not in "fc":
+            return ans, None
+        for formula, g in zip(formulas, tangents):
+            if formula is None or g is None:
+                continue
+            term = formula(g, ans, *primals, **params)
+            if term is not None:
+                total = term if total is None else ROWS["add"].primitive(total, term)
+        return ans, total
+
+    return jvp
+
+
+def batch_of(primitive: Callable[[], Primitive]) -> Rule:
+    """Operands that are not batched broadcast against those that are, when recorded."""
+
+    def batch(size: int, batched: Sequence[bool], *operands: Any, **params: Any) -> Any:
+        return primitive()(*operands, **params)
+
+    return batch
+
+
+def linear(*rules: Callable[..., Any] | None) -> Rule:
+    """A transpose rule from one per operand, `lambda ct, x, y: ...`: the others are known then."""
+
+    def transpose(ct: Any, *operands: Any, **params: Any) -> list[Any]:
+        return [
+            rule(ct, *operands, **params) if isinstance(x, Undefined) and rule is not None else None
+            for rule, x in zip(rules, operands)
+        ]
+
+    return transpose
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def enter(
+    primitive: Primitive,
+    ufunc: Any = None,
+    ulp: float = 0,
+    complex_ulp: float | None = None,
+    scale: float = 0.0,
+) -> Primitive:
+    """Put a primitive into the table."""
+    ROWS[primitive.name] = Row(
+        primitive, ufunc, ulp, ulp if complex_ulp is None else complex_ulp, scale
+    )
+    return primitive
+
+
+def row(
+    name: str,
+    lower: Rule,
+    jvp: Missing | Sequence[Formula] = FLAT,
+    *,
+    ufunc: np.ufunc | None = None,
+    reference: Rule | None = None,
+    output: int = 0,
+    transpose: Rule | Missing = NOT_LINEAR,
+    ulp: float = 0,
+    complex_ulp: float | None = None,
+    scale: float = 0.0,
+) -> Primitive:
+    """The elementwise primitive `name`, of NumPy's ufunc of that name unless another is given.
+
+    With a `reference` the ufunc only decides dtypes; `output` is which of its results is meant.
+    """
+    ufunc = getattr(np, name) if ufunc is None else ufunc
+    primitive = Primitive(
+        name=name,
+        abstract=_abstract(name, ufunc, output),
+        explicit=_explicit(ufunc),
+        reference=ufunc if reference is None else reference,
+        inplace=_inplace(ufunc) if reference is None else None,
+        lower=lower,
+        jvp=jvp if isinstance(jvp, Missing) else jvp_of(lambda: primitive, jvp),
+        transpose=transpose,
+        batch=batch_of(lambda: primitive),
+        kind="elementwise",
+    )
+    return enter(primitive, ufunc, ulp, complex_ulp, scale)

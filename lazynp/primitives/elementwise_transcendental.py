@@ -1,0 +1,189 @@
+"""Roots, exponentials, logarithms, powers; circular and hyperbolic functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._primitive import Primitive
+from lazynp.primitives import elementwise_complex as z
+from lazynp.primitives import elementwise_emit as e
+from lazynp.primitives import elementwise_formulas as f
+from lazynp.primitives.elementwise_arithmetic import (
+    add,
+    divide,
+    multiply,
+    negative,
+    square,
+    subtract,
+)
+from lazynp.primitives.elementwise_comparison import equal, select
+from lazynp.primitives.elementwise_emit import in_float32, in_float64, kind, op
+from lazynp.primitives.elementwise_factory import Formula, row
+from lazynp.primitives.elementwise_integer import integer_pow
+
+__all__ = [
+    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos", "cosh",
+    "exp", "exp2", "expm1", "float_power", "hypot", "log", "log10", "log1p", "log2", "logaddexp",
+    "logaddexp2", "power", "sin", "sinh", "sqrt", "tan", "tanh",
+]  # fmt: skip
+
+Lower = Callable[..., Any]
+
+
+def _function(
+    name: str,
+    lower: Lower,
+    formula: Formula,
+    of_complex: Lower | None = None,
+    ulp: float = 4,
+    complex_ulp: float = 8,
+) -> Primitive:
+    """A function of one variable, with another lowering for complex arguments (in complex128)."""
+
+    def by_kind(b: Any, x: Any) -> Any:
+        return lower(b, x) if kind(x) == "f" else in_float64(of_complex)(b, x)  # type: ignore[arg-type]
+
+    return row(name, by_kind, [formula], ulp=ulp, complex_ulp=complex_ulp)
+
+
+# -- roots, exponentials, logarithms ---------------------------------------------------------------
+
+sqrt = _function(
+    "sqrt", op("stablehlo.sqrt"), lambda g, ans, x: divide(multiply(0.5, g), ans), z.sqrt, ulp=0
+)
+cbrt = _function("cbrt", f.cbrt, lambda g, ans, x: divide(g, multiply(3.0, square(ans))))
+exp = _function("exp", op("stablehlo.exponential"), lambda g, ans, x: multiply(g, ans), z.exp)
+exp2 = _function(
+    "exp2", f.exp2, lambda g, ans, x: multiply(g, multiply(f.LN2, ans)), z.exp2
+)
+expm1 = _function(
+    "expm1", in_float64(f.expm1), lambda g, ans, x: multiply(g, add(ans, 1.0)), z.expm1
+)
+log = _function("log", op("stablehlo.log"), lambda g, ans, x: divide(g, x), z.log)
+log2 = _function("log2", f.log2, lambda g, ans, x: divide(g, multiply(f.LN2, x)), z.log2)
+log10 = _function(
+    "log10", f.log10, lambda g, ans, x: divide(g, multiply(float(np.log(10.0)), x)), z.log10
+)
+log1p = _function("log1p", f.log1p, lambda g, ans, x: divide(g, add(x, 1.0)), z.log1p)
+
+logaddexp = row(
+    "logaddexp",
+    f.logaddexp,
+    [
+        lambda g, ans, x, y: multiply(g, exp(subtract(x, ans))),
+        lambda g, ans, x, y: multiply(g, exp(subtract(y, ans))),
+    ],
+    ulp=4,
+    scale=1.0,  # the sum passes through zero
+)
+logaddexp2 = row(
+    "logaddexp2",
+    f.logaddexp2,
+    [
+        lambda g, ans, x, y: multiply(g, exp2(subtract(x, ans))),
+        lambda g, ans, x, y: multiply(g, exp2(subtract(y, ans))),
+    ],
+    ulp=4,
+    scale=1.0,
+)
+
+
+# -- circular and hyperbolic -----------------------------------------------------------------------
+
+
+def _one_minus_square(x: Any) -> Any:
+    return multiply(subtract(1.0, x), add(1.0, x))
+
+
+sin = _function("sin", op("stablehlo.sine"), lambda g, ans, x: multiply(g, cos(x)), z.sin)
+cos = _function(
+    "cos", op("stablehlo.cosine"), lambda g, ans, x: negative(multiply(g, sin(x))), z.cos
+)
+tan = _function(
+    "tan", op("chlo.tan"), lambda g, ans, x: multiply(g, add(1.0, square(ans))), z.tan
+)
+arcsin = _function(
+    "arcsin", op("chlo.asin"), lambda g, ans, x: divide(g, sqrt(_one_minus_square(x))), z.arcsin
+)
+arccos = _function(
+    "arccos",
+    op("chlo.acos"),
+    lambda g, ans, x: negative(divide(g, sqrt(_one_minus_square(x)))),
+    z.arccos,
+)
+arctan = _function(
+    "arctan", op("chlo.atan"), lambda g, ans, x: divide(g, add(1.0, square(x))), z.arctan
+)
+sinh = _function("sinh", f.sinh, lambda g, ans, x: multiply(g, cosh(x)), z.sinh)
+cosh = _function("cosh", f.cosh, lambda g, ans, x: multiply(g, sinh(x)), z.cosh)
+tanh = _function(
+    "tanh", f.tanh, lambda g, ans, x: multiply(g, _one_minus_square(ans)), z.tanh
+)
+arcsinh = _function(
+    "arcsinh", op("chlo.asinh"), lambda g, ans, x: divide(g, sqrt(add(1.0, square(x)))), z.arcsinh
+)
+arccosh = _function(
+    "arccosh",
+    op("chlo.acosh"),
+    lambda g, ans, x: divide(g, multiply(sqrt(subtract(x, 1.0)), sqrt(add(x, 1.0)))),
+    z.arccosh,
+)
+arctanh = _function(
+    "arctanh", f.arctanh, lambda g, ans, x: divide(g, _one_minus_square(x)), z.arctanh
+)
+arctan2 = row(
+    "arctan2",
+    op("stablehlo.atan2"),
+    [
+        lambda g, ans, x, y: multiply(g, divide(y, add(square(x), square(y)))),
+        lambda g, ans, x, y: negative(multiply(g, divide(x, add(square(x), square(y))))),
+    ],
+    ulp=4,
+)
+
+
+@in_float32
+def _hypot(b: Any, x: Any, y: Any) -> Any:
+    return e.modulus(b, x, y)
+
+
+hypot = row(
+    "hypot",
+    _hypot,
+    [
+        lambda g, ans, x, y: multiply(g, divide(x, ans)),
+        lambda g, ans, x, y: multiply(g, divide(y, ans)),
+    ],
+    ulp=2,
+)
+
+
+# -- powers ----------------------------------------------------------------------------------------
+
+
+def _power(b: Any, x: Any, y: Any) -> Any:
+    if kind(x) in "iu":
+        return integer_pow(b, x, y)
+    if kind(x) == "c":
+        return in_float64(z.power)(b, x, y)
+    return op("stablehlo.power")(b, x, y)
+
+
+def _power_by_base(g: Any, ans: Any, x: Any, y: Any) -> Any:
+    """y * x**(y - 1): zero where y is, whatever x."""
+    less_one = select(equal(y, 0.0), 1.0, subtract(y, 1.0))
+    return multiply(g, multiply(y, power(x, less_one)))
+
+
+def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
+    """log(x) * ans: zero at x = 0."""
+    return multiply(g, multiply(log(select(equal(x, 0.0), 1.0, x)), ans))
+
+
+_POWER_FORMULAS = [_power_by_base, _power_by_exponent]
+power = row("power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=1000)  # NumPy's own clog * y
+float_power = row("float_power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=1000)
+

@@ -1,0 +1,8 @@
+"""Indexing by arrays and by masks. The rules are in the two rooms named after what indexes."""
+
+from __future__ import annotations
+
+from lazynp.primitives._index_arrays import put, take
+from lazynp.primitives._masks import put_mask, put_masked_values
+
+__all__ = ["put", "put_mask", "put_masked_values", "take"]

@@ -1,0 +1,187 @@
+"""Random sampling: NumPy's own generators and streams, their samples as Arrays.
+
+The legacy functions share `numpy.random`'s global state.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy.random as _numpy
+
+from lazynp.functions._host import hosted as _hosted
+from lazynp.functions._host import to_host as _to_host
+
+SeedSequence = _numpy.SeedSequence
+MT19937 = _numpy.MT19937
+Philox = _numpy.Philox
+PCG64 = _numpy.PCG64
+PCG64DXSM = _numpy.PCG64DXSM
+SFC64 = _numpy.SFC64
+BitGenerator = _numpy.BitGenerator
+beta = _hosted(_numpy.beta)
+binomial = _hosted(_numpy.binomial)
+bytes = _hosted(_numpy.bytes)
+chisquare = _hosted(_numpy.chisquare)
+choice = _hosted(_numpy.choice)
+dirichlet = _hosted(_numpy.dirichlet)
+exponential = _hosted(_numpy.exponential)
+f = _hosted(_numpy.f)
+gamma = _hosted(_numpy.gamma)
+geometric = _hosted(_numpy.geometric)
+get_state = _hosted(_numpy.get_state)
+gumbel = _hosted(_numpy.gumbel)
+hypergeometric = _hosted(_numpy.hypergeometric)
+laplace = _hosted(_numpy.laplace)
+logistic = _hosted(_numpy.logistic)
+lognormal = _hosted(_numpy.lognormal)
+logseries = _hosted(_numpy.logseries)
+multinomial = _hosted(_numpy.multinomial)
+multivariate_normal = _hosted(_numpy.multivariate_normal)
+negative_binomial = _hosted(_numpy.negative_binomial)
+noncentral_chisquare = _hosted(_numpy.noncentral_chisquare)
+noncentral_f = _hosted(_numpy.noncentral_f)
+normal = _hosted(_numpy.normal)
+pareto = _hosted(_numpy.pareto)
+permutation = _hosted(_numpy.permutation)
+poisson = _hosted(_numpy.poisson)
+power = _hosted(_numpy.power)
+rand = _hosted(_numpy.rand)
+randint = _hosted(_numpy.randint)
+randn = _hosted(_numpy.randn)
+random = _hosted(_numpy.random)
+random_integers = _hosted(_numpy.random_integers)
+random_sample = _hosted(_numpy.random_sample)
+ranf = _hosted(_numpy.ranf)
+rayleigh = _hosted(_numpy.rayleigh)
+sample = _hosted(_numpy.sample)
+seed = _hosted(_numpy.seed)
+set_state = _hosted(_numpy.set_state)
+standard_cauchy = _hosted(_numpy.standard_cauchy)
+standard_exponential = _hosted(_numpy.standard_exponential)
+standard_gamma = _hosted(_numpy.standard_gamma)
+standard_normal = _hosted(_numpy.standard_normal)
+standard_t = _hosted(_numpy.standard_t)
+triangular = _hosted(_numpy.triangular)
+uniform = _hosted(_numpy.uniform)
+vonmises = _hosted(_numpy.vonmises)
+wald = _hosted(_numpy.wald)
+weibull = _hosted(_numpy.weibull)
+zipf = _hosted(_numpy.zipf)
+
+
+class _Sampler:
+    """Passes methods on to a generator of NumPy's and makes Arrays of their results."""
+
+    _generator: Any
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._generator, name)
+        return _hosted(method) if callable(method) else method
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """In place. See `numpy.random.Generator.shuffle`."""
+        if not hasattr(x, "_read"):
+            self._generator.shuffle(x, axis) if axis else self._generator.shuffle(x)
+            return
+        host = _to_host(x).copy()
+        self._generator.shuffle(host, axis) if axis else self._generator.shuffle(host)
+        x[...] = host
+
+    def __repr__(self) -> str:
+        return repr(self._generator)
+
+
+class Generator(_Sampler):
+    """`numpy.random.Generator`: the same streams for the same seed, samples as Arrays."""
+
+    def __init__(self, bit_generator: Any) -> None:
+        self._generator = _numpy.Generator(bit_generator)
+
+
+class RandomState(_Sampler):
+    """`numpy.random.RandomState`: the same streams for the same seed, samples as Arrays."""
+
+    def __init__(self, seed: Any = None) -> None:
+        self._generator = _numpy.RandomState(seed)
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """See `numpy.random.default_rng`."""
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(_numpy.default_rng(_to_host(seed)).bit_generator)
+
+
+def shuffle(x: Any) -> None:
+    """In place, by the global state. See `numpy.random.shuffle`."""
+    if not hasattr(x, "_read"):
+        _numpy.shuffle(x)
+        return
+    host = _to_host(x).copy()
+    _numpy.shuffle(host)
+    x[...] = host
+
+
+__all__ = [
+    "BitGenerator",
+    "Generator",
+    "MT19937",
+    "PCG64",
+    "PCG64DXSM",
+    "Philox",
+    "RandomState",
+    "SFC64",
+    "SeedSequence",
+    "beta",
+    "binomial",
+    "bytes",
+    "chisquare",
+    "choice",
+    "default_rng",
+    "dirichlet",
+    "exponential",
+    "f",
+    "gamma",
+    "geometric",
+    "get_state",
+    "gumbel",
+    "hypergeometric",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "logseries",
+    "multinomial",
+    "multivariate_normal",
+    "negative_binomial",
+    "noncentral_chisquare",
+    "noncentral_f",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "rand",
+    "randint",
+    "randn",
+    "random",
+    "random_integers",
+    "random_sample",
+    "ranf",
+    "rayleigh",
+    "sample",
+    "seed",
+    "set_state",
+    "shuffle",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_normal",
+    "standard_t",
+    "triangular",
+    "uniform",
+    "vonmises",
+    "wald",
+    "weibull",
+    "zipf",
+]

@@ -1,0 +1,81 @@
+"""Profiles of hypothesis, the module under test, and the count of compiled programs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+MODULE_NAME = os.environ.get("LAZYNP_TEST_MODULE", "lazynp")  # numpy, to try the tests themselves
+
+# No deadlines: the first run of an example may compile. No example database: a run repeats.
+_common: dict[str, Any] = {
+    "deadline": None,
+    "database": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
+settings.register_profile("default", max_examples=20, derandomize=True, **_common)
+settings.register_profile("full", max_examples=500, print_blob=True, **_common)
+settings.load_profile("default")  # --hypothesis-profile=... comes after, and wins
+
+
+def compile_count() -> int | None:
+    """Programs compiled so far in this process; None where nothing counts them."""
+    stats = getattr(sys.modules.get("lazynp._plan"), "STATS", None)
+    return None if stats is None else stats.compiles
+
+
+@pytest.fixture(scope="session")
+def xnp() -> Any:
+    """The module under test: lazynp, or what LAZYNP_TEST_MODULE names."""
+    return importlib.import_module(MODULE_NAME)
+
+
+class Compiles:
+    """What a test asks about compilations: `compiles.since` is the number since it began."""
+
+    def __init__(self) -> None:
+        self.start = compile_count()
+
+    @property
+    def since(self) -> int:
+        now = compile_count()
+        if now is None or self.start is None:
+            pytest.skip("compilations are not counted here")
+        return now - self.start
+
+    def restart(self) -> None:
+        self.start = compile_count()
+
+
+@pytest.fixture
+def compiles(xnp: Any) -> Compiles:
+    """Counts the programs compiled during this test."""
+    return Compiles()
+
+
+# -- the count of a whole run, also over the processes of pytest-xdist -----------------------------
+
+_of_workers: list[int] = []
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["compiles"] = compile_count() or 0
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    _of_workers.append(getattr(node, "workeroutput", {}).get("compiles", 0))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    total = (compile_count() or 0) + sum(_of_workers)
+    if total:
+        terminalreporter.write_line(f"lazynp compiled {total} programs")

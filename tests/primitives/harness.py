@@ -1,0 +1,73 @@
+"""Runs one primitive compiled, alone: what tests of `lower` rules compare with `reference`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._jaxpr import Eqn, Jaxpr, Literal, Var
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Static:
+    """An argument that stands in the jaxpr as a literal: a Python or NumPy scalar."""
+
+    value: Any
+
+    @property
+    def aval(self) -> Aval:
+        if isinstance(self.value, np.generic):
+            return aval_of((), self.value.dtype)
+        return aval_of((), SCALAR_DTYPES[type(self.value)])
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return type(self.value), repr(self.value)  # -0.0 is not 0.0, nan is nan
+
+
+def _aval(arg: Any) -> Aval:
+    if isinstance(arg, Static):
+        return arg.aval
+    array = np.asarray(arg)
+    return aval_of(array.shape, array.dtype.newbyteorder("="))
+
+
+def one_equation(prim: Any, *args: Any, **params: Any) -> Jaxpr:
+    """`{ lambda arrays . let outs = prim[params] args in outs }`"""
+    atoms = [
+        Literal(np.asarray(a.value, a.aval.dtype)[()], a.aval)
+        if isinstance(a, Static)
+        else Var(_aval(a))
+        for a in args
+    ]
+    outs = prim.abstract(*[a.aval for a in atoms], **params)
+    outs = tuple(outs) if prim.multiple_results else (outs,)
+    out_vars = [Var(aval) for aval in outs]
+    inputs = [a for a in atoms if isinstance(a, Var)]
+    return Jaxpr(inputs, [Eqn(prim, atoms, params, out_vars)], out_vars)
+
+
+_executables: dict[Any, lowering.Executable] = {}
+
+
+def run_lowered(prim: Any, *args: Any, **params: Any) -> tuple[Array, ...]:
+    """The outputs of a primitive, lowered, compiled and run. Always a tuple of arrays."""
+    signature = tuple(a.key if isinstance(a, Static) else _aval(a) for a in args)
+    key = prim, signature, tuple(sorted(params.items()))
+    executable = _executables.get(key)
+    if executable is None:
+        jaxpr = one_equation(prim, *args, **params)
+        executable = _executables[key] = lowering.compile_program(jaxpr)
+    buffers = [lowering.put(np.asarray(a)) for a in args if not isinstance(a, Static)]
+    return tuple(lowering.host(b) for b in executable.run(buffers))
+
+
+def lowered_text(prim: Any, *args: Any, **params: Any) -> str:
+    """The StableHLO of a primitive, for looking at."""
+    return lowering.lower(one_equation(prim, *args, **params))

@@ -11,6 +11,7 @@ No method of NumPy's is here; `_methods` attaches them, above `functions`.
 
 from __future__ import annotations
 
+import os
 import threading
 from sys import _getframe
 from types import FrameType
@@ -26,6 +27,7 @@ from lazynp._node import AVAL, OP, VALUE, Node, leaf
 from lazynp._trace import at_entry, local, record, record_multiple, user_frame
 
 write_lock = threading.RLock()  # read-modify-write of a base
+os.register_at_fork(after_in_child=write_lock._at_fork_reinit)
 _new = object.__new__
 
 

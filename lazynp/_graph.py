@@ -13,6 +13,7 @@ twice. A cut that fails leaves every node as it was.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from sys import getrefcount
@@ -27,12 +28,13 @@ from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Step
 
 lock = threading.RLock()
+os.register_at_fork(after_in_child=lock._at_fork_reinit)  # another thread may have held it
 
 _HOST_SCALAR = np.generic
 _SLOT = None  # in a key: an operand that is a 0-d host value
 
 
-def evaluate(nodes: list[Node], asked: Node | None, reason: str) -> None:
+def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
     """Give `asked` and everything still referred to a value. Call with the lock held.
 
     `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.

@@ -50,7 +50,7 @@ class Recorder:
     def __init__(self) -> None:
         self.pending: list[Node] = []
         self.limit = _EARLY
-        self.sites: dict[tuple[CodeType, int], int] = {}
+        self.sites: dict[tuple[int, int], CodeType] = {}  # (id of code, offset): the code
         self.due = False
         self.inside: tuple[CodeType, int] | None = None  # the user's operation being recorded
         self.staging = ""  # what is being traced, where nothing has a value
@@ -69,8 +69,11 @@ local = _Local()
 # -- cutting ---------------------------------------------------------------------------------------
 
 
-def flush(recorder: Recorder, asked: Node | None = None, reason: str = "asked for") -> None:
-    """Evaluate what the recorder holds. If it fails, everything is still pending."""
+def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked for") -> None:
+    """Evaluate what the recorder holds. If it fails, everything is still pending.
+
+    reason: text, or the position of a loop that came round.
+    """
     if recorder.staging:
         if asked is None:
             return  # the whole trace is one program
@@ -99,14 +102,22 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
         flush(recorder, reason="a large slice assignment ends a program")
         return
     where = (frame.f_code, frame.f_lasti)
-    if where in recorder.sites:
-        recorder.sites[where] += 1
-        flush(recorder, reason=f"the loop at {position(*where)} comes round")
+    site = (id(frame.f_code), frame.f_lasti)
+    if site in recorder.sites:
+        flush(recorder, reason=where)
     elif count >= config.max_pending:
         flush(recorder, reason=f"{count} operations pending")
-    elif count >= _EARLY and not count & 7 and _recurs(recorder, *where):
-        recorder.sites[where] = 1
-        flush(recorder, reason=f"the loop at {position(*where)} comes round")
+    elif count >= _EARLY and _begins(recorder, *where) and _recurs(recorder, *where):
+        recorder.sites[site] = frame.f_code
+        flush(recorder, reason=where)
+
+
+def _begins(recorder: Recorder, code: CodeType, offset: int) -> bool:
+    """Whether this is a statement's first operation: no half-made result waits to be used."""
+    last = recorder.pending[-1]
+    if last[CODE] is not code or last[OFFSET] >= offset:
+        return True
+    return _line(code, offset) != _line(code, last[OFFSET]) or len(recorder.pending) >= 4 * _EARLY
 
 
 def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
@@ -124,15 +135,25 @@ def position(code: CodeType | None, offset: int) -> str:
     """`file:line` of a recorded position."""
     if code is None:
         return "<data>"
-    line = code.co_firstlineno
-    for start, stop, number in code.co_lines():
-        if start <= offset < stop and number is not None:
-            line = number
-    return f"{code.co_filename}:{line}"
+    return f"{code.co_filename}:{_line(code, offset)}"
+
+
+_lines: dict[tuple[int, int], tuple[int, CodeType]] = {}  # by identity, the code kept alive
+
+
+def _line(code: CodeType, offset: int) -> int:
+    found = _lines.get((id(code), offset))
+    if found is None:
+        line = code.co_firstlineno
+        for start, stop, number in code.co_lines():
+            if start <= offset < stop and number is not None:
+                line = number
+        found = _lines[id(code), offset] = line, code
+    return found[0]
 
 
 _PACKAGE = __file__.rsplit("_trace", 1)[0]
-_internal: dict[CodeType, bool] = {}
+_internal: dict[int, tuple[bool, CodeType]] = {}  # by identity: hashing code reads all of it
 
 
 def user_frame(frame: FrameType) -> FrameType:
@@ -140,10 +161,10 @@ def user_frame(frame: FrameType) -> FrameType:
     found: FrameType | None = frame
     while found is not None:
         code = found.f_code
-        inside = _internal.get(code)
-        if inside is None:
-            inside = _internal[code] = code.co_filename.startswith(_PACKAGE)
-        if not inside:
+        known_code = _internal.get(id(code))
+        if known_code is None:
+            known_code = _internal[id(code)] = (code.co_filename.startswith(_PACKAGE), code)
+        if not known_code[0]:
             return found
         found = found.f_back
     return frame

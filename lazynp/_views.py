@@ -142,24 +142,29 @@ class Broadcast:
 
 @dataclass(frozen=True)
 class Diagonal:
-    """The diagonal of the last two axes, which is read-only in NumPy."""
+    """The diagonal of the last two axes. `np.diagonal` makes it read-only, `einsum` does not."""
 
     offset: int
 
-    def get(self, node: Node) -> Node:
-        rows, columns = aval_of_node(node).shape[-2:]
+    def _places(self, aval: Aval) -> tuple[NDArray, NDArray]:
+        rows, columns = aval.shape[-2:]
         first, second = max(0, -self.offset), max(0, self.offset)
-        length = max(0, min(rows - first, columns - second))
-        ndim = aval_of_node(node).ndim
-        i = np.arange(length)
-        taken = indexing.take(
-            new_array(node), i + first, i + second, axes=(ndim - 2, ndim - 1)
-        )  # the new axis comes first; NumPy's is last
-        order = (*range(1, taken.ndim), 0)
-        return shaping.transpose(taken, permutation=order)._read()
+        i = np.arange(max(0, min(rows - first, columns - second)))
+        return i + first, i + second
+
+    def get(self, node: Node) -> Node:
+        aval = aval_of_node(node)
+        axes = (aval.ndim - 2, aval.ndim - 1)
+        taken = indexing.take(new_array(node), *self._places(aval), axes=axes)
+        # the new axis comes first; NumPy's is last
+        return shaping.transpose(taken, permutation=(*range(1, taken.ndim), 0))._read()
 
     def set(self, old: Node, new: Node) -> Node:
-        raise ValueError("assignment destination is read-only")
+        aval = aval_of_node(old)
+        axes, last = (aval.ndim - 2, aval.ndim - 1), aval.ndim - 2
+        values = shaping.transpose(new_array(new), permutation=(last, *range(last)))
+        places = self._places(aval)
+        return indexing.put(new_array(old), values, *places, axes=axes, mode="set")._read()
 
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy.diagonal(self.offset, -2, -1)

@@ -191,14 +191,14 @@ def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
 
 def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
     """One element of data that is there: read at once, which costs less than recording."""
+    for i in index if type(index) is tuple else ():
+        if type(i) is not int and not isinstance(i, np.integer):
+            return None
     value = node[VALUE]
     if type(value) is not np.ndarray:
         if not lowering.on_host():
             return None
         value = _graph.host(node)
-    for i in index if type(index) is tuple else ():
-        if type(i) is not int and not isinstance(i, np.integer):
-            return None
     element = value[index]
     if not isinstance(element, np.generic):
         return None

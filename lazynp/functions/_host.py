@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, from_host, new_array, new_scalar
+from lazynp._array import Array, from_host, new_array, new_scalar, write_lock
+from lazynp._avals import on_device
 from lazynp._trace import host_value
 
 HOSTED: set[str] = set()  # names of functions that run in NumPy, for the documentation
@@ -54,3 +56,26 @@ def hosted(function: Callable[..., Any]) -> Callable[..., Any]:
 
     call.__doc__ = f"`numpy.{name}`, run by NumPy on the values of its arguments."
     return call
+
+
+def needs_host(*arrays: Array) -> bool:
+    """Whether one of these has a dtype that no compiled program can hold."""
+    return not all(on_device(a.dtype) for a in arrays)
+
+
+def host_into(function: Callable[..., Any], *args: Any, out: Any, **kwargs: Any) -> Any:
+    """`host_call` of a function with `out`, which is stored into; a plain result without it."""
+    if out is None:
+        return host_call(function, *args, **kwargs)
+    with write_on_host(out) as memory:
+        function(*to_host(args), out=memory, **to_host(kwargs))
+    return out
+
+
+@contextmanager
+def write_on_host(array: Array) -> Iterator[np.ndarray[Any, Any]]:
+    """The value in memory of its own; what is written there is the array's value afterwards."""
+    memory = np.array(host_value(array._read()))
+    yield memory
+    with write_lock:
+        array._write(from_host(memory, copy=False))

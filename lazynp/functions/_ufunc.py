@@ -13,6 +13,8 @@ from lazynp._node import leaf
 from lazynp._primitive import Primitive
 from lazynp._trace import known
 from lazynp.functions import _getset
+from lazynp.functions._fold import fold, fold_along, reduceat
+from lazynp.functions._host import host_into
 from lazynp.functions._recording import (
     apply,
     as_array,
@@ -25,7 +27,8 @@ from lazynp.functions._recording import (
     store,
     unary,
 )
-from lazynp.primitives import elementwise, reduction, shaping
+from lazynp.functions._reduce import ROWS, accumulate, reduce
+from lazynp.primitives import elementwise, shaping
 
 
 class ufunc:  # noqa: N801  NumPy's name
@@ -36,7 +39,9 @@ class ufunc:  # noqa: N801  NumPy's name
     uninitialised).
     """
 
-    __slots__ = ("__name__", "__doc__", "_numpy", "_call", "_apply", "_fast", "nin", "nout", "__weakref__")
+    __slots__ = (  # `__dict__` holds the docstring
+        "__name__", "_numpy", "_call", "_apply", "_fast", "nin", "nout", "__weakref__", "__dict__",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -236,33 +241,40 @@ class ufunc:  # noqa: N801  NumPy's name
     ) -> Any:
         """Reduce along axes. See `numpy.ufunc.reduce`."""
         self._need_binary("reduce")
-        raise NotImplementedError(f"{self.__name__}.reduce")
+        row = ROWS.get(self.__name__)
+        if row is not None:
+            return reduce(row, array, axis, dtype, out, keepdims, initial, where)
+        return fold(
+            self._numpy, self._apply, array, axis, dtype, out, keepdims, initial, where
+        )
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """All partial results along an axis. See `numpy.ufunc.accumulate`."""
         self._need_binary("accumulate")
-        primitive = _ACCUMULATE.get(self.__name__)
-        x = as_array(array)
-        if primitive is None:
-            return store(self._numpy.accumulate(np.asarray(x), axis, dtype), out)
-        axis = np.lib.array_utils.normalize_axis_index(axis, x.ndim)
-        if dtype is None:
-            dtype = np.dtype(out.dtype) if out is not None else _sum_dtype(self.__name__, x.dtype)
-        result = primitive(plain(cast(x, dtype)), axis=axis)
-        return store(scalar_if_0d(result), out)
+        row = ROWS.get(self.__name__)
+        if row is not None and row.running is not None:
+            return accumulate(row, array, axis, dtype, out)
+        return fold_along(self._numpy, self._apply, array, axis, dtype, out)
 
     def reduceat(
         self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
     ) -> Any:
-        """Reductions over slices; run by NumPy on the host. See `numpy.ufunc.reduceat`."""
+        """Reductions over slices. See `numpy.ufunc.reduceat`.
+
+        Many slices that overlap, and functions without a reduction primitive, are NumPy's.
+        """
         self._need_binary("reduceat")
-        return store(
-            as_array(self._numpy.reduceat(np.asarray(array), np.asarray(indices), axis, dtype)), out
+        row = ROWS.get(self.__name__)
+        if row is not None:
+            return reduceat(row, array, indices, axis, dtype, out)
+        return host_into(
+            self._numpy.reduceat, as_array(array), indices, axis=axis, dtype=dtype, out=out
         )
 
     def _need_binary(self, what: str) -> None:
         if self.nin != 2 or self.nout != 1:
-            raise ValueError(f"{what} only supported for binary functions")
+            wanted = "binary functions" if self.nin != 2 else "functions returning a single value"
+            raise ValueError(f"{what} only supported for {wanted}")
 
 
 def defers(other: Any) -> bool:
@@ -313,19 +325,3 @@ _AT_MODES = {
     "minimum": "minimum",
     "maximum": "maximum",
 }
-_ACCUMULATE = {
-    "add": reduction.cumsum,
-    "multiply": reduction.cumprod,
-    "maximum": reduction.cummax,
-    "minimum": reduction.cummin,
-}
-
-
-def _sum_dtype(name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Sums and products of small integers are made in the platform's integer, as in NumPy."""
-    if name in ("add", "multiply"):
-        if dtype.kind in "bi" and dtype.itemsize < 8:
-            return np.dtype(np.int64)
-        if dtype.kind == "u" and dtype.itemsize < 8:
-            return np.dtype(np.uint64)
-    return dtype

@@ -108,7 +108,10 @@ def explain(x: Array) -> Explanation:
         f"{i}: {'operand' if i in plan.varying else 'constant'} {aval.dtype.name}"
         for i, aval in sorted(plan.slot_avals.items())
     )
-    return Explanation(state, where, jaxpr, lowering.lower(jaxpr), slots, plan.reason)
+    reason = plan.reason
+    if isinstance(reason, tuple):
+        reason = f"the loop at {position(*reason)} came round"
+    return Explanation(state, where, jaxpr, lowering.lower(jaxpr), slots, reason)
 
 
 @contextmanager

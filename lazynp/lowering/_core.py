@@ -9,6 +9,7 @@ asks `b.static(v)` and goes without the operand leaves nothing behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -84,20 +85,21 @@ class Core:
         """Write one operation: a Value, or a tuple of them where `out` is a sequence."""
         if "." not in name:
             name = "stablehlo." + name
-        single = isinstance(out, Aval)
-        outs: Sequence[Aval] = (out,) if isinstance(out, Aval) else out
         args = ", ".join([v.name or self.use(v) for v in operands])
         kinds = ", ".join([type_text(v.aval) for v in operands])
-        result = self._fresh()
-        head = f"{result} = " if single else f"{result}:{len(outs)} = " if outs else ""
-        middle = f" <{{{attrs}}}>" if attrs else ""
+        if attrs:
+            attrs = f" <{{{attrs}}}>"
         if regions:
-            middle += " (" + ", ".join(regions) + ")"
-        types = type_text(outs[0]) if single else "(" + ", ".join(map(type_text, outs)) + ")"
-        self.lines.append(f'{head}"{name}"({args}){middle} : ({kinds}) -> {types}')
-        if single:
-            return Value(result, outs[0])
-        return tuple(Value(f"{result}#{i}", aval) for i, aval in enumerate(outs))
+            attrs += " (" + ", ".join(regions) + ")"
+        self._names.count = count = self._names.count + 1
+        if isinstance(out, Aval):
+            kind = type_text(out)
+            self.lines.append(f'%{count} = "{name}"({args}){attrs} : ({kinds}) -> {kind}')
+            return Value(f"%{count}", out)
+        head = f"%{count}:{len(out)} = " if out else ""
+        types = ", ".join([type_text(aval) for aval in out])
+        self.lines.append(f'{head}"{name}"({args}){attrs} : ({kinds}) -> ({types})')
+        return tuple([Value(f"%{count}#{i}", aval) for i, aval in enumerate(out)])
 
     def region(self, avals: Sequence[Aval], body: Callable[..., Any]) -> str:
         """The text of a region whose block has arguments of these avals.
@@ -121,9 +123,11 @@ class Core:
 
     def constant(self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> Value:
         """`value` in every element, bit for bit (nan, inf, -0.0)."""
-        dtype = np.dtype(dtype)
-        static = value.item() if isinstance(value, np.generic | np.ndarray) else value
-        return Value("", aval_of(tuple(shape), dtype), static, scalar_text(value, dtype))
+        if isinstance(value, np.generic | np.ndarray):
+            value = value.item()
+        # equal keys must be equal bits: the type tells 1 from True, the sign 0.0 from -0.0
+        sign = str(value) if value == 0 else ""
+        return _splat(value, sign, np.dtype(dtype), tuple(shape))
 
     def dense(self, array: Any) -> Value:
         """A constant array. It is written into the program: for small tables only."""
@@ -136,3 +140,8 @@ class Core:
         return self.op(
             "stablehlo.iota", out=aval_of(shape, dtype), attrs=f"iota_dimension = {axis} : i64"
         )
+
+
+@lru_cache(4096, typed=True)
+def _splat(value: Any, sign: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Value:
+    return Value("", aval_of(shape, dtype), value, scalar_text(value, dtype))

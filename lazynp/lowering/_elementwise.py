@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ from lazynp._avals import Aval, aval_of
 from lazynp.lowering._core import Core, Value
 
 BOOL = np.dtype(np.bool_)
-_FUSABLE = (np.dtype("f4"), np.dtype("f8"))  # what is contracted; float16 is rounded every time
+# What is contracted, and the integers of that size. float16 is rounded after each operation.
+_FUSABLE = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 _EXTREMA = {"stablehlo.maximum": "GT", "stablehlo.minimum": "LT"}
 
 
@@ -48,18 +50,26 @@ class Elementwise(Core):
 
     def rounded(self, product: Value) -> Value:
         """Keeps a floating product from being contracted with an addition into one fused
-        multiply-add: the code generator does not look through the select, which does nothing."""
-        if product.aval.dtype not in _FUSABLE:
+        multiply-add. Nothing at the level of floats does that for less: this integer minimum,
+        one instruction, changes the bits of no value (of a nan with a payload, perhaps)."""
+        dtype = product.aval.dtype
+        if dtype not in _FUSABLE:
             return product
-        nan = self.constant(np.nan, product.aval.dtype, product.aval.shape)
-        return self.select(self.compare(product, product, "NE"), nan, product)
+        shape, integer = product.aval.shape, _FUSABLE[dtype]
+        bits, limit = self.bitcast(product, integer, shape), _quiet_nan(product.aval)
+        return self.bitcast(self.binary("stablehlo.minimum", bits, limit), dtype, shape)
 
     def _complex_product(self, x: Value, y: Value) -> Value:
         """NumPy's kernel rounds the second product of each part and fuses the first, where the
-        processor can; so does the compiler with this."""
+        processor can; so does the compiler with this, wherever the first is used only once."""
         (a, b), (c, d) = ((self.real(v), self.imag(v)) for v in (x, y))
-        bd, bc = self.product(b, d), self.product(b, c)
-        ac, ad = (self.op("stablehlo.multiply", a, v, out=a.aval) for v in (c, d))
+        ac, ad, bd, bc = (
+            self.op("stablehlo.multiply", u, v, out=u.aval)
+            for u, v in ((a, c), (a, d), (b, d), (b, c))
+        )
+        # Not `rounded`: after an integer minimum the vectoriser pairs a*a with b*b, unfused.
+        nan = self.constant(np.nan, a.aval.dtype, a.aval.shape)
+        bd, bc = (self.select(self.compare(p, p, "NE"), nan, p) for p in (bd, bc))
         re = self.op("stablehlo.subtract", ac, bd, out=a.aval)
         return self.complex(re, self.op("stablehlo.add", ad, bc, out=a.aval))
 
@@ -108,6 +118,15 @@ class Elementwise(Core):
     def complex(self, re: Value, im: Value) -> Value:
         dtype = np.dtype(f"c{2 * re.aval.dtype.itemsize}")
         return self.op("stablehlo.complex", re, im, out=aval_of(re.aval.shape, dtype))
+
+
+@cache
+def _quiet_nan(aval: Aval) -> Value:
+    """The bits of a positive nan as an integer constant. No finite number's or inf's are larger,
+    and as an integer every negative float's are smaller."""
+    bits = np.array(np.nan, aval.dtype).view(_FUSABLE[aval.dtype])
+    limit = aval_of(aval.shape, bits.dtype)
+    return Value("", limit, int(bits), str(int(bits)))
 
 
 def _real_aval(aval: Aval) -> Aval:

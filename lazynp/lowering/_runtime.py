@@ -144,7 +144,7 @@ def host(buffer: Any) -> np.ndarray[Any, Any]:
     """A read-only array of the buffer's elements, on the CPU without a copy; also after a fork."""
     _compat.collect_garbage()
     try:
-        return buffer._single_device_array_to_np_array_did_copy()[0]
+        return np.asarray(buffer)  # by the buffer protocol: the method looks for jax each time
     except _compat.JaxRuntimeError as e:
         raise _translated(e, "host", None) from None
 

@@ -1,7 +1,7 @@
 """cumsum, cumprod, cummax, cummin, and the linear recurrence their derivatives are made of.
 
-They are lowered to a `while` over the axis, one slice at a time: bit for bit what NumPy's
-accumulate gives, at its speed along the last axis and three to four times that along others.
+On the host they are lowered to a `while` over the axis, one slice at a time: bit for bit what
+NumPy's accumulate gives, at its speed in one dimension and two to four times that in more.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lazynp.primitives._layout import (
 )
 from lazynp.primitives.shaping import pad
 
-Step = Callable[[Any, Any, Any], Any]
+Step = Callable[..., Any]  # (b, accumulated, element) -> accumulated; see _scan for `by`
 
 
 def _scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: Any = None) -> Any:
@@ -40,6 +40,8 @@ def _scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: An
     n = shape[axis]
     if x.aval.size == 0 or n == 1:
         return x
+    if b.platform != "cpu":
+        return _doubling(b, x, axis, step, backwards, by)
     sizes = (*shape[:axis], 1, *shape[axis + 1 :])
 
     def at(i: Any) -> list[Any]:
@@ -60,6 +62,32 @@ def _scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: An
     acc = b.slice(x, low, [lo + size for lo, size in zip(low, sizes, strict=True)])
     second = b.constant(n - 2 if backwards else 1, INT64)
     return b.while_loop(cond, body, [second, acc, x])[2]
+
+
+def _doubling(b: Any, x: Any, axis: int, step: Step, backwards: bool, by: Any) -> Any:
+    """The same in log2(n) steps over whole arrays: devices for which a loop is too slow.
+
+    Sums and products are associated otherwise than NumPy does.
+    """
+    shape = x.aval.shape
+    index = b.iota(shape, axis, INT64)
+    distance = 1
+    while distance < shape[axis]:
+        into = [distance if k == axis else 0 for k in range(len(shape))]
+        out = [-d for d in into]
+        low, high = (out, into) if backwards else (into, out)
+        edge = shape[axis] - distance if backwards else distance
+        inside = b.compare(index, b.constant(edge, INT64, shape), "LT" if backwards else "GE")
+
+        def moved(a: Any, low: Any = low, high: Any = high) -> Any:
+            return b.pad(a, b.constant(0, a.aval.dtype), low, high)
+
+        factors = () if by is None else (by,)
+        x = b.select(inside, step(b, moved(x), x, *factors), x)
+        if by is not None:
+            by = b.select(inside, b.binary("stablehlo.multiply", moved(by), by), by)
+        distance *= 2
+    return x
 
 
 def _cumulative_abstract(x: Aval, *, axis: int) -> Aval:

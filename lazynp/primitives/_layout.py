@@ -34,6 +34,7 @@ def linear(
     operands: int | None = 1,
     explicit: Rule | None = None,
     free: bool = False,
+    inplace: Rule | None = None,
     kind: str = "other",
 ) -> Primitive:
     """A primitive linear in its first `operands` operands taken together (None: in all)."""
@@ -58,6 +59,7 @@ def linear(
         batch=batch,
         explicit=explicit,
         free=free,
+        inplace=inplace,
         kind=kind,
     )
     return primitive
@@ -148,7 +150,7 @@ full = linear(
     transpose=_full_transpose,
     batch=_full_batch,
     free=True,
-    kind="view",
+    kind="fill",
 )
 
 
@@ -192,7 +194,7 @@ iota = Primitive(
     transpose=Missing("it has no operands"),
     batch=_iota_batch,
     free=True,
-    kind="view",
+    kind="fill",
 )
 
 

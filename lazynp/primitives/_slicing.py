@@ -10,6 +10,7 @@ such starts must not overlap; `add_slice` adds them up.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,14 +54,14 @@ def _start_aval(start: In) -> Aval:
     return aval_of(shape_of(start), INT64)
 
 
-def index_of(ndim: int, starts: Sequence[Any], axes: Axes, sizes: Shape, strides: Shape) -> Any:
-    """The NumPy index of a slice."""
-    index = [slice(None)] * ndim
+@lru_cache(maxsize=4096)
+def index_of(ndim: int, starts: Axes, axes: Axes, sizes: Shape, strides: Shape) -> Any:
+    """The NumPy index of a slice, which gives a view also of a 0-d array."""
+    index: list[Any] = [slice(None)] * ndim
     for start, axis, size, stride in zip(starts, axes, sizes, strides, strict=True):
-        first = int(start)
-        stop = first + size * stride
-        index[axis] = slice(first, stop if stop >= 0 else None, stride)
-    return tuple(index)
+        stop = start + size * stride
+        index[axis] = slice(start, stop if stop >= 0 else None, stride) if size else slice(0)
+    return (*index, ...)
 
 
 # -- slice -------------------------------------------------------------------------------------
@@ -83,11 +84,12 @@ def _slice_reference(
     x = np.asarray(x)
     lead = np.shape(starts[0]) if starts else ()
     if not lead:
-        return x[index_of(x.ndim, starts, axes, sizes, strides)].reshape(shape)
+        index = index_of(x.ndim, tuple(map(int, starts)), axes, sizes, strides)
+        return x[index].reshape(shape)
     out = np.empty((*lead, *shape), x.dtype)
     for i in np.ndindex(*lead):
-        index = index_of(x.ndim, [s[i] for s in starts], axes, sizes, strides)
-        out[i] = x[index].reshape(shape)
+        first = tuple(int(s[i]) for s in starts)
+        out[i] = x[index_of(x.ndim, first, axes, sizes, strides)].reshape(shape)
     return out
 
 
@@ -171,9 +173,7 @@ def _update_slice_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[A
 
 
 def _update_slice_reference(x: Any, u: Any, *starts: Any, **params: Any) -> Any:
-    out = np.array(x)
-    write_slice(out, u, *starts, **params)
-    return out
+    return write_slice(np.array(x), u, *starts, **params)
 
 
 def write_slice(
@@ -185,15 +185,28 @@ def write_slice(
     strides: Shape,
     shape: Shape,
     add: bool = False,
-) -> None:
-    """`update_slice` (or `add_slice`) in place, for an x nobody else refers to."""
+) -> np.ndarray[Any, Any]:
+    """`update_slice` (or `add_slice`) in place, for an x nobody else refers to: x."""
     lead = np.shape(starts[0]) if starts else ()
+    if not lead:
+        index = index_of(x.ndim, tuple(map(int, starts)), axes, sizes, strides)
+        _write(x[index], u, shape, add)
+        return x
     update = np.broadcast_to(u, (*lead, *shape))
     for i in np.ndindex(*lead):
-        index = index_of(x.ndim, [np.asarray(s)[i] for s in starts], axes, sizes, strides)
-        target = x[index]
-        value = update[i].reshape(target.shape)
-        target[...] = target + value if add else value
+        first = tuple(int(s[i]) for s in starts)
+        _write(x[index_of(x.ndim, first, axes, sizes, strides)], update[i], shape, add)
+    return x
+
+
+def _write(target: np.ndarray[Any, Any], u: Any, shape: Shape, add: bool) -> None:
+    """u, which broadcasts to `shape`, into a view of as many elements."""
+    if isinstance(u, np.ndarray) and u.shape and u.shape != target.shape:
+        u = np.broadcast_to(u, shape).reshape(target.shape)
+    if add:
+        target += u
+    else:
+        target[...] = u
 
 
 def _update_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:
@@ -235,6 +248,7 @@ update_slice = linear(
     abstract=_update_slice_abstract,
     explicit=_update_slice_explicit,
     reference=_update_slice_reference,
+    inplace=write_slice,
     lower=_update_slice_lower,
     transpose=_update_slice_transpose,
     batch=_update_slice_batch,
@@ -246,9 +260,7 @@ update_slice = linear(
 
 
 def _add_slice_reference(x: Any, u: Any, *starts: Any, **params: Any) -> Any:
-    out = np.array(x)
-    write_slice(out, u, *starts, **params, add=True)
-    return out
+    return write_slice(np.array(x), u, *starts, **params, add=True)
 
 
 def _add_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp._avals import SCALAR_DTYPES, Aval, In, aval_of
 from lazynp._primitive import Primitive
-from lazynp.primitives.elementwise_casts import cast, convert
+from lazynp.primitives.elementwise_casts import cast
 from lazynp.primitives.elementwise_emit import (
     BOOL,
     as_bits,
@@ -17,7 +17,6 @@ from lazynp.primitives.elementwise_emit import (
     is_inf,
     is_nan,
     kind,
-    like,
     magnitude,
     parts,
 )
@@ -138,7 +137,9 @@ signbit = row("signbit", _signbit)
 def _select_abstract(c: Aval, x: Aval, y: Aval) -> Aval:
     shape = same_shape("select", (c, x, y))
     if c.dtype != BOOL or x.dtype != y.dtype:
-        raise TypeError(f"select: a bool and two operands of one dtype are required, got {c} {x} {y}")
+        raise TypeError(
+            f"select: a bool and two operands of one dtype are required, got {c} {x} {y}"
+        )
     return aval_of(shape, x.dtype)
 
 
@@ -198,5 +199,3 @@ select = enter(
 def like_zero(ct: Any) -> Any:
     """A weak zero that leaves the dtype of ct alone."""
     return {"c": 0j, "f": 0.0}.get(ct.dtype.kind, 0)
-
-

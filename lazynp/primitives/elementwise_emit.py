@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._avals import aval_of
-
 F2, F4, F8, C8, C16 = map(np.dtype, ("f2", "f4", "f8", "c8", "c16"))
 BOOL = np.dtype("?")
 Lower = Callable[..., Any]
@@ -47,9 +45,12 @@ def div(b: Any, x: Any, y: Any) -> Any:
 def mul(b: Any, x: Any, y: Any) -> Any:
     """x * y; of floats rounded, never contracted into a fused multiply-add."""
     product = b.binary("stablehlo.multiply", x, y)
-    if kind(x) != "f":
-        return product
-    return b.select(is_nan(b, product), like(b, np.nan, x), product)
+    return kept(b, product) if kind(x) == "f" else product
+
+
+def kept(b: Any, x: Any) -> Any:
+    """x, behind a select that the compiler cannot look through: its rounding stays."""
+    return b.select(is_nan(b, x), like(b, np.nan, x), x)
 
 
 def times(b: Any, x: Any, factor: float) -> Any:
@@ -111,9 +112,7 @@ def to_float(b: Any, x: Any, dtype: np.dtype[Any]) -> Any:
     if x.aval.dtype == dtype:
         return x
     y = b.convert(x, dtype)
-    if dtype == F2:
-        y = b.select(is_nan(b, y), like(b, np.nan, y), y)
-    return y
+    return kept(b, y) if dtype == F2 else y
 
 
 def in_float32(lower: Lower) -> Lower:

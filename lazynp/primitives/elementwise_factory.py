@@ -31,7 +31,7 @@ class Row:
 
     `ulp`: 0 is bit for bit. Errors count in units of the last place of the result, or of
     `scale` where the result is smaller (functions with zeros inside their domain); for
-    complex results, of its modulus.
+    complex operands `complex_ulp` and `complex_scale` hold, of the modulus of the result.
     """
 
     primitive: Primitive
@@ -39,6 +39,7 @@ class Row:
     ulp: float
     complex_ulp: float
     scale: float
+    complex_scale: float
 
 
 ROWS: dict[str, Row] = {}
@@ -50,7 +51,9 @@ ROWS: dict[str, Row] = {}
 def _known(i: In) -> Any:
     """An operand as `resolve_dtypes` wants it: a dtype, or a weak Python type."""
     if isinstance(i, Aval):
-        return {"i": int, "f": float, "c": complex}.get(i.dtype.kind, i.dtype) if i.weak else i.dtype
+        return (
+            {"i": int, "f": float, "c": complex}.get(i.dtype.kind, i.dtype) if i.weak else i.dtype
+        )
     return SCALAR_DTYPES[bool] if i is bool else i
 
 
@@ -74,7 +77,9 @@ def made_explicit(ins: Sequence[In], dtypes: Sequence[Dtype]) -> tuple[Aval, ...
     """Avals of the operands, cast to these dtypes and broadcast together."""
     shape = common_shape(ins)
     return tuple(
-        i if isinstance(i, Aval) and i.shape == shape and i.dtype == dtype else aval_of(shape, dtype)
+        i
+        if isinstance(i, Aval) and i.shape == shape and i.dtype == dtype
+        else aval_of(shape, dtype)
         for i, dtype in zip(ins, dtypes)
     )
 
@@ -95,7 +100,9 @@ def _abstract(name: str, ufunc: np.ufunc, output: int) -> Rule:
         shape = same_shape(name, avals)
         dtypes = ufunc.resolve_dtypes((*[a.dtype for a in avals], *[None] * ufunc.nout))
         if any(a.dtype != d for a, d in zip(avals, dtypes)):
-            raise TypeError(f"{name}: operands of dtypes {dtypes[: len(avals)]} are required, got {avals}")
+            raise TypeError(
+                f"{name}: operands of dtypes {dtypes[: len(avals)]} are required, got {avals}"
+            )
         return aval_of(shape, dtypes[ufunc.nin + output])
 
     return abstract
@@ -163,10 +170,11 @@ def enter(
     ulp: float = 0,
     complex_ulp: float | None = None,
     scale: float = 0.0,
+    complex_scale: float = 0.0,
 ) -> Primitive:
     """Put a primitive into the table."""
     ROWS[primitive.name] = Row(
-        primitive, ufunc, ulp, ulp if complex_ulp is None else complex_ulp, scale
+        primitive, ufunc, ulp, ulp if complex_ulp is None else complex_ulp, scale, complex_scale
     )
     return primitive
 
@@ -183,6 +191,7 @@ def row(
     ulp: float = 0,
     complex_ulp: float | None = None,
     scale: float = 0.0,
+    complex_scale: float = 0.0,
 ) -> Primitive:
     """The elementwise primitive `name`, of NumPy's ufunc of that name unless another is given.
 
@@ -201,4 +210,4 @@ def row(
         batch=batch_of(lambda: primitive),
         kind="elementwise",
     )
-    return enter(primitive, ufunc, ulp, complex_ulp, scale)
+    return enter(primitive, ufunc, ulp, complex_ulp, scale, complex_scale)

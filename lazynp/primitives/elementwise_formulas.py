@@ -13,7 +13,7 @@ import numpy as np
 
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_emit import F4, in_float32, in_float64, is_
-from lazynp.primitives.elementwise_rounding import split_float, power_of_two
+from lazynp.primitives.elementwise_rounding import power_of_two, split_float
 
 LN2, LOG2_E = float(np.log(2.0)), float(1 / np.log(2.0))
 I4 = np.dtype("i4")
@@ -25,10 +25,13 @@ def expm1(b: Any, x: Any) -> Any:
 
 @in_float32
 def log1p(b: Any, x: Any) -> Any:
-    """Kahan: log(u) * x / (u - 1) with u = 1 + x rounded; the errors of u cancel."""
+    """Kahan: log(u) * x / (u - 1) with u = 1 + x rounded; the errors of u cancel.
+
+    The rounding is kept from XLA, which would make x of u - 1.
+    """
     if x.aval.dtype == F4:
         return b.unary("stablehlo.log_plus_one", x)
-    u = e.plus(b, x, 1.0)
+    u = e.kept(b, e.plus(b, x, 1.0))
     y = e.mul(b, e.log(b, u), e.div(b, x, e.plus(b, u, -1.0)))
     return e.choose(b, y, (is_(b, u, "EQ", 1.0), x), (is_(b, x, "EQ", np.inf), x))
 
@@ -160,5 +163,3 @@ def logaddexp(b: Any, x: Any, y: Any) -> Any:
 @in_float32
 def logaddexp2(b: Any, x: Any, y: Any) -> Any:
     return _log_sum(b, x, y, lambda d: e.times(b, log1p(b, exp2(b, d)), LOG2_E), 1.0)
-
-

@@ -61,9 +61,7 @@ copysign = row(
     e.copysign,
     [lambda g, ans, x, y: multiply(g, multiply(sign(x), sign(ans))), None],
 )
-heaviside = row(
-    "heaviside", _heaviside, [None, lambda g, ans, x, y: select(equal(x, 0.0), g, 0.0)]
-)
+heaviside = row("heaviside", _heaviside, [None, lambda g, ans, x, y: select(equal(x, 0.0), g, 0.0)])
 
 
 # -- neighbours ------------------------------------------------------------------------------------
@@ -77,19 +75,24 @@ def _nextafter(b: Any, x: Any, y: Any) -> Any:
     stepped = b.select(away, e.add(b, u, one), e.sub(b, u, one))
     least = e.copysign(b, e.from_bits(b, one), y)
     nan = b.or_(e.is_nan(b, x), e.is_nan(b, y))
+    same = x if x.aval.dtype == F2 else y  # NumPy's float16 differs in the sign of zero
     return e.choose(
         b, e.from_bits(b, stepped),
-        (nan, np.nan), (b.compare(x, y, "EQ"), y), (is_(b, x, "EQ", 0.0), least),
+        (nan, np.nan), (b.compare(x, y, "EQ"), same), (is_(b, x, "EQ", 0.0), least),
     )  # fmt: skip
 
 
 def _spacing(b: Any, x: Any) -> Any:
-    """To the next number away from zero; signed as x is."""
+    """To the next number away from zero, signed as x; of float16 to the next above, as in NumPy."""
     u = e.as_bits(b, x)
-    following = e.from_bits(b, e.add(b, u, like(b, 1, u)))
+    one = like(b, 1, u)
+    following = e.from_bits(b, e.add(b, u, one))
+    if x.aval.dtype == F2:
+        above = e.from_bits(b, e.sub(b, u, one))
+        following = b.select(is_(b, x, "LT", 0.0), above, following)
     gap = e.sub(b, following, x)
     infinite = b.or_(e.is_inf(b, x), e.is_nan(b, x))
-    return e.choose(b, gap, (infinite, np.nan), (is_(b, x, "EQ", 0.0), following))
+    return e.choose(b, gap, (infinite, np.nan), (is_(b, x, "EQ", 0.0), e.from_bits(b, one)))
 
 
 nextafter = row("nextafter", _nextafter, [lambda g, ans, x, y: g, None])

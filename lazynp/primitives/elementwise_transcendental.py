@@ -40,13 +40,16 @@ def _function(
     of_complex: Lower | None = None,
     ulp: float = 4,
     complex_ulp: float = 8,
+    complex_scale: float = 0.0,
 ) -> Primitive:
-    """A function of one variable, with another lowering for complex arguments (in complex128)."""
+    """A function of one variable, with another lowering for complex arguments."""
 
     def by_kind(b: Any, x: Any) -> Any:
         return lower(b, x) if kind(x) == "f" else in_float64(of_complex)(b, x)  # type: ignore[arg-type]
 
-    return row(name, by_kind, [formula], ulp=ulp, complex_ulp=complex_ulp)
+    return row(
+        name, by_kind, [formula], ulp=ulp, complex_ulp=complex_ulp, complex_scale=complex_scale
+    )
 
 
 # -- roots, exponentials, logarithms ---------------------------------------------------------------
@@ -56,9 +59,7 @@ sqrt = _function(
 )
 cbrt = _function("cbrt", f.cbrt, lambda g, ans, x: divide(g, multiply(3.0, square(ans))))
 exp = _function("exp", op("stablehlo.exponential"), lambda g, ans, x: multiply(g, ans), z.exp)
-exp2 = _function(
-    "exp2", f.exp2, lambda g, ans, x: multiply(g, multiply(f.LN2, ans)), z.exp2
-)
+exp2 = _function("exp2", f.exp2, lambda g, ans, x: multiply(g, multiply(f.LN2, ans)), z.exp2)
 expm1 = _function(
     "expm1", in_float64(f.expm1), lambda g, ans, x: multiply(g, add(ans, 1.0)), z.expm1
 )
@@ -67,7 +68,9 @@ log2 = _function("log2", f.log2, lambda g, ans, x: divide(g, multiply(f.LN2, x))
 log10 = _function(
     "log10", f.log10, lambda g, ans, x: divide(g, multiply(float(np.log(10.0)), x)), z.log10
 )
-log1p = _function("log1p", f.log1p, lambda g, ans, x: divide(g, add(x, 1.0)), z.log1p)
+log1p = _function(
+    "log1p", f.log1p, lambda g, ans, x: divide(g, add(x, 1.0)), z.log1p, complex_scale=1.0
+)  # of complex numbers NumPy's own has an absolute error
 
 logaddexp = row(
     "logaddexp",
@@ -102,9 +105,7 @@ sin = _function("sin", op("stablehlo.sine"), lambda g, ans, x: multiply(g, cos(x
 cos = _function(
     "cos", op("stablehlo.cosine"), lambda g, ans, x: negative(multiply(g, sin(x))), z.cos
 )
-tan = _function(
-    "tan", op("chlo.tan"), lambda g, ans, x: multiply(g, add(1.0, square(ans))), z.tan
-)
+tan = _function("tan", op("chlo.tan"), lambda g, ans, x: multiply(g, add(1.0, square(ans))), z.tan)
 arcsin = _function(
     "arcsin", op("chlo.asin"), lambda g, ans, x: divide(g, sqrt(_one_minus_square(x))), z.arcsin
 )
@@ -119,9 +120,7 @@ arctan = _function(
 )
 sinh = _function("sinh", f.sinh, lambda g, ans, x: multiply(g, cosh(x)), z.sinh)
 cosh = _function("cosh", f.cosh, lambda g, ans, x: multiply(g, sinh(x)), z.cosh)
-tanh = _function(
-    "tanh", f.tanh, lambda g, ans, x: multiply(g, _one_minus_square(ans)), z.tanh
-)
+tanh = _function("tanh", f.tanh, lambda g, ans, x: multiply(g, _one_minus_square(ans)), z.tanh)
 arcsinh = _function(
     "arcsinh", op("chlo.asinh"), lambda g, ans, x: divide(g, sqrt(add(1.0, square(x)))), z.arcsinh
 )
@@ -184,6 +183,5 @@ def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
 
 
 _POWER_FORMULAS = [_power_by_base, _power_by_exponent]
-power = row("power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=1000)  # NumPy's own clog * y
-float_power = row("float_power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=1000)
-
+power = row("power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=4000)  # errors of log grow with |w log z|
+float_power = row("float_power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=4000)

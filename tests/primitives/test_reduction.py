@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,33 @@ def test_linear_recurrence(backwards: bool) -> None:
         check_jvp(prim, [a, x], moving, **params)
         rows = [draw("f8", (4, 3, 5, 2), i) if i in moving else v for i, v in enumerate((a, x))]
         check_batch(prim, rows, [i in moving for i in range(2)], **params)
+
+
+def elsewhere(prim: Any) -> Any:
+    """The primitive as it is lowered for a device that is not the host."""
+
+    def lower(b: Any, *values: Any, **params: Any) -> Any:
+        b.platform = "cuda"
+        return prim.lower(b, *values, **params)
+
+    return dataclasses.replace(prim, lower=lower)
+
+
+@pytest.mark.parametrize("prim", SCANS, ids=str)
+def test_scans_elsewhere(prim: Any) -> None:
+    for dtype in ("i4", "f8", "c16", "?"):
+        for shape, axis in [((37,), 0), ((3, 8), 1)]:
+            compare(elsewhere(prim), draw(dtype, shape), ulps=64, axis=axis)
+    x = np.array([-0.0, -0.0, np.inf, -np.inf, 1, np.nan, 2])
+    compare(elsewhere(prim), x, axis=0)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_linear_recurrence_elsewhere(backwards: bool) -> None:
+    prim, params = reduction.linear_recurrence, {"axis": 1, "backwards": backwards}
+    a, x = draw("f8", (3, 13)), draw("f8", (3, 13), 1)
+    (got,) = run_lowered(elsewhere(prim), a, x, **params)
+    np.testing.assert_allclose(got, prim.reference(a, x, **params), rtol=1e-12, atol=1e-12)
 
 
 # -- rules -------------------------------------------------------------------------------------

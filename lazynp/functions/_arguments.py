@@ -1,0 +1,200 @@
+"""Arguments that the rooms of creation and manipulation share: shapes, dtypes, orders, axes."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
+from lazynp._avals import Shape
+from lazynp._node import leaf
+from lazynp._trace import host_value
+from lazynp._views import basic_slice, layout, view
+from lazynp.functions._recording import as_array, cast
+from lazynp.primitives import indexing, shaping
+
+Dtype = np.dtype[Any]
+
+NO_COPY = (
+    "Unable to avoid copy while creating an array as requested.\n"
+    "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when "
+    "needed (no behavior change in NumPy 1.x)."
+)
+SMALL = 1024  # elements: a constant array up to here is made at once, which costs less than recording
+
+
+# -- shapes, dtypes, devices -------------------------------------------------------------------------
+
+
+def shape_argument(shape: Any) -> Shape:
+    """A shape as a tuple of ints. What is lazy in it is looked at: shapes are static."""
+    if shape is None:
+        raise TypeError("Use () not None as shape arguments")
+    try:
+        dims: tuple[int, ...] = (operator.index(shape),)
+    except TypeError:
+        if isinstance(shape, (float, complex)):
+            raise TypeError(
+                f"expected a sequence of integers or a single integer, got '{shape}'"
+            ) from None
+        dims = tuple([operator.index(n) for n in shape])
+    if dims and min(dims) < 0:
+        raise ValueError("negative dimensions are not allowed")
+    return dims
+
+
+def check_size(shape: Shape, dtype: Dtype) -> None:
+    if math.prod([n for n in shape if n]) * max(dtype.itemsize, 1) > np.iinfo(np.intp).max:
+        raise ValueError(
+            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum "
+            "possible size."
+        )
+
+
+def dtype_argument(dtype: Any) -> Dtype:
+    """The dtype, in the byte order of this machine."""
+    dtype = np.dtype(dtype)
+    if not dtype.isnative and dtype.names is None:
+        dtype = dtype.newbyteorder("=")
+    return dtype
+
+
+def check_device(device: Any) -> None:
+    if device is not None and device != "cpu":
+        raise ValueError(
+            f'Device not understood. Only "cpu" is allowed, but received: {device}'
+        )
+
+
+def check_like(like: Any) -> None:
+    """`like` is NumPy's hook for other libraries; arrays of this one or NumPy's change nothing."""
+    if like is not None and not hasattr(type(like), "__array_function__"):
+        raise TypeError(
+            "The `like` argument must be an array-like that implements the "
+            "`__array_function__` protocol."
+        )
+
+
+# -- memory order ------------------------------------------------------------------------------------
+
+
+def order_argument(order: Any, allowed: str = "CFAK") -> str:
+    """The upper-case letter. Raises NumPy's ValueError."""
+    letter = "C" if order is None else order.upper() if isinstance(order, str) else order
+    if letter not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if letter not in allowed:
+        raise ValueError("only 'C' or 'F' order is permitted")
+    return letter
+
+
+def is_fortran(x: Array) -> bool:
+    """Whether NumPy would hold it in Fortran order and not also in C order."""
+    if x.ndim < 2 or x._base is None and x._flags is None:
+        return False
+    flags = layout(x).flags
+    return flags.f_contiguous and not flags.c_contiguous
+
+
+def is_contiguous(x: Array, order: str) -> bool:
+    if x._base is None and x._flags is None and (order == "C" or x.ndim < 2):
+        return True
+    flags = layout(x).flags
+    return flags.c_contiguous if order == "C" else flags.f_contiguous
+
+
+def fortran(x: Array, wanted: bool = True) -> Array:
+    """A fresh owner, marked as being in Fortran order."""
+    if wanted and x.ndim > 1:
+        x._flags = {"order": "F"}
+    return x
+
+
+# -- values ------------------------------------------------------------------------------------------
+
+
+def own(x: Array) -> Array:
+    """A fresh owner of the same value: a copy, for the price of a handle."""
+    return new_array(x._read())
+
+
+def viewable(x: Any) -> Array:
+    """An Array that views can be taken of: a Scalar must not be written through one."""
+    x = as_array(x)
+    return own(x) if isinstance(x, Scalar) else x
+
+
+def from_numpy(value: Any) -> Any:
+    """A NumPy result that nobody else knows: an Array, or a Scalar for a NumPy scalar."""
+    if isinstance(value, np.generic):
+        return new_scalar(leaf(value))
+    return new_array(from_host(value, copy=False))
+
+
+def zero(dtype: Dtype) -> Array:
+    """A 0-d zero, which is not weak as a Python scalar is."""
+    return new_array(from_host(np.zeros((), dtype), copy=False))
+
+
+def converted(x: Array, dtype: Dtype) -> Array:
+    """`astype`, unsafe, with NumPy's warning where imaginary parts are lost."""
+    if dtype.itemsize == 0 or x.dtype.kind in "OSU" or dtype.kind in "OSU":
+        return from_numpy(np.array(np.asarray(host_value(x._read())).astype(dtype)))
+    if x.dtype.kind == "c" and dtype.kind in "iuf":
+        warnings.warn(
+            "Casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=4,
+        )
+    return cast(x, dtype)
+
+
+def static(x: Any) -> Any:
+    """An argument that decides shapes, as NumPy sees it: what is lazy is computed."""
+    if isinstance(x, Array):
+        return host_value(x._read())
+    if isinstance(x, (list, tuple)):
+        return type(x)([static(i) for i in x])
+    return x
+
+
+# -- moving data -------------------------------------------------------------------------------------
+
+
+def sliced(x: Array, *index: Any) -> Array:
+    """The view `x[index]`, for slices and None."""
+    return view(x, basic_slice(x.aval, index))
+
+
+def along(axis: int, item: Any) -> tuple[Any, ...]:
+    """The index that has this item at an axis."""
+    return (*(slice(None),) * axis, item, ...)
+
+
+def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
+    """`x[..., start:stop:step, ...]` at an axis."""
+    return sliced(x, *along(axis, slice(start, stop, step)))
+
+
+def taken(x: Array, index: Any, axis: int) -> Array:
+    """`x[..., index, ...]` at an axis, for a 1-d host array of indices in bounds."""
+    index = new_array(from_host(np.asarray(index, np.int64), copy=False))
+    out = indexing.take(x, index, axes=(axis,))
+    if axis == 0:
+        return out
+    return shaping.transpose(out, permutation=(*range(1, axis + 1), 0, *range(axis + 1, x.ndim)))
+
+
+def reshaped(x: Array, shape: Shape) -> Array:
+    """A fresh array of the same elements in C order."""
+    return own(x) if x.shape == shape else shaping.reshape(x, shape=shape)
+
+
+def joined(parts: Sequence[Array], axis: int) -> Array:
+    """A fresh array: parts of one dtype, one after another."""
+    return own(parts[0]) if len(parts) == 1 else shaping.concatenate(*parts, axis=axis)

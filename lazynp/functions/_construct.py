@@ -1,0 +1,193 @@
+"""array, asarray and their kin: anything into an Array."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, as_operand, from_host, new_array
+from lazynp._node import leaf
+from lazynp._trace import host_value
+from lazynp._views import Reshape, view, writeable
+from lazynp.functions._arguments import (
+    NO_COPY,
+    check_device,
+    check_like,
+    converted,
+    dtype_argument,
+    fortran,
+    is_contiguous,
+    is_fortran,
+    order_argument,
+    own,
+)
+from lazynp.functions._nested import assemble, holds_lazy
+
+_MEANINGFUL = (np.matrix, np.ma.MaskedArray)  # classes whose operations mean something else
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: Any = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    ndmax: int = 0,
+    like: Any = None,
+) -> Array:
+    """See `numpy.array`.
+
+    Lists with lazy arrays in them are stacked without computing them. Host arrays are copied,
+    unless `copy=False` asks for their memory itself, which must then not change any more. Other
+    byte orders become the machine's. `subok=True` refuses matrices and masked arrays, whose
+    meaning would be lost.
+    """
+    check_like(like)
+    order = order_argument("K" if order is None else order)
+    if subok and isinstance(object, _MEANINGFUL):
+        as_operand(object)  # raises
+    if isinstance(object, Array):
+        out = _from_array(object, dtype, copy, order)
+    elif isinstance(object, (list, tuple)) and not ndmax and holds_lazy(object):
+        if copy is False:
+            raise ValueError(NO_COPY)
+        wanted = None if dtype is None else dtype_argument(dtype)
+        out = fortran(assemble(object, wanted), order == "F")
+    else:
+        out = _from_host_object(object, dtype, copy, order, ndmax)
+    ndmin = operator.index(ndmin)
+    if ndmin > 32 and ndmin > 64:
+        raise ValueError(f"ndmin bigger than allowable number of dimensions (=64), got {ndmin}")
+    if out.ndim < ndmin:
+        out = view(out, Reshape((1,) * (ndmin - out.ndim) + out.shape))
+    return out
+
+
+def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
+    if dtype is not None:
+        wanted = dtype_argument(dtype)
+        if wanted != x.dtype:
+            if copy is False:
+                raise ValueError(NO_COPY)
+            return fortran(own(converted(x, wanted)), _copied_as_fortran(x, order))
+    fits = order in "AK" or is_contiguous(x, order)
+    if copy is False and (not fits or isinstance(x, Scalar)):
+        raise ValueError(NO_COPY)
+    if copy or not fits:
+        return fortran(own(x), _copied_as_fortran(x, order))
+    return own(x) if isinstance(x, Scalar) else x
+
+
+def _copied_as_fortran(x: Array, order: str) -> bool:
+    return order == "F" or order in "AK" and is_fortran(x)
+
+
+def _from_host_object(
+    object: Any, dtype: Any, copy: bool | None, order: str, ndmax: int
+) -> Array:
+    if dtype is not None:
+        dtype = dtype_argument(dtype)
+    depth = {"ndmax": ndmax} if ndmax else {}  # only where asked for: NumPy 2.4 has it first
+    fresh = isinstance(object, (list, tuple, str, bytes, bool, int, float, complex))
+    if copy is False:
+        value = np.array(object, dtype, copy=False, order=order, **depth).view()
+        out = new_array(leaf(_sealed(value)) if value.ndim else from_host(value))
+        if isinstance(object, np.ndarray) and not object.flags.writeable:
+            out._flags = {"readonly": True}
+    elif fresh or dtype is not None:
+        value = np.array(object, dtype, order=order, **depth)
+        out = new_array(from_host(value, copy=False))
+    else:  # may be memory of somebody else's: one copy, into aligned memory
+        value = np.asarray(object) if not depth else np.array(object, **depth)
+        out = new_array(from_host(value))
+    flags = value.flags
+    in_fortran = order == "F" or order in "AK" and flags.f_contiguous and not flags.c_contiguous
+    if in_fortran and value.ndim > 1:
+        out._flags = {**(out._flags or {}), "order": "F"}
+    return out
+
+
+def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Somebody else's memory: never updated in place, so not even where it could be."""
+    value.flags.writeable = False
+    return value
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Array:
+    """See `numpy.asarray` and `array`. Matrices and masked arrays become plain arrays."""
+    check_device(device)
+    return array(a, dtype, copy=copy, order=order, like=like)
+
+
+def asanyarray(
+    a: Any,
+    dtype: Any = None,
+    order: Any = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Array:
+    """See `numpy.asanyarray`. Matrices and masked arrays are refused: they would lose meaning."""
+    check_device(device)
+    return array(a, dtype, copy=copy, order=order, subok=True, like=like)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
+    """See `numpy.ascontiguousarray`."""
+    return array(a, dtype, copy=None, order="C", ndmin=1, like=like)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
+    """See `numpy.asfortranarray`."""
+    return array(a, dtype, copy=None, order="F", ndmin=1, like=like)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
+    """See `numpy.asarray_chkfinite`. Whether it raises depends on the data: they are computed."""
+    a = asarray(a, dtype, order)
+    if a.dtype.kind in "fc" and not np.isfinite(host_value(a._read())).all():
+        raise ValueError("array must not contain infs or NaNs")
+    return a
+
+
+def copy(a: Any, order: Any = "K", subok: bool = False) -> Array:
+    """See `numpy.copy`. It costs a handle: values are shared until one is written."""
+    return array(a, order=order, subok=subok, copy=True)
+
+
+_REQUIREMENTS = {
+    "C": "C", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C",
+    "F": "F", "F_CONTIGUOUS": "F", "FORTRAN": "F",
+    "A": "A", "ALIGNED": "A",
+    "W": "W", "WRITEABLE": "W",
+    "O": "O", "OWNDATA": "O",
+    "E": "E", "ENSUREARRAY": "E",
+}  # fmt: skip
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
+    """See `numpy.require`. Arrays are always aligned."""
+    check_like(like)
+    if not requirements:
+        return asanyarray(a, dtype)
+    needed = {_REQUIREMENTS[x.upper()] for x in requirements}
+    if needed >= {"C", "F"}:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "F" if "F" in needed else "C" if "C" in needed else "A"
+    out = array(a, dtype, order=order, copy=None, subok="E" not in needed)
+    if "O" in needed and out._base is not None or "W" in needed and not writeable(out):
+        return array(out, order=order)
+    return out

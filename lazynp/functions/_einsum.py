@@ -1,0 +1,155 @@
+"""einsum: parsed and planned by NumPy, contracted pair by pair."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp import _views
+from lazynp._array import Array
+from lazynp.functions._contract import arranged, contract, summed
+from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, store
+
+_KEYWORDS = ("dtype", "order", "casting")
+
+
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    """See `numpy.einsum`. More than two operands are always contracted pair by pair, in the order
+    `optimize` asks for, by default `"greedy"`; `order` has no effect. A view where NumPy's is one.
+    """
+    for name in kwargs:
+        if name not in _KEYWORDS:
+            raise TypeError(f"einsum() got an unexpected keyword argument {name!r}")
+    arrays, call = _arrays(operands)
+    if needs_host(*arrays):
+        if out is not None:
+            raise TypeError("einsum: out is not taken for this dtype")
+        return host_call(np.einsum, *call(arrays), optimize=optimize, **kwargs)
+    dummies = [_dummy(a) for a in arrays]
+    _check(call(dummies), len(arrays))
+    _, steps = np.einsum_path(
+        *call(dummies), optimize="greedy" if optimize is False else optimize, einsum_call=True
+    )
+    dtype = _dtype(arrays, out, kwargs)
+    results = list(arrays) if len(arrays) == 1 and out is None else [cast(a, dtype) for a in arrays]
+    for positions, subscripts, *_ in steps:
+        inputs, output = subscripts.split("->")
+        terms = [(results.pop(i), tuple(s)) for i, s in zip(positions, inputs.split(","))]
+        results.append(_contracted(terms, tuple(output)))
+    (result,) = results
+    if out is not None and out.shape != result.shape:
+        raise ValueError(
+            "operands could not be broadcast together with remapped shapes "
+            f"[original->remapped]: {result.shape} {out.shape}"
+        )
+    return store(scalar_if_0d(result), out, kwargs.get("casting", "safe"))
+
+
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """See `numpy.einsum_path`. Only the shapes of the operands are looked at."""
+    arrays, call = _arrays(operands)
+    path, text = np.einsum_path(*call([_dummy(a) for a in arrays]), optimize=optimize)
+    return path, text
+
+
+def _dummy(array: Array) -> np.ndarray[Any, Any]:
+    return np.broadcast_to(np.zeros((), array.dtype), array.shape)
+
+
+def _arrays(operands: tuple[Any, ...]) -> tuple[list[Array], Any]:
+    """The arrays among the arguments, and how to put others in their places."""
+    if not operands:
+        raise ValueError(
+            "must specify the einstein sum subscripts string and at least one operand, or at "
+            "least one operand and its corresponding subscripts list"
+        )
+    if isinstance(operands[0], str):
+        subscripts = operands[0]
+        return [as_array(x) for x in operands[1:]], lambda arrays: [subscripts, *arrays]
+    lists = operands[1::2]
+    output = operands[-1:] if len(operands) % 2 else ()
+    arrays = [as_array(x) for x in operands[: 2 * len(lists) : 2]]
+
+    def interleaved(arrays: list[Any]) -> list[Any]:
+        return [x for pair in zip(arrays, lists, strict=True) for x in pair] + list(output)
+
+    return arrays, interleaved
+
+
+def _check(arguments: list[Any], count: int) -> None:
+    """NumPy's own errors. It checks while it sets up: sizes of 1 and 0 stand for all others."""
+    shrunk = []
+    for x in arguments:
+        if isinstance(x, np.ndarray):  # unequal sizes stay unequal
+            shape = tuple(n if n < 2 else 2 + _rank(n, arguments) for n in x.shape)
+            shrunk.append(np.broadcast_to(np.zeros((), x.dtype), shape))
+        else:
+            shrunk.append(x)
+    if sum(x.ndim for x in shrunk if isinstance(x, np.ndarray)) <= 12:
+        np.einsum(*shrunk)
+
+
+def _rank(n: int, arguments: list[Any]) -> int:
+    """The place of this size among all sizes above 1 that occur."""
+    arrays = [x for x in arguments if isinstance(x, np.ndarray)]
+    return sorted({m for x in arrays for m in x.shape if m > 1}).index(n)
+
+
+def _dtype(arrays: list[Array], out: Any, kwargs: dict[str, Any]) -> np.dtype[Any]:
+    """The dtype to sum in, checked against the operands' and out's by the casting rule."""
+    casting = kwargs.get("casting", "safe")
+    dtype = kwargs.get("dtype")
+    if dtype is None:
+        avals = [a.dtype for a in arrays]
+        if isinstance(out, Array) and np.can_cast(np.result_type(*avals), out.dtype, casting):
+            avals.append(out.dtype)
+        return np.result_type(*avals)
+    dtype = np.dtype(dtype)
+    for k, a in enumerate(arrays):
+        if not np.can_cast(a.dtype, dtype, casting) and (len(arrays) > 1 or out is not None):
+            raise TypeError(
+                f"Iterator operand {k} dtype could not be cast from {a.dtype!r} to {dtype!r} "
+                f"according to the rule {casting!r}"
+            )
+    return dtype
+
+
+# -- terms -----------------------------------------------------------------------------------------
+
+_Term = tuple[Array, tuple[str, ...]]
+
+
+def _contracted(terms: list[_Term], out: tuple[str, ...]) -> Array:
+    terms = [_diagonal(x, labels) for x, labels in terms]
+    if len(terms) == 1:
+        return _alone(*terms[0], out)
+    while len(terms) > 2:
+        (x, xs), (y, ys) = terms.pop(0), terms.pop(0)
+        needed = {*out, *(label for _, labels in terms for label in labels)}
+        kept = tuple(label for label in dict.fromkeys(xs + ys) if label in needed)
+        terms.insert(0, (contract(x, xs, y, ys, kept), kept))
+    (x, xs), (y, ys) = terms
+    return contract(x, xs, y, ys, out)
+
+
+def _diagonal(x: Array, labels: tuple[str, ...]) -> _Term:
+    """A view of the elements whose indices agree where labels do."""
+    for label in labels:
+        while labels.count(label) > 1:
+            i = labels.index(label)
+            j = labels.index(label, i + 1)
+            others = [k for k in range(x.ndim) if k not in (i, j)]
+            x = _views.transpose(x, [*others, i, j])
+            x = _views.view(x, _views.Diagonal(0))
+            labels = (*(labels[k] for k in others), label)
+    return x, labels
+
+
+def _alone(x: Array, labels: tuple[str, ...], out: tuple[str, ...]) -> Array:
+    """One operand: a view, if nothing is summed."""
+    if len(labels) == len(out):
+        return _views.transpose(x, tuple(map(labels.index, out)))
+    total, left = summed(plain(x), labels, out)
+    return arranged(total, left, out)

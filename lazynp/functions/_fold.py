@@ -1,0 +1,152 @@
+"""Reductions over slices, and of ufuncs that have no reduction primitive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from lazynp._array import Array
+from lazynp._trace import host_value
+from lazynp.functions._host import host_into, needs_host
+from lazynp.functions._recording import as_array, cast, scalar_if_0d, store
+from lazynp.functions._reduce import (
+    NO_VALUE,
+    Reduction,
+    _check_out,
+    kept_shape,
+    loop_dtype,
+    reduced_axes,
+    reduced_shape,
+    single_out,
+)
+from lazynp.primitives import indexing, shaping
+
+_UNROLLED = 32  # so many steps are recorded one by one; more are NumPy's
+
+
+def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
+    """x[start:stop:step] along an axis, as a fresh array; bounds as Python's slices take them."""
+    start, stop, step = slice(start, stop, step).indices(x.shape[axis])
+    size = len(range(start, stop, step))
+    shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+    start = start if size else 0
+    return shaping.slice(x, start, axes=(axis,), sizes=(size,), strides=(step,), shape=shape)
+
+
+def item(x: Array, axis: int, index: int) -> Array:
+    """x[index] along an axis, without that axis. The index counts from the front."""
+    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+    return shaping.slice(x, index, axes=(axis,), sizes=(1,), strides=(1,), shape=shape)
+
+
+# -- ufuncs without a primitive ----------------------------------------------------------------------
+
+
+def fold(
+    ufunc: np.ufunc,
+    function: Callable[..., Any],
+    array: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
+    """`ufunc.reduce`, element after element: recorded if they are few, else run by NumPy."""
+    x, out = as_array(array), single_out(out)
+    options = {} if initial is NO_VALUE else {"initial": initial}
+    if where is not True and where is not NO_VALUE:
+        options["where"] = where
+    axes = () if needs_host(x) else reduced_axes(axis, x.ndim)
+    if options or len(axes) != 1 or not 0 < x.shape[axes[0]] <= _UNROLLED:
+        return host_into(
+            ufunc.reduce, x, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), **options
+        )
+    x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
+    shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
+    if out is not None:
+        _check_out(ufunc.__name__, out, shape, bool(keepdims))
+    result = item(x, axes[0], 0)
+    for i in range(1, x.shape[axes[0]]):
+        result = as_array(function(result, item(x, axes[0], i)))
+    result = shaping.reshape(result, shape=shape)
+    return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
+
+
+def fold_along(
+    ufunc: np.ufunc, function: Callable[..., Any], array: Any, axis: Any, dtype: Any, out: Any
+) -> Any:
+    """`ufunc.accumulate`, element after element."""
+    x, out = as_array(array), single_out(out)
+    if needs_host(x) or x.ndim == 0 or not 0 < x.shape[axis] <= _UNROLLED:
+        return host_into(ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
+    axis = normalize_axis_index(axis, x.ndim)
+    x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
+    steps = [item(x, axis, 0)]
+    for i in range(1, x.shape[axis]):
+        steps.append(as_array(function(steps[-1], item(x, axis, i))))
+    shape = kept_shape(x.shape, (axis,))
+    result = shaping.concatenate(*[shaping.reshape(s, shape=shape) for s in steps], axis=axis)
+    return store(result, out, "unsafe")
+
+
+# -- reduceat ----------------------------------------------------------------------------------------
+
+
+def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, out: Any) -> Any:
+    """`ufunc.reduceat`. The indices are looked at: they decide about an exception."""
+    x, out = as_array(array), single_out(out)
+    starts = np.asarray(host_value(as_array(indices)._read()))
+    few = starts.size <= _UNROLLED
+    if needs_host(x) or x.ndim == 0 or starts.ndim != 1 or starts.dtype.kind not in "iub":
+        return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
+    axis = normalize_axis_index(axis, x.ndim)
+    n = x.shape[axis]
+    for i in starts:
+        if not 0 <= i < n:
+            raise IndexError(f"index {i} out-of-bounds in {row.name}.reduceat [0, {n})")
+    increasing = bool(np.all(starts[:-1] < starts[1:]))
+    if starts.size == 0 or not few and not (increasing and row.name in _SCATTERS):
+        return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
+    x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
+    result = _by_slices(row, x, starts, axis) if few else _by_scatter(row, x, starts, axis)
+    return store(result, out, "unsafe")
+
+
+def _by_slices(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
+    stops = [int(i) for i in (*starts[1:], x.shape[axis])]
+    shape = kept_shape(x.shape, (axis,))
+    results = []
+    for start, stop in zip(map(int, starts), stops, strict=True):
+        if start < stop:
+            one = row.over(part(x, axis, start, stop), axes=(axis,))
+        else:
+            one = item(x, axis, start)
+        results.append(shaping.reshape(one, shape=shape))
+    return shaping.concatenate(*results, axis=axis)
+
+
+_SCATTERS = {"add": "add", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum"}
+
+
+def _by_scatter(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
+    """For increasing indices: each element goes to the slice it is in."""
+    order = (axis, *(i for i in range(x.ndim) if i != axis))
+    rows = shaping.transpose(x, permutation=order)
+    first = as_array(starts.astype(np.int64))
+    ends = np.append(starts[1:], x.shape[axis])
+    # the first element of a slice is what the others are added to
+    others = np.setdiff1d(np.arange(starts[0], x.shape[axis]), starts)
+    places = np.searchsorted(ends, others, side="right")
+    base = indexing.take(rows, first, axes=(0,))
+    if others.size:
+        values = indexing.take(rows, as_array(others), axes=(0,))
+        base = indexing.put(
+            base, values, as_array(places), axes=(0,), mode=_SCATTERS[row.name]
+        )
+    back = sorted(range(x.ndim), key=order.__getitem__)
+    return shaping.transpose(base, permutation=tuple(back))

@@ -1,0 +1,85 @@
+"""Nested lists with lazy arrays in them, stacked without computing anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, concrete, from_host, new_array
+from lazynp._avals import Shape, on_device
+from lazynp._trace import host_value
+from lazynp.primitives import elementwise, shaping
+
+
+def holds_lazy(tree: Any) -> bool:
+    """Whether a lazy array is in a list, or in a list in it."""
+    kinds = set(map(type, tree))
+    if any(issubclass(kind, Array) for kind in kinds):
+        return True
+    if not any(issubclass(kind, (list, tuple)) for kind in kinds):
+        return False
+    return any(holds_lazy(item) for item in tree if isinstance(item, (list, tuple)))
+
+
+class _Ragged(Exception):
+    pass
+
+
+def assemble(tree: Any, dtype: Any = None) -> Array:
+    """The array that NumPy would make of a nested list. Raises its ValueError if it is ragged."""
+    pieces: list[Any] = []
+    try:
+        shape = _gather(tree, dtype, pieces)
+    except _Ragged:
+        np.array(_dummies(tree))  # raises, with the shape NumPy would have found
+        raise ValueError("setting an array element with a sequence.") from None
+    found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
+    lazy = [p for p in pieces if isinstance(p, Array)]
+    at_once = all(p.ndim == 0 and concrete(p) is not None for p in lazy)
+    if at_once or not all(on_device(d) for d in (found, *(p.dtype for p in pieces))):
+        return new_array(from_host(np.array(_values(tree), dtype), copy=False))
+    flat = [_flat(p, found) for p in pieces]
+    out = flat[0] if len(flat) == 1 else shaping.concatenate(*flat, axis=0)
+    return out if out.shape == shape else shaping.reshape(out, shape=shape)
+
+
+def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:
+    """Collect the pieces in C order; the shape they make together."""
+    if isinstance(item, Array):
+        pieces.append(item)
+        return item.shape
+    if isinstance(item, (list, tuple)) and holds_lazy(item):
+        shapes = [_gather(i, dtype, pieces) for i in item]
+        if any(s != shapes[0] for s in shapes):
+            raise _Ragged
+        return (len(item), *shapes[0])
+    value = np.array(item, dtype)
+    pieces.append(value)
+    return value.shape
+
+
+def _flat(piece: Any, dtype: np.dtype[Any]) -> Array:
+    if not isinstance(piece, Array):
+        if piece.ndim == 0:
+            return shaping.full(piece.astype(dtype).item(), shape=(1,), dtype=dtype)
+        piece = new_array(from_host(piece.astype(dtype).reshape(-1), copy=False))
+    if piece.dtype != dtype:
+        piece = elementwise.convert(piece, dtype=dtype)
+    return piece if piece.ndim == 1 else shaping.reshape(piece, shape=(piece.size,))
+
+
+def _values(tree: Any) -> Any:
+    if isinstance(tree, Array):
+        return host_value(tree._read())
+    if isinstance(tree, (list, tuple)):
+        return [_values(i) for i in tree]
+    return tree
+
+
+def _dummies(tree: Any) -> Any:
+    if isinstance(tree, Array):
+        return np.broadcast_to(np.zeros((), "b"), tree.shape)
+    if isinstance(tree, (list, tuple)):
+        return [_dummies(i) for i in tree]
+    return tree

@@ -1,0 +1,249 @@
+"""arange, linspace, logspace, geomspace: bit for bit NumPy's numbers, by its formulas."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar
+from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._trace import host_value
+from lazynp.functions import ufuncs
+from lazynp.functions._arguments import (
+    SMALL,
+    check_device,
+    check_like,
+    dtype_argument,
+    from_numpy,
+    own,
+    reshaped,
+    static,
+)
+from lazynp.functions._construct import array
+from lazynp.functions._recording import apply, as_array, broadcast, cast
+from lazynp.primitives import elementwise, reduction, shaping
+
+_NO_VALUE: Any = object()
+
+
+def arange(
+    start_or_stop: Any = _NO_VALUE,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    start: Any = _NO_VALUE,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
+    """See `numpy.arange`. Lazy arguments are computed: they decide the length."""
+    check_like(like)
+    check_device(device)
+    if start_or_stop is _NO_VALUE:
+        start_or_stop = start
+        if start is _NO_VALUE or stop is None:
+            if stop is None:
+                raise TypeError("arange() requires stop to be specified.")
+            start_or_stop = 0
+    elif start is not _NO_VALUE:
+        raise TypeError("argument for arange() given by name ('start') and position (position 0)")
+    first, last = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    first, last, step = static(first), static(last), 1 if step is None else static(step)
+    if dtype is not None:
+        dtype = dtype_argument(dtype)
+    if not _is_long(first, last, step, dtype):
+        return from_numpy(np.arange(first, last, step, dtype))
+    length = math.ceil((last - first) / step)
+    if dtype is None:
+        dtype = np.array([first, last, step]).dtype
+    head = np.arange(first, first + 3 * step, step, dtype)
+    return _progression(length, head[0], head[1])
+
+
+def _is_long(first: Any, last: Any, step: Any, dtype: Any) -> bool:
+    """Whether it is worth recording. All that is unusual or wrong is left to NumPy."""
+    for x in (first, last, step):
+        if not isinstance(x, (int, float, np.integer, np.floating)) or isinstance(x, np.longdouble):
+            return False
+    if dtype is not None and not (on_device(dtype) and dtype.kind in "iuf"):
+        return False
+    if not step or math.isnan(first) or math.isnan(last) or math.isnan(step):
+        return False
+    length = (float(last) - float(first)) / float(step)
+    return SMALL < length < 2**50
+
+
+def _progression(length: int, first: Any, second: Any) -> Array:
+    """`first + i * (second - first)` in their dtype, as NumPy fills a range."""
+    dtype = first.dtype
+    wide = np.dtype("f4") if dtype.char == "e" else dtype
+    with np.errstate(over="ignore"):
+        first, step = first.astype(wide), second.astype(wide) - first.astype(wide)
+    out = shaping.iota(shape=(length,), axis=0, dtype=wide)
+    if step != 1:
+        out = ufuncs.multiply(out, step)
+    if first != 0 or step < 0:  # 0 + -0.0 is not -0.0
+        out = ufuncs.add(out, first)
+    return cast(out, dtype)
+
+
+# -- linspace ----------------------------------------------------------------------------------------
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    retstep: Any = False,
+    dtype: Any = None,
+    axis: Any = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """See `numpy.linspace`."""
+    check_device(device)
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    if dtype is not None:
+        dtype = dtype_argument(dtype)
+    if _at_once(start, stop, num) or dtype is not None and not on_device(dtype):
+        start, stop = static(start), static(stop)
+        y, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
+        step = step if isinstance(step, float) and not isinstance(step, np.generic) else (
+            from_numpy(np.asarray(step)[()])
+        )
+        return (from_numpy(y), step) if retstep else from_numpy(y)
+    y, step = _linspace(start, stop, num, bool(endpoint), dtype)
+    y = _axis_moved(y, axis)
+    return (y, step) if retstep else y
+
+
+def _at_once(start: Any, stop: Any, num: int) -> bool:
+    """Whether NumPy should make it now: small and of host data, or of a dtype for NumPy only."""
+    arrays = [a if isinstance(a, Array) else np.asarray(a) for a in (start, stop)]
+    if not all(on_device(a.dtype) for a in arrays):
+        return True
+    if any(isinstance(a, Array) for a in arrays):
+        return False
+    return num * math.prod(np.broadcast_shapes(*[a.shape for a in arrays])) <= SMALL
+
+
+def _inexact_type(*xs: Any) -> np.dtype[Any]:
+    """NumPy's result type of these and a Python float; Python scalars are weak."""
+    known = [x if type(x) in SCALAR_DTYPES else as_array(x).dtype for x in xs]
+    return np.result_type(*known, 0.0)
+
+
+def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> tuple[Array, Any]:
+    """With the samples along axis 0, and the step."""
+    wide = _inexact_type(start, stop)
+    first, last = (_exactly(x, wide) for x in (start, stop))
+    delta = ufuncs.subtract(last, first)
+    count = num - 1 if endpoint else num
+    shape = (num,) + (1,) * delta.ndim
+    index = shaping.iota(shape=shape, axis=0, dtype=wide)
+    if count > 0:
+        step = ufuncs.divide(delta, count)
+        y = _steps(index, step, delta, count)
+    else:
+        step = float("nan")
+        y = ufuncs.multiply(index, delta)
+    y = ufuncs.add(y, first)
+    if endpoint and num > 1:
+        y = apply(elementwise.select, ufuncs.equal(index, count), last, y)
+    if dtype is not None and dtype.kind in "iu":
+        y = ufuncs.floor(y)
+    return own(cast(y, wide if dtype is None else dtype)), step
+
+
+def _exactly(x: Any, dtype: np.dtype[Any]) -> Any:
+    """The number or array in a dtype; a concrete scalar stays on the host, with its dtype."""
+    if isinstance(x, Array):
+        return cast(x, dtype)
+    value = np.asarray(x).astype(dtype)
+    return value[()] if value.ndim == 0 else from_numpy(value)
+
+
+def _steps(index: Array, step: Any, delta: Any, count: int) -> Array:
+    """`index * step`; where a step underflows to zero, divided first (NumPy's gh-5437)."""
+    y = ufuncs.multiply(index, step)
+    underflow = ufuncs.equal(step, 0)
+    if isinstance(underflow, Scalar):
+        known = underflow._read()[2]
+        if known is not None and not known:
+            return y
+    any_ = reduction.reduce_or(as_array(underflow), axes=tuple(range(underflow.ndim)))
+    careful = ufuncs.multiply(ufuncs.divide(index, count), delta)
+    return apply(elementwise.select, any_, careful, y)
+
+
+def _axis_moved(y: Array, axis: Any) -> Array:
+    """Axis 0 moved to where it was asked for."""
+    target = np.lib.array_utils.normalize_axis_index(axis, y.ndim, "destination")
+    if target == 0:
+        return y
+    order = (*range(1, target + 1), 0, *range(target + 1, y.ndim))
+    return shaping.transpose(y, permutation=order)
+
+
+# -- logarithmic -------------------------------------------------------------------------------------
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Array:
+    """See `numpy.logspace`."""
+    if not isinstance(base, Array) and _at_once(start, stop, operator.index(num)):
+        args = (static(start), static(stop), num, endpoint, base, dtype, axis)
+        return from_numpy(np.logspace(*args))
+    if not isinstance(base, (float, int)) and np.ndim(base):
+        # the base takes part in the broadcasting, and so in what `axis` means
+        ndim = max(np.ndim(a) for a in (start, stop, base))
+        start, stop, base = (array(a, copy=None, ndmin=ndim) for a in (start, stop, base))
+        axis = np.lib.array_utils.normalize_axis_index(axis, ndim + 1)
+        base = reshaped(base, (*base.shape[:axis], 1, *base.shape[axis:]))
+    y = ufuncs.power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return y if dtype is None else cast(y, dtype_argument(dtype))
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: Any = True,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Array:
+    """See `numpy.geomspace`. Whether it raises depends on the ends, which are computed."""
+    num = operator.index(num)
+    if _at_once(start, stop, num):
+        return from_numpy(
+            np.geomspace(static(start), static(stop), num, endpoint, dtype, axis)
+        )
+    start, stop = as_array(start), as_array(stop)
+    if any((np.asarray(host_value(x._read())) == 0).any() for x in (start, stop)):
+        raise ValueError("Geometric sequence cannot include zero")
+    wide = np.result_type(start.dtype, stop.dtype, float(num), np.zeros((), dtype).dtype)
+    start, stop = cast(start, wide), cast(stop, wide)
+    sign = ufuncs.sign(start)  # negative and complex sequences are rotated to positive numbers
+    start, stop = ufuncs.divide(start, sign), ufuncs.divide(stop, sign)
+    ends = ufuncs.log10(start), ufuncs.log10(stop)
+    y = cast(logspace(*ends, num, endpoint), wide)
+    shape = (num,) + (1,) * (y.ndim - 1)
+    index = shaping.iota(shape=shape, axis=0, dtype=np.dtype("i8"))
+    if num > 1 and endpoint:
+        y = apply(elementwise.select, ufuncs.equal(index, num - 1), stop, y)
+    y = apply(elementwise.select, ufuncs.equal(index, 0), start, y)
+    y = _axis_moved(broadcast(ufuncs.multiply(y, sign), y.shape), axis)
+    return cast(y, wide if dtype is None else dtype_argument(dtype))

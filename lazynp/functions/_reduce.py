@@ -1,0 +1,329 @@
+"""`ufunc.reduce` and `ufunc.accumulate` over the reduction primitives, below the ufuncs.
+
+A row says how one ufunc is reduced natively. `reduce` and `accumulate` take the arguments of
+NumPy's methods and give their results, dtypes and exceptions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from lazynp._array import Array, new_array
+from lazynp._avals import Aval
+from lazynp.functions._host import host_into, needs_host
+from lazynp.functions._recording import (
+    apply,
+    as_array,
+    broadcast,
+    cast,
+    check_writeable,
+    scalar_if_0d,
+    store,
+)
+from lazynp.primitives import elementwise, reduction, shaping
+
+Axes = tuple[int, ...]
+Dtype = np.dtype[Any]
+
+NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+BOOL = np.dtype(np.bool_)
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """How one ufunc is reduced: over axes at once, and running along one."""
+
+    ufunc: np.ufunc
+    over: Callable[..., Array]  # (x, axes=)
+    running: Callable[..., Array] | None  # (x, axis=)
+    combine: Any  # the elementwise primitive
+    identity: Callable[[Dtype], Any] | None  # what changes nothing; None if there is no such value
+
+    @property
+    def name(self) -> str:
+        return self.ufunc.__name__
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def _skipping_nan(over: Callable[..., Array], all_of: Callable[..., Array], sign: int) -> Any:
+    """A maximum or minimum that leaves out nan, unless there is nothing else."""
+
+    def call(x: Array, **where: Any) -> Array:
+        if x.dtype.kind not in "fc":
+            return over(x, **where)
+        nan = elementwise.isnan(x)
+        least = complex(sign * np.inf, sign * np.inf) if x.dtype.kind == "c" else sign * np.inf
+        rest = over(elementwise.select(nan, shaping.full(least, shape=(), dtype=x.dtype), x), **where)
+        nothing = shaping.full(np.nan, shape=(), dtype=x.dtype)
+        return elementwise.select(all_of(nan, **where), nothing, rest)
+
+    return call
+
+
+def _constant(value: Any) -> Callable[[Dtype], Any]:
+    return lambda dtype: value
+
+
+def _all_ones(dtype: Dtype) -> Any:
+    return True if dtype == BOOL else dtype.type(~dtype.type(0)).item()
+
+
+
+
+_r, _e = reduction, elementwise
+_fmax = _skipping_nan(_r.reduce_max, _r.reduce_and, -1)
+_fmin = _skipping_nan(_r.reduce_min, _r.reduce_and, 1)
+_fmax_along = _skipping_nan(_r.cummax, _r.cummin, -1)
+_fmin_along = _skipping_nan(_r.cummin, _r.cummin, 1)
+
+ROWS = {
+    row.name: row
+    for row in (
+        Reduction(np.add, _r.reduce_sum, _r.cumsum, _e.add, _constant(0)),
+        Reduction(np.multiply, _r.reduce_prod, _r.cumprod, _e.multiply, _constant(1)),
+        Reduction(np.maximum, _r.reduce_max, _r.cummax, _e.maximum, None),
+        Reduction(np.minimum, _r.reduce_min, _r.cummin, _e.minimum, None),
+        Reduction(np.fmax, _fmax, _fmax_along, _e.fmax, None),
+        Reduction(np.fmin, _fmin, _fmin_along, _e.fmin, None),
+        Reduction(np.logical_and, _r.reduce_and, _r.cummin, _e.logical_and, _constant(True)),
+        Reduction(np.logical_or, _r.reduce_or, _r.cummax, _e.logical_or, _constant(False)),
+        Reduction(np.logical_xor, _r.reduce_xor, None, _e.logical_xor, _constant(False)),
+        Reduction(np.bitwise_and, _r.reduce_and, None, _e.bitwise_and, _all_ones),
+        Reduction(np.bitwise_or, _r.reduce_or, None, _e.bitwise_or, _constant(0)),
+        Reduction(np.bitwise_xor, _r.reduce_xor, None, _e.bitwise_xor, _constant(0)),
+    )
+}
+ADD, MULTIPLY, MAXIMUM, MINIMUM = (ROWS[n] for n in ("add", "multiply", "maximum", "minimum"))
+FMAX, FMIN, ALL, ANY = (ROWS[n] for n in ("fmax", "fmin", "logical_and", "logical_or"))
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+def reduced_axes(axis: Any, ndim: int) -> Axes:
+    """The axes that `axis` names, in order. Raises as NumPy does."""
+    if axis is None:
+        return tuple(range(ndim))
+    if isinstance(axis, tuple):
+        if len({normalize_axis_index(a, ndim) for a in axis}) < len(axis):
+            raise ValueError("duplicate value in 'axis'")
+        return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+    if ndim == 0 and axis in (0, -1):  # a scalar is taken for an array of one element
+        return ()
+    return (normalize_axis_index(axis, ndim),)
+
+
+def kept_shape(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def reduced_shape(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+_loops: dict[Any, Dtype] = {}
+
+
+def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtype:
+    """The dtype in which NumPy reduces: that of the loop it would pick."""
+    key = (ufunc, x, dtype, out)
+    try:
+        return _loops[key]
+    except KeyError:
+        pass
+    options = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
+    # unsafe: a dtype that is asked for may lose something
+    found: Dtype = ufunc.resolve_dtypes(
+        (out, x, None), casting="unsafe", reduction=True, **options
+    )[1]  # type: ignore[call-overload]
+    _loops[key] = found
+    return found
+
+
+def single_out(out: Any) -> Any:
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError("The 'out' tuple must have exactly one entry")
+        out = out[0]
+    if out is not None:
+        check_writeable(out)
+    return out
+
+
+def _check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> None:
+    if out.ndim != len(shape):
+        hint = " (must match the operand's when keepdims=True)" if keepdims else ""
+        raise ValueError(
+            f"output parameter for reduction operation {name} has the wrong number of dimensions: "
+            f"Found {out.ndim} but expected {len(shape)}{hint}"
+        )
+    if out.shape != shape:
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {out.shape} {shape}"
+        )
+
+
+# -- reduce ----------------------------------------------------------------------------------------
+
+_plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
+
+
+def reduce(
+    row: Reduction,
+    array: Any,
+    axis: Any = 0,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Any:
+    """`ufunc.reduce`: the whole of NumPy's argument handling."""
+    x = as_array(array)
+    keepdims = keepdims is not NO_VALUE and bool(keepdims)
+    if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
+        return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
+    key = (row, x.aval, axis, dtype, keepdims)
+    try:
+        plan = _plans[key]
+    except (KeyError, TypeError):
+        if needs_host(x):
+            return host_into(
+                row.ufunc.reduce, x, axis=axis, dtype=dtype, out=None, keepdims=keepdims
+            )
+        loop = loop_dtype(row.ufunc, x.dtype, dtype, None)
+        axes = reduced_axes(axis, x.ndim)
+        shape = kept_shape(x.shape, axes) if keepdims else None
+        plan = None if loop == x.dtype else loop, axes, shape
+        _plans[key] = plan
+    loop, axes, shape = plan
+    if loop is not None:
+        x = elementwise.convert(x, dtype=loop)
+    result = row.over(x, axes=axes) if x.size else _of_nothing(row, x.aval, axes, NO_VALUE)
+    if shape is not None:
+        result = shaping.reshape(result, shape=shape)
+    return scalar_if_0d(result)
+
+
+def _of_nothing(row: Reduction, aval: Aval, axes: Axes, initial: Any) -> Array:
+    """The reduction of an empty array."""
+    shape = reduced_shape(aval.shape, axes)
+    if initial is NO_VALUE or initial is None:
+        empty = any(aval.shape[a] == 0 for a in axes)
+        if empty and (row.identity is None or initial is None):
+            raise ValueError(
+                f"zero-size array to reduction operation {row.name} which has no identity"
+            )
+        initial = 0 if row.identity is None else row.identity(aval.dtype)
+    if isinstance(initial, Array):
+        return broadcast(initial, shape)
+    return shaping.full(initial, shape=shape, dtype=aval.dtype)
+
+
+def _reduce_with_options(
+    row: Reduction,
+    x: Array,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Any:
+    out = single_out(out)
+    options = {} if initial is NO_VALUE else {"initial": initial}
+    if needs_host(x):
+        masked = {} if where is True or where is NO_VALUE else {"where": where}
+        return host_into(
+            row.ufunc.reduce,
+            x, axis=axis, dtype=dtype, out=out, keepdims=keepdims, **options, **masked,
+        )  # fmt: skip
+    axes = reduced_axes(axis, x.ndim)
+    x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
+    shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
+    if out is not None:
+        _check_out(row.name, out, shape, keepdims)
+    start = _initial(initial, x.dtype)
+    if where is not True and where is not NO_VALUE:
+        x = _masked(row, x, where, start)
+    if x.size == 0:
+        result = _of_nothing(row, x.aval, axes, start)
+    else:
+        result = row.over(x, axes=axes)
+        if start is not NO_VALUE and start is not None:
+            result = row.combine(start, result)
+    if keepdims:
+        result = shaping.reshape(result, shape=shape)
+    return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
+
+
+def _initial(initial: Any, dtype: Dtype) -> Any:
+    if initial is NO_VALUE or initial is None:
+        return initial
+    if not isinstance(initial, Array):
+        return as_array(np.asarray(initial).astype(dtype)[()])
+    if initial.ndim:
+        raise ValueError("Input object to FillWithScalar is not a scalar")
+    return cast(initial, dtype)
+
+
+def _masked(row: Reduction, x: Array, where: Any, start: Any) -> Array:
+    """x with what is left out replaced by a value that changes nothing."""
+    mask = as_array(where)
+    if mask.dtype != BOOL:
+        raise TypeError(
+            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
+            "'safe'"
+        )
+    if mask.ndim > x.ndim:
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    if np.broadcast_shapes(x.shape, mask.shape) != x.shape:
+        raise ValueError(
+            f"non-broadcastable operand with shape {x.shape} doesn't match the broadcast shape "
+            f"{np.broadcast_shapes(x.shape, mask.shape)}"
+        )
+    if row.identity is not None:
+        fill = shaping.full(row.identity(x.dtype), shape=(), dtype=x.dtype)
+    elif start is NO_VALUE or start is None:
+        raise ValueError(
+            f"reduction operation '{row.name}' does not have an identity, so to use a where mask "
+            "one has to specify 'initial'"
+        )
+    else:
+        fill = start
+    return apply(elementwise.select, mask, x, fill)
+
+
+# -- accumulate ------------------------------------------------------------------------------------
+
+
+def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    """`ufunc.accumulate` of a row that has a running form."""
+    assert row.running is not None
+    x, out = as_array(array), single_out(out)
+    if x.ndim == 0:
+        raise TypeError("cannot accumulate on a scalar")
+    axis = normalize_axis_index(axis, x.ndim)
+    if needs_host(x):
+        return host_into(row.ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
+    loop = loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype)
+    if out is not None and out.shape != x.shape:
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {out.shape} {x.shape}"
+        )
+    x = cast(x, loop)
+    result = row.running(x, axis=axis) if x.size else new_array(x._read())
+    return store(result, out, "unsafe")
+
+
+def count_of(shape: Sequence[int], axes: Axes) -> int:
+    """How many elements one result is made of."""
+    return math.prod(shape[a] for a in axes)

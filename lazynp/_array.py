@@ -15,7 +15,7 @@ import os
 import threading
 from sys import _getframe
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,11 +27,17 @@ from lazynp._node import AVAL, OP, VALUE, Node, leaf
 from lazynp._trace import at_entry, local, record, record_multiple, user_frame
 
 write_lock = threading.RLock()  # read-modify-write of a base
-os.register_at_fork(after_in_child=write_lock._at_fork_reinit)
+os.register_at_fork(after_in_child=write_lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
 _new = object.__new__
 
 
-class Array:
+if TYPE_CHECKING:
+    from lazynp._declarations import Declarations
+else:
+    Declarations = object
+
+
+class Array(Declarations):
     """A lazy array. Made by the functions of the namespace; see `lazynp.array`."""
 
     # _flags: None, or what is unusual about an owner ("F": Fortran order, "readonly": ...)
@@ -48,13 +54,14 @@ class Array:
         base = self._base
         if base is None:
             return self._node
-        node = base._node
-        if self._seen is not node:
-            self._seen = node
+        if self._seen is base._node:
+            return self._node
+        with write_lock:  # node and what it was read from change together
+            node = seen = base._node
             for step in self._path:
                 node = step.get(node)
-            self._node = node
-        return self._node
+            self._node, self._seen = node, seen
+        return node
 
     def _write(self, node: Node) -> None:
         """Replace the value, in the owner too. The caller has checked shape and dtype."""
@@ -165,7 +172,9 @@ def as_operand(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         return from_host(x)
     if isinstance(x, (bool, int, float, complex)):  # subclasses: IntEnum, ...
-        return next(t(x) for t in (bool, int, float, complex) if isinstance(x, t))
+        return x.__complex__() if isinstance(x, complex) else next(
+            t(x) for t in (bool, int, float) if isinstance(x, t)
+        )
     return from_host(np.asarray(x))
 
 

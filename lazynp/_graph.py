@@ -28,7 +28,8 @@ from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Step
 
 lock = threading.RLock()
-os.register_at_fork(after_in_child=lock._at_fork_reinit)  # another thread may have held it
+# another thread may have held it
+os.register_at_fork(after_in_child=lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
 
 _HOST_SCALAR = np.generic
 _SLOT = None  # in a key: an operand that is a 0-d host value
@@ -40,13 +41,18 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
     `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
     """
     STATS.cuts += 1
-    _complete(nodes, asked)
     if config.execution == "reference":
         STATS.reference_runs += 1
+        _complete(nodes, asked)
         _run_reference(nodes, asked)
         return
-    key, leaves, slots = _scan(nodes)
-    plan = _find_plan(nodes, leaves, key, asked)
+    scanned = _scan(nodes, asked)
+    if scanned is None:
+        _complete(nodes, asked)
+        scanned = _scan(nodes, asked)
+        assert scanned is not None
+    key, leaves, slots = scanned
+    plan = _find_plan(nodes, leaves, key)
     plan.reason = reason
     plan.runs += 1
     if config.execution == "adaptive" and not plan.worth_compiling():
@@ -85,13 +91,20 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
     if asked is not None and asked[VALUE] is None and id(asked) not in known:
         nodes.append(asked)
         known.add(id(asked))
-    strays: list[Node] = []
+    if all(
+        type(a) is not list or a[VALUE] is not None or id(a) in known
+        for node in nodes
+        for a in node[ARGS]
+    ):
+        return
+    # What another thread recorded may itself read what this one did: sort all of it.
+    order: list[Node] = []
+    known.clear()
     for node in nodes:
-        for a in node[ARGS]:
-            if type(a) is list and a[VALUE] is None and id(a) not in known:
-                _depth_first(a, known, strays)
-    a = node = None  # a leftover loop variable would count as an outside reference
-    nodes[:0] = strays
+        if id(node) not in known:
+            _depth_first(node, known, order)
+    node = None  # a leftover loop variable would count as an outside reference
+    nodes[:] = order
 
 
 def _depth_first(root: Node, known: set[int], order: list[Node]) -> None:
@@ -112,22 +125,32 @@ def _depth_first(root: Node, known: set[int], order: list[Node]) -> None:
 # -- canonical form --------------------------------------------------------------------------------
 
 
-def _scan(nodes: list[Node]) -> tuple[list[Any], list[Node], list[Any]]:
-    """The structural key, the leaves in order of first use, and the values of the slots."""
-    key: list[Any] = []
+def _scan(
+    nodes: list[Node], asked: Node | None
+) -> tuple[list[Any], list[Node], list[Any]] | None:
+    """The structural key, the leaves in order of first use, and the values of the slots.
+
+    None if the nodes are not a whole program yet: one has a value, one is missing.
+    """
+    key: list[Any] = [-1]  # the place of the node asked for
     leaves: list[Node] = []
     slots: list[Any] = []
     index: dict[int, int] = {}
-    add = key.append
+    add, place = key.append, index.get
     i = 0
     for node in nodes:
-        add(node[OP])
-        for a in node[ARGS]:
+        if node[2] is not None:
+            return None
+        add(node[0])
+        for a in node[1]:
             if type(a) is list:
-                j = index.get(id(a))
+                j = place(id(a))
                 if j is None:
-                    if isinstance(a[VALUE], _HOST_SCALAR):
-                        slots.append(a[VALUE])
+                    value = a[2]
+                    if value is None:
+                        return None
+                    if isinstance(value, _HOST_SCALAR):
+                        slots.append(value)
                         add(_SLOT)
                         continue
                     j = index[id(a)] = ~len(leaves)
@@ -137,6 +160,10 @@ def _scan(nodes: list[Node]) -> tuple[list[Any], list[Node], list[Any]]:
                 slots.append(a)
         index[id(node)] = i
         i += 1
+    if asked is not None:
+        key[0] = index.get(id(asked), -2)
+        if key[0] == -2 and asked[2] is None:
+            return None
     return key, leaves, slots
 
 
@@ -144,19 +171,17 @@ _plans_by_count: dict[Any, Plan] = {}  # with raw reference counts: the quick wa
 _plans: dict[Any, Plan] = {}
 
 
-def _find_plan(nodes: list[Node], leaves: list[Node], key: list[Any], asked: Node | None) -> Plan:
+def _find_plan(nodes: list[Node], leaves: list[Node], key: list[Any]) -> Plan:
     counts = list(map(getrefcount, nodes))
     leaf_counts = list(map(getrefcount, leaves))
-    where = -1
-    if asked is not None:
-        where = next((i for i, n in enumerate(nodes) if n is asked), -1)
-    quick = (where, *key, None, *counts, None, *leaf_counts)
+    quick = (*key, None, *counts, None, *leaf_counts)
     plan = _plans_by_count.get(quick)
     if plan is None:
         outside, leaf_outside = _outside(nodes, leaves, counts, leaf_counts)
+        where = key[0]
         if where >= 0:
             outside[where] = True
-        form = (where, *key, None, *outside, None, *leaf_outside)
+        form = (*key, None, *outside, None, *leaf_outside)
         plan = _plans.get(form)
         if plan is None:
             plan = _plans[form] = _build(nodes, leaves, outside, leaf_outside, where)
@@ -368,11 +393,13 @@ def host_view(node: Node) -> Any:
     """The host value if no program need be run for it: data, or views of data. Else None."""
     if node[VALUE] is not None:
         return host(node)
-    op = node[OP]
-    if not op.free or node[ARGS] is None or not lowering.on_host():
+    op, args = node[OP], node[ARGS]
+    if type(args) is not tuple:  # another thread evaluated it between these lines
+        return None if node[VALUE] is None else host(node)
+    if not op.free or not lowering.on_host():
         return None
     values = []
-    for a in node[ARGS]:
+    for a in args:
         value = host_view(a) if type(a) is list else a
         if value is None:
             return None

@@ -573,8 +573,25 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
 }
 
 
+def _construct(
+    cls: Any,
+    shape: Any,
+    dtype: Any = float,
+    buffer: Any = None,
+    offset: int = 0,
+    strides: Any = None,
+    order: Any = None,
+) -> Array:
+    """`numpy.ndarray(...)`. The elements of a buffer are copied; without one they are zero."""
+    if buffer is None:
+        return creation.zeros(shape, dtype, order or "C")
+    return new_array(from_host(np.ndarray(shape, dtype, buffer, offset, strides, order)))
+
+
 def _attach() -> None:
     _attach_operators()
+    Array.__new__ = _construct  # type: ignore[method-assign]
+    Array.__init__ = lambda *args, **kwargs: None  # type: ignore[method-assign]
     for name, function in _METHODS.items():
         setattr(Array, name, function)
     for name, accessors in _PROPERTIES.items():

@@ -72,7 +72,7 @@ class Plan:
 
     __slots__ = (
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
-        "varying", "programs", "jaxpr", "reason", "runs", "owed", "costs", "zero_slots", "tier",
+        "varying", "programs", "current", "jaxpr", "reason", "runs", "owed", "costs", "zero_slots", "tier",
     )  # fmt: skip
 
     def __init__(
@@ -96,6 +96,7 @@ class Plan:
         self.zero_slots: list[int] = []
         self.varying: frozenset[int] = frozenset()
         self.programs: dict[frozenset[int], Program] = {}
+        self.current: Program | None = None  # of the varying slots as they are known now
         self.jaxpr: Jaxpr | None = None
         self.reason: Any = ""  # text, or the position of a loop
         self.tier = "compiled"
@@ -106,9 +107,15 @@ class Plan:
 
     def run(self, leaves: Sequence[Node], slots: list[Any]) -> list[Any]:
         """The outputs, as buffers, in the order of `outputs`."""
-        program = self._program(slots)
+        if slots == self.constants and not self.zero_slots and self.current is not None:
+            program = self.current
+        else:
+            program = self._program(slots)
         STATS.compiled_runs += 1
-        args = [_buffer(leaves[j]) for j in program.leaves]
+        args = []
+        for j in program.leaves:
+            value = leaves[j][VALUE]
+            args.append(value if type(value) is lowering.Buffer else _buffer(leaves[j]))
         for kind, indices in program.packed:
             args.append(_pack(kind, [slots[k] for k in indices], program.dtypes[kind]))
         return program.executable.run(args)
@@ -122,17 +129,17 @@ class Plan:
     def _program(self, slots: list[Any]) -> Program:
         if self.constants is None or not _same(slots, self.constants, self.zero_slots):
             self._see(slots)
-        try:
-            return self.programs[self.varying]
-        except KeyError:
+        program = self.programs.get(self.varying)
+        if program is None:
             program = self.programs[self.varying] = self._compile(slots)
-            return program
+        self.current = program
+        return program
 
     def _see(self, slots: list[Any]) -> None:
         """Decide which slots are operands, now that the values differ from the constants."""
         if self.constants is None:
             self.constants = list(slots)
-            self.zero_slots = [k for k, v in enumerate(slots) if isinstance(v, float) and v == 0]
+            self.zero_slots = [k for k, v in enumerate(slots) if _has_zero(v)]
             return
         changed = {
             k
@@ -165,13 +172,22 @@ class Plan:
 def _same(slots: list[Any], constants: list[Any], zero_slots: list[int]) -> bool:
     if slots != constants:
         return False
-    return all(math.copysign(1.0, slots[k]) == math.copysign(1.0, constants[k]) for k in zero_slots)
+    return all(_same_value(slots[k], constants[k]) for k in zero_slots)
+
+
+def _has_zero(value: Any) -> bool:
+    """Whether equal values may differ: by the sign of a zero."""
+    if isinstance(value, (complex, np.complexfloating)):
+        return value.real == 0 or value.imag == 0
+    return isinstance(value, (float, np.floating)) and value == 0
 
 
 def _same_value(a: Any, b: Any) -> bool:
+    if isinstance(a, (complex, np.complexfloating)):
+        return _same_value(a.real, b.real) and _same_value(a.imag, b.imag)
     if a != b:
         return bool(a != a and b != b)
-    return not (isinstance(a, float) and a == 0) or math.copysign(1.0, a) == math.copysign(1.0, b)
+    return not _has_zero(a) or math.copysign(1.0, a) == math.copysign(1.0, b)
 
 
 @dataclass(slots=True)
@@ -206,14 +222,18 @@ def _pack(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> Any:
     return lowering.put(np.array(cast, _VECTOR[kind]), owned=True)
 
 
+_KEPT_ON_HOST = 1 << 14  # bytes
+
+
 def _buffer(node: Node) -> Any:
-    """The leaf's value on the device. A host array is put; the buffer replaces it if copied."""
+    """The leaf's value on the device. Large host memory stays the value if it can be lent."""
     value = node[VALUE]
-    if not isinstance(value, (np.ndarray, np.generic)):
-        return value
-    if isinstance(value, np.ndarray) and lowering.is_aligned(value):
-        return lowering.put(value, owned=True)
-    buffer = lowering.put(np.asarray(value), owned=False)
+    if type(value) is np.ndarray and lowering.is_aligned(value):
+        buffer = lowering.put(value, owned=True)
+        if value.nbytes >= _KEPT_ON_HOST:  # an element may be stored into it next
+            return buffer
+    else:
+        buffer = lowering.put(np.asarray(value), owned=False)
     node[VALUE] = buffer
     return buffer
 
@@ -228,7 +248,7 @@ class _Lowerer:
         self.nodes: dict[int, Any] = {}  # position -> Var, or a tuple with multiple results
         self.leaf_vars: dict[int, Var] = {}
         self.vectors: dict[str, tuple[Var, list[int]]] = {}
-        self.slot_vars: dict[int, Var] = {}
+        self.slot_vars: dict[int, Atom] = {}
         self.coerced: dict[tuple[Atom, Aval], Atom] = {}
 
     def program(self) -> Program:

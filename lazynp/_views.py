@@ -279,7 +279,7 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
             start, stop, step = item.indices(length)
             size = len(range(start, stop, step))
             shape.append(size)
-            clean.append(slice(start, stop if stop >= 0 else None, step))
+            clean.append(slice(start, stop if stop >= 0 else None, step) if size else slice(0))
             if (start, size, step) != (0, length, 1):
                 _append((axes, sizes, strides, starts), axis, size, step, start if size else 0)
         else:

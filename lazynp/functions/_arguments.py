@@ -25,10 +25,10 @@ NO_COPY = (
     "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when "
     "needed (no behavior change in NumPy 1.x)."
 )
-SMALL = 1024  # elements: a constant array up to here is made at once, which costs less than recording
+SMALL = 1024  # elements: constants up to here are made at once, which costs less than recording
 
 
-# -- shapes, dtypes, devices -------------------------------------------------------------------------
+# -- shapes, dtypes, devices -----------------------------------------------------------------------
 
 
 def shape_argument(shape: Any) -> Shape:
@@ -66,9 +66,7 @@ def dtype_argument(dtype: Any) -> Dtype:
 
 def check_device(device: Any) -> None:
     if device is not None and device != "cpu":
-        raise ValueError(
-            f'Device not understood. Only "cpu" is allowed, but received: {device}'
-        )
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
 
 
 def check_like(like: Any) -> None:
@@ -80,7 +78,7 @@ def check_like(like: Any) -> None:
         )
 
 
-# -- memory order ------------------------------------------------------------------------------------
+# -- memory order ----------------------------------------------------------------------------------
 
 
 def order_argument(order: Any, allowed: str = "CFAK") -> str:
@@ -115,7 +113,7 @@ def fortran(x: Array, wanted: bool = True) -> Array:
     return x
 
 
-# -- values ------------------------------------------------------------------------------------------
+# -- values ----------------------------------------------------------------------------------------
 
 
 def own(x: Array) -> Array:
@@ -163,7 +161,7 @@ def static(x: Any) -> Any:
     return x
 
 
-# -- moving data -------------------------------------------------------------------------------------
+# -- moving data -----------------------------------------------------------------------------------
 
 
 def sliced(x: Array, *index: Any) -> Array:

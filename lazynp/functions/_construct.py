@@ -60,7 +60,7 @@ def array(
     else:
         out = _from_host_object(object, dtype, copy, order, ndmax)
     ndmin = operator.index(ndmin)
-    if ndmin > 32 and ndmin > 64:
+    if ndmin > 64:
         raise ValueError(f"ndmin bigger than allowable number of dimensions (=64), got {ndmin}")
     if out.ndim < ndmin:
         out = view(out, Reshape((1,) * (ndmin - out.ndim) + out.shape))
@@ -86,9 +86,7 @@ def _copied_as_fortran(x: Array, order: str) -> bool:
     return order == "F" or order in "AK" and is_fortran(x)
 
 
-def _from_host_object(
-    object: Any, dtype: Any, copy: bool | None, order: str, ndmax: int
-) -> Array:
+def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, ndmax: int) -> Array:
     if dtype is not None:
         dtype = dtype_argument(dtype)
     depth = {"ndmax": ndmax} if ndmax else {}  # only where asked for: NumPy 2.4 has it first

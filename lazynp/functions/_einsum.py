@@ -88,7 +88,11 @@ def _check(arguments: list[Any], count: int) -> None:
         else:
             shrunk.append(x)
     if sum(x.ndim for x in shrunk if isinstance(x, np.ndarray)) <= 12:
-        np.einsum(*shrunk)
+        try:
+            np.einsum(*shrunk)
+        except ValueError:
+            np.einsum(*arguments)  # the same, with the sizes that are there in the message
+            raise
 
 
 def _rank(n: int, arguments: list[Any]) -> int:

@@ -42,7 +42,7 @@ def item(x: Array, axis: int, index: int) -> Array:
     return shaping.slice(x, index, axes=(axis,), sizes=(1,), strides=(1,), shape=shape)
 
 
-# -- ufuncs without a primitive ----------------------------------------------------------------------
+# -- ufuncs without a primitive ---------------------------------------------------------------------
 
 
 def fold(
@@ -94,7 +94,7 @@ def fold_along(
     return store(result, out, "unsafe")
 
 
-# -- reduceat ----------------------------------------------------------------------------------------
+# -- reduceat 
 
 
 def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, out: Any) -> Any:

@@ -43,11 +43,9 @@ def arange(
     check_like(like)
     check_device(device)
     if start_or_stop is _NO_VALUE:
-        start_or_stop = start
-        if start is _NO_VALUE or stop is None:
-            if stop is None:
-                raise TypeError("arange() requires stop to be specified.")
-            start_or_stop = 0
+        if stop is None:
+            raise TypeError("arange() requires stop to be specified.")
+        start_or_stop = 0 if start is _NO_VALUE else start
     elif start is not _NO_VALUE:
         raise TypeError("argument for arange() given by name ('start') and position (position 0)")
     first, last = (0, start_or_stop) if stop is None else (start_or_stop, stop)
@@ -90,7 +88,7 @@ def _progression(length: int, first: Any, second: Any) -> Array:
     return cast(out, dtype)
 
 
-# -- linspace ----------------------------------------------------------------------------------------
+# -- linspace --------------------------------------------------------------------------------------
 
 
 def linspace(
@@ -114,9 +112,8 @@ def linspace(
     if _at_once(start, stop, num) or dtype is not None and not on_device(dtype):
         start, stop = static(start), static(stop)
         y, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
-        step = step if isinstance(step, float) and not isinstance(step, np.generic) else (
-            from_numpy(np.asarray(step)[()])
-        )
+        if type(step) is not float:  # nan where there is no step
+            step = from_numpy(step)
         return (from_numpy(y), step) if retstep else from_numpy(y)
     y, step = _linspace(start, stop, num, bool(endpoint), dtype)
     y = _axis_moved(y, axis)
@@ -191,7 +188,7 @@ def _axis_moved(y: Array, axis: Any) -> Array:
     return shaping.transpose(y, permutation=order)
 
 
-# -- logarithmic -------------------------------------------------------------------------------------
+# -- logarithmic -----------------------------------------------------------------------------------
 
 
 def logspace(
@@ -228,9 +225,7 @@ def geomspace(
     """See `numpy.geomspace`. Whether it raises depends on the ends, which are computed."""
     num = operator.index(num)
     if _at_once(start, stop, num):
-        return from_numpy(
-            np.geomspace(static(start), static(stop), num, endpoint, dtype, axis)
-        )
+        return from_numpy(np.geomspace(static(start), static(stop), num, endpoint, dtype, axis))
     start, stop = as_array(start), as_array(stop)
     if any((np.asarray(host_value(x._read())) == 0).any() for x in (start, stop)):
         raise ValueError("Geometric sequence cannot include zero")

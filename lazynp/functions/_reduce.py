@@ -56,14 +56,14 @@ class Reduction:
 def _skipping_nan(over: Callable[..., Array], all_of: Callable[..., Array], sign: int) -> Any:
     """A maximum or minimum that leaves out nan, unless there is nothing else."""
 
-    def call(x: Array, **where: Any) -> Array:
+    def call(x: Array, **kw: Any) -> Array:
         if x.dtype.kind not in "fc":
-            return over(x, **where)
+            return over(x, **kw)
         nan = elementwise.isnan(x)
         least = complex(sign * np.inf, sign * np.inf) if x.dtype.kind == "c" else sign * np.inf
-        rest = over(elementwise.select(nan, shaping.full(least, shape=(), dtype=x.dtype), x), **where)
+        rest = over(elementwise.select(nan, shaping.full(least, shape=(), dtype=x.dtype), x), **kw)
         nothing = shaping.full(np.nan, shape=(), dtype=x.dtype)
-        return elementwise.select(all_of(nan, **where), nothing, rest)
+        return elementwise.select(all_of(nan, **kw), nothing, rest)
 
     return call
 
@@ -135,10 +135,9 @@ _loops: dict[Any, Dtype] = {}
 def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtype:
     """The dtype in which NumPy reduces: that of the loop it would pick."""
     key = (ufunc, x, dtype, out)
-    try:
-        return _loops[key]
-    except KeyError:
-        pass
+    known = _loops.get(key)
+    if known is not None:
+        return known
     options = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
     # unsafe: a dtype that is asked for may lose something
     found: Dtype = ufunc.resolve_dtypes(
@@ -192,9 +191,8 @@ def reduce(
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
         return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
     key = (row, x.aval, axis, dtype, keepdims)
-    try:
-        plan = _plans[key]
-    except (KeyError, TypeError):
+    plan = _plans.get(key) if type(axis) is not list else None
+    if plan is None:
         if needs_host(x):
             return host_into(
                 row.ufunc.reduce, x, axis=axis, dtype=dtype, out=None, keepdims=keepdims

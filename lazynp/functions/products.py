@@ -222,7 +222,7 @@ def _cross_last(x: Array, y: Array, axisc: int) -> Array:
         first, second = ufuncs.negative(multiply(x2[0], y1)), multiply(x2[0], y0)
     parts = [shaping.reshape(plain(p), shape=(*p.shape, 1)) for p in (first, second, last)]
     joined = shaping.concatenate(*parts, axis=last.ndim)
-    order = [k for k in range(last.ndim)]
+    order = list(range(last.ndim))
     order.insert(axisc, last.ndim)
     return plain(_views.transpose(joined, order))
 
@@ -269,9 +269,10 @@ def _generalized(
         given = {k: v for k, v in options.items() if v is not np._NoValue and v is not False}
         if dtype is not None:
             signature = (None, None, dtype)
-        chosen = {"casting": casting, "signature": signature}
+        chosen = {"casting": casting}
+        if signature is not None:
+            chosen["signature"] = signature
         if needs_host(x, y):
-            chosen = {k: v for k, v in chosen.items() if v is not None}
             return host_into(reference, x, y, out=out, **given, **chosen)
         of_x, of_y, of_out = _core_labels(core, x.ndim, y.ndim)
         places = _core_axes(given, x, y, (of_x, of_y, of_out))
@@ -280,8 +281,8 @@ def _generalized(
         dtypes = reference.resolve_dtypes((x.dtype, y.dtype, None), **chosen)
         x, y = cast(x, dtypes[0]), cast(y, dtypes[1])
         result = _core_product(x, y, (of_x, of_y, of_out), places, bool(keepdims), conjugate)
-        if out is not None and not _out_fits(out, result, len(of_out), given):
-            raise _numpys_error(reference, x, y, out, given)
+        if out is not None and not _out_fits(out, result, len(of_out), given, casting):
+            raise _numpys_error(reference, x, y, out, {**given, "casting": casting})
         return store(scalar_if_0d(result), out, casting, name)
 
     function.__name__ = function.__qualname__ = name
@@ -385,9 +386,15 @@ def _labelled(ndim: int, labels: Sequence[Hashable], where: Sequence[int]) -> La
     return tuple(at[k] if k in at else next(loop) for k in range(ndim))
 
 
-def _out_fits(out: Any, result: Array, core: int, given: dict[str, Any]) -> bool:
+def _out_fits(
+    out: Any, result: Array, core: int, given: dict[str, Any], casting: Any
+) -> bool:
     """Core dimensions must be those of the output; only the others are broadcast."""
-    if not isinstance(out, Array) or "axes" in given or "axis" in given or not core:
+    if not isinstance(out, Array):
+        return True
+    if not np.can_cast(result.dtype, out.dtype, casting):
+        return False
+    if "axes" in given or "axis" in given or not core:
         return True
     return out.ndim >= result.ndim and out.shape[-core:] == result.shape[-core:]
 

@@ -213,11 +213,21 @@ def _broadcast_in_dim_abstract(x: Aval, *, shape: Shape, dims: Axes) -> Aval:
     return aval_of(shape, x.dtype)
 
 
+_COPIED = 1024  # elements: up to here a copy is made sooner than broadcast_to makes a view
+
+
 def _broadcast_in_dim_reference(x: Any, *, shape: Shape, dims: Axes) -> Any:
-    aligned = [1] * len(shape)
-    for n, d in zip(np.shape(x), dims, strict=True):
-        aligned[d] = n
-    return np.broadcast_to(np.reshape(x, aligned), shape)
+    x = np.asarray(x)
+    if dims and dims[0] != len(shape) - len(dims):  # aligned otherwise than NumPy does
+        aligned = [1] * len(shape)
+        for n, d in zip(x.shape, dims, strict=True):
+            aligned[d] = n
+        x = x.reshape(aligned)
+    if math.prod(shape) > _COPIED:
+        return np.broadcast_to(x, shape)
+    out = np.empty(shape, x.dtype)
+    out[...] = x
+    return out
 
 
 def _broadcast_in_dim_lower(b: Any, x: Any, *, shape: Shape, dims: Axes) -> Any:

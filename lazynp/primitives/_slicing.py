@@ -64,6 +64,17 @@ def index_of(ndim: int, starts: Axes, axes: Axes, sizes: Shape, strides: Shape) 
     return (*index, ...)
 
 
+def _view(
+    x: np.ndarray[Any, Any], starts: Sequence[Any], axes: Axes, sizes: Shape, strides: Shape
+) -> np.ndarray[Any, Any]:
+    """The slice of x, before it is reshaped."""
+    try:
+        index = index_of(x.ndim, starts, axes, sizes, strides)  # type: ignore[arg-type]
+    except TypeError:  # 0-d arrays cannot be hashed
+        index = index_of(x.ndim, tuple(map(int, starts)), axes, sizes, strides)
+    return x[index]
+
+
 # -- slice -------------------------------------------------------------------------------------
 
 
@@ -81,15 +92,13 @@ def _slice_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ..
 def _slice_reference(
     x: Any, *starts: Any, axes: Axes, sizes: Shape, strides: Shape, shape: Shape
 ) -> Any:
-    x = np.asarray(x)
-    lead = np.shape(starts[0]) if starts else ()
+    lead = shape_of(starts[0]) if starts else ()
     if not lead:
-        index = index_of(x.ndim, tuple(map(int, starts)), axes, sizes, strides)
-        return x[index].reshape(shape)
+        out = _view(x, starts, axes, sizes, strides)
+        return out if out.shape == shape else out.reshape(shape)
     out = np.empty((*lead, *shape), x.dtype)
     for i in np.ndindex(*lead):
-        first = tuple(int(s[i]) for s in starts)
-        out[i] = x[index_of(x.ndim, first, axes, sizes, strides)].reshape(shape)
+        out[i] = _view(x, [int(s[i]) for s in starts], axes, sizes, strides).reshape(shape)
     return out
 
 
@@ -187,15 +196,14 @@ def write_slice(
     add: bool = False,
 ) -> np.ndarray[Any, Any]:
     """`update_slice` (or `add_slice`) in place, for an x nobody else refers to: x."""
-    lead = np.shape(starts[0]) if starts else ()
+    lead = shape_of(starts[0]) if starts else ()
     if not lead:
-        index = index_of(x.ndim, tuple(map(int, starts)), axes, sizes, strides)
-        _write(x[index], u, shape, add)
+        _write(_view(x, starts, axes, sizes, strides), u, shape, add)
         return x
     update = np.broadcast_to(u, (*lead, *shape))
     for i in np.ndindex(*lead):
-        first = tuple(int(s[i]) for s in starts)
-        _write(x[index_of(x.ndim, first, axes, sizes, strides)], update[i], shape, add)
+        first = [int(s[i]) for s in starts]
+        _write(_view(x, first, axes, sizes, strides), update[i], shape, add)
     return x
 
 

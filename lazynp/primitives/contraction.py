@@ -74,9 +74,9 @@ def _dot_general_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumber
     batch = tuple(x.shape[i] for i in lb)
     m_dims, n_dims = [x.shape[i] for i in x_free], [y.shape[i] for i in y_free]
     m, n, k = math.prod(m_dims), math.prod(n_dims), math.prod(x.shape[i] for i in lc)
-    left = x.transpose(*lb, *x_free, *lc).reshape(*batch, m, k)
-    right = y.transpose(*rb, *rc, *y_free).reshape(*batch, k, n)
-    return np.matmul(left, right).reshape(*batch, *m_dims, *n_dims)
+    left = x.transpose((*lb, *x_free, *lc)).reshape((*batch, m, k))
+    right = y.transpose((*rb, *rc, *y_free)).reshape((*batch, k, n))
+    return np.matmul(left, right).reshape((*batch, *m_dims, *n_dims))
 
 
 def _dot_general_lower(b: Any, x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:

@@ -44,8 +44,7 @@ def div(b: Any, x: Any, y: Any) -> Any:
 
 def mul(b: Any, x: Any, y: Any) -> Any:
     """x * y; of floats rounded, never contracted into a fused multiply-add."""
-    product = b.binary("stablehlo.multiply", x, y)
-    return kept(b, product) if kind(x) == "f" else product
+    return b.product(x, y) if kind(x) == "f" else b.binary("stablehlo.multiply", x, y)
 
 
 def kept(b: Any, x: Any) -> Any:

@@ -197,17 +197,17 @@ def row(
 
     With a `reference` the ufunc only decides dtypes; `output` is which of its results is meant.
     """
-    ufunc = getattr(np, name) if ufunc is None else ufunc
+    oracle: np.ufunc = getattr(np, name) if ufunc is None else ufunc
     primitive = Primitive(
         name=name,
-        abstract=_abstract(name, ufunc, output),
-        explicit=_explicit(ufunc),
-        reference=ufunc if reference is None else reference,
-        inplace=_inplace(ufunc) if reference is None else None,
+        abstract=_abstract(name, oracle, output),
+        explicit=_explicit(oracle),
+        reference=oracle if reference is None else reference,
+        inplace=_inplace(oracle) if reference is None else None,
         lower=lower,
         jvp=jvp if isinstance(jvp, Missing) else jvp_of(lambda: primitive, jvp),
         transpose=transpose,
         batch=batch_of(lambda: primitive),
         kind="elementwise",
     )
-    return enter(primitive, ufunc, ulp, complex_ulp, scale, complex_scale)
+    return enter(primitive, oracle, ulp, complex_ulp, scale, complex_scale)

@@ -146,6 +146,8 @@ def _extremum(name: str, ufunc: np.ufunc, pick: Any, neutral: Any) -> Primitive:
     def lower(b: Any, x: Any, *, axes: Axes) -> Any:
         if not axes:
             return x
+        if x.aval.dtype.kind != "c" and x.aval.size:
+            return getattr(b, name)(x, axes)  # XLA's own loses nan; the builder knows a quick way
         init = b.constant(neutral(x.aval.dtype), x.aval.dtype)
         return b.reduce([x], [init], axes, lambda b, acc, elem: [pick(b, acc[0], elem[0])])[0]
 

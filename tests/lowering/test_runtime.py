@@ -104,11 +104,12 @@ def test_host_views_outlive_the_buffer():
 
 def test_memory_put_without_a_copy_is_let_go():
     array = lowering.aligned_empty((1000,), F8)
+    other = lowering.put(np.ones(1))
     before = sys.getrefcount(array)
     buffer = lowering.put(array, owned=True)
     assert sys.getrefcount(array) > before
     del buffer
-    lowering.host(lowering.put(np.ones(1)))
+    lowering.host(other)
     assert sys.getrefcount(array) == before
 
 

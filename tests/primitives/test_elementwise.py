@@ -158,7 +158,9 @@ def test_integer_power(dtype: np.dtype[Any], exponent: int) -> None:
             errors = ulp_errors(got, other)
             assert (errors <= tolerance).all(), _report(errors, tolerance, got, other, [x])
         if dtype.kind == "f":
-            np.testing.assert_array_equal(*[np.where(abs(v) < 1e-4, 0, v) for v in (got, reference)])
+            np.testing.assert_array_equal(
+                *[np.where(abs(v) < 1e-4, 0, v) for v in (got, reference)]
+            )
 
 
 def test_every_ufunc_is_a_row_or_a_composition() -> None:

@@ -1,0 +1,98 @@
+"""Flat indices and coordinates."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._trace import host_value
+from lazynp.functions import ufuncs
+from lazynp.functions._integers import checked_mode
+from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
+
+_INT64 = np.dtype(np.int64)
+
+
+def _dims(shape: Any) -> tuple[int, ...]:
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        return tuple(operator.index(n) for n in shape)
+
+
+def _check_order(order: str) -> None:
+    if order not in ("C", "F"):
+        raise ValueError("only 'C' or 'F' order is permitted")
+
+
+def _integers(x: Any) -> Array:
+    array = as_array(x)
+    if array.dtype.kind not in "iu":
+        if array.size == 0 and not isinstance(x, (Array, np.ndarray)):
+            raise TypeError(
+                "indices must be integral: the provided empty sequence was inferred as float. "
+                "Wrap it with 'np.array(indices, dtype=np.intp)'"
+            )
+        raise TypeError("only int indices permitted")
+    return cast(array, _INT64)
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    """See `numpy.unravel_index`. Computes `indices`: they are checked against the shape."""
+    dims = _dims(shape)
+    _check_order(order)
+    index = _integers(indices)
+    if not dims and index.ndim:
+        raise ValueError("multiple indices are not supported for 0d arrays")
+    size = int(np.prod(dims, dtype=object)) if dims else 1
+    value = np.asarray(host_value(index._read()))
+    bad = value[(value < 0) | (value >= size)] if value.size else value
+    if bad.size:
+        raise ValueError(
+            f"index {int(bad.flat[0])} is out of bounds for array with size {size}"
+        )
+    parts: list[Any] = []
+    rest: Any = plain(index)
+    fastest_first = dims[::-1] if order == "C" else dims
+    for n in fastest_first:
+        parts.append(scalar_if_0d(plain(ufuncs.remainder(rest, max(n, 1)))))
+        rest = ufuncs.floor_divide(rest, max(n, 1))
+    return tuple(parts[::-1] if order == "C" else parts)
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    """See `numpy.ravel_multi_index`. With mode "raise" it computes the indices, to check them."""
+    sizes = _dims(dims)
+    _check_order(order)
+    modes = [mode] * len(sizes) if isinstance(mode, (str, int)) else list(mode)
+    if len(modes) != len(sizes):
+        raise ValueError(f"mode must be a string or a sequence of length {len(sizes)}")
+    modes = [checked_mode(m) for m in modes]
+    coordinates = list(multi_index)
+    if len(coordinates) != len(sizes):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
+    if np.prod(sizes, dtype=object) > np.iinfo(np.int64).max:
+        raise ValueError("invalid dims: array size defined by dims is larger than the maximum "
+                         "possible size.")  # fmt: skip
+    arrays = [_integers(c) for c in coordinates]
+    placed = [_placed(c, n, m) for c, n, m in zip(arrays, sizes, modes, strict=True)]
+    if order == "F":
+        placed, sizes = placed[::-1], sizes[::-1]
+    total: Any = as_array(0)
+    for coordinate, n in zip(placed, sizes, strict=True):
+        total = ufuncs.add(ufuncs.multiply(total, n), coordinate)
+    return scalar_if_0d(plain(total))
+
+
+def _placed(coordinate: Array, n: int, mode: str) -> Any:
+    if mode == "wrap":
+        return ufuncs.remainder(coordinate, n)
+    if mode == "clip":
+        return ufuncs.minimum(ufuncs.maximum(coordinate, 0), n - 1)
+    value = host_value(coordinate._read())  # looked at for the sake of the error
+    if np.any(np.less(value, 0)) or np.any(np.greater_equal(value, n)):
+        raise ValueError("invalid entry in coordinates array")
+    return coordinate

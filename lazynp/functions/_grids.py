@@ -1,0 +1,248 @@
+"""Grids of coordinates, and what is written with index syntax: mgrid, ogrid, r_, c_."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar
+from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._trace import host_value
+from lazynp._views import Broadcast, transpose, view
+from lazynp._views import reshape as view_reshape
+from lazynp.functions import ufuncs
+from lazynp.functions._arguments import (
+    SMALL,
+    dtype_argument,
+    from_numpy,
+    own,
+    reshaped,
+    shape_argument,
+    static,
+    viewable,
+)
+from lazynp.functions._construct import array, asarray
+from lazynp.functions._joining import concatenate
+from lazynp.functions._ranges import arange, linspace
+from lazynp.functions._recording import as_array, cast
+from lazynp.primitives import shaping
+
+
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> tuple[Array, ...]:
+    """See `numpy.meshgrid`. With `copy=False` the dense grids are read-only views."""
+    ndim = len(xi)
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    places = list(range(ndim))
+    if indexing == "xy" and ndim > 1:
+        places[:2] = [1, 0]
+    grids = []
+    for x, place in zip(xi, places, strict=True):
+        x = viewable(x)
+        shape = tuple(x.size if i == place else 1 for i in range(ndim))
+        grids.append(view_reshape(x, shape))
+    if not sparse:
+        full = np.broadcast_shapes(*[g.shape for g in grids])
+        grids = [g if g.shape == full else view(g, Broadcast(full), readonly=True) for g in grids]
+    return tuple(map(own, grids) if copy else grids)
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """See `numpy.indices`."""
+    shape = shape_argument(tuple(dimensions))
+    dtype, ndim = dtype_argument(dtype), len(shape)
+    if math.prod(shape) * ndim <= SMALL or not on_device(dtype):
+        found = np.indices(shape, dtype, sparse)
+        return tuple(map(from_numpy, found)) if sparse else from_numpy(found)
+    if sparse:
+        return tuple(
+            reshaped(arange(n, dtype=dtype), tuple(n if i == k else 1 for k in range(ndim)))
+            for i, n in enumerate(shape)
+        )
+    grids = [shaping.iota(shape=(1, *shape), axis=i + 1, dtype=dtype) for i in range(ndim)]
+    return grids[0] if ndim == 1 else shaping.concatenate(*grids, axis=0)
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    """See `numpy.fromfunction`."""
+    return function(*indices(shape, dtype), **kwargs)
+
+
+def ix_(*args: Any) -> tuple[Array, ...]:
+    """See `numpy.ix_`. Masks are computed: they decide the shape."""
+    out, ndim = [], len(args)
+    for k, x in enumerate(args):
+        x = x if isinstance(x, (Array, np.ndarray)) else asarray(x)
+        x = as_array(x if x.size or isinstance(args[k], (Array, np.ndarray)) else cast(x, np.intp))
+        if x.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if x.dtype.kind == "b":
+            x = from_numpy(np.flatnonzero(host_value(x._read())))
+        out.append(view_reshape(viewable(x), (1,) * k + (x.size,) + (1,) * (ndim - k - 1)))
+    return tuple(out)
+
+
+# -- mgrid, ogrid ----------------------------------------------------------------------------------
+
+
+def _is_count(step: Any) -> bool:
+    return isinstance(step, (complex, np.complexfloating))
+
+
+class nd_grid:
+    """`mgrid[slices]` and `ogrid[slices]`: see `numpy.mgrid`."""
+
+    __slots__ = ("sparse",)
+
+    def __init__(self, sparse: bool = False) -> None:
+        self.sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, tuple):
+            return self._line(key)
+        parts = [
+            [0 if s.start is None else static(s.start), static(s.stop),
+             1 if s.step is None else static(s.step)]
+            for s in key
+        ]  # fmt: skip
+        sizes, known = [], [0]
+        for p in parts:
+            start, stop, step = p
+            if _is_count(step):
+                step = abs(step)
+                sizes.append(int(step))
+                p[2] = 1 if int(step) == 1 else (stop - start) / float(int(step) - 1)
+            else:
+                sizes.append(max(math.ceil((stop - start) / step), 0))
+            known += [start, stop, step]
+        dtype = np.result_type(*known)
+        ndim = len(parts)
+        lines = []
+        for k, (size, (start, _, step)) in enumerate(zip(sizes, parts, strict=True)):
+            line = cast(ufuncs.add(ufuncs.multiply(arange(size, dtype=dtype), step), start), dtype)
+            lines.append(reshaped(line, tuple(size if i == k else 1 for i in range(ndim))))
+        if self.sparse:
+            return tuple(lines)
+        shape = (1, *sizes)
+        dims = tuple(range(1, ndim + 1))
+        grids = [shaping.broadcast_in_dim(x, shape=shape, dims=dims) for x in lines]
+        return grids[0] if ndim == 1 else shaping.concatenate(*grids, axis=0)
+
+    def _line(self, key: slice) -> Array:
+        start = 0 if key.start is None else static(key.start)
+        stop, step = static(key.stop), static(key.step)
+        if not _is_count(step):
+            return arange(start, stop, step)
+        length = int(abs(step))
+        step = 1 if length == 1 else (stop - start) / float(length - 1)
+        dtype = np.result_type(start, stop, abs(key.step))
+        line = ufuncs.multiply(arange(0, length, 1, dtype=dtype), step)
+        return ufuncs.add(line, start)
+
+
+mgrid = nd_grid(sparse=False)
+ogrid = nd_grid(sparse=True)
+
+
+# -- r_, c_ ----------------------------------------------------------------------------------------
+
+
+class AxisConcatenator:
+    """`r_[...]` and `c_[...]`: see `numpy.r_`. Directives for matrices are refused."""
+
+    __slots__ = ("axis", "ndmin", "trans1d")
+
+    def __init__(self, axis: int = 0, ndmin: int = 1, trans1d: int = -1) -> None:
+        self.axis, self.ndmin, self.trans1d = axis, ndmin, trans1d
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, key: Any) -> Array:
+        items = list(key) if isinstance(key, tuple) else [key]
+        axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d
+        if items and isinstance(items[0], str):
+            axis, ndmin, trans1d = self._directive(items.pop(0))
+        parts, known = [], []
+        for item in items:
+            if isinstance(item, str):
+                raise ValueError("special directives must be the first entry.")
+            if _is_scalar(item):
+                parts.append(array(item, ndmin=ndmin))
+                known.append(item if type(item) in SCALAR_DTYPES else parts[-1].dtype)
+                continue
+            part = _of_slice(item) if isinstance(item, slice) else asarray(item)
+            parts.append(_raised(part, ndmin, trans1d, isinstance(item, slice)))
+            known.append(part.dtype)
+        if known:
+            dtype = np.result_type(*known)
+            parts = [cast(p, dtype) for p in parts]
+        return concatenate(parts, axis=axis)
+
+    def _directive(self, text: str) -> tuple[int, int, int]:
+        if text in ("r", "c"):
+            raise TypeError(f"r_[{text!r}, ...]: lazynp has no matrices; use ndarrays")
+        numbers = text.split(",")
+        try:
+            if len(numbers) == 1:
+                return int(text), self.ndmin, self.trans1d
+            trans1d = int(numbers[2]) if len(numbers) == 3 else self.trans1d
+            return int(numbers[0]), int(numbers[1]), trans1d
+        except ValueError as error:
+            what = "unknown special directive"
+            raise ValueError(f"{what} {text!r}" if len(numbers) > 1 else what) from error
+
+
+def _is_scalar(item: Any) -> bool:
+    return isinstance(item, (Scalar, np.generic)) or type(item) in SCALAR_DTYPES
+
+
+def _of_slice(item: slice) -> Array:
+    start = 0 if item.start is None else item.start
+    step = 1 if item.step is None else item.step
+    if _is_count(step):
+        return linspace(start, item.stop, num=int(abs(step)))
+    return arange(start, item.stop, step)
+
+
+def _raised(part: Array, ndmin: int, trans1d: int, from_slice: bool) -> Array:
+    """With at least ndmin dimensions; trans1d says where the ones it had go."""
+    had = part.ndim
+    if had >= ndmin:
+        return part
+    part = reshaped(part, (1,) * (ndmin - had) + part.shape)
+    if trans1d == -1:
+        return part
+    if from_slice:
+        axes = list(range(ndmin))
+        axes[-1], axes[trans1d] = axes[trans1d], axes[-1]
+        return transpose(part, axes)
+    added = ndmin - had
+    first = trans1d + added + 1 if trans1d < 0 else trans1d
+    axes = list(range(ndmin))
+    return transpose(part, axes[:first] + axes[added:] + axes[first:added])
+
+
+class _Index:
+    """`s_` and `index_exp`: see `numpy.s_`."""
+
+    __slots__ = ("maketuple",)
+
+    def __init__(self, maketuple: bool) -> None:
+        self.maketuple = maketuple
+
+    def __getitem__(self, item: Any) -> Any:
+        return (item,) if self.maketuple and not isinstance(item, tuple) else item
+
+
+r_ = AxisConcatenator(0)
+c_ = AxisConcatenator(-1, ndmin=2, trans1d=0)
+s_ = _Index(maketuple=False)
+index_exp = _Index(maketuple=True)

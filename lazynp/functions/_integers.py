@@ -1,0 +1,96 @@
+"""Integer arguments that name places: checked, clipped or wrapped into range."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp import _views
+from lazynp._array import Array, Scalar
+from lazynp._trace import host_value
+from lazynp.functions import _getset, ufuncs
+from lazynp.functions._recording import as_array, cast, plain
+from lazynp.primitives import shaping
+
+_INT64 = np.dtype(np.int64)
+_MODES = ("raise", "wrap", "clip")
+
+normalize_axis_index = np.lib.array_utils.normalize_axis_index
+
+
+def checked_mode(mode: Any) -> str:
+    """One of NumPy's clip modes, also given by number or by its first letter's case."""
+    if mode in (0, 1, 2):
+        return ("clip", "wrap", "raise")[mode]
+    if mode not in _MODES:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    return mode
+
+
+def index_array(x: Any) -> Array:
+    """Integers as int64. A list is converted whatever its elements, as NumPy does it."""
+    if not isinstance(x, (Array, np.ndarray, np.generic)):
+        plain_list = [host_value(i._read()) if isinstance(i, Array) else i for i in x] if (
+            isinstance(x, (list, tuple))
+        ) else x
+        x = np.asarray(plain_list)
+        if x.dtype.kind in "fc":
+            x = x.astype(_INT64)
+    array = as_array(x)
+    if array.dtype.kind not in "biu":
+        raise TypeError(
+            f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the "
+            "rule 'safe'"
+        )
+    return plain(cast(array, _INT64))
+
+
+def in_range(index: Array, n: int, mode: str, axis: int = 0) -> Array:
+    """Indices into n places, as `mode` has it. "raise" needs the data: the error is NumPy's."""
+    if mode == "raise":
+        return plain(_getset.bounded(index, n, axis))
+    if mode == "wrap":
+        return plain(ufuncs.remainder(index, n))
+    return plain(ufuncs.minimum(ufuncs.maximum(index, 0), n - 1))
+
+
+def target(a: Any, what: str) -> Array:
+    """An array that is about to be written. TypeError for anything else, as in NumPy."""
+    if not isinstance(a, Array) or isinstance(a, Scalar):
+        raise TypeError(f"{what} must be numpy.ndarray, not {type(a)}")
+    if not _views.writeable(a):
+        raise ValueError("assignment destination is read-only")
+    return a
+
+
+def flat(x: Any) -> Array:
+    """The elements in C order, in an array of their own."""
+    array = plain(x)
+    return array if array.ndim == 1 else shaping.reshape(array, shape=(array.size,))
+
+
+def repeated(values: Any, dtype: np.dtype[Any], n: int) -> Array:
+    """n elements: the values over and over. Converted without a look at what is lost."""
+    array = flat(values)
+    if array.dtype.kind == "c" and dtype.kind in "biuf":
+        raise TypeError(
+            "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
+        )
+    array = cast(array, dtype)
+    if array.size == n:
+        return array
+    if array.size == 1:
+        return shaping.broadcast_in_dim(array, shape=(n,), dims=(0,))
+    return _cycle(array, n)
+
+
+def _cycle(array: Array, n: int) -> Array:
+    """Whole rows of the array, cut to n."""
+    m = array.size
+    rows = -(-n // m)
+    table = shaping.broadcast_in_dim(array, shape=(rows, m), dims=(1,))
+    return shaping.slice(
+        shaping.reshape(table, shape=(rows * m,)),
+        0, axes=(0,), sizes=(n,), strides=(1,), shape=(n,),
+    )  # fmt: skip

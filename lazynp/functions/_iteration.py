@@ -1,0 +1,190 @@
+"""Iterating over arrays, and applying functions to parts of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lazynp import _views
+from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._trace import host_value
+from lazynp.functions import _getset
+from lazynp.functions._integers import normalize_axis_index
+from lazynp.functions._recording import as_array, cast, plain
+from lazynp.primitives import shaping
+
+ndindex = np.ndindex
+
+
+class ndenumerate:
+    """See `numpy.ndenumerate`. The elements are lazy Scalars."""
+
+    def __init__(self, arr: Any) -> None:
+        self._array = as_array(arr)
+        self._indices = ndindex(self._array.shape)
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Any]]:
+        return self
+
+    def __next__(self) -> tuple[tuple[int, ...], Any]:
+        index = next(self._indices)
+        return index, _getset.getitem(self._array, index)
+
+
+class nditer:
+    """See `numpy.nditer`: NumPy's iterator over the values of the operands.
+
+    What the loop writes into operands reaches the Arrays when the iteration ends, and when the
+    `with` block or `close` does.
+    """
+
+    def __init__(
+        self,
+        op: Any,
+        flags: Any = None,
+        op_flags: Any = None,
+        op_dtypes: Any = None,
+        order: str = "K",
+        casting: Any = "safe",
+        op_axes: Any = None,
+        itershape: Any = None,
+        buffersize: int = 0,
+    ) -> None:
+        single = not isinstance(op, (list, tuple))
+        self._arrays = [op] if single else list(op)
+        hosts = [np.array(host_value(x._read())) if isinstance(x, Array) else x
+                 for x in self._arrays]  # fmt: skip
+        options = {
+            "flags": flags, "op_flags": op_flags, "op_dtypes": op_dtypes, "op_axes": op_axes,
+            "itershape": itershape,
+        }  # fmt: skip
+        given = {k: v for k, v in options.items() if v is not None}
+        self._hosts = hosts
+        self._written = _written(op_flags, len(hosts))
+        self._iterator: Any = np.nditer(
+            hosts[0] if single else hosts,
+            order=order, casting=casting, buffersize=buffersize, **given,
+        )  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._iterator, name)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._iterator[index]
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._iterator[index] = value
+
+    def __len__(self) -> int:
+        return len(self._iterator)
+
+    def __iter__(self) -> nditer:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            self._write_back()
+            raise
+
+    def __enter__(self) -> nditer:
+        self._iterator.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._iterator.__exit__(*error)
+        self._write_back()
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        """The operands; Arrays the iterator was given are themselves, up to date."""
+        self._write_back()
+        return tuple(
+            x if isinstance(x, Array) else new_array(from_host(h))
+            for x, h in zip(self._arrays, self._iterator.operands, strict=True)
+        )
+
+    def close(self) -> None:
+        """Write back, as NumPy's does, and free what is held."""
+        self._iterator.close()
+        self._write_back()
+
+    def _write_back(self) -> None:
+        for array, host, written in zip(self._arrays, self._hosts, self._written, strict=True):
+            if written and isinstance(array, Array):
+                with write_lock:
+                    array._write(from_host(host))
+
+
+def _written(op_flags: Any, n: int) -> list[bool]:
+    if op_flags is None:
+        return [False] * n
+    flags = list(op_flags)
+    if flags and isinstance(flags[0], str):
+        flags = [flags] * n
+    return [any(f in ("readwrite", "writeonly") for f in of_one) for of_one in flags]
+
+
+# -- functions of parts ----------------------------------------------------------------------------
+
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """See `numpy.apply_along_axis`."""
+    x = as_array(arr)
+    axis = normalize_axis_index(axis, x.ndim)
+    others = [k for k in range(x.ndim) if k != axis]
+    rows = _views.transpose(x, [*others, axis])
+    shape = rows.shape[:-1]
+    if 0 in shape:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    results = [
+        as_array(func1d(_getset.getitem(rows, (*index, ...)), *args, **kwargs))
+        for index in ndindex(shape)
+    ]
+    first = results[0]
+    parts = [
+        shaping.reshape(_fitting(r, first), shape=(1, *first.shape)) for r in results
+    ]
+    table = parts[0] if len(parts) == 1 else shaping.concatenate(*parts, axis=0)
+    table = shaping.reshape(table, shape=(*shape, *first.shape))
+    n, k = len(shape), first.ndim
+    order = (*range(axis), *range(n, n + k), *range(axis, n))
+    return shaping.transpose(table, permutation=order)
+
+
+def _fitting(result: Array, first: Array) -> Array:
+    """As assignment into an array of the first result's form would take it."""
+    if result.aval is first.aval:
+        return plain(result)
+    operand = _getset.assigned(result, first.dtype, first.shape)
+    value = cast(new_array(operand), first.dtype)
+    ndim = first.ndim - value.ndim
+    return shaping.broadcast_in_dim(
+        plain(value), shape=first.shape, dims=tuple(range(ndim, first.ndim))
+    )
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """See `numpy.apply_over_axes`."""
+    value = as_array(a)
+    ndim = value.ndim
+    for axis in np.atleast_1d(np.asarray(axes)).tolist():
+        axis = axis + ndim if axis < 0 else axis
+        result = as_array(func(value, axis))
+        if result.ndim == value.ndim:
+            value = result
+            continue
+        normalize_axis_index(axis, result.ndim + 1)
+        shape = (*result.shape[:axis], 1, *result.shape[axis:])
+        result = shaping.reshape(plain(result), shape=shape)
+        if result.ndim != value.ndim:
+            raise ValueError(
+                "function is not returning an array of the correct shape"
+            )
+        value = result
+    return value

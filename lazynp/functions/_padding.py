@@ -1,0 +1,340 @@
+"""pad, in all of NumPy's modes, an axis at a time: a later axis pads what earlier ones made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp.functions import ufuncs
+from lazynp.functions._arguments import (
+    converted,
+    fortran,
+    is_fortran,
+    joined,
+    own,
+    part,
+    reshaped,
+    static,
+    viewable,
+    zero,
+)
+from lazynp.functions._construct import asarray
+from lazynp.functions._getset import assigned_scalar, getitem
+from lazynp.functions._host import host_call
+from lazynp.functions._nested import holds_lazy
+from lazynp.functions._ranges import linspace
+from lazynp.functions._recording import apply, broadcast, cast
+from lazynp.functions._shapes import moveaxis
+from lazynp.primitives import elementwise, reduction, shaping, sorting
+
+Pair = tuple[Any, Any]
+Widths = tuple[int, int]
+
+_ALLOWED = {
+    "empty": [], "edge": [], "wrap": [],
+    "constant": ["constant_values"],
+    "linear_ramp": ["end_values"],
+    "maximum": ["stat_length"], "mean": ["stat_length"],
+    "median": ["stat_length"], "minimum": ["stat_length"],
+    "reflect": ["reflect_type"], "symmetric": ["reflect_type"],
+}  # fmt: skip
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+    """See `numpy.pad`. `mode="empty"` pads with zeros."""
+    x = viewable(array)
+    widths = _widths(pad_width, x.ndim)
+    if callable(mode):
+        return _by_function(_constant(x, widths, ((0, 0),) * x.ndim), widths, mode, kwargs)
+    _check_keywords(mode, kwargs)
+    if not on_device(x.dtype):
+        return host_call(np.pad, x, widths, mode, **kwargs)
+    if mode == "empty":
+        out = _constant(x, widths, ((0, 0),) * x.ndim)
+    elif mode == "constant":
+        out = _constant(x, widths, _values(kwargs.get("constant_values", 0), x.ndim))
+    else:
+        if x.size == 0:
+            _check_empty(x, widths)
+        out = _one_by_one(x, widths, _PADDERS[mode](x, kwargs))
+    return fortran(own(out), is_fortran(x))
+
+
+def _check_keywords(mode: Any, kwargs: dict[str, Any]) -> None:
+    if mode not in _ALLOWED:
+        raise ValueError(f"mode '{mode}' is not supported")
+    unsupported = set(kwargs) - set(_ALLOWED[mode])
+    if unsupported:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
+
+
+def _check_empty(x: Array, widths: tuple[Widths, ...]) -> None:
+    for axis, pair in enumerate(widths):
+        if x.shape[axis] == 0 and any(pair):
+            raise ValueError(
+                f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'"
+            )
+
+
+def _one_by_one(x: Array, widths: tuple[Widths, ...], padder: Callable[..., Array]) -> Array:
+    if x.size == 0:  # nothing to take values from, and nothing along the empty axes
+        return _constant(x, widths, ((0, 0),) * x.ndim)
+    for axis, pair in enumerate(widths):
+        if any(pair):
+            x = padder(x, axis, *pair)
+    return x
+
+
+# -- arguments: a pair for each axis ---------------------------------------------------------------
+
+
+def _widths(pad_width: Any, ndim: int) -> tuple[Widths, ...]:
+    if isinstance(pad_width, dict):
+        pairs = [(0, 0)] * ndim
+        for axis, width in pad_width.items():
+            pairs[axis] = width if isinstance(width, tuple) else (width, width)
+        pad_width = pairs
+    array = np.asarray(static(pad_width))
+    if array.dtype.kind != "i":
+        raise TypeError("`pad_width` must be of integral type.")
+    return tuple((int(a), int(b)) for a, b in _pairs(array, ndim, as_index=True))
+
+
+def _pairs(x: Any, ndim: int, as_index: bool = False) -> Any:
+    """Broadcast to (ndim, 2): one value, a pair for all axes, or a pair for each."""
+    if x is None:
+        return ((None, None),) * ndim
+    x = np.array(x)
+    if as_index:
+        x = np.round(x).astype(np.intp, copy=False)
+        if x.size and x.min() < 0:
+            raise ValueError("index can't contain negative values")
+    if x.ndim < 3 and (x.size == 1 or x.size == 2 and x.shape != (2, 1)):
+        x = x.ravel()
+    return np.broadcast_to(x, (ndim, 2)).tolist()
+
+
+def _values(x: Any, ndim: int) -> Any:
+    """Pairs of values to pad with; what is lazy stays so."""
+    lazy = isinstance(x, Array) or isinstance(x, (list, tuple)) and holds_lazy(x)
+    if not lazy:
+        return _pairs(x, ndim)
+    x = asarray(x)
+    if x.ndim < 3 and (x.size == 1 or x.size == 2 and x.shape != (2, 1)):
+        x = reshaped(x, (x.size,))
+    x = broadcast(x, (ndim, 2))
+    return [[getitem(x, (i, j)) for j in (0, 1)] for i in range(ndim)]
+
+
+# -- the modes: (x, axis, left, right) -> padded ---------------------------------------------------
+
+
+def _constant(x: Array, widths: tuple[Widths, ...], values: Any) -> Array:
+    for axis, (pair, ends) in enumerate(zip(widths, values, strict=True)):
+        left, right = (_cell(v, x.dtype) for v in ends)
+        if type(left) in SCALAR_DTYPES and type(left) is type(right) and left == right:
+            x = _filled(x, axis, *pair, left)
+        else:
+            x = _filled(_filled(x, axis, pair[0], 0, left), axis, 0, pair[1], right)
+    return x
+
+
+def _cell(value: Any, dtype: np.dtype[Any]) -> Any:
+    """The value as it is stored into this dtype."""
+    if isinstance(value, Array):
+        return converted(value, dtype)
+    if not on_device(dtype):
+        return value
+    stored = assigned_scalar(value, dtype)
+    return stored if type(stored) in SCALAR_DTYPES else zero(dtype)
+
+
+def _filled(x: Array, axis: int, left: int, right: int, value: Any) -> Array:
+    if not left and not right:
+        return x
+    low, high = ([n if i == axis else 0 for i in range(x.ndim)] for n in (left, right))
+    return shaping.pad(x, value, low=tuple(low), high=tuple(high), interior=(0,) * x.ndim)
+
+
+def _between(x: Array, axis: int, left: Array, right: Array) -> Array:
+    """x between two pieces, which may be of length 0 along the axis."""
+    return joined([p for p in (left, x, right) if p.shape[axis]], axis)
+
+
+def _spread(piece: Array, axis: int, width: int) -> Array:
+    """A piece of length one, repeated."""
+    shape = list(piece.shape)
+    shape[axis] = width
+    return broadcast(piece, tuple(shape))
+
+
+def _ends(x: Array, axis: int) -> tuple[Array, Array]:
+    n = x.shape[axis]
+    return part(x, axis, 0, 1), part(x, axis, n - 1, n)
+
+
+def _edge(x: Array, axis: int, left: int, right: int) -> Array:
+    first, last = _ends(x, axis)
+    return _between(x, axis, _spread(first, axis, left), _spread(last, axis, right))
+
+
+def _edge_padder(x: Array, kwargs: dict[str, Any]) -> Callable[..., Array]:
+    return _edge
+
+
+def _ramp_padder(x: Array, kwargs: dict[str, Any]) -> Callable[..., Array]:
+    values = _values(kwargs.get("end_values", 0), x.ndim)
+
+    def ramp(x: Array, axis: int, left: int, right: int) -> Array:
+        sides = []
+        for end, edge, width in zip(values[axis], _ends(x, axis), (left, right), strict=True):
+            stop = reshaped(edge, (*edge.shape[:axis], *edge.shape[axis + 1 :]))
+            sides.append(linspace(end, stop, width, False, dtype=x.dtype, axis=axis))
+        falling = shaping.reverse(sides[1], axes=(axis,))
+        return _between(x, axis, sides[0], falling)
+
+    return ramp
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+
+def _mean(x: Array, axis: int) -> Array:
+    dtype = x.dtype
+    wide = np.dtype("f8") if dtype.kind in "biu" else dtype
+    x = cast(x, np.dtype("f4") if wide.char == "e" else wide)
+    total = reduction.reduce_sum(x, axes=(axis,))
+    return cast(ufuncs.divide(total, x.shape[axis]), wide)
+
+
+def _median(x: Array, axis: int) -> Array:
+    n = x.shape[axis]
+    x = sorting.sort(x, axis=axis)
+    middle = _mean(part(x, axis, (n - 1) // 2, n // 2 + 1), axis)
+    if x.dtype.kind not in "fc":
+        return middle
+    last = own(part(x, axis, n - 1, n))  # NaNs are sorted last
+    last = reshaped(last, middle.shape)
+    return apply(elementwise.select, ufuncs.isnan(last), last, middle)
+
+
+def _maximum(x: Array, axis: int) -> Array:
+    return reduction.reduce_max(x, axes=(axis,))
+
+
+def _minimum(x: Array, axis: int) -> Array:
+    return reduction.reduce_min(x, axes=(axis,))
+
+
+_STATISTICS = {"maximum": _maximum, "minimum": _minimum, "mean": _mean, "median": _median}
+
+
+def _statistics_padder(mode: str) -> Callable[..., Callable[..., Array]]:
+    statistic = _STATISTICS[mode]
+
+    def make(x: Array, kwargs: dict[str, Any]) -> Callable[..., Array]:
+        lengths = _pairs(static(kwargs.get("stat_length")), x.ndim, as_index=True)
+
+        def of(x: Array, axis: int, start: int, stop: int) -> Array:
+            shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+            value = reshaped(statistic(own(part(x, axis, start, stop)), axis), shape)
+            if x.dtype.kind in "iu" and value.dtype.kind == "f":
+                value = ufuncs.rint(value)
+            return converted(value, x.dtype)
+
+        def padder(x: Array, axis: int, left: int, right: int) -> Array:
+            n = x.shape[axis]
+            before, after = (n if k is None else min(k, n) for k in lengths[axis])
+            if not before * after and mode in ("maximum", "minimum"):
+                raise ValueError("stat_length of 0 yields no value for padding")
+            first = of(x, axis, 0, before)
+            last = first if before == after == n else of(x, axis, n - after, n)
+            return _between(x, axis, _spread(first, axis, left), _spread(last, axis, right))
+
+        return padder
+
+    return make
+
+
+# -- reflections and periods: as often as it takes -------------------------------------------------
+
+
+def _mirror_padder(include_edge: bool) -> Callable[..., Callable[..., Array]]:
+    def make(x: Array, kwargs: dict[str, Any]) -> Callable[..., Array]:
+        odd = kwargs.get("reflect_type", "even") == "odd"
+
+        def padder(x: Array, axis: int, left: int, right: int) -> Array:
+            period = x.shape[axis]
+            if period == 1:
+                return _edge(x, axis, left, right)
+            while left or right:
+                x, left, right = _mirrored(x, axis, left, right, period, include_edge, odd)
+            return x
+
+        return padder
+
+    return make
+
+
+def _mirrored(
+    x: Array, axis: int, left: int, right: int, period: int, include_edge: bool, odd: bool
+) -> tuple[Array, int, int]:
+    """One reflection at both ends, of whole periods; and how much is still to be padded."""
+    n = x.shape[axis]
+    if include_edge:
+        length, offset = n // period * period, 1
+    else:
+        length, offset = (n - 1) // (period - 1) * (period - 1), 0
+    before, after = min(length, left), min(length, right)
+    first = part(x, axis, 1 - offset, 1 - offset + before)
+    last = part(x, axis, n + offset - 1 - after, n + offset - 1)
+    first, last = (shaping.reverse(p, axes=(axis,)) for p in (first, last))
+    if odd:
+        edges = _ends(x, axis)
+        first, last = (
+            converted(ufuncs.subtract(ufuncs.multiply(2, e), p), x.dtype)
+            for e, p in zip(edges, (first, last), strict=True)
+        )
+    return _between(x, axis, first, last), left - before, right - after
+
+
+def _wrap_padder(x: Array, kwargs: dict[str, Any]) -> Callable[..., Array]:
+    return _wrapped
+
+
+def _wrapped(x: Array, axis: int, left: int, right: int) -> Array:
+    original = x.shape[axis]
+    while left or right:
+        n = x.shape[axis]
+        period = n // original * original
+        before, after = min(period, left), min(period, right)
+        first = part(x, axis, period - before, period)
+        last = part(x, axis, n - period, n - period + after)
+        x, left, right = _between(x, axis, first, last), left - before, right - after
+    return x
+
+
+_PADDERS = {
+    "edge": _edge_padder,
+    "linear_ramp": _ramp_padder,
+    "wrap": _wrap_padder,
+    "reflect": _mirror_padder(include_edge=False),
+    "symmetric": _mirror_padder(include_edge=True),
+    **{mode: _statistics_padder(mode) for mode in _STATISTICS},
+}
+
+
+def _by_function(
+    padded: Array, widths: tuple[Widths, ...], function: Any, kwargs: dict[str, Any]
+) -> Array:
+    """The caller's function, in place on every line of every axis."""
+    padded = own(padded)
+    for axis in range(padded.ndim):
+        lines = moveaxis(padded, axis, -1)
+        for place in np.ndindex(lines.shape[:-1]):
+            function(getitem(lines, (*place, ...)), widths[axis], axis, kwargs)
+    return padded

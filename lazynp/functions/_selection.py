@@ -1,0 +1,235 @@
+"""Choosing between arrays: where, select, choose, and by masks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._avals import SCALAR_DTYPES
+from lazynp._trace import host_value
+from lazynp.functions import _getset, ufuncs
+from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
+from lazynp.functions._integers import (
+    checked_mode,
+    flat,
+    in_range,
+    index_array,
+    normalize_axis_index,
+    repeated,
+    target,
+)
+from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.primitives import elementwise, indexing, reduction, shaping
+
+_BOOL = np.dtype(bool)
+
+
+def _truth(x: Any) -> Array:
+    """Which elements are true (nan is)."""
+    return cast(as_array(x), _BOOL)
+
+
+def _on_host(*xs: Any) -> bool:
+    return needs_host(*[as_array(x) for x in xs if type(x) not in SCALAR_DTYPES])
+
+
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """See `numpy.nonzero`. Computes `a`: the shape of the result depends on it."""
+    x = as_array(a)
+    if not x.ndim:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
+            "instead."
+        )
+    return tuple(new_array(from_host(i)) for i in np.nonzero(host_value(x._read())))
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """See `numpy.where`. With one argument it computes it; see `nonzero`."""
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    if _on_host(x, y):
+        return host_call(np.where, condition, x, y)
+    dtype = np.result_type(*[_kind(v) for v in (x, y)])
+    return _picked(_truth(condition), _converted(x, dtype), _converted(y, dtype))
+
+
+def _kind(x: Any) -> Any:
+    """What `np.result_type` is to be told: a Python scalar is weak."""
+    return type(x)(0) if type(x) in (int, float, complex) else as_array(x).dtype
+
+
+def _converted(x: Any, dtype: np.dtype[Any]) -> Array:
+    """A Python int out of range wraps around here, as in NumPy's `where` and `select`."""
+    if type(x) in (int, float, complex):
+        return as_array(np.asarray(x).astype(dtype))
+    return cast(as_array(x), dtype)
+
+
+def _picked(condition: Array, x: Array, y: Array) -> Array:
+    """`select` with broadcasting; always an array, as `numpy.where` gives."""
+    return elementwise.select(plain(condition), plain(x), plain(y))
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """See `numpy.select`."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if len(condlist) == 0:
+        raise ValueError("select with an empty condition list is not possible")
+    choices = [*choicelist, default]
+    if _on_host(*choices):
+        return host_call(np.select, list(condlist), list(choicelist), default)
+    dtype = np.result_type(*[_kind(c) for c in choices])
+    conditions = [as_array(c) for c in condlist]
+    for k, c in enumerate(conditions):
+        if c.dtype.kind != "b":
+            raise TypeError(f"invalid entry {k} in condlist: should be boolean ndarray")
+    arrays = [_converted(c, dtype) for c in choices]
+    shape = np.broadcast_shapes(*[a.shape for a in (*conditions, *arrays)])
+    result = arrays.pop()
+    for condition, choice in zip(reversed(conditions), reversed(arrays), strict=True):
+        result = _picked(condition, choice, result)
+    return broadcast(plain(result), shape)
+
+
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """See `numpy.choose`. Any number of choices."""
+    index, mode = index_array(a), checked_mode(mode)
+    arrays = [as_array(c) for c in choices]
+    if not arrays:
+        raise ValueError("invalid entry in choice array")
+    if needs_host(*arrays):
+        return host_into(np.choose, index, list(arrays), out=out, mode=mode)
+    dtype = np.result_type(*[c.dtype for c in arrays])
+    if mode == "raise":
+        value = host_value(index._read())  # looked at for the sake of the error
+        if np.any(np.less(value, 0)) or np.any(np.greater_equal(value, len(arrays))):
+            raise ValueError("invalid entry in choice array")
+    else:
+        index = in_range(index, len(arrays), mode)
+    result: Array = cast(arrays[0], dtype)
+    for k, choice in enumerate(arrays[1:], 1):
+        result = _picked(ufuncs.equal(index, k), cast(choice, dtype), result)
+    shape = np.broadcast_shapes(index.shape, *[c.shape for c in arrays])
+    result = broadcast(plain(result), shape)
+    return store(scalar_if_0d(result), out, "unsafe")
+
+
+# -- by masks --------------------------------------------------------------------------------------
+
+
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    """See `numpy.compress`. Computes `condition`: the shape of the result depends on it."""
+    mask = as_array(condition)
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    x = as_array(a)
+    if needs_host(x):
+        return host_into(np.compress, mask, x, axis, out=out)
+    x, axis = (flat(x), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
+    places = np.flatnonzero(host_value(mask._read()))
+    if places.size and places[-1] >= x.shape[axis]:
+        raise IndexError(
+            f"index {_first_beyond(places, x.shape[axis])} is out of bounds for axis {axis} with "
+            f"size {x.shape[axis]}"
+        )
+    result = indexing.take(plain(x), new_array(from_host(places)), axes=(axis,))
+    if axis:
+        order = (*range(1, axis + 1), 0, *range(axis + 1, result.ndim))
+        result = shaping.transpose(result, permutation=order)
+    return store(result, out, "unsafe")
+
+
+def _first_beyond(places: Any, size: int) -> int:
+    return int(places[places >= size][0])
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    """See `numpy.extract`. Computes `condition`: the shape of the result depends on it."""
+    return compress(flat(condition), arr)
+
+
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """See `numpy.place`. Does not look at the mask."""
+    x, m, v = target(arr, "place() argument 1"), as_array(mask), as_array(vals)
+    if x.size != m.size:
+        raise ValueError("place: mask and data must be the same size")
+    if needs_host(x):
+        with write_on_host(x) as memory:
+            np.place(memory, np.asarray(m), np.asarray(v))
+        return
+    if not v.size:
+        if np.any(host_value(m._read())):  # an error only if something is to be written
+            raise ValueError("Cannot insert from an empty array!")
+        return
+    chosen = flat(_truth(m))
+    if v.size == 1:
+        spread = repeated(v, x.dtype, x.size)
+    else:  # the n-th True takes the n-th value, over and over
+        nth = reduction.cumsum(cast(chosen, np.int64), axis=0)
+        nth = ufuncs.remainder(ufuncs.subtract(nth, 1), v.size)
+        values = repeated(v, x.dtype, v.size)
+        spread = indexing.take(values, plain(nth), axes=(0,))
+    _write_where(x, chosen, spread)
+
+
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    """See `numpy.putmask`. Does not look at the mask."""
+    x, m, v = target(a, "argument 1"), as_array(mask), as_array(values)
+    if x.size != m.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    if needs_host(x):
+        with write_on_host(x) as memory:
+            np.putmask(memory, np.asarray(m), np.asarray(v))
+        return
+    if v.size and x.size:
+        _write_where(x, flat(_truth(m)), repeated(v, x.dtype, x.size))
+
+
+def _write_where(x: Array, mask: Array, values: Array) -> None:
+    with write_lock:
+        new = indexing.put_mask(flat(x), mask, values)
+        x._write(shaping.reshape(new, shape=x.shape)._read())
+
+
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """See `numpy.piecewise`. Computes the conditions of functions: each is called with the
+    elements it is for.
+    """
+    array = as_array(x)
+    if _is_single(condlist) or (not _is_array_like(condlist[0]) and array.ndim != 0):
+        condlist = [condlist]
+    conditions = [_truth(c) for c in condlist]
+    n = len(conditions)
+    if n == len(funclist) - 1:
+        some = conditions[0]
+        for c in conditions[1:]:
+            some = ufuncs.logical_or(some, c)
+        conditions.append(ufuncs.logical_not(some))
+    elif n != len(funclist):
+        raise ValueError(
+            f"with {n} condition(s), either {n} or {n + 1} functions are expected"
+        )
+    y = shaping.full(0, shape=array.shape, dtype=array.dtype)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if not isinstance(function, Callable):
+            _getset.setitem(y, plain(condition), function)
+            continue
+        values = _getset.getitem(array, plain(condition))
+        if values.size:
+            _getset.setitem(y, plain(condition), function(values, *args, **kw))
+    return y
+
+
+def _is_single(x: Any) -> bool:
+    return np.isscalar(x) or isinstance(x, Array) and not x.ndim
+
+
+def _is_array_like(x: Any) -> bool:
+    return isinstance(x, (list, np.ndarray)) or isinstance(x, Array) and x.ndim > 0

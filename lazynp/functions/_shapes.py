@@ -1,0 +1,315 @@
+"""Views of another shape: reshape, transpose and kin, broadcasting, flips."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, new_scalar
+from lazynp._avals import Shape
+from lazynp._views import Broadcast, Reshape, layout, view
+from lazynp._views import reshape as view_reshape
+from lazynp._views import transpose as view_transpose
+from lazynp.functions._arguments import (
+    fortran,
+    is_contiguous,
+    own,
+    sliced,
+    static,
+    viewable,
+)
+from lazynp.functions._construct import asanyarray, asarray
+from lazynp.functions._joining import shape_atleast
+
+normalize_axis_index = np.lib.array_utils.normalize_axis_index
+normalize_axis_tuple = np.lib.array_utils.normalize_axis_tuple
+
+
+def kept_scalar(original: Any, result: Array) -> Array:
+    """NumPy's methods of scalars return scalars where no dimension was added."""
+    if result.ndim == 0 and (isinstance(original, (Scalar, np.generic))):
+        return new_scalar(result._read())
+    return result
+
+
+# -- reshape ---------------------------------------------------------------------------------------
+
+
+def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Array:
+    """See `numpy.reshape`: a view exactly where NumPy's is one."""
+    x = viewable(a)
+    target = _target_shape(x, shape)
+    letter = _reshape_order(order)
+    if letter == "A":
+        letter = "F" if is_contiguous(x, "F") and not is_contiguous(x, "C") else "C"
+    if copy:
+        x = fortran(own(x), letter == "F")
+    if letter == "F" and (x.ndim > 1 or len(target) > 1):
+        turned = view_transpose(x, tuple(reversed(range(x.ndim))))
+        out = view_reshape(turned, target[::-1])
+        is_view = out._base is not None
+        out = view_transpose(out, tuple(reversed(range(out.ndim))))
+    else:
+        out = view_reshape(x, target)
+        is_view = out._base is not None
+    if copy is False and not is_view:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return kept_scalar(a, out)
+
+
+def _reshape_order(order: Any) -> str:
+    letter = "C" if order is None else str(order).upper()
+    if letter == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
+    if letter not in ("C", "F", "A"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return letter
+
+
+def _target_shape(x: Array, shape: Any) -> Shape:
+    if shape is None:
+        return x.shape
+    try:
+        dims: tuple[int, ...] = (operator.index(shape),)
+    except TypeError:
+        dims = tuple([operator.index(n) for n in shape])
+    if all(n >= 0 for n in dims) and math.prod(dims) == x.size:
+        return dims
+    rest = math.prod([n for n in dims if n != -1])
+    if dims.count(-1) == 1 and rest > 0 and x.size % rest == 0:
+        return tuple([x.size // rest if n == -1 else n for n in dims])
+    # NumPy's own exception, or what it makes of other negative numbers
+    return np.broadcast_to(np.False_, x.shape).reshape(dims).shape
+
+
+def ravel(a: Any, order: Any = "C") -> Array:
+    """See `numpy.ravel`: a view exactly where NumPy's is one."""
+    x = viewable(a)
+    if str(order).upper() == "K" and x.ndim > 1:
+        strides = layout(x).strides
+        x = view_transpose(x, sorted(range(x.ndim), key=lambda i: -abs(strides[i])))
+        order = "C"
+    elif str(order).upper() == "K":
+        order = "C"
+    return reshape(x, (x.size,), order)
+
+
+# -- order of axes ---------------------------------------------------------------------------------
+
+
+def transpose(a: Any, axes: Any = None) -> Array:
+    """See `numpy.transpose`."""
+    x = viewable(a)
+    if axes is None:
+        order = tuple(reversed(range(x.ndim)))
+    else:
+        try:
+            order = tuple([operator.index(i) for i in axes])
+        except TypeError:
+            order = (operator.index(axes),)
+        if len(order) != x.ndim:
+            raise ValueError("axes don't match array")
+        order = tuple([normalize_axis_index(i, x.ndim) for i in order])
+        if len(set(order)) != len(order):
+            raise ValueError("repeated axis in transpose")
+    return kept_scalar(a, view_transpose(x, order))
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: Any, /) -> Array:
+    """See `numpy.matrix_transpose`."""
+    x = asanyarray(x)
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a: Any, axis1: Any, axis2: Any) -> Array:
+    """See `numpy.swapaxes`."""
+    x = viewable(a)
+    first = normalize_axis_index(operator.index(axis1), x.ndim, "axis1")
+    second = normalize_axis_index(operator.index(axis2), x.ndim, "axis2")
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    return view_transpose(x, order)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Array:
+    """See `numpy.moveaxis`."""
+    x = viewable(a)
+    sources = normalize_axis_tuple(_axes(source), x.ndim, "source")
+    targets = normalize_axis_tuple(_axes(destination), x.ndim, "destination")
+    if len(sources) != len(targets):
+        raise ValueError(
+            "`source` and `destination` arguments must have the same number of elements"
+        )
+    order = [n for n in range(x.ndim) if n not in sources]
+    for target, origin in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, origin)
+    return view_transpose(x, order)
+
+
+def rollaxis(a: Any, axis: Any, start: Any = 0) -> Array:
+    """See `numpy.rollaxis`."""
+    x = viewable(a)
+    n = x.ndim
+    axis, start = normalize_axis_index(axis, n), operator.index(start)
+    if not -n <= start < n + 1:
+        raise np.exceptions.AxisError(
+            f"'start' arg requires {-n} <= start < {n + 1}, but {start} was passed in"
+        )
+    start += n if start < 0 else 0
+    if axis < start:
+        start -= 1
+    order = [i for i in range(n) if i != axis]
+    order.insert(start, axis)
+    return view_transpose(x, order)
+
+
+def _axes(axis: Any) -> Any:
+    """An axis or several, with lazy numbers as ints."""
+    axis = static(axis)
+    return axis.tolist() if isinstance(axis, np.ndarray) else axis
+
+
+# -- dimensions of length one ----------------------------------------------------------------------
+
+
+def squeeze(a: Any, axis: Any = None) -> Array:
+    """See `numpy.squeeze`."""
+    x = viewable(a)
+    if axis is None:
+        dropped = tuple(i for i, n in enumerate(x.shape) if n == 1)
+    elif x.ndim == 0 and axis in (0, -1, (0,), (-1,)):
+        dropped = ()
+    else:
+        axes = _axes(axis)
+        axes = axes if isinstance(axes, tuple) else (axes,)
+        dropped = tuple(normalize_axis_index(i, x.ndim) for i in axes)
+        if len(set(dropped)) != len(dropped):
+            raise ValueError("duplicate value in 'axis'")
+        if any(x.shape[i] != 1 for i in dropped):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    shape = tuple(n for i, n in enumerate(x.shape) if i not in dropped)
+    return kept_scalar(a, view(x, Reshape(shape)))
+
+
+def expand_dims(a: Any, axis: Any) -> Array:
+    """See `numpy.expand_dims`."""
+    x = viewable(a)
+    axes = _axes(axis)
+    axes = axes if isinstance(axes, (tuple, list)) else (axes,)
+    places = normalize_axis_tuple(axes, len(axes) + x.ndim)
+    rest = iter(x.shape)
+    shape = tuple([1 if i in places else next(rest) for i in range(len(axes) + x.ndim)])
+    return kept_scalar(a, view(x, Reshape(shape)))
+
+
+def _atleast(arys: tuple[Any, ...], ndim: int) -> Any:
+    out = []
+    for a in arys:
+        x = viewable(a)
+        out.append(x if x.ndim >= ndim else view(x, Reshape(shape_atleast(x.shape, ndim))))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """See `numpy.atleast_1d`."""
+    return _atleast(arys, 1)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """See `numpy.atleast_2d`."""
+    return _atleast(arys, 2)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """See `numpy.atleast_3d`."""
+    return _atleast(arys, 3)
+
+
+# -- broadcasting ----------------------------------------------------------------------------------
+
+
+def broadcast_shapes(*args: Any) -> Shape:
+    """See `numpy.broadcast_shapes`."""
+    return np.broadcast_shapes(*[static(a) for a in args])
+
+
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
+    """See `numpy.broadcast_to`: a read-only view."""
+    x = viewable(array)
+    try:
+        target: tuple[int, ...] = (operator.index(shape),)
+    except TypeError:
+        target = tuple([operator.index(n) for n in shape])
+    target = np.broadcast_to(np.broadcast_to(np.False_, x.shape), target).shape  # or its exception
+    return view(x, Broadcast(target), readonly=True)
+
+
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
+    """See `numpy.broadcast_arrays`. What had to be broadcast is read-only."""
+    xs = [asarray(a) for a in args]
+    shape = np.broadcast(*[np.broadcast_to(np.False_, x.shape) for x in xs]).shape if xs else ()
+    return tuple(
+        x if x.shape == shape else view(viewable(x), Broadcast(shape), readonly=True) for x in xs
+    )
+
+
+# -- flips and quarter turns -----------------------------------------------------------------------
+
+
+def flip(m: Any, axis: Any = None) -> Array:
+    """See `numpy.flip`: a view."""
+    x = viewable(m)
+    if axis is None:
+        axes = tuple(range(x.ndim))
+    else:
+        axes = normalize_axis_tuple(_axes(axis), x.ndim)
+    if not x.ndim:
+        return new_scalar(x._read())
+    return sliced(x, *[slice(None, None, -1 if i in axes else 1) for i in range(x.ndim)])
+
+
+def flipud(m: Any) -> Array:
+    """See `numpy.flipud`."""
+    x = viewable(m)
+    if x.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flip(x, 0)
+
+
+def fliplr(m: Any) -> Array:
+    """See `numpy.fliplr`."""
+    x = viewable(m)
+    if x.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flip(x, 1)
+
+
+def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Array:
+    """See `numpy.rot90`: a view."""
+    axes = tuple(axes)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    x = viewable(m)
+    n = x.ndim
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == n:
+        raise ValueError("Axes must be different.")
+    if not all(-n <= a < n for a in axes):
+        raise ValueError(f"Axes={axes} out of range for array of ndim={n}.")
+    k = operator.index(k) % 4
+    if k == 0:
+        return sliced(x, slice(None))
+    if k == 2:
+        return flip(x, axes)
+    order = list(range(n))
+    order[axes[0]], order[axes[1]] = order[axes[1]], order[axes[0]]
+    if k == 1:
+        return view_transpose(flip(x, axes[1]), order)
+    return flip(view_transpose(x, order), axes[1])

@@ -1,0 +1,221 @@
+"""Splitting into views, and cutting pieces out or putting pieces in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._trace import host_value
+from lazynp.functions._arguments import (
+    fortran,
+    is_fortran,
+    joined,
+    part,
+    reshaped,
+    sliced,
+    static,
+    taken,
+    viewable,
+)
+from lazynp.functions._construct import array
+from lazynp.functions._getset import getitem
+from lazynp.functions._joining import concatenate
+from lazynp.functions._recording import as_array, broadcast
+from lazynp.functions._shapes import moveaxis, ravel
+
+normalize_axis_index = np.lib.array_utils.normalize_axis_index
+
+
+# -- split: views ----------------------------------------------------------------------------------
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
+    """See `numpy.array_split`. Indices are computed: they decide shapes."""
+    x = viewable(ary)
+    axis = normalize_axis_index(axis, x.ndim)
+    total, cuts = x.shape[axis], static(indices_or_sections)
+    try:
+        bounds = [0, *cuts, total]
+    except TypeError:
+        count = int(cuts)
+        if count <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        each, extras = divmod(total, count)
+        sizes = [0, *[each + 1] * extras, *[each] * (count - extras)]
+        bounds = np.cumsum(sizes).tolist()
+    return [
+        sliced(x, *(slice(None),) * axis, slice(*pair), ...)
+        for pair in zip(bounds[:-1], bounds[1:], strict=True)
+    ]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
+    """See `numpy.split`."""
+    sections = static(indices_or_sections)
+    try:
+        len(sections)
+    except TypeError:
+        if ary.shape[axis] % sections:
+            raise ValueError("array split does not result in an equal division") from None
+    return array_split(ary, sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """See `numpy.hsplit`."""
+    x = viewable(ary)
+    if x.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """See `numpy.vsplit`."""
+    x = viewable(ary)
+    if x.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(x, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """See `numpy.dsplit`."""
+    x = viewable(ary)
+    if x.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(x, indices_or_sections, 2)
+
+
+def unstack(x: Any, /, *, axis: Any = 0) -> tuple[Array, ...]:
+    """See `numpy.unstack`."""
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    moved = moveaxis(x, axis, 0)
+    return tuple(getitem(moved, i) for i in range(moved.shape[0]))
+
+
+# -- append, insert, delete ------------------------------------------------------------------------
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Array:
+    """See `numpy.append`."""
+    if axis is None:
+        return concatenate((ravel(arr), ravel(values)), 0)
+    return concatenate((as_array(arr), as_array(values)), axis)
+
+
+def _flat_or_axis(arr: Any, axis: Any) -> tuple[Array, int, bool]:
+    """The array and the axis to work along, and whether its copies are in Fortran order."""
+    x = viewable(arr)
+    in_fortran = is_fortran(x)
+    if axis is None:
+        return (reshaped(x, (x.size,)) if x.ndim != 1 else x), 0, False
+    return x, normalize_axis_index(axis, x.ndim), in_fortran
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
+    """See `numpy.insert`. The places are computed: they decide the order of what comes out."""
+    x, axis, in_fortran = _flat_or_axis(arr, axis)
+    n = x.shape[axis]
+    places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.array(static(obj))
+    if places.dtype == bool:
+        if places.ndim != 1:
+            raise ValueError("boolean array argument obj to insert must be one dimensional")
+        places = np.flatnonzero(places)
+    elif places.ndim > 1:
+        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
+    if places.size == 1:
+        return fortran(_insert_at(x, places, values, axis, obj), in_fortran)
+    if places.size == 0 and not isinstance(obj, (Array, np.ndarray)):
+        places = places.astype(np.intp)
+    places = np.where(places < 0, places + n, places)
+    places[places.argsort(kind="stable")] += np.arange(len(places))
+    source = np.full(n + len(places), -1, np.intp)
+    source[places] = n + np.arange(len(places))
+    source[source < 0] = np.arange(n)
+    shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
+    new = _fitted(array(values, copy=None, dtype=x.dtype), shape)
+    return fortran(taken(joined([x, new], axis), source, axis), in_fortran)
+
+
+def _insert_at(x: Array, places: Any, values: Any, axis: int, obj: Any) -> Array:
+    """At one place, where as many are inserted as `values` has along the axis."""
+    n, index = x.shape[axis], places.item()
+    if not -n <= index <= n:
+        raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
+    index += n if index < 0 else 0
+    values = array(values, copy=None, ndmin=x.ndim, dtype=x.dtype)
+    if places.ndim == 0:  # a[:, 0, :] = ... broadcasts otherwise than a[:, [0], :] = ...
+        values = moveaxis(values, 0, axis)
+    shape = (*x.shape[:axis], values.shape[axis], *x.shape[axis + 1 :])
+    new = _fitted(values, shape)
+    return joined([part(x, axis, 0, index), new, part(x, axis, index, n)], axis)
+
+
+def _fitted(values: Array, shape: tuple[int, ...]) -> Array:
+    """Broadcast as an assignment does: superfluous leading ones are dropped."""
+    extra = values.ndim - len(shape)
+    if extra > 0 and all(k == 1 for k in values.shape[:extra]):
+        values = reshaped(values, values.shape[extra:])
+    return broadcast(values, shape)
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
+    """See `numpy.delete`. What to delete is computed: it decides the shape."""
+    x, axis, in_fortran = _flat_or_axis(arr, axis)
+    n = x.shape[axis]
+    keep = np.ones(n, bool)
+    if isinstance(obj, slice):
+        keep[obj] = False
+    else:
+        keep = _kept(keep, obj, axis)
+    kept = np.flatnonzero(keep)
+    runs = np.flatnonzero(np.diff(kept) != 1) + 1
+    if len(runs) > 2 or not len(kept):
+        return fortran(taken(x, kept, axis), in_fortran)
+    pieces = [part(x, axis, int(run[0]), int(run[-1]) + 1) for run in np.split(kept, runs)]
+    return fortran(joined(pieces, axis), in_fortran)
+
+
+def _kept(keep: Any, obj: Any, axis: int) -> Any:
+    n, given = len(keep), static(obj)
+    places = np.asarray(given)
+    if places.size == 0 and not isinstance(obj, (Array, np.ndarray)):
+        places = places.astype(np.intp)
+    if places.dtype == bool:
+        if places.shape != (n,):
+            raise ValueError(
+                "boolean array argument obj to delete must be one dimensional and match the axis "
+                f"length of {n}"
+            )
+        return ~places
+    if places.size == 1 and places.dtype.kind in "ui":
+        index = places.item()
+        if not -n <= index < n:
+            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {n}")
+    keep[places,] = False
+    return keep
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """See `numpy.trim_zeros`: a view. The data are computed: they decide the shape."""
+    x = viewable(filt)
+    trim = trim.lower()
+    if trim not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    axes = range(x.ndim)
+    if axis is not None:
+        axes = np.lib.array_utils.normalize_axis_tuple(static(axis), x.ndim, "axis")
+    if not len(axes):
+        return filt
+    places = np.argwhere(np.asarray(host_value(x._read())))
+    index: list[slice] = []
+    for i in range(x.ndim):
+        start, stop = (0, 0)
+        if len(places):
+            start = int(places[:, i].min()) if "f" in trim else None
+            stop = int(places[:, i].max()) + 1 if "b" in trim else None
+        index.append(slice(start, stop) if i in axes else slice(None))
+    if len(index) == 1 and not isinstance(filt, (Array, np.ndarray)):
+        return filt[index[0]]  # a list remains one
+    return sliced(x, *index)

@@ -1,0 +1,408 @@
+"""Making arrays. Constants are lazy: fills, ranges and masks are part of the program they feed.
+
+`array` and its kin stand in `_construct`, ranges in `_ranges`, grids in `_grids`; fills, the
+diagonal family, index tuples and host data here.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, from_host, new_array
+from lazynp._avals import SCALAR_DTYPES, Shape, on_device
+from lazynp._node import leaf
+from lazynp._trace import host_value
+from lazynp._views import Diagonal, view
+from lazynp.functions import ufuncs
+from lazynp.functions._arguments import (
+    SMALL,
+    check_device,
+    check_like,
+    check_size,
+    converted,
+    dtype_argument,
+    fortran,
+    from_numpy,
+    is_fortran,
+    order_argument,
+    own,
+    reshaped,
+    shape_argument,
+    static,
+    viewable,
+    zero,
+)
+from lazynp.functions._construct import (
+    array,
+    asanyarray,
+    asarray,
+    asarray_chkfinite,
+    ascontiguousarray,
+    asfortranarray,
+    copy,
+    require,
+)
+from lazynp.functions._grids import (
+    c_,
+    fromfunction,
+    index_exp,
+    indices,
+    ix_,
+    meshgrid,
+    mgrid,
+    ogrid,
+    r_,
+    s_,
+)
+from lazynp.functions._ranges import arange, geomspace, linspace, logspace
+from lazynp.functions._recording import apply, as_array, broadcast, cast
+from lazynp.primitives import elementwise, reduction, shaping
+
+__all__ = [
+    "arange", "array", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray",
+    "asfortranarray", "c_", "copy", "diag", "diag_indices", "diag_indices_from", "diagflat",
+    "empty", "empty_like", "eye", "frombuffer", "fromfunction", "fromiter", "fromstring",
+    "full", "full_like", "geomspace", "identity", "index_exp", "indices", "ix_",
+    "linspace", "logspace", "mask_indices", "meshgrid", "mgrid", "ogrid", "ones", "ones_like",
+    "r_", "require", "s_", "tri", "tril", "tril_indices", "tril_indices_from", "triu",
+    "triu_indices", "triu_indices_from", "vander", "zeros", "zeros_like",
+]  # fmt: skip
+
+HOST = ("frombuffer", "fromiter", "fromstring", "mask_indices")
+
+
+# -- fills -----------------------------------------------------------------------------------------
+
+
+def _fill(value: int, shape: Shape, dtype: np.dtype[Any], in_fortran: bool) -> Array:
+    """0 or 1 everywhere, in any dtype."""
+    check_size(shape, dtype)
+    if not on_device(dtype):
+        make = np.ones if value else np.zeros
+        return fortran(new_array(from_host(make(shape, dtype), copy=False)), in_fortran)
+    if not shape:
+        return new_array(leaf(dtype.type(value)))
+    return fortran(shaping.full(value, shape=shape, dtype=dtype), in_fortran)
+
+
+def zeros(
+    shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Array:
+    """See `numpy.zeros`."""
+    check_device(device)
+    check_like(like)
+    in_fortran = order_argument(order, "CF") == "F"
+    return _fill(0, shape_argument(shape), dtype_argument(dtype), in_fortran)
+
+
+def ones(
+    shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Array:
+    """See `numpy.ones`."""
+    check_device(device)
+    check_like(like)
+    in_fortran = order_argument(order, "CF") == "F"
+    return _fill(1, shape_argument(shape), dtype_argument(dtype), in_fortran)
+
+
+def empty(
+    shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
+) -> Array:
+    """Zeros: nothing here is ever uninitialised. See `numpy.empty`."""
+    dtype = dtype_argument(dtype)
+    if dtype.hasobject:
+        return from_numpy(np.empty(shape_argument(shape), dtype))
+    return zeros(shape, dtype, order, device=device, like=like)
+
+
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
+    """See `numpy.full`."""
+    check_device(device)
+    check_like(like)
+    in_fortran = order_argument(order, "CF") == "F"
+    return fortran(_full(shape_argument(shape), fill_value, dtype), in_fortran)
+
+
+def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
+    value = fill_value if isinstance(fill_value, Array) else np.asarray(fill_value)
+    dtype = value.dtype if dtype is None else dtype_argument(dtype)
+    check_size(shape, dtype)
+    if not (on_device(dtype) and on_device(value.dtype)):
+        return from_numpy(np.full(shape, static(fill_value), dtype))
+    if isinstance(fill_value, Array):
+        out = converted(fill_value, dtype)
+        if out.ndim == 0:
+            return shaping.full(out, shape=shape, dtype=dtype)
+    else:  # cast by NumPy, with its OverflowError and warnings
+        if value.ndim == 0 and type(fill_value) in SCALAR_DTYPES:
+            value = np.full((), fill_value, dtype)
+        value = value.astype(dtype)
+        if value.ndim == 0:
+            if not shape:
+                return new_array(leaf(value[()]))
+            return shaping.full(value.item(), shape=shape, dtype=dtype)
+        out = from_numpy(value)
+    extra = out.ndim - len(shape)
+    if extra > 0 and all(n == 1 for n in out.shape[:extra]):
+        out = reshaped(out, out.shape[extra:])
+    return own(broadcast(out, shape))
+
+
+def _like(
+    a: Any, dtype: Any, order: Any, shape: Any, device: Any
+) -> tuple[Shape, np.dtype[Any], bool]:
+    """Shape, dtype, and whether in Fortran order, of an array like `a`."""
+    check_device(device)
+    order = order_argument(order)
+    a = as_array(a)
+    chosen = a.shape if shape is None else shape_argument(shape)
+    in_fortran = order == "F" or (order in "AK" and len(chosen) == a.ndim and is_fortran(a))
+    return chosen, a.dtype if dtype is None else dtype_argument(dtype), in_fortran
+
+
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """See `numpy.zeros_like`."""
+    return _fill(0, *_like(a, dtype, order, shape, device))
+
+
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """See `numpy.ones_like`."""
+    return _fill(1, *_like(a, dtype, order, shape, device))
+
+
+def empty_like(
+    prototype: Any,
+    /,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Zeros. See `numpy.empty_like`."""
+    chosen, dtype, in_fortran = _like(prototype, dtype, order, shape, device)
+    if dtype.hasobject:
+        return from_numpy(np.empty(chosen, dtype))
+    return _fill(0, chosen, dtype, in_fortran)
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """See `numpy.full_like`."""
+    chosen, dtype, in_fortran = _like(a, dtype, order, shape, device)
+    return fortran(_full(chosen, fill_value, dtype), in_fortran)
+
+
+# -- diagonals and triangles -----------------------------------------------------------------------
+
+
+def _on_diagonal(shape: Shape, k: Any, compare: Any) -> Array:
+    """Where `row + k` and column compare so: a mask, made where it is used."""
+    rows, columns = (shaping.iota(shape=shape, axis=i, dtype=np.dtype("i8")) for i in (0, 1))
+    return compare(ufuncs.add(rows, k), columns)
+
+
+def eye(
+    N: Any,
+    M: Any = None,
+    k: Any = 0,
+    dtype: Any = float,
+    order: Any = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
+    """See `numpy.eye`."""
+    check_device(device)
+    check_like(like)
+    in_fortran = order_argument(order, "CF") == "F"
+    rows = operator.index(N)
+    columns = rows if M is None else operator.index(M)
+    shape, k, dtype = shape_argument((rows, columns)), operator.index(k), dtype_argument(dtype)
+    check_size(shape, dtype)
+    if rows * columns <= SMALL or not on_device(dtype):
+        return fortran(from_numpy(np.eye(rows, columns, k, dtype)), in_fortran)
+    return fortran(own(cast(_on_diagonal(shape, k, ufuncs.equal), dtype)), in_fortran)
+
+
+def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Array:
+    """See `numpy.identity`."""
+    return eye(n, dtype=float if dtype is None else dtype, like=like)
+
+
+def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Array:
+    """See `numpy.tri`."""
+    check_like(like)
+    rows = max(operator.index(N), 0)
+    columns = rows if M is None else max(operator.index(M), 0)
+    dtype, k = dtype_argument(dtype), static(k)
+    if rows * columns <= SMALL or not on_device(dtype):
+        return from_numpy(np.tri(rows, columns, k, dtype))
+    return own(cast(_on_diagonal((rows, columns), k, ufuncs.greater_equal), dtype))
+
+
+def tril(m: Any, k: Any = 0) -> Array:
+    """See `numpy.tril`."""
+    m = as_array(m)
+    mask = tri(*m.shape[-2:], k=k, dtype=bool)
+    return apply(elementwise.select, mask, m, zero(m.dtype))
+
+
+def triu(m: Any, k: Any = 0) -> Array:
+    """See `numpy.triu`."""
+    m = as_array(m)
+    mask = tri(*m.shape[-2:], k=static(k) - 1, dtype=bool)
+    return apply(elementwise.select, mask, zero(m.dtype), m)
+
+
+def diag(v: Any, k: Any = 0) -> Array:
+    """See `numpy.diag`. Of a matrix, a read-only view."""
+    v, k = viewable(v), operator.index(k)
+    if v.ndim == 2:
+        return view(v, Diagonal(k), readonly=True)
+    if v.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n, edge = v.size + abs(k), (abs(k),)
+    padded = shaping.pad(v, zero(v.dtype), low=(0,), high=edge, interior=(0,))
+    spread = shaping.broadcast_in_dim(padded, shape=(n, n), dims=(0 if k >= 0 else 1,))
+    mask = _on_diagonal((n, n), k, ufuncs.equal)
+    return apply(elementwise.select, mask, spread, zero(v.dtype))
+
+
+def diagflat(v: Any, k: Any = 0) -> Array:
+    """See `numpy.diagflat`."""
+    v = as_array(v)
+    return diag(reshaped(v, (v.size,)), k)
+
+
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Array:
+    """See `numpy.vander`."""
+    x = as_array(x)
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    columns = x.size if N is None else operator.index(N)
+    dtype = np.promote_types(x.dtype, int)
+    if columns <= 0:
+        return zeros((x.size, columns), dtype)
+    shape = (x.size, columns - 1)
+    powers = shaping.broadcast_in_dim(cast(x, dtype), shape=shape, dims=(0,))
+    powers = reduction.cumprod(powers, axis=1)
+    out = shaping.concatenate(ones((x.size, 1), dtype), powers, axis=1)
+    return out if increasing else shaping.reverse(out, axes=(1,))
+
+
+# -- index tuples: made by NumPy, for their shapes are static --------------------------------------
+
+
+def _tuple(found: Any) -> tuple[Array, ...]:
+    return tuple(from_numpy(np.asarray(x)) for x in found)
+
+
+def tril_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, ...]:
+    """See `numpy.tril_indices`."""
+    return _tuple(np.tril_indices(static(n), static(k), static(m)))
+
+
+def triu_indices(n: Any, k: Any = 0, m: Any = None) -> tuple[Array, ...]:
+    """See `numpy.triu_indices`."""
+    return _tuple(np.triu_indices(static(n), static(k), static(m)))
+
+
+def tril_indices_from(arr: Any, k: Any = 0) -> tuple[Array, ...]:
+    """See `numpy.tril_indices_from`."""
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return tril_indices(arr.shape[-2], k, arr.shape[-1])
+
+
+def triu_indices_from(arr: Any, k: Any = 0) -> tuple[Array, ...]:
+    """See `numpy.triu_indices_from`."""
+    if arr.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return triu_indices(arr.shape[-2], k, arr.shape[-1])
+
+
+def diag_indices(n: Any, ndim: Any = 2) -> tuple[Array, ...]:
+    """See `numpy.diag_indices`."""
+    return (arange(n),) * ndim
+
+
+def diag_indices_from(arr: Any) -> tuple[Array, ...]:
+    """See `numpy.diag_indices_from`."""
+    if not arr.ndim >= 2:
+        raise ValueError("input array must be at least 2-d")
+    if any(n != arr.shape[0] for n in arr.shape):
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(arr.shape[0], arr.ndim)
+
+
+def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Array, ...]:
+    """See `numpy.mask_indices`. The mask is computed: it decides the shape."""
+    mask = as_array(mask_func(ones((n, n), int), k))
+    return _tuple(np.nonzero(np.asarray(host_value(mask._read()) != 0)))
+
+
+# -- host data -------------------------------------------------------------------------------------
+
+
+def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Array:
+    """See `numpy.fromiter`. What is lazy in the items is computed."""
+    check_like(like)
+    items = (static(i) if isinstance(i, Scalar) else i for i in iter)
+    return from_numpy(np.fromiter(items, dtype_argument(dtype), count))
+
+
+def frombuffer(
+    buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None
+) -> Array:
+    """See `numpy.frombuffer`. The memory is copied; read-only where the buffer is."""
+    check_like(like)
+    found = np.frombuffer(buffer, float if dtype is None else dtype, count, offset)
+    out = new_array(from_host(found))
+    if not found.flags.writeable:
+        out._flags = {"readonly": True}
+    return out
+
+
+def fromstring(
+    string: Any, dtype: Any = float, count: int = -1, *, sep: Any, like: Any = None
+) -> Array:
+    """See `numpy.fromstring`."""
+    check_like(like)
+    return from_numpy(np.fromstring(string, dtype, count, sep=sep))

@@ -1,0 +1,248 @@
+"""Indexing: reading and writing by index arrays, diagonals, places and coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp import _views
+from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._trace import host_value
+from lazynp.functions import _getset
+from lazynp.functions._coordinates import ravel_multi_index, unravel_index
+from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
+from lazynp.functions._integers import (
+    checked_mode,
+    flat,
+    in_range,
+    index_array,
+    normalize_axis_index,
+    repeated,
+    target,
+)
+from lazynp.functions._iteration import (
+    apply_along_axis,
+    apply_over_axes,
+    ndenumerate,
+    ndindex,
+    nditer,
+)
+from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._selection import (
+    choose,
+    compress,
+    extract,
+    nonzero,
+    piecewise,
+    place,
+    putmask,
+    select,
+    where,
+)
+from lazynp.primitives import indexing, reduction, shaping
+
+__all__ = [
+    "apply_along_axis", "apply_over_axes", "argwhere", "choose", "compress", "diagonal", "extract",
+    "fill_diagonal", "flatnonzero", "ndenumerate", "ndindex", "nditer", "nonzero", "piecewise",
+    "place", "put", "put_along_axis", "putmask", "ravel_multi_index", "select", "take",
+    "take_along_axis", "trace", "unravel_index", "where",
+]  # fmt: skip
+
+
+# -- by index arrays -------------------------------------------------------------------------------
+
+
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    """See `numpy.take`."""
+    x = as_array(a)
+    if needs_host(x):
+        return host_into(np.take, x, indices, axis, out=out, mode=mode)
+    index = index_array(indices)
+    if axis is None:
+        x, axis = flat(x), 0
+    elif not x.ndim:
+        x = flat(x)
+    axis = normalize_axis_index(axis, x.ndim)
+    mode = checked_mode(mode)
+    if index.size and not x.shape[axis]:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    index = in_range(index, x.shape[axis], mode, axis)
+    result = indexing.take(plain(x), index, axes=(axis,))
+    if axis:
+        k = index.ndim
+        order = (*range(k, k + axis), *range(k), *range(k + axis, result.ndim))
+        result = shaping.transpose(result, permutation=order)
+    if out is not None and (not isinstance(out, Array) or out.shape != result.shape):
+        raise ValueError("output array does not match result of ndarray.take")
+    return store(scalar_if_0d(result), out, "unsafe")
+
+
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """See `numpy.put`."""
+    x = target(a, "argument 1")
+    if needs_host(x):
+        with write_on_host(x) as memory:
+            np.put(memory, np.asarray(ind), np.asarray(v), mode)
+        return
+    index, mode = flat(index_array(ind)), checked_mode(mode)
+    if not index.size or not as_array(v).size:
+        return
+    if not x.size:
+        raise IndexError("cannot replace elements of an empty array")
+    index = in_range(index, x.size, mode)
+    values = repeated(v, x.dtype, index.size)
+    with write_lock:
+        old = flat(x)
+        new = indexing.put(old, values, index, axes=(0,), mode="set")
+        x._write(shaping.reshape(new, shape=x.shape)._read())
+
+
+def _along_axis(shape: tuple[int, ...], indices: Array, axis: int) -> tuple[Array, ...]:
+    """One index array for each axis: `indices` for this one, its own number for the others."""
+    if indices.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if len(shape) != indices.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    index = in_range(cast(indices, np.int64), shape[axis], "raise", axis)
+    shapes = [
+        index.shape if k == axis else tuple(n if i == k else 1 for i in range(len(shape)))
+        for k, n in enumerate(shape)
+    ]
+    try:
+        common = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            "shape mismatch: indexing arrays could not be broadcast together with shapes "
+            + "".join(f"{_text(s)} " for s in shapes)
+        ) from None
+    return tuple(
+        broadcast(index, common) if k == axis else _numbers(common, k, shape[k])
+        for k in range(len(shape))
+    )
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def _numbers(shape: tuple[int, ...], axis: int, length: int) -> Array:
+    if length == 1:
+        return shaping.full(0, shape=shape, dtype=np.dtype(np.int64))
+    return shaping.iota(shape=shape, axis=axis, dtype=np.dtype(np.int64))
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """See `numpy.take_along_axis`."""
+    x, index = as_array(arr), as_array(indices)
+    if needs_host(x):
+        return host_call(np.take_along_axis, x, index, axis)
+    if axis is None:
+        if index.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        x, axis = flat(x), 0
+    axis = normalize_axis_index(axis, x.ndim)
+    places = _along_axis(x.shape, index, axis)
+    return indexing.take(plain(x), *places, axes=tuple(range(x.ndim)))
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    """See `numpy.put_along_axis`."""
+    x, index = target(arr, "argument 1"), as_array(indices)
+    if needs_host(x):
+        with write_on_host(x) as memory:
+            np.put_along_axis(memory, np.asarray(index), np.asarray(values), axis)
+        return
+    if axis is None and index.ndim != 1:
+        raise ValueError("when axis=None, `indices` must have a single dimension.")
+    with write_lock:
+        old = flat(x) if axis is None else plain(x)
+        axis = normalize_axis_index(0 if axis is None else axis, old.ndim)
+        places = _along_axis(old.shape, index, axis)
+        u = _getset.assigned(values, x.dtype, places[0].shape)
+        u = broadcast(cast(as_array(u) if type(u) is not list else new_array(u), x.dtype),
+                      places[0].shape)  # fmt: skip
+        new = indexing.put(old, u, *places, axes=tuple(range(old.ndim)), mode="set")
+        x._write(shaping.reshape(new, shape=x.shape)._read())
+
+
+# -- where something is true -----------------------------------------------------------------------
+
+
+def argwhere(a: Any) -> Any:
+    """See `numpy.argwhere`. Computes `a`: the shape of the result depends on it."""
+    return new_array(from_host(np.argwhere(host_value(as_array(a)._read())), copy=False))
+
+
+def flatnonzero(a: Any) -> Any:
+    """See `numpy.flatnonzero`. Computes `a`: the shape of the result depends on it."""
+    return new_array(from_host(np.flatnonzero(host_value(as_array(a)._read())), copy=False))
+
+
+# -- diagonals -------------------------------------------------------------------------------------
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """See `numpy.diagonal`. A read-only view."""
+    x = as_array(a)
+    if x.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    axis1 = normalize_axis_index(axis1, x.ndim, "axis1")
+    axis2 = normalize_axis_index(axis2, x.ndim, "axis2")
+    if axis1 == axis2:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    others = [k for k in range(x.ndim) if k not in (axis1, axis2)]
+    moved = _views.transpose(x, [*others, axis1, axis2])
+    return _views.view(moved, _views.Diagonal(int(offset)), readonly=True)
+
+
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Any:
+    """See `numpy.trace`."""
+    x = as_array(a)
+    if needs_host(x):
+        return host_into(np.trace, x, offset, axis1, axis2, dtype, out=out)
+    elements = diagonal(x, offset, axis1, axis2)
+    if dtype is None:
+        dtype = _sum_dtype(x.dtype) if out is None else np.promote_types(x.dtype, out.dtype)
+    result = reduction.reduce_sum(plain(cast(elements, dtype)), axes=(elements.ndim - 1,))
+    return store(scalar_if_0d(result), out, "unsafe")
+
+
+def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Sums of small integers are made in the platform's integer."""
+    if dtype.kind in "biu" and dtype.itemsize < 8:
+        return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    return dtype
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """See `numpy.fill_diagonal`."""
+    x = as_array(a)
+    if x.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    end = x.size
+    if x.ndim == 2:
+        step = x.shape[1] + 1
+        if not wrap:  # a tall matrix has one diagonal, no second one below
+            end = min(end, x.shape[1] * x.shape[1])
+    else:
+        if len(set(x.shape)) != 1:
+            raise ValueError("All dimensions of input must be of equal length")
+        step = 1 + sum(x.shape[0] ** k for k in range(1, x.ndim))
+    x = target(a, "argument 1")
+    count = len(range(0, end, step))
+    if not count or not as_array(val).size:
+        return
+    if needs_host(x):
+        with write_on_host(x) as memory:
+            np.fill_diagonal(memory, np.asarray(val), wrap)
+        return
+    values = repeated(val, x.dtype, count)
+    region = {"axes": (0,), "sizes": (count,), "strides": (step,), "shape": (count,)}
+    with write_lock:
+        new = shaping.update_slice(flat(x), values, 0, **region)
+        x._write(shaping.reshape(new, shape=x.shape)._read())
+
+

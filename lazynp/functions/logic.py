@@ -1,0 +1,204 @@
+"""Questions about values: closeness, equality, kinds; parts of complex numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar
+from lazynp._trace import host_value
+from lazynp.functions import reductions, ufuncs
+from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
+from lazynp.functions._reduce import BOOL
+from lazynp.primitives import elementwise, shaping
+
+# -- closeness and equality ------------------------------------------------------------------------
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """See `numpy.isclose`. There is no warning for tolerances that are not finite."""
+    x, y, atol, rtol = (
+        v if isinstance(v, (int, float, complex)) and not isinstance(v, np.generic) else as_array(v)
+        for v in (a, b, atol, rtol)
+    )
+    if isinstance(x, Array) and needs_host(x) or isinstance(y, Array) and needs_host(y):
+        return host_call(np.isclose, x, y, rtol, atol, equal_nan)
+    if isinstance(y, Array):
+        y = cast(y, np.result_type(y.dtype, 1.0))
+    elif isinstance(y, int):
+        y = float(y)
+    u = ufuncs
+    bound = u.add(atol, u.multiply(rtol, u.absolute(y)))
+    close = u.logical_and(u.less_equal(u.absolute(u.subtract(x, y)), bound), u.isfinite(y))
+    result = u.logical_or(close, u.equal(x, y))
+    if equal_nan:
+        result = u.logical_or(result, u.logical_and(u.isnan(x), u.isnan(y)))
+    return result
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """See `numpy.allclose`. The result is a lazy scalar, not a Python bool."""
+    return reductions.all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """See `numpy.array_equal`. The result is a lazy scalar, unless shapes decide."""
+    try:
+        x, y = as_array(a1), as_array(a2)
+    except Exception:
+        return False
+    if x.shape != y.shape:
+        return False
+    if needs_host(x, y):
+        return host_call(np.array_equal, x, y, equal_nan)
+    same = ufuncs.equal(x, y)
+    if equal_nan:
+        both = ufuncs.logical_and(ufuncs.isnan(x), ufuncs.isnan(y))
+        same = ufuncs.logical_or(same, both)
+    return reductions.all(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """See `numpy.array_equiv`. The result is a lazy scalar, unless shapes decide."""
+    try:
+        x, y = as_array(a1), as_array(a2)
+        np.broadcast_shapes(x.shape, y.shape)
+    except Exception:
+        return False
+    if needs_host(x, y):
+        return host_call(np.array_equiv, x, y)
+    return reductions.all(ufuncs.equal(x, y))
+
+
+# -- kinds of values -------------------------------------------------------------------------------
+
+
+def _infinite(x: Any, out: Any, *, positive: bool) -> Any:
+    x = as_array(x)
+    if x.dtype.kind not in "biuf":
+        raise TypeError(
+            f"This operation is not supported for {x.dtype} values because it would be ambiguous."
+        )
+    if needs_host(x):
+        return host_call(np.isposinf if positive else np.isneginf, x)
+    if x.dtype.kind != "f":
+        result: Any = scalar_if_0d(shaping.full(False, shape=x.shape, dtype=BOOL))
+    else:
+        result = ufuncs.equal(x, np.inf if positive else -np.inf)
+    return result if out is None else store(result, out)
+
+
+def isposinf(x: Any, out: Any = None) -> Any:
+    """See `numpy.isposinf`."""
+    return _infinite(x, out, positive=True)
+
+
+def isneginf(x: Any, out: Any = None) -> Any:
+    """See `numpy.isneginf`."""
+    return _infinite(x, out, positive=False)
+
+
+def iscomplex(x: Any) -> Any:
+    """See `numpy.iscomplex`."""
+    x = as_array(x)
+    if x.dtype.kind == "c":
+        return ufuncs.not_equal(elementwise.imag(x), 0)
+    return scalar_if_0d(shaping.full(False, shape=x.shape, dtype=BOOL))
+
+
+def isreal(x: Any) -> Any:
+    """See `numpy.isreal`."""
+    x = as_array(x)
+    if x.dtype.kind == "c":
+        return ufuncs.equal(elementwise.imag(x), 0)
+    if needs_host(x):
+        return host_call(np.isreal, x)
+    return scalar_if_0d(shaping.full(True, shape=x.shape, dtype=BOOL))
+
+
+def iscomplexobj(x: Any) -> bool:
+    """See `numpy.iscomplexobj`."""
+    dtype = getattr(x, "dtype", None)
+    return (as_array(x).dtype if dtype is None else np.dtype(dtype)).kind == "c"
+
+
+def isrealobj(x: Any) -> bool:
+    """See `numpy.isrealobj`."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """See `numpy.isscalar`."""
+    return isinstance(element, Scalar) or np.isscalar(element)
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def real(val: Any) -> Any:
+    """See `numpy.real`. A view of an array."""
+    try:
+        return val.real
+    except AttributeError:
+        return as_array(val).real  # type: ignore[attr-defined]
+
+
+def imag(val: Any) -> Any:
+    """See `numpy.imag`. A view of a complex array."""
+    try:
+        return val.imag
+    except AttributeError:
+        return as_array(val).imag  # type: ignore[attr-defined]
+
+
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """See `numpy.real_if_close`. The data are looked at: they decide the dtype of the result."""
+    x = as_array(a)
+    if x.dtype.kind != "c":
+        return x
+    if tol > 1:
+        tol = float(np.finfo(x.dtype).eps) * tol
+    small = reductions.all(ufuncs.less(ufuncs.absolute(elementwise.imag(x)), tol))
+    return real(x) if host_value(small._read()) else x
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """See `numpy.nan_to_num`."""
+    if not copy and not isinstance(x, Array):
+        raise ValueError(
+            "Unable to avoid copy while creating an array as requested.\n"
+            "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a "
+            "copy when needed (no behavior change in NumPy 1.x)."
+        )
+    source = as_array(x)
+    if source.dtype.kind not in "fc":
+        return scalar_if_0d(cast_copy(source) if copy else source)
+    values = (nan, posinf, neginf)
+    if source.dtype.kind == "c":
+        parts = (_finite(p(source), *values) for p in (elementwise.real, elementwise.imag))
+        result = elementwise.complex_(*parts)
+    else:
+        result = _finite(source, *values)
+    if not copy:
+        store(result, source)
+        return scalar_if_0d(source)
+    return scalar_if_0d(result)
+
+
+def cast_copy(x: Array) -> Array:
+    return broadcast(shaping.reshape(x, shape=x.shape), x.shape)
+
+
+def _finite(x: Array, nan: Any, posinf: Any, neginf: Any) -> Array:
+    limits = np.finfo(x.dtype)
+    posinf = float(limits.max) if posinf is None else posinf
+    neginf = float(limits.min) if neginf is None else neginf
+    result: Any = apply(elementwise.select, ufuncs.isnan(x), cast(nan, x.dtype), x)
+    for infinity, value in ((np.inf, posinf), (-np.inf, neginf)):
+        found = ufuncs.equal(x, infinity)
+        result = apply(elementwise.select, found, cast(value, x.dtype), result)
+    return as_array(result)

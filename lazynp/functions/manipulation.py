@@ -1,0 +1,287 @@
+"""Rearranging arrays. Views are views exactly where they are in NumPy.
+
+Other shapes and orders of axes stand in `_shapes`, joining in `_joining`, splitting and editing
+in `_splitting`, padding in `_padding`; repetition, rolling and storing here.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
+from lazynp._avals import SCALAR_DTYPES
+from lazynp._node import VALUE
+from lazynp._views import writeable
+from lazynp.functions._arguments import (
+    check_device,
+    converted,
+    dtype_argument,
+    fortran,
+    is_fortran,
+    joined,
+    own,
+    part,
+    reshaped,
+    static,
+    taken,
+)
+from lazynp.functions._construct import copy, require
+from lazynp.functions._getset import assigned, setitem
+from lazynp.functions._joining import (
+    block,
+    column_stack,
+    concat,
+    concatenate,
+    dstack,
+    hstack,
+    row_stack,
+    stack,
+    vstack,
+)
+from lazynp.functions._padding import pad
+from lazynp.functions._recording import apply, as_array, broadcast, cast
+from lazynp.functions._shapes import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_shapes,
+    broadcast_to,
+    expand_dims,
+    flip,
+    fliplr,
+    flipud,
+    matrix_transpose,
+    moveaxis,
+    permute_dims,
+    ravel,
+    reshape,
+    rollaxis,
+    rot90,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from lazynp.functions._splitting import (
+    append,
+    array_split,
+    delete,
+    dsplit,
+    hsplit,
+    insert,
+    split,
+    trim_zeros,
+    unstack,
+    vsplit,
+)
+from lazynp.functions.creation import zeros
+from lazynp.primitives import elementwise, shaping
+
+__all__ = [
+    "append", "array_split", "astype", "atleast_1d", "atleast_2d", "atleast_3d", "block",
+    "broadcast_arrays", "broadcast_shapes", "broadcast_to", "column_stack", "concat",
+    "concatenate", "copy", "copyto", "delete", "dsplit", "dstack", "expand_dims", "flip",
+    "fliplr", "flipud", "hsplit", "hstack", "insert", "matrix_transpose", "moveaxis", "ndim",
+    "pad", "permute_dims", "ravel", "repeat", "require", "reshape", "resize", "roll", "rollaxis",
+    "rot90", "row_stack", "shape", "size", "split", "squeeze", "stack", "swapaxes", "tile",
+    "transpose", "trim_zeros", "unstack", "vsplit", "vstack",
+]  # fmt: skip
+
+normalize_axis_index = np.lib.array_utils.normalize_axis_index
+normalize_axis_tuple = np.lib.array_utils.normalize_axis_tuple
+Array_or_scalar = (Array, np.ndarray, np.generic)
+
+
+# -- asking ----------------------------------------------------------------------------------------
+
+
+def ndim(a: Any) -> int:
+    """See `numpy.ndim`."""
+    return a.ndim if hasattr(a, "ndim") else as_array(a).ndim
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """See `numpy.shape`."""
+    return a.shape if hasattr(a, "shape") else as_array(a).shape
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """See `numpy.size`."""
+    dims = shape(a)
+    if axis is None:
+        return math.prod(dims)
+    return math.prod([dims[i] for i in normalize_axis_tuple(static(axis), len(dims))])
+
+
+# -- repetition ------------------------------------------------------------------------------------
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
+    """See `numpy.repeat`. Repeats are computed: they decide the shape."""
+    x = as_array(a)
+    if axis is None or x.ndim == 0:
+        if axis is not None:
+            normalize_axis_index(axis, 1)
+        x, axis = reshaped(x, (x.size,)), 0
+    axis, n = normalize_axis_index(axis, x.ndim), x.shape[axis]
+    counts = np.asarray(static(repeats))
+    if counts.size == 1 and counts.ndim < 2:
+        times = int(counts.ravel()[0])
+        if times < 0:
+            raise ValueError("negative dimensions are not allowed")
+        dims = (*range(axis + 1), *range(axis + 2, x.ndim + 1))
+        wide = (*x.shape[: axis + 1], times, *x.shape[axis + 1 :])
+        spread = shaping.broadcast_in_dim(x, shape=wide, dims=dims)
+        return reshaped(spread, (*x.shape[:axis], n * times, *x.shape[axis + 1 :]))
+    return taken(x, np.repeat(np.arange(n), counts), axis)
+
+
+def tile(A: Any, reps: Any) -> Array:
+    """See `numpy.tile`."""
+    x, reps = as_array(A), static(reps)
+    try:
+        times = tuple([operator.index(r) for r in reps])
+    except TypeError:
+        times = (operator.index(reps),)
+    if any(t < 0 for t in times):
+        raise ValueError("negative dimensions are not allowed")
+    rank = max(len(times), x.ndim)
+    dims = (1,) * (rank - x.ndim) + x.shape
+    times = (1,) * (rank - len(times)) + times
+    if all(t == 1 for t in times):
+        return reshaped(x, dims)
+    wide = tuple(n for pair in zip(times, dims, strict=True) for n in pair)
+    places = tuple(range(2 * (rank - x.ndim) + 1, 2 * rank, 2))
+    spread = shaping.broadcast_in_dim(x, shape=wide, dims=places)
+    return reshaped(spread, tuple(t * n for t, n in zip(times, dims, strict=True)))
+
+
+def resize(a: Any, new_shape: Any) -> Array:
+    """See `numpy.resize`: repeats of the array, as many as fill the shape."""
+    try:
+        target: tuple[int, ...] = (operator.index(new_shape),)
+    except TypeError:
+        target = tuple([operator.index(n) for n in new_shape])
+    if any(n < 0 for n in target):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    x, count = as_array(a), math.prod(target)
+    if x.size == 0 or count == 0:
+        return zeros(target, x.dtype)
+    flat = reshaped(x, (x.size,))
+    if count > x.size:
+        flat = tile(flat, -(-count // x.size))
+    return reshaped(own(part(flat, 0, 0, count)), target)
+
+
+# -- roll ------------------------------------------------------------------------------------------
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Array:
+    """See `numpy.roll`. A shift that is still to be computed remains so."""
+    x = as_array(a)
+    if axis is None:
+        return reshaped(roll(reshaped(x, (x.size,)), shift, 0), x.shape)
+    axes = normalize_axis_tuple(static(axis), x.ndim, allow_duplicate=True)
+    out = own(x)
+    if _is_pending(shift) and len(axes) == 1:
+        return fortran(_rolled_by_lazy(out, shift, axes[0]), is_fortran(x))
+    pairs = np.broadcast(static(shift), axes)
+    if pairs.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    shifts = dict.fromkeys(range(x.ndim), 0)
+    for amount, place in pairs:
+        shifts[int(place)] += int(amount)
+    for place, amount in shifts.items():
+        n = x.shape[place]
+        first = amount % n if n else 0
+        if first:
+            out = joined([part(out, place, n - first, n), part(out, place, 0, n - first)], place)
+    return fortran(out, is_fortran(x))
+
+
+def _is_pending(shift: Any) -> bool:
+    return (
+        isinstance(shift, Array)
+        and shift.ndim == 0
+        and shift.dtype.kind in "iu"
+        and shift._read()[VALUE] is None
+    )
+
+
+def _rolled_by_lazy(x: Array, shift: Array, axis: int) -> Array:
+    """A window into two copies, so that one program serves every shift."""
+    n = x.shape[axis]
+    if not n:
+        return x
+    wide = cast(shift, np.int64)
+    start = apply(elementwise.remainder, apply(elementwise.negative, wide), n)
+    twice = shaping.concatenate(x, x, axis=axis)
+    return shaping.slice(twice, start, axes=(axis,), sizes=(n,), strides=(1,), shape=x.shape)
+
+
+# -- dtype and storing -----------------------------------------------------------------------------
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+    """See `numpy.astype`."""
+    if not isinstance(x, Array_or_scalar):
+        raise TypeError(f"Input should be a NumPy array or scalar. It is a {type(x)} instead.")
+    check_device(device)
+    scalar = isinstance(x, (Scalar, np.generic))
+    x, dtype = as_array(x), dtype_argument(dtype)
+    if x.dtype == dtype and not copy:
+        return x
+    out = fortran(own(converted(x, dtype)), is_fortran(x))
+    return new_scalar(out._read()) if scalar else out
+
+
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """See `numpy.copyto`."""
+    if isinstance(dst, np.ndarray):
+        np.copyto(dst, static(src), casting, static(where))
+        return
+    if not isinstance(dst, Array) or isinstance(dst, Scalar):
+        raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
+    _check_copyto(src, dst, casting)
+    if not writeable(dst):
+        raise ValueError("assignment destination is read-only")
+    if where is True:
+        setitem(dst, ..., src)
+        return
+    mask = as_array(where)
+    if mask.dtype.kind != "b":
+        raise TypeError(
+            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
+            "'safe'"
+        )
+    if np.broadcast_shapes(mask.shape, dst.shape) != dst.shape:
+        raise ValueError(
+            f"could not broadcast where mask from shape {_text(mask.shape)} into shape "
+            f"{_text(dst.shape)}"
+        )
+    value = assigned(src, dst.dtype, dst.shape)
+    value = cast(new_array(value), dst.dtype) if type(value) is list else value
+    with write_lock:
+        chosen = apply(elementwise.select, broadcast(own(mask), dst.shape), value, own(dst))
+        dst._write(cast(chosen, dst.dtype)._read())
+
+
+def _check_copyto(src: Any, dst: Array, casting: Any) -> None:
+    """NumPy's rule, and its exception: tried on nothing, or on the Python scalar itself."""
+    if type(src) in SCALAR_DTYPES:
+        np.copyto(np.empty((), dst.dtype), src, casting)
+        return
+    source = as_array(src).dtype
+    if not np.can_cast(source, dst.dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {source!r} to {dst.dtype!r} according to the rule "
+            f"{casting!r}"
+        )
+
+
+def _text(dims: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, dims)) + ("," if len(dims) == 1 else "") + ")"

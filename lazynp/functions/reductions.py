@@ -1,0 +1,503 @@
+"""Sums, products, extrema, means: reductions over axes, and what runs along one."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from lazynp._array import Array, new_array
+from lazynp._trace import host_value
+from lazynp.functions import ufuncs
+from lazynp.functions._host import host_call, host_into, needs_host
+from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
+from lazynp.functions._reduce import (
+    ADD,
+    ALL,
+    ANY,
+    BOOL,
+    MAXIMUM,
+    MINIMUM,
+    MULTIPLY,
+    NO_VALUE,
+    Reduction,
+    accumulate,
+    count_of,
+    kept_shape,
+    reduce,
+    reduced_axes,
+)
+from lazynp.primitives import elementwise, reduction, shaping
+
+_FLOAT64 = np.dtype(np.float64)
+_INT64 = np.dtype(np.int64)
+
+
+# -- sums, products, extrema -----------------------------------------------------------------------
+
+
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """See `numpy.sum`."""
+    return reduce(ADD, a, axis, dtype, out, keepdims, initial, where)
+
+
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """See `numpy.prod`."""
+    return reduce(MULTIPLY, a, axis, dtype, out, keepdims, initial, where)
+
+
+def max(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """See `numpy.max`."""
+    return reduce(MAXIMUM, a, axis, None, out, keepdims, initial, where)
+
+
+def min(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Any:
+    """See `numpy.min`."""
+    return reduce(MINIMUM, a, axis, None, out, keepdims, initial, where)
+
+
+amax, amin = max, min
+
+
+def any(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> Any:
+    """See `numpy.any`."""
+    return reduce(ANY, a, axis, None, out, keepdims, NO_VALUE, where)
+
+
+def all(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
+) -> Any:
+    """See `numpy.all`."""
+    return reduce(ALL, a, axis, None, out, keepdims, NO_VALUE, where)
+
+
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
+    """See `numpy.ptp`."""
+    x = as_array(a)
+    low, high = min(x, axis, None, keepdims), max(x, axis, None, keepdims)
+    return ufuncs.subtract(high, low, out=out) if out is not None else ufuncs.subtract(high, low)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    """See `numpy.count_nonzero`."""
+    x = as_array(a)
+    if needs_host(x):
+        return host_call(np.count_nonzero, x, axis, keepdims=keepdims)
+    return reduce(ADD, cast(x, BOOL), axis, _INT64, None, keepdims)
+
+
+# -- mean, variance --------------------------------------------------------------------------------
+
+
+def _count(x: Array, axis: Any, keepdims: Any, where: Any) -> Any:
+    """How many elements each result is made of: an int, or an array of ints under `where`."""
+    if where is True or where is NO_VALUE:
+        return count_of(x.shape, reduced_axes(axis, x.ndim))
+    mask = as_array(where)
+    return reduce(ADD, broadcast(mask, x.shape), axis, _INT64, None, keepdims)
+
+
+def _quotient(total: Any, count: Any) -> Any:
+    """total / count in the dtype of total."""
+    wide = cast(total, np.float32) if total.dtype == np.float16 else total  # holds any count
+    result = ufuncs.divide(wide, count)
+    return scalar_if_0d(cast(result, total.dtype))
+
+
+def _into(result: Any, out: Any) -> Any:
+    return result if out is None else store(result, out, "unsafe")
+
+
+def _check_result(x: Array, axis: Any, dtype: Any, out: Any, keepdims: Any) -> Any:
+    """What NumPy sums into `out` first decides whether `out` will do, and the dtype."""
+    if out is None:
+        return dtype
+    total = reduce(ADD, new_array(x._read()), axis, dtype, None, keepdims)
+    if out.shape != total.shape:
+        reduce(ADD, x, axis, dtype, out, keepdims)  # raises
+    return dtype
+
+
+def mean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+) -> Any:
+    """See `numpy.mean`. There is no warning for an empty slice."""
+    x = as_array(a)
+    if needs_host(x):
+        options = _given(keepdims=keepdims, where=where)
+        return host_into(np.mean, x, axis, dtype, out=out, **options)
+    loop = dtype
+    if dtype is None and x.dtype.kind in "biu":
+        loop = _FLOAT64
+    elif dtype is None and x.dtype == np.float16:
+        loop = np.dtype(np.float32)
+    _check_result(x, axis, loop, out, keepdims)
+    total = reduce(ADD, x, axis, loop, None, keepdims, NO_VALUE, where)
+    result = _quotient(total, _count(x, axis, keepdims, where))
+    if dtype is None and x.dtype == np.float16 and out is None:
+        result = scalar_if_0d(cast(result, x.dtype))
+    return _into(result, out)
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    return {k: v for k, v in options.items() if v is not NO_VALUE}
+
+
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Any:
+    """See `numpy.var`. There is no warning where there are no degrees of freedom."""
+    ddof = degrees(ddof, correction)
+    x = as_array(a)
+    if needs_host(x):
+        options = _given(keepdims=keepdims, where=where, mean=mean)
+        return host_into(np.var, x, axis, dtype, ddof=ddof, out=out, **options)
+    loop = _FLOAT64 if dtype is None and x.dtype.kind in "biu" else dtype
+    _check_result(x, axis, loop, out, keepdims)
+    if mean is NO_VALUE or mean is None:
+        total = reduce(ADD, x, axis, loop, None, True, NO_VALUE, where)
+        mean = _quotient(total, _count(x, axis, True, where))
+    squares = squared_modulus(ufuncs.subtract(x, mean), x.dtype)
+    total = reduce(ADD, squares, axis, loop, None, keepdims, NO_VALUE, where)
+    count = _count(x, axis, keepdims, where)
+    if isinstance(count, int):
+        freedom: Any = builtins.max(count - ddof, 0)
+    else:
+        freedom = ufuncs.maximum(ufuncs.subtract(count, ddof), 0)
+    return _into(_quotient(total, freedom), out)
+
+
+def degrees(ddof: Any, correction: Any) -> Any:
+    """`ddof` by either of its names."""
+    if correction is NO_VALUE:
+        return ddof
+    if ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+def squared_modulus(x: Array, dtype: np.dtype[Any]) -> Array:
+    """|x|**2; what is not a number (a bool) NumPy multiplies with itself."""
+    if x.dtype.kind == "c":
+        re, im = elementwise.real(x), elementwise.imag(x)
+        return elementwise.add(elementwise.square(re), elementwise.square(im))
+    return elementwise.square(x) if dtype.kind != "b" else elementwise.multiply(x, x)
+
+
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Any:
+    """See `numpy.std`. There is no warning where there are no degrees of freedom."""
+    variance = var(
+        a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
+    )
+    if out is not None:
+        _check_result(as_array(a), axis, dtype, out, keepdims)
+        return store(ufuncs.sqrt(cast(variance, out.dtype)), out, "unsafe")
+    return scalar_if_0d(cast(ufuncs.sqrt(variance), variance.dtype))
+
+
+def average(
+    a: Any,
+    axis: Any = None,
+    weights: Any = None,
+    returned: bool = False,
+    *,
+    keepdims: Any = NO_VALUE,
+) -> Any:
+    """See `numpy.average`. The sum of the weights is looked at: zero is an error."""
+    x = as_array(a)
+    if axis is not None:
+        axis = normalize_axis_tuple(axis, x.ndim, argname="axis")
+    if weights is None:
+        result = mean(x, axis, keepdims=keepdims)
+        scale: Any = cast(as_array(x.size / result.size), result.dtype)
+    else:
+        w = weights_for(weights, x, axis)
+        dtype = np.result_type(x.dtype, w.dtype, *(["f8"] if x.dtype.kind in "biu" else []))
+        scale = sum(w, axis, dtype, keepdims=keepdims)
+        if np.any(np.equal(host_value(scale._read()), 0.0)):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        products = ufuncs.multiply(cast(x, dtype), cast(w, dtype))
+        result = ufuncs.divide(sum(products, axis, keepdims=keepdims), scale)
+    if not returned:
+        return result
+    if scale.shape != result.shape:
+        scale = broadcast(scale, result.shape)
+    return result, scalar_if_0d(scale)
+
+
+def weights_for(weights: Any, x: Array, axis: Any) -> Array:
+    """The weights, in a shape that broadcasts against x. `axis`: a tuple, or None."""
+    w = as_array(weights)
+    if w.shape == x.shape:
+        return w
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if w.shape != tuple(x.shape[i] for i in axis):
+        raise ValueError(
+            "Shape of weights must be consistent with shape of a along specified axis."
+        )
+    w = shaping.transpose(w, permutation=tuple(int(i) for i in np.argsort(axis)))
+    return shaping.reshape(w, shape=tuple(n if i in axis else 1 for i, n in enumerate(x.shape)))
+
+
+# -- argmax, argmin --------------------------------------------------------------------------------
+
+
+def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    x = as_array(a)
+    keepdims = keepdims is not NO_VALUE and keepdims
+    if needs_host(x):
+        return host_into(getattr(np, name), x, axis, out=out, keepdims=keepdims)
+    shape = (1,) * x.ndim
+    if axis is None:
+        flat, axis = shaping.reshape(x, shape=(x.size,)), 0
+    elif x.ndim == 0:
+        normalize_axis_index(axis, 1)
+        flat, axis = shaping.reshape(x, shape=(1,)), 0
+    else:
+        flat, axis = x, normalize_axis_index(axis, x.ndim)
+        shape = kept_shape(x.shape, (axis,))
+    if flat.shape[axis] and not flat.size:
+        kept = kept_shape(flat.shape, (axis,))
+        result = shaping.full(0, shape=_less(kept, axis), dtype=_INT64)
+    else:
+        result = primitive(flat, axis=axis)
+    if keepdims:
+        result = shaping.reshape(result, shape=shape)
+    if out is None:
+        return scalar_if_0d(result)
+    if not np.can_cast(out.dtype, _INT64, "safe"):
+        raise TypeError(
+            f"Cannot cast array data from {out.dtype!r} to dtype('int64') according to the rule "
+            "'safe'"
+        )
+    if out.shape != result.shape:
+        raise ValueError(f"output array does not match result of np.{name}.")
+    return store(result, out)
+
+
+def _less(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
+    """See `numpy.argmax`."""
+    return _arg(reduction.argmax, "argmax", a, axis, out, keepdims)
+
+
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
+    """See `numpy.argmin`."""
+    return _arg(reduction.argmin, "argmin", a, axis, out, keepdims)
+
+
+# -- running sums and products ---------------------------------------------------------------------
+
+
+def _running(row: Reduction, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    x = as_array(a)
+    if axis is None or x.ndim == 0:
+        if axis is not None:
+            normalize_axis_index(axis, 1)
+        x, axis = shaping.reshape(x, shape=(x.size,)), 0
+    return accumulate(row, x, axis, dtype, out)
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """See `numpy.cumsum`."""
+    return _running(ADD, a, axis, dtype, out)
+
+
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    """See `numpy.cumprod`."""
+    return _running(MULTIPLY, a, axis, dtype, out)
+
+
+def _cumulative(
+    row: Reduction, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool
+) -> Any:
+    x = as_array(x)
+    if x.ndim == 0:
+        x = shaping.reshape(x, shape=(1,))
+    if axis is None:
+        if x.ndim >= 2:
+            raise ValueError(
+                "For arrays which have more than one dimension ``axis`` argument is required."
+            )
+        axis = 0
+    if not include_initial:
+        return accumulate(row, x, axis, dtype, out)
+    axis = normalize_axis_index(axis, x.ndim)
+    result = accumulate(row, x, axis, dtype, None)
+    shape = kept_shape(x.shape, (axis,))
+    first = shaping.full(row.ufunc.identity, shape=shape, dtype=result.dtype)
+    result = shaping.concatenate(first, result, axis=axis)
+    return store(result, out, "unsafe")
+
+
+def cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """See `numpy.cumulative_sum`."""
+    return _cumulative(ADD, x, axis, dtype, out, include_initial)
+
+
+def cumulative_prod(
+    x: Any,
+    /,
+    *,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Any:
+    """See `numpy.cumulative_prod`."""
+    return _cumulative(MULTIPLY, x, axis, dtype, out, include_initial)
+
+
+# -- clip, round -----------------------------------------------------------------------------------
+
+
+def clip(
+    a: Any,
+    a_min: Any = NO_VALUE,
+    a_max: Any = NO_VALUE,
+    out: Any = None,
+    *,
+    min: Any = NO_VALUE,
+    max: Any = NO_VALUE,
+    **kwargs: Any,
+) -> Any:
+    """See `numpy.clip`."""
+    if a_min is NO_VALUE and a_max is NO_VALUE:
+        a_min = None if min is NO_VALUE else min
+        a_max = None if max is NO_VALUE else max
+    elif a_min is NO_VALUE:
+        raise TypeError("clip() missing 1 required positional argument: 'a_min'")
+    elif a_max is NO_VALUE:
+        raise TypeError("clip() missing 1 required positional argument: 'a_max'")
+    elif min is not NO_VALUE or max is not NO_VALUE:
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is "
+            "forbidden."
+        )
+    return _clip(as_array(a), a_min, a_max, out, kwargs)
+
+
+def _clip(x: Array, low: Any, high: Any, out: Any, options: dict[str, Any]) -> Any:
+    if x.dtype.kind in "iu":  # Python ints beyond the dtype's range bound nothing
+        if type(low) is int and low <= np.iinfo(x.dtype).min:
+            low = None
+        if type(high) is int and high >= np.iinfo(x.dtype).max:
+            high = None
+    if out is not None:
+        options = {**options, "out": out}
+    if low is None and high is None:
+        return ufuncs.positive(x, **options)
+    if low is None:
+        return ufuncs.minimum(x, high, **options)
+    if high is None:
+        return ufuncs.maximum(x, low, **options)
+    dtype = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
+    return ufuncs.minimum(ufuncs.maximum(x, low, **dtype), high, **options)
+
+
+def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
+    """See `numpy.round`."""
+    x, decimals = as_array(a), operator.index(decimals)
+    if needs_host(x):
+        return host_into(np.round, x, decimals, out=out)
+    if x.dtype.kind == "c":
+        parts = (_rounded(part(x), decimals) for part in (elementwise.real, elementwise.imag))
+        result = elementwise.complex_(*parts)
+    elif x.dtype.kind in "iu" and decimals >= 0:
+        result = new_array(x._read())
+    elif x.dtype.kind == "b" and decimals:
+        np.round(np.empty(0, bool), decimals)  # raises
+        raise AssertionError
+    else:
+        result = _rounded(x, decimals)
+    return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
+
+
+def _rounded(x: Array, decimals: int) -> Array:
+    """NumPy's algorithm: scale by a power of ten, round to even, scale back."""
+    if decimals == 0:
+        return apply(elementwise.rint, x)
+    power = 10.0 ** builtins.abs(decimals) if builtins.abs(decimals) < 309 else math.inf
+    scale, back = elementwise.multiply, elementwise.divide
+    if decimals < 0:
+        scale, back = back, scale
+    wide = apply(scale, x, power)
+    return cast(apply(back, apply(elementwise.rint, wide), power), x.dtype)
+
+
+around = round
+

@@ -1,0 +1,260 @@
+"""Set routines. Sizes of results depend on the data: all but `isin` compute their arguments."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lazynp._array import Array, from_host, new_array
+from lazynp._trace import host_value
+from lazynp.functions import indexing, sorting, ufuncs
+from lazynp.functions._getset import getitem
+from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._integers import flat, normalize_axis_index
+from lazynp.functions._recording import as_array, cast, plain
+from lazynp.primitives import indexing as gathers
+from lazynp.primitives import reduction, shaping
+
+__all__ = [
+    "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
+    "unique_counts", "unique_inverse", "unique_values",
+]  # fmt: skip
+
+HOST = ("unique (with axis)",)
+
+_INT64 = np.dtype(np.int64)
+
+
+class UniqueAllResult(NamedTuple):
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCountsResult(NamedTuple):
+    values: Any
+    counts: Any
+
+
+class UniqueInverseResult(NamedTuple):
+    values: Any
+    inverse_indices: Any
+
+
+# -- unique ----------------------------------------------------------------------------------------
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """See `numpy.unique`. Always sorted. With an axis of several it is run by NumPy."""
+    x = as_array(ar)
+    options = (return_index, return_inverse, return_counts)
+    if needs_host(x) or axis is not None and x.ndim != 1:
+        return host_call(np.unique, x, *options, axis, equal_nan=equal_nan, sorted=sorted)
+    if axis is not None:
+        normalize_axis_index(axis, x.ndim)
+    parts = _unique(x, return_index or return_inverse, bool(equal_nan))
+    wanted = [parts.values]
+    if return_index:
+        wanted.append(parts.first())
+    if return_inverse:
+        wanted.append(shaping.reshape(parts.inverse(), shape=x.shape))
+    if return_counts:
+        wanted.append(parts.counts())
+    return wanted[0] if len(wanted) == 1 else tuple(wanted)
+
+
+class _Unique:
+    """The sorted elements, and which of them is the first of its kind."""
+
+    def __init__(self, ordered: Array, order: Array | None, equal_nan: bool) -> None:
+        self.order, self.is_first = order, _starts(ordered, equal_nan)
+        # how many there are is not known before: the shape of the result hangs on it
+        self.places = np.flatnonzero(host_value(self.is_first._read()))
+        self.size = ordered.size
+        self.values = self._at_places(ordered)
+
+    def _at_places(self, x: Array) -> Array:
+        return gathers.take(x, new_array(from_host(self.places)), axes=(0,))
+
+    def first(self) -> Array:
+        assert self.order is not None
+        return self._at_places(self.order)
+
+    def inverse(self) -> Array:
+        assert self.order is not None
+        if not self.size:
+            return self.order
+        number = reduction.cumsum(plain(cast(self.is_first, _INT64)), axis=0)
+        zeros = shaping.full(0, shape=(self.size,), dtype=_INT64)
+        which = plain(ufuncs.subtract(number, 1))
+        return gathers.put(zeros, which, self.order, axes=(0,), mode="set")
+
+    def counts(self) -> Array:
+        return new_array(from_host(np.diff(np.append(self.places, self.size))))
+
+
+def _unique(x: Array, ordering: bool, equal_nan: bool) -> _Unique:
+    x = flat(x)
+    if not ordering:
+        return _Unique(sorting.sort(x), None, equal_nan)
+    order = sorting.argsort(x)
+    return _Unique(gathers.take(x, order, axes=(0,)), order, equal_nan)
+
+
+def _starts(x: Array, equal_nan: bool) -> Array:
+    """Of a sorted vector, which elements differ from the one before."""
+    if not x.size:
+        return shaping.full(False, shape=(0,), dtype=np.dtype(bool))
+    after, before = getitem(x, slice(1, None)), getitem(x, slice(None, -1))
+    differs = ufuncs.not_equal(after, before)
+    if equal_nan and x.dtype.kind in "fc":
+        both = ufuncs.logical_and(ufuncs.isnan(after), ufuncs.isnan(before))
+        differs = ufuncs.logical_and(differs, ufuncs.logical_not(both))
+    one = shaping.full(True, shape=(1,), dtype=np.dtype(bool))
+    return shaping.concatenate(one, plain(differs), axis=0)
+
+
+def unique_all(x: Any) -> Any:
+    """See `numpy.unique_all`."""
+    return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: Any) -> Any:
+    """See `numpy.unique_counts`."""
+    return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any) -> Any:
+    """See `numpy.unique_inverse`."""
+    return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: Any) -> Any:
+    """See `numpy.unique_values`. Sorted."""
+    return unique(x, equal_nan=False)
+
+
+# -- sets ------------------------------------------------------------------------------------------
+
+
+def _joined(x: Any, y: Any) -> Array:
+    """One vector after the other, in their common dtype."""
+    a, b = flat(x), flat(y)
+    dtype = np.result_type(a.dtype, b.dtype)
+    return shaping.concatenate(plain(cast(a, dtype)), plain(cast(b, dtype)), axis=0)
+
+
+def intersect1d(
+    ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
+    """See `numpy.intersect1d`."""
+    x, y = as_array(ar1), as_array(ar2)
+    if needs_host(x, y):
+        return host_call(np.intersect1d, x, y, assume_unique, return_indices)
+    x, y = flat(x), flat(y)
+    first_x = first_y = None
+    if not assume_unique:
+        if return_indices:
+            x, first_x = unique(x, return_index=True)
+            y, first_y = unique(y, return_index=True)
+        else:
+            x, y = unique(x), unique(y)
+    joined = _joined(x, y)
+    order = sorting.argsort(joined)
+    ordered = gathers.take(joined, order, axes=(0,))
+    twice = ufuncs.equal(getitem(ordered, slice(1, None)), getitem(ordered, slice(None, -1)))
+    common = getitem(getitem(ordered, slice(None, -1)), twice)
+    if not return_indices:
+        return common
+    in_x = getitem(getitem(order, slice(None, -1)), twice)
+    in_y = ufuncs.subtract(getitem(getitem(order, slice(1, None)), twice), x.size)
+    if first_x is not None and first_y is not None:
+        in_x, in_y = indexing.take(first_x, in_x), indexing.take(first_y, in_y)
+    return common, in_x, in_y
+
+
+def union1d(ar1: Any, ar2: Any) -> Any:
+    """See `numpy.union1d`."""
+    x, y = as_array(ar1), as_array(ar2)
+    if needs_host(x, y):
+        return host_call(np.union1d, x, y)
+    return unique(_joined(x, y))
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """See `numpy.setdiff1d`."""
+    x, y = as_array(ar1), as_array(ar2)
+    if needs_host(x, y):
+        return host_call(np.setdiff1d, x, y, assume_unique)
+    x = flat(x) if assume_unique else unique(x)
+    return getitem(x, isin(x, y, invert=True))
+
+
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    """See `numpy.setxor1d`."""
+    x, y = as_array(ar1), as_array(ar2)
+    if needs_host(x, y):
+        return host_call(np.setxor1d, x, y, assume_unique)
+    if not assume_unique:
+        x, y = unique(x), unique(y)
+    joined = _joined(x, y)
+    if not joined.size:
+        return joined
+    ordered = sorting.sort(joined)
+    one = shaping.full(True, shape=(1,), dtype=np.dtype(bool))
+    differs = ufuncs.not_equal(getitem(ordered, slice(1, None)), getitem(ordered, slice(None, -1)))
+    flag = shaping.concatenate(one, plain(differs), one, axis=0)
+    alone = ufuncs.logical_and(getitem(flag, slice(1, None)), getitem(flag, slice(None, -1)))
+    return getitem(ordered, plain(alone))
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: Any = None,
+) -> Any:
+    """See `numpy.isin`. `assume_unique` and `kind` make no difference; nothing is computed yet."""
+    x, tests = as_array(element), as_array(test_elements)
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    if kind == "table" and not (x.dtype.kind in "biu" and tests.dtype.kind in "biu"):
+        raise ValueError(
+            "The 'table' method is only supported for boolean or integer arrays. Please select "
+            "'sort' or None for kind."
+        )
+    if needs_host(x, tests):
+        return host_call(np.isin, x, tests, assume_unique, invert)
+    found = _found(x, flat(tests))
+    return plain(ufuncs.logical_not(found) if invert else found)
+
+
+def _found(x: Array, tests: Array) -> Array:
+    if not tests.size:
+        return shaping.full(False, shape=x.shape, dtype=np.dtype(bool))
+    inside = None
+    dtype = np.result_type(x.dtype, tests.dtype)
+    if dtype.kind == "f" and x.dtype.kind in "iu" and tests.dtype.kind in "iu":
+        # int64 and uint64: floats would not tell large ones apart
+        inside = ufuncs.greater_equal(x, 0)
+        if x.dtype.kind == "u":
+            inside = ufuncs.less_equal(x, np.iinfo(np.int64).max)
+        dtype = np.dtype(tests.dtype.kind + "8")
+    ordered = sorting.sort(cast(tests, dtype))
+    values = plain(cast(x, dtype))
+    place = ufuncs.minimum(sorting.searchsorted(ordered, values), tests.size - 1)
+    equal = ufuncs.equal(gathers.take(ordered, plain(place), axes=(0,)), values)
+    return equal if inside is None else ufuncs.logical_and(equal, inside)

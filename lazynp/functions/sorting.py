@@ -1,0 +1,187 @@
+"""Sorting and searching in sorted arrays. Every sort is stable, whatever `kind` says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._trace import host_value
+from lazynp.functions._getset import bounded
+from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._integers import flat, normalize_axis_index
+from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
+from lazynp.primitives import indexing, shaping
+from lazynp.primitives import sorting as primitives
+
+__all__ = [
+    "argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort", "sort_complex",
+]  # fmt: skip
+
+
+def _check_kind(kind: Any, stable: Any) -> None:
+    if kind is None:
+        return
+    if stable is not None:
+        raise ValueError(
+            "`kind` and keyword parameters can't be provided at the same time. Use only one of "
+            "them."
+        )
+    if not isinstance(kind, str):
+        raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
+    if kind[:1].lower() not in ("q", "h", "m", "s"):
+        raise ValueError(
+            f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})"
+        )
+
+
+def _check_order(x: Array, order: Any) -> None:
+    if order is not None and x.dtype.names is None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+
+
+def _axis_of(x: Array, axis: Any) -> tuple[Array, int]:
+    """The array in an owner of its own, flattened for axis None, and the axis."""
+    if axis is None:
+        return flat(x), 0
+    return plain(x), normalize_axis_index(axis, x.ndim)
+
+
+def sort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    """See `numpy.sort`. Always stable."""
+    x = as_array(a)
+    _check_kind(kind, stable)
+    _check_order(x, order)
+    if needs_host(x):
+        return host_call(np.sort, x, axis, kind, order, stable=stable)
+    x, axis = _axis_of(x, axis)
+    return primitives.sort(x, axis=axis)
+
+
+def argsort(
+    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
+) -> Any:
+    """See `numpy.argsort`. Always stable."""
+    x = as_array(a)
+    _check_kind(kind, stable)
+    _check_order(x, order)
+    if needs_host(x):
+        return host_call(np.argsort, x, axis, kind, order, stable=stable)
+    if not x.ndim and axis in (-1, 0):
+        axis = None
+    x, axis = _axis_of(x, axis)
+    return primitives.argsort(x, axis=axis)
+
+
+def sort_complex(a: Any) -> Any:
+    """See `numpy.sort_complex`."""
+    x = sort(a)
+    if x.dtype.kind == "c":
+        return x
+    return cast(x, np.complex64 if x.dtype.char in "bhBH" else np.complex128)
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """See `numpy.lexsort`."""
+    if isinstance(keys, Array):
+        keys = list(keys) if keys.ndim else []
+    if not isinstance(keys, (list, tuple, np.ndarray)) or len(keys) == 0:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    arrays = [as_array(k) for k in keys]
+    if needs_host(*arrays):
+        return host_call(np.lexsort, list(arrays), axis)
+    if any(k.shape != arrays[0].shape for k in arrays):
+        raise ValueError("all keys need to be the same shape")
+    shape = arrays[0].shape
+    if not shape:
+        normalize_axis_index(axis, 1)
+        return scalar_if_0d(shaping.full(0, shape=(), dtype=np.dtype(np.int64)))
+    axis = normalize_axis_index(axis, len(shape))
+    positions = shaping.iota(shape=shape, axis=axis, dtype=np.dtype(np.int64))
+    operands = [plain(k) for k in reversed(arrays)]  # the last key is the primary one
+    return primitives.sort_pairs(*operands, positions, axis=axis, num_keys=len(operands))[-1]
+
+
+# -- partition: a sorted array is partitioned at every place ---------------------------------------
+
+
+def _check_kth(kth: Any, n: int, kind: str) -> None:
+    if kind != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
+    places = np.asarray(host_value(kth._read()) if isinstance(kth, Array) else kth)
+    if places.dtype.kind == "b":
+        raise ValueError("Booleans unacceptable as partition index")
+    if places.dtype.kind not in "iu":
+        raise TypeError("Partition index must be integer")
+    if places.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    for k in places.ravel().tolist():
+        if not -n <= k < n:
+            raise ValueError(f"kth(={k + n if k < 0 else k}) out of bounds ({n})")
+
+
+def partition(
+    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> Any:
+    """See `numpy.partition`. Sorts."""
+    x = as_array(a)
+    _check_order(x, order)
+    if needs_host(x):
+        return host_call(np.partition, x, kth, axis, kind, order)
+    x, axis = _axis_of(x, axis)
+    _check_kth(kth, x.shape[axis], kind)
+    return primitives.sort(x, axis=axis)
+
+
+def argpartition(
+    a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
+) -> Any:
+    """See `numpy.argpartition`. Sorts."""
+    x = as_array(a)
+    _check_order(x, order)
+    if needs_host(x):
+        return host_call(np.argpartition, x, kth, axis, kind, order)
+    if not x.ndim and axis in (-1, 0):
+        axis = None
+    x, axis = _axis_of(x, axis)
+    _check_kth(kth, x.shape[axis], kind)
+    return primitives.argsort(x, axis=axis)
+
+
+# -- searching -------------------------------------------------------------------------------------
+
+
+def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
+    """See `numpy.searchsorted`. With a sorter it computes that, to check it."""
+    x, values = as_array(a), as_array(v)
+    if side not in ("left", "right"):
+        np.searchsorted([0], 0, side=side)  # NumPy's own exception
+    if needs_host(x, values):
+        return host_call(np.searchsorted, x, values, side, sorter)
+    if x.ndim != 1:
+        what = "too deep" if x.ndim else "of too small depth"
+        raise ValueError(f"object {what} for desired array")
+    if sorter is not None:
+        x = _by_sorter(x, as_array(sorter))
+    dtype = np.result_type(x.dtype, values.dtype)
+    x, values = plain(cast(x, dtype)), plain(cast(values, dtype))
+    return scalar_if_0d(primitives.searchsorted(x, values, side=side))
+
+
+def _by_sorter(x: Array, sorter: Array) -> Array:
+    if sorter.dtype.kind not in "iu":
+        raise TypeError("sorter must only contain integers")
+    if sorter.ndim != 1:
+        what = "too deep" if sorter.ndim else "of too small depth"
+        raise ValueError(f"object {what} for desired array")
+    if sorter.size != x.size:
+        raise ValueError("sorter.size must equal a.size")
+    value = host_value(sorter._read())
+    if value.size and (value.min() < 0 or value.max() >= x.size):
+        raise ValueError("Sorter index out of range.")
+    return indexing.take(plain(x), bounded(sorter, x.size, 0), axes=(0,))
+
+

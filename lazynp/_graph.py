@@ -24,7 +24,7 @@ import numpy as np
 from lazynp import lowering
 from lazynp._config import config
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, aval_of_node
+from lazynp._node import ARGS, CODE, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Step
 
 lock = threading.RLock()
@@ -55,13 +55,21 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
     plan = _find_plan(nodes, leaves, key)
     plan.reason = reason
     plan.runs += 1
-    if config.execution == "adaptive" and not plan.worth_compiling():
+    if plan.by_reference():
         STATS.reference_runs += 1
         plan.tier = "reference"
+        del scanned, leaves  # references that would keep operands from being reused
         _run_reference(nodes, asked)
         return
     plan.tier = "compiled"
-    _commit(nodes, plan, plan.run(leaves, slots))
+    results: list[Any] = []
+    try:
+        plan.run(leaves, slots, results)
+        _commit(nodes, plan, results[0])
+    except BaseException:
+        if results:  # interrupted after the run, which may have consumed donated operands
+            _commit(nodes, plan, results[0])
+        raise
     nodes.clear()
 
 
@@ -167,6 +175,7 @@ def _scan(
     return key, leaves, slots
 
 
+_MAX_PLANS = 1 << 14
 _plans_by_count: dict[Any, Plan] = {}  # with raw reference counts: the quick way in
 _plans: dict[Any, Plan] = {}
 
@@ -184,6 +193,9 @@ def _find_plan(nodes: list[Node], leaves: list[Node], key: list[Any]) -> Plan:
         form = (*key, None, *outside, None, *leaf_outside)
         plan = _plans.get(form)
         if plan is None:
+            if len(_plans) >= _MAX_PLANS:  # a program whose shapes never repeat
+                _plans.clear()
+                _plans_by_count.clear()
             plan = _plans[form] = _build(nodes, leaves, outside, leaf_outside, where)
         _plans_by_count[quick] = plan
     return plan
@@ -324,32 +336,41 @@ def _run_reference(nodes: list[Node], asked: Node | None) -> None:
                     continue
                 op = node[OP]
                 if not op.free or node is asked or op.primitive is PROJECT:
-                    node[VALUE] = _call_reference(node)
+                    _store_reference(node)
                     node[ARGS] = None
                 nodes[i] = node = None  # type: ignore[call-overload]
     finally:
         nodes[:] = [n for n in nodes if n is not None]
 
 
-def _call_reference(node: Node) -> Any:
+def _store_reference(node: Node) -> None:
+    """Give the node its value, in the memory of its first operand if nobody else will read that.
+
+    An interruption must find the value stored, or the step such that it can be taken again.
+    """
     op, args = node[OP], node[ARGS]
-    inplace = op.primitive.inplace
-    if (
-        inplace is not None
-        and op.ins[0] is op.aval
-        and (op.aval.nbytes >= _WORTH_REUSING or op.primitive.kind == "update")
-        and getrefcount(args[0]) == 2
-        and args[0][VALUE] is not None
-    ):
-        target = args[0]  # nobody else will read it: update where it is
+    if _may_reuse(op) and getrefcount(args[0]) == 2 and args[0][VALUE] is not None:
+        target = args[0]
         value = host(target)
         if owned(value, 3):
-            return inplace(value, *[operand(a) for a in args[1:]], **op.params)
+            rest = [operand(a) for a in args[1:]]
+            if type(op.reference) is np.ufunc:  # `x += 1` twice would not do: called and stored
+                node[VALUE:CODE] = map(op.reference, (value,), *[(x,) for x in rest], (value,))
+            else:
+                node[VALUE] = op.primitive.inplace(value, *rest, **op.params)  # type: ignore[misc]
+            return
         del target, value
     result = op.reference(*[operand(a) for a in args])
-    if type(result) is np.ndarray and result.ndim == 0:
-        return result[()]
-    return result
+    node[VALUE] = result[()] if type(result) is np.ndarray and result.ndim == 0 else result
+
+
+def _may_reuse(op: Op) -> bool:
+    return (
+        op.primitive.inplace is not None
+        and op.ins[0] is op.aval
+        and (op.aval.nbytes >= _WORTH_REUSING or op.primitive.kind == "update")
+        and op.params.get("mode", "set") == "set"  # what accumulates cannot be done again
+    )
 
 
 def owned(value: Any, references: int) -> bool:
@@ -406,5 +427,8 @@ def host_view(node: Node) -> Any:
         values.append(value)
     value = op.reference(*values)
     if op.primitive.kind == "fill" or op.scalar:
-        node[VALUE], node[ARGS] = value[()] if op.scalar else value, None
+        value = value[()] if op.scalar else value
+        with lock:  # nobody is halfway through a program that reads it
+            if node[VALUE] is None:
+                node[VALUE], node[ARGS] = value, None
     return value

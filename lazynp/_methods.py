@@ -119,6 +119,7 @@ def _attach_operators() -> None:
     Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
     Array.__getitem__ = getitem  # type: ignore[attr-defined]
     Array.__setitem__ = _setitem  # type: ignore[attr-defined]
+    Array.__delitem__ = _delitem  # type: ignore[attr-defined]
     Array.__hash__ = None  # type: ignore[assignment]
     Scalar.__hash__ = _hash  # type: ignore[assignment]
     Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
@@ -126,6 +127,10 @@ def _attach_operators() -> None:
 
 def _setitem(self: Array, index: Any, value: Any) -> None:
     setitem(self, index, value)
+
+
+def _delitem(self: Array, index: Any) -> None:
+    raise ValueError("cannot delete array elements")
 
 
 def _no_assignment(self: Scalar, index: Any, value: Any) -> None:
@@ -480,6 +485,10 @@ def _compress(self: Array, condition: Any, axis: Any = None, out: Any = None) ->
     return indexing.compress(condition, self, axis=axis, out=out)
 
 
+def _clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+    return reductions.clipped(self, min, max, out, **kwargs)
+
+
 def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -> Any:
     return sorting.searchsorted(self, v, side, sorter)
 
@@ -499,7 +508,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "argmin": reductions.argmin,
     "argpartition": sorting.argpartition,
     "argsort": sorting.argsort,
-    "clip": reductions.clip,
     "cumprod": reductions.cumprod,
     "cumsum": reductions.cumsum,
     "diagonal": indexing.diagonal,
@@ -538,6 +546,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "astype": _astype,
     "byteswap": _byteswap,
     "choose": _choose,
+    "clip": _clip,
     "compress": _compress,
     "conj": _conjugate,
     "conjugate": _conjugate,

@@ -72,7 +72,7 @@ class Plan:
 
     __slots__ = (
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
-        "varying", "programs", "current", "jaxpr", "reason", "runs", "owed", "costs", "zero_slots", "tier",
+        "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "owed", "costs", "zero_slots", "tier",
     )  # fmt: skip
 
     def __init__(
@@ -103,10 +103,11 @@ class Plan:
         self.runs = 0
         self.owed = 0.0
         self.costs = _costs(steps)
+        self.family = hash(tuple((s.op.primitive, _ranks(s.op), s.refs) for s in steps))
         STATS.forms += 1
 
-    def run(self, leaves: Sequence[Node], slots: list[Any]) -> list[Any]:
-        """The outputs, as buffers, in the order of `outputs`."""
+    def run(self, leaves: Sequence[Node], slots: list[Any], into: list[Any]) -> None:
+        """Make `into` a list of one item: the outputs, as buffers, in the order of `outputs`."""
         if slots == self.constants and not self.zero_slots and self.current is not None:
             program = self.current
         else:
@@ -118,7 +119,18 @@ class Plan:
             args.append(value if type(value) is lowering.Buffer else _buffer(leaves[j]))
         for kind, indices in program.packed:
             args.append(_pack(kind, [slots[k] for k in indices], program.dtypes[kind]))
-        return program.executable.run(args)
+        program.executable.run(args, into)
+
+    def by_reference(self) -> bool:
+        """Whether this run is the reference interpreter's.
+
+        Also under "compiled", where a program keeps changing its shapes (results of masks,
+        triangular loops): a few of its forms are compiled, the others have to earn it.
+        """
+        if config.execution == "compiled":
+            if self.programs or _families.get(self.family, 0) < _VARIANTS:
+                return False
+        return not self.worth_compiling()
 
     def worth_compiling(self) -> bool:
         """Ski rental: whether running by reference has cost as much as compiling would have."""
@@ -157,6 +169,8 @@ class Plan:
     def _compile(self, slots: list[Any]) -> Program:
         begin = time.perf_counter()
         program = _Lowerer(self, slots, self.varying).program()
+        if not self.programs:
+            _families[self.family] = _families.get(self.family, 0) + 1
         self.jaxpr = program.jaxpr
         STATS.compiles += 1
         STATS.compile_seconds += time.perf_counter() - begin
@@ -167,6 +181,15 @@ class Plan:
         lowerer = _Lowerer(self, slots, frozenset())
         lowerer.leaf_vars = {j: Var(aval) for j, aval in enumerate(self.leaf_avals)}
         return lowerer.jaxpr(outputs)
+
+
+_families: dict[int, int] = {}  # structure without sizes: forms of it compiled so far
+_VARIANTS = 6
+
+
+def _ranks(op: Op) -> tuple[Any, ...]:
+    avals = op.aval if isinstance(op.aval, tuple) else (op.aval,)
+    return tuple((a.ndim, a.dtype) for a in avals)
 
 
 def _same(slots: list[Any], constants: list[Any], zero_slots: list[int]) -> bool:

@@ -237,6 +237,8 @@ def layouts(*arrays: Array) -> list[NDArray]:
 def _owner_layout(owner: Array) -> NDArray:
     aval = owner.aval
     order = "F" if owner._flags is not None and owner._flags.get("order") == "F" else "C"
+    if not aval.size:  # no memory, and strides that depend on the version of NumPy
+        return np.empty(aval.shape, aval.dtype, order)  # type: ignore[call-overload]
     strides = contiguous_strides(aval, order)
     memory = np.zeros(1, aval.dtype)
     return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)

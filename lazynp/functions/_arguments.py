@@ -71,7 +71,7 @@ def check_device(device: Any) -> None:
 
 def check_like(like: Any) -> None:
     """`like` is NumPy's hook for other libraries; arrays of this one or NumPy's change nothing."""
-    if like is not None and not hasattr(type(like), "__array_function__"):
+    if not (like is None or isinstance(like, Array) or hasattr(like, "__array_function__")):
         raise TypeError(
             "The `like` argument must be an array-like that implements the "
             "`__array_function__` protocol."

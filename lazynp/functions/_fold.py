@@ -42,7 +42,7 @@ def item(x: Array, axis: int, index: int) -> Array:
     return shaping.slice(x, index, axes=(axis,), sizes=(1,), strides=(1,), shape=shape)
 
 
-# -- ufuncs without a primitive ---------------------------------------------------------------------
+# -- ufuncs without a primitive --------------------------------------------------------------------
 
 
 def fold(
@@ -94,7 +94,7 @@ def fold_along(
     return store(result, out, "unsafe")
 
 
-# -- reduceat 
+# -- reduceat
 
 
 def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, out: Any) -> Any:
@@ -145,8 +145,6 @@ def _by_scatter(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
     base = indexing.take(rows, first, axes=(0,))
     if others.size:
         values = indexing.take(rows, as_array(others), axes=(0,))
-        base = indexing.put(
-            base, values, as_array(places), axes=(0,), mode=_SCATTERS[row.name]
-        )
+        base = indexing.put(base, values, as_array(places), axes=(0,), mode=_SCATTERS[row.name])
     back = sorted(range(x.ndim), key=order.__getitem__)
     return shaping.transpose(base, permutation=tuple(back))

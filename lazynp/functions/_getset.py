@@ -24,7 +24,7 @@ from lazynp._array import (
     new_scalar,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, leaf, op_of
 from lazynp._trace import (
     host_value,
@@ -106,6 +106,11 @@ def _slice_bound(x: Any) -> Any:
         ) from None
 
 
+def _has_array(index: Any) -> bool:
+    items = index if type(index) is tuple else (index,)
+    return any(isinstance(i, np.ndarray) or type(i) is Array for i in items)
+
+
 # -- reading -------------------------------------------------------------------------------------
 
 
@@ -130,6 +135,9 @@ def getitem(self: Array, index: Any) -> Any:
         entry = _get_entry(aval, key, index)
         if entry is None:
             return _get_advanced(self, _normal(index))
+        if key is _NOT_BASIC and _has_array(index):  # a 0-d array: its elements are copied
+            out = getitem(self, _normal(index))
+            return out if type(out) is Scalar else new_array(out._read())
         op, starts, step = entry
     if op.host:
         return _get_on_host(self, op, node, starts, step)
@@ -253,6 +261,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             op = step.ops.get(float)
         operands = (node, u, *step.starts)
         if op is None:
+            _check_depth(value, aval, key, step.params["shape"])
             u = assigned(value, aval.dtype, step.params["shape"])
             operands = (node, u, *step.starts)
             op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
@@ -283,6 +292,23 @@ def _set_entry(aval: Aval, key: Any, index: Any) -> Any:
     return step
 
 
+def _check_depth(value: Any, aval: Aval, key: Any, shape: tuple[int, ...]) -> None:
+    """A sequence cannot be stored in one element, nor a list in fewer dimensions than it has."""
+    if type(value) in SCALAR_DTYPES or on_device(aval.dtype) is False:
+        return
+    nested = isinstance(value, (list, tuple))
+    if not nested and not (isinstance(value, (Array, np.ndarray)) and value.ndim):
+        return
+    keys = key if type(key) is tuple else (key,)
+    if len(keys) == aval.ndim and all(type(k) is int for k in keys):
+        np.empty(1, aval.dtype)[0] = value if nested else np.zeros(value.shape)  # NumPy's error
+    elif nested and np.ndim(value) > len(shape):
+        raise ValueError(
+            "setting an array element with a sequence. The requested array would exceed the "
+            f"maximum number of dimension of {len(shape)}."
+        )
+
+
 def _is_itself(self: Array, step: Slice, value: Array) -> bool:
     """The second half of `x[i] += v`: the view was written already."""
     owner = self if self._base is None else self._base
@@ -308,21 +334,26 @@ def _store_element(self: Array, index: Any, value: Any) -> bool:
             return False
     elif t not in SCALAR_DTYPES and not isinstance(value, np.generic):
         return False
-    node = self._node
-    if getrefcount(node) != 3:  # the handle's, the variable's, the argument's
+    if type(index) is tuple:
+        axes = len(index)
+        for i in index:
+            if type(i) is not int:
+                return False
+    elif type(index) is int:
+        axes = 1
+    else:
         return False
-    aval = node[AVAL] if node[OP] is None else node[OP].aval
-    if type(index) is not int:
-        if type(index) is not tuple or not all(type(i) is int for i in index):
+    with write_lock:
+        node = self._node
+        if getrefcount(node) != 3:  # the handle's, the variable's, the argument's
             return False
-        if len(index) != aval.ndim:
+        aval = node[AVAL] if node[OP] is None else node[OP].aval
+        if aval.ndim != axes:
             return False
-    elif aval.ndim != 1:
-        return False
-    data = _writeable_data(node, aval)
-    if data is None:
-        return False
-    data[index] = value
+        data = _writeable_data(node, aval)
+        if data is None:
+            return False
+        data[index] = value
     return True
 
 
@@ -360,6 +391,9 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
     aval = operand[AVAL] if operand[OP] is None else operand[OP].aval
+    if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy's conversion
+        operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
+        aval = operand[AVAL]
     if aval.dtype.kind == "c" and dtype.kind in "fiub":
         import_warning()
     if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
@@ -576,10 +610,40 @@ def _set_advanced(self: Array, index: Any, value: Any) -> None:
     node = self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
     mask = _sole_mask(aval, index)
-    if mask is not None and _set_mask(self, node, aval, mask, value):
-        return
+    if mask is not None:
+        if mask.ndim == aval.ndim and np.ndim(value) > 1:
+            raise TypeError(
+                "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, "
+                f"input has {np.ndim(value)} dimensions"
+            )
+        if _set_mask(self, node, aval, mask, value):
+            return
     found = advanced(aval, index)
-    self._write(put(node, found, assigned(value, aval.dtype, found.shape), "set"))
+    try:
+        u = assigned(value, aval.dtype, found.shape)
+    except ValueError:
+        _explain_mismatch(value, found.shape, mask is not None and mask.ndim == aval.ndim)
+        raise
+    self._write(put(node, found, u, "set"))
+
+
+def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
+    """NumPy's message where the values do not fit an advanced index."""
+    given = np.shape(value)
+    try:
+        if np.broadcast_shapes(given, shape) == shape:
+            return
+    except ValueError:
+        pass
+    if masked:
+        raise ValueError(
+            f"NumPy boolean array indexing assignment cannot assign {given[0]} input values to "
+            f"the {shape[0]} output values where the mask is true"
+        )
+    raise ValueError(
+        f"shape mismatch: value array of shape {_tuple(given)} could not be broadcast to "
+        f"indexing result of shape {_tuple(shape)}"
+    )
 
 
 def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:

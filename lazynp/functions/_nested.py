@@ -32,8 +32,8 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     try:
         shape = _gather(tree, dtype, pieces)
     except _Ragged:
-        np.array(_dummies(tree))  # raises, with the shape NumPy would have found
-        raise ValueError("setting an array element with a sequence.") from None
+        np.array(_dummies(tree), dtype)  # raises, with the shape NumPy finds, unless of objects
+        return new_array(from_host(np.array(_values(tree), dtype), copy=False))
     found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
     lazy = [p for p in pieces if isinstance(p, Array)]
     at_once = all(p.ndim == 0 and concrete(p) is not None for p in lazy)

@@ -76,8 +76,6 @@ def _all_ones(dtype: Dtype) -> Any:
     return True if dtype == BOOL else dtype.type(~dtype.type(0)).item()
 
 
-
-
 _r, _e = reduction, elementwise
 _fmax = _skipping_nan(_r.reduce_max, _r.reduce_and, -1)
 _fmin = _skipping_nan(_r.reduce_min, _r.reduce_and, 1)

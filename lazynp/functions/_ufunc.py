@@ -208,14 +208,12 @@ class ufunc:  # noqa: N801  NumPy's name
             raise TypeError("first operand must be array")
         check_writeable(a)
         mode = _AT_MODES.get(self.__name__)
-        if mode is None or (self.__name__ == "subtract" and b is None):
+        value = None if b is None else as_array(b)
+        if mode is None or value is None or not _scatters(mode, a.dtype, value.dtype):
             self._at_without_mode(a, indices, b)
             return
-        value = as_array(b)
         if self.__name__ == "subtract":
             value = apply(elementwise.negative, value)
-        if not np.can_cast(np.result_type(a.dtype, value.dtype), a.dtype, "same_kind"):
-            self._check_cast(apply(elementwise.add, a, value), a, "same_kind")
         with write_lock:
             node = a._read()
             found = _as_advanced(a, indices)
@@ -316,6 +314,15 @@ def _as_advanced(a: Array, indices: Any) -> Any:
         chosen = np.unravel_index(places, a.shape)
         items = tuple(chosen) if a.ndim else (np.bool_(True),)
     return _getset.advanced(a.aval, tuple(_getset._normal_item(i) for i in items))
+
+
+def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
+    """Whether `at` may convert the values first. NumPy computes in the common dtype, then casts."""
+    if dtype.kind in "iu" and given.kind in "iu" and mode in ("add", "multiply"):
+        return True  # modulo a power of two it makes no difference
+    if dtype.kind in "fc" and given.kind in "biu":
+        return True
+    return np.can_cast(given, dtype, "same_kind" if dtype.kind in "fc" else "safe")
 
 
 _AT_MODES = {

@@ -115,9 +115,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
                 "(edge_order + 1) elements are required."
             )
         pieces = _gradient_along(x, along, dx, edge_order)
-        results.append(
-            shaping.concatenate(*[cast(as_array(p), dtype) for p in pieces], axis=along)
-        )
+        results.append(shaping.concatenate(*[cast(as_array(p), dtype) for p in pieces], axis=along))
     return results[0] if len(axes) == 1 else tuple(results)
 
 
@@ -139,9 +137,7 @@ def _spacing(value: Any, size: int) -> Any:
     if places.ndim != 1:
         raise ValueError("distances must be either scalars or 1d")
     if places.size != size:
-        raise ValueError(
-            "when 1d, distances must match the length of the corresponding dimension"
-        )
+        raise ValueError("when 1d, distances must match the length of the corresponding dimension")
     if places.dtype.kind in "iu":
         places = cast(places, _FLOAT64)
     known = concrete(places)
@@ -284,9 +280,7 @@ def _periodic(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array
     xp, fp = indexing.take(xp, order, axes=(0,)), indexing.take(fp, order, axes=(0,))
     n = xp.size
     below, above = part(xp, 0, n - 1, n), part(xp, 0, 0, 1)
-    xp = shaping.concatenate(
-        ufuncs.subtract(below, period), xp, ufuncs.add(above, period), axis=0
-    )
+    xp = shaping.concatenate(ufuncs.subtract(below, period), xp, ufuncs.add(above, period), axis=0)
     return x, xp, shaping.concatenate(part(fp, 0, n - 1, n), fp, part(fp, 0, 0, 1), axis=0)
 
 

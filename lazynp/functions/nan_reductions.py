@@ -218,4 +218,3 @@ __all__ = [
     "nanargmax", "nanargmin", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmin", "nanprod",
     "nanstd", "nansum", "nanvar",
 ]  # fmt: skip
-

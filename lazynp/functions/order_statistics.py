@@ -13,7 +13,14 @@ from lazynp._trace import host_value
 from lazynp.functions import nan_reductions, reductions, ufuncs
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._recording import apply, as_array, cast, scalar_if_0d, store
+from lazynp.functions._recording import (
+    apply,
+    as_array,
+    broadcast,
+    cast,
+    scalar_if_0d,
+    store,
+)
 from lazynp.functions._reduce import NO_VALUE, kept_shape
 from lazynp.primitives import elementwise, indexing, shaping, sorting
 
@@ -161,9 +168,8 @@ def _to_bound(offset: float, stay: Callable[[Any, Any], Any]) -> Position:
 
     def position(n: Any, q: Any) -> Any:
         u = ufuncs
-        index = u.subtract(u.multiply(n, q), 1 + offset) if offset else u.subtract(
-            u.multiply(n, q), 1
-        )
+        index = u.subtract(u.multiply(n, q), 1)
+        index = u.subtract(index, offset) if offset else index
         floor = u.floor(index)
         place = _select(stay(u.subtract(index, floor), floor), floor, u.add(floor, 1))
         return u.maximum(cast(place, _INT64), 0)
@@ -257,7 +263,10 @@ def _quantile(
     if n == 0:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     lanes = rows.shape[:-1]
-    q_column = shaping.reshape(as_array(q), shape=q.shape + (1,) * len(lanes))
+    # a single q stays 0-d: what is computed of it alone is then computed at once, on the host
+    q_column = as_array(q)
+    if q.ndim:
+        q_column = shaping.reshape(q_column, shape=q.shape + (1,) * len(lanes))
     if skip_nan:
         ordered, count = _ordered(rows)
         size: Any = count if q.dtype.kind in "iub" else cast(count, q.dtype)
@@ -266,6 +275,8 @@ def _quantile(
         ordered, size, last = sorting.sort(rows, axis=rows.ndim - 1), n, n - 1
     position, fix_gamma = METHODS[method]
     index = as_array(position(size, q_column))
+    if index.dtype.kind in "iu" and weak and fix_gamma is not None and method != "linear":
+        index = cast(index, _FLOAT64)
     if index.dtype.kind in "iu":
         result = _pick(ordered, _spread(_clamped(index, last), lanes))
     else:
@@ -280,10 +291,8 @@ def _clamped(index: Any, last: Any) -> Any:
 def _spread(index: Any, lanes: tuple[int, ...]) -> Array:
     """The index, of shape (*q, *lanes or *ones), for every lane."""
     index = as_array(index)
-    shape = (*index.shape[: index.ndim - len(lanes)], *lanes)
-    if index.shape == shape:
-        return index
-    return shaping.broadcast_in_dim(index, shape=shape, dims=tuple(range(index.ndim)))
+    lead = index.shape[: max(index.ndim - len(lanes), 0)]
+    return broadcast(index, (*lead, *lanes))
 
 
 def _interpolated(ordered: Array, index: Array, last: Any, fix_gamma: Gamma, weak: bool) -> Any:

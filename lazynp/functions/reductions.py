@@ -110,7 +110,7 @@ def all(
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     """See `numpy.ptp`."""
     x = as_array(a)
-    low, high = min(x, axis, None, keepdims), max(x, axis, None, keepdims)
+    high, low = max(x, axis, None, keepdims), min(x, axis, None, keepdims)
     return ufuncs.subtract(high, low, out=out) if out is not None else ufuncs.subtract(high, low)
 
 
@@ -448,10 +448,11 @@ def clip(
             "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is "
             "forbidden."
         )
-    return _clip(as_array(a), a_min, a_max, out, kwargs)
+    return clipped(as_array(a), a_min, a_max, out, **kwargs)
 
 
-def _clip(x: Array, low: Any, high: Any, out: Any, options: dict[str, Any]) -> Any:
+def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
+    """The bounds one by one, as the method of arrays takes them; None: no bound."""
     if x.dtype.kind in "iu":  # Python ints beyond the dtype's range bound nothing
         if type(low) is int and low <= np.iinfo(x.dtype).min:
             low = None
@@ -500,4 +501,3 @@ def _rounded(x: Array, decimals: int) -> Array:
 
 
 around = round
-

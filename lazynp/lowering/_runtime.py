@@ -11,6 +11,7 @@ import math
 import os
 import threading
 from collections.abc import Sequence
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,7 @@ def buffer_aval(buffer: Any) -> Aval:
 class Executable:
     """A compiled program of known inputs and outputs."""
 
-    __slots__ = ("in_avals", "out_avals", "text", "_loaded", "_expected", "_handlers", "_run")
+    __slots__ = ("in_avals", "out_avals", "text", "_loaded", "_expected", "_consume", "_run")
 
     def __init__(
         self, loaded: Any, in_avals: Sequence[Aval], out_avals: Sequence[Aval], text: str,
@@ -173,17 +174,24 @@ class Executable:
         self.text, self._loaded = text, loaded
         here = backend(platform)
         self._expected = [described(a) for a in in_avals]
-        self._handlers = [here.handler(a) for a in out_avals]
+        handlers = [here.handler(a) for a in out_avals]
+        self._consume = methodcaller("consume_with_handlers", handlers)
         self._run = loaded.execute_sharded
 
-    def run(self, buffers: Sequence[Any]) -> list[Any]:
-        """Run on buffers of exactly the avals the program was compiled for."""
+    def run(self, buffers: Sequence[Any], into: list[Any] | None = None) -> list[Any]:
+        """Run on buffers of exactly the avals the program was compiled for.
+
+        `into` becomes a list of the one list that is returned. It has it as soon as the program
+        has run, before any signal is looked at: donated operands are never lost to Ctrl-C.
+        """
+        into = [] if into is None else into
         if _forked:
             _refuse_fork()
         if [b.aval for b in buffers] != self._expected:
             self._refuse(buffers)
         try:
-            return self._run(buffers).consume_with_handlers(self._handlers)
+            into[:] = map(self._consume, map(self._run, (buffers,)))
+            return into[0]
         except _compat.JaxRuntimeError as e:
             raise _translated(e, "run", self.text) from None
 

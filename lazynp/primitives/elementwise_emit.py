@@ -5,6 +5,7 @@ Everything here emits through the builder `b`. Names are those of the values: x,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -39,6 +40,11 @@ def sub(b: Any, x: Any, y: Any) -> Any:
 
 
 def div(b: Any, x: Any, y: Any) -> Any:
+    """x / y. By one number for all elements XLA would divide once, and multiply by the
+    reciprocal, which rounds twice; behind a barrier it does not see that it is one."""
+    divisor = b.static(y)
+    if not isinstance(divisor, float) or abs(math.frexp(divisor)[0]) != 0.5:
+        y = b.barrier(y)
     return b.binary("stablehlo.divide", x, y)
 
 

@@ -1,0 +1,343 @@
+"""Counting in bins: bincount, digitize, histograms.
+
+The edges of bins are NumPy's own, computed on the host: they depend on the dtype, the least and
+the greatest value only (or on all data, for bins named by a string). Counting is native.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._trace import host_value
+from lazynp.functions import reductions, ufuncs
+from lazynp.functions._fold import item, part
+from lazynp.functions._host import host_call, needs_host, to_host
+from lazynp.functions._recording import apply, as_array, cast
+from lazynp.functions.differences import diff, flat
+from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
+
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+NDArray = np.ndarray[Any, Any]
+
+
+def _add_up(places: Array, weights: Any, size: int) -> Array:
+    """The sum of the weights (or a count of ones) of each place, 0 <= place < size."""
+    if weights is None:
+        weights = shaping.full(1, shape=places.shape, dtype=_INT64)
+    zeros = shaping.full(0, shape=(size,), dtype=weights.dtype)
+    if places.size == 0 or size == 0:
+        return zeros
+    return indexing.put(zeros, weights, places, axes=(0,), mode="add")
+
+
+def _select(condition: Any, x: Any, y: Any) -> Any:
+    return apply(elementwise.select, condition, x, y)
+
+
+# -- bincount, digitize ----------------------------------------------------------------------------
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
+    """See `numpy.bincount`. The data are looked at: they decide the length of the result."""
+    places = as_array(x)
+    fits = places.dtype.kind in "iub" and places.ndim == 1
+    if not fits or minlength is None or int(minlength) < 0 or needs_host(places):
+        return host_call(np.bincount, x, weights, minlength)
+    if weights is not None:
+        weights = as_array(weights)
+        if weights.ndim != 1 or weights.size != places.size or weights.dtype.kind not in "biuf":
+            return host_call(np.bincount, x, weights, minlength)  # raises
+        weights = cast(weights, _FLOAT64)
+    size = int(minlength)
+    if places.size:
+        low, high = (host_value(f(places)._read()) for f in (reductions.min, reductions.max))
+        if low < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        size = builtins.max(size, int(high) + 1)
+    return _add_up(cast(places, _INT64), weights, size)
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """See `numpy.digitize`. The bins are looked at: they must be monotonic."""
+    x, bins = as_array(x), as_array(bins)
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    if needs_host(x, bins) or bins.ndim != 1:
+        return host_call(np.digitize, x, bins, right)
+    known = np.asarray(host_value(bins._read()))
+    rising = bool(np.all(known[:-1] <= known[1:]))
+    if not rising and not np.all(known[:-1] >= known[1:]):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    dtype = np.result_type(x.dtype, bins.dtype)
+    x, bins = cast(x, dtype), cast(bins, dtype)
+    if not rising:
+        bins = shaping.reverse(bins, axes=(0,))
+    found: Any = sorting.searchsorted(bins, x, side="left" if right else "right")
+    return ufuncs.add(found, 0) if rising else ufuncs.subtract(bins.size, found)
+
+
+# -- one dimension ---------------------------------------------------------------------------------
+
+
+def _data(a: Any, weights: Any) -> tuple[Array, Array | None]:
+    x = as_array(a)
+    if x.dtype.kind == "b":
+        x = cast(x, np.uint8)
+    if weights is None:
+        return flat(x), None
+    weights = as_array(weights)
+    if weights.shape != x.shape:
+        raise ValueError("weights should have the same shape as a.")
+    return flat(x), flat(weights)
+
+
+def _extremes(x: Array) -> NDArray:
+    """The least and the greatest value, on the host; nothing for no data."""
+    if x.size == 0:
+        return np.empty(0, x.dtype)
+    both = [host_value(f(x)._read()) for f in (reductions.min, reductions.max)]
+    return np.array(both, x.dtype)
+
+
+def _edges(x: Array, bins: Any, range: Any, weights: Any) -> tuple[NDArray, Any]:
+    """NumPy's edges; and (first, last) where the bins are of one width."""
+    bins, range = to_host(bins), to_host(range)
+    if isinstance(bins, str):
+        if weights is not None:
+            raise TypeError(
+                "Automated estimation of the number of bins is not supported for weighted data"
+            )
+        known = np.asarray(host_value(x._read()))
+    elif range is not None or np.ndim(bins) != 0:
+        known = np.empty(0, x.dtype)
+    else:
+        known = _extremes(x)
+    edges = np.histogram_bin_edges(known, bins, range)
+    if np.ndim(bins) != 0:
+        return edges, None
+    if range is not None:
+        first, last = range
+    elif known.size == 0:
+        first, last = 0, 1
+    else:
+        first, last = known.min(), known.max()
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    return edges, (first, last)
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """See `numpy.histogram_bin_edges`. The range of the data is looked at, if not given."""
+    x, weights = _data(a, weights)
+    return as_array(_edges(x, bins, range, weights)[0])
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """See `numpy.histogram`. The range of the data is looked at, if not given."""
+    x, weights = _data(a, weights)
+    if needs_host(x) or weights is not None and needs_host(weights):
+        return host_call(np.histogram, a, bins, range, density, weights)
+    edges, ends = _edges(x, bins, range, weights)
+    if ends is None:
+        counts = _in_uneven_bins(x, edges, weights)
+    else:
+        counts = _in_even_bins(x, edges, ends, weights)
+    bin_edges = as_array(edges)
+    if density:
+        widths = cast(diff(bin_edges), _FLOAT64)
+        counts = ufuncs.divide(ufuncs.divide(counts, widths), reductions.sum(counts))
+    return counts, bin_edges
+
+
+def _width(first: Any, last: Any) -> Any:
+    """last - first; without overflow for integers."""
+    if isinstance(first, (int, np.integer)) and isinstance(last, (int, np.integer)):
+        return float(int(last) - int(first))
+    return np.subtract(last, first)
+
+
+def _in_even_bins(x: Array, edges: NDArray, ends: Any, weights: Array | None) -> Array:
+    """Bins by multiplication, then corrected by the edges, as NumPy does."""
+    u, n = ufuncs, len(edges) - 1
+    first, last = (np.asarray(e)[()] if not isinstance(e, (int, float)) else e for e in ends)
+    keep = u.logical_and(u.greater_equal(x, first), u.less_equal(x, last))
+    x = cast(x, edges.dtype)
+    x = as_array(_select(keep, x, cast(edges[0], edges.dtype)))
+    scaled = u.multiply(u.divide(u.subtract(x, first), _width(first, last)), n)
+    places = cast(scaled, _INT64)
+    places = u.subtract(places, u.equal(places, n))
+    limits = as_array(edges)
+    lower = indexing.take(limits, places, axes=(0,))
+    places = u.subtract(places, u.less(x, lower))
+    upper = indexing.take(limits, u.add(places, 1), axes=(0,))
+    beyond = u.logical_and(u.greater_equal(x, upper), u.not_equal(places, n - 1))
+    places = u.add(places, beyond)
+    places = _select(keep, places, n)  # one more bin, for what is outside
+    return part(_weighed(as_array(places), weights, n + 1), 0, 0, n)
+
+
+def _weighed(places: Array, weights: Array | None, size: int) -> Array:
+    """Sums of weights are made in float64, and given in the dtype of the weights."""
+    if weights is None:
+        return _add_up(places, None, size)
+    if weights.dtype.kind == "c":
+        parts = (
+            _add_up(places, cast(p(weights), _FLOAT64), size)
+            for p in (elementwise.real, elementwise.imag)
+        )
+        return cast(elementwise.complex_(*parts), weights.dtype)
+    return cast(_add_up(places, cast(weights, _FLOAT64), size), weights.dtype)
+
+
+def _in_uneven_bins(x: Array, edges: NDArray, weights: Array | None) -> Array:
+    """What is below each edge, in the sorted data."""
+    dtype = np.result_type(x.dtype, edges.dtype)
+    x, limits = cast(x, dtype), cast(as_array(edges), dtype)
+    n = limits.size
+    if weights is None:
+        ordered, sums = sorting.sort(x, axis=0), None
+    else:
+        order = sorting.argsort(x, axis=0)
+        ordered = indexing.take(x, order, axes=(0,))
+        zero = shaping.full(0, shape=(1,), dtype=weights.dtype)
+        running = reduction.cumsum(indexing.take(weights, order, axes=(0,)), axis=0)
+        sums = shaping.concatenate(zero, running, axis=0)
+    below = shaping.concatenate(
+        sorting.searchsorted(ordered, part(limits, 0, 0, n - 1), side="left"),
+        sorting.searchsorted(ordered, part(limits, 0, n - 1, n), side="right"),
+        axis=0,
+    )
+    return diff(below if sums is None else indexing.take(sums, below, axes=(0,)))
+
+
+# -- several dimensions ----------------------------------------------------------------------------
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+) -> Any:
+    """See `numpy.histogramdd`. The range of the data is looked at, if not given."""
+    columns = _columns(sample)
+    dims = len(columns)
+    try:
+        if len(bins) != dims:
+            raise ValueError(
+                "The dimension of bins must be equal to the dimension of the sample x."
+            )
+    except TypeError:
+        bins = dims * [bins]
+    range = (None,) * dims if range is None else range
+    if len(range) != dims:
+        raise ValueError("range argument must have one entry per dimension")
+    if needs_host(*columns):
+        return host_call(np.histogramdd, sample, bins, range, density, weights)
+    edges = [
+        _edges_of(i, x, b, r) for i, (x, b, r) in enumerate(zip(columns, bins, range, strict=True))
+    ]
+    shape = tuple(len(e) + 1 for e in edges)
+    places: Any = 0
+    for x, limits, size in zip(columns, edges, shape, strict=True):
+        places = ufuncs.add(ufuncs.multiply(places, size), _place(x, limits))
+    if weights is not None:
+        weights = _float_weights(weights, columns[0].size)
+    counts = cast(_add_up(cast(places, _INT64), weights, int(np.prod(shape))), _FLOAT64)
+    counts = shaping.reshape(counts, shape=shape)
+    for axis, size in enumerate(shape):
+        counts = part(counts, axis, 1, size - 1)
+    if density:
+        counts = _density(counts, edges)
+    return counts, [as_array(e) for e in edges]
+
+
+def _columns(sample: Any) -> list[Array]:
+    """The coordinates, each a 1-d array. `sample`: (N, D), or a sequence of D arrays."""
+    if isinstance(sample, (Array, np.ndarray)) and sample.ndim == 2:
+        table = as_array(sample)
+        return [item(table, 1, i) for i in builtins.range(table.shape[1])]
+    if isinstance(sample, (list, tuple)):
+        rows = [as_array(s) for s in sample]
+        if rows and all(r.ndim == 1 and r.size == rows[0].size for r in rows):
+            dtype = np.result_type(*[r.dtype for r in rows])
+            return [cast(r, dtype) for r in rows]
+    table = as_array(sample)
+    if table.ndim < 2:
+        return [flat(table)]
+    table = shaping.transpose(table, permutation=tuple(reversed(builtins.range(table.ndim))))
+    if table.ndim > 2:
+        raise ValueError("too many values to unpack (expected 2)")
+    return [item(table, 1, i) for i in builtins.range(table.shape[1])]
+
+
+def _edges_of(i: int, x: Array, bins: Any, range: Any) -> NDArray:
+    """NumPy's edges in one dimension: those of the extremes of the data."""
+    bins, range = to_host(bins), to_host(range)
+    if np.ndim(bins) == 0:
+        if bins < 1:
+            raise ValueError(f"`bins[{i}]` must be positive, when an integer")
+        known = _extremes(x) if range is None else np.empty(0, x.dtype)
+    elif np.ndim(bins) == 1:
+        known = np.empty(0, x.dtype)
+        bins = np.asarray(bins)
+        if np.any(bins[:-1] > bins[1:]):
+            raise ValueError(f"`bins[{i}]` must be monotonically increasing, when an array")
+    else:
+        raise ValueError(f"`bins[{i}]` must be a scalar or 1d array")
+    return np.histogramdd(known.reshape(-1, 1), [bins], [range])[1][0]
+
+
+def _place(x: Array, edges: NDArray) -> Any:
+    """0 below the first edge, len(edges) above the last one, which belongs to the last bin."""
+    dtype = np.result_type(x.dtype, edges.dtype)
+    x, limits = cast(x, dtype), cast(as_array(edges), dtype)
+    found = sorting.searchsorted(limits, x, side="right")
+    last = item(limits, 0, limits.size - 1)
+    return ufuncs.subtract(found, ufuncs.equal(x, last))
+
+
+def _float_weights(weights: Any, size: int) -> Array:
+    weights = as_array(weights)
+    if weights.ndim != 1 or weights.size != size:
+        raise ValueError("The weights and list don't have the same length.")
+    if weights.dtype.kind not in "biuf":
+        raise TypeError(
+            f"Cannot cast array data from {weights.dtype!r} to dtype('float64') according to the "
+            "rule 'safe'"
+        )
+    return cast(weights, _FLOAT64)
+
+
+def _density(counts: Array, edges: list[NDArray]) -> Array:
+    total = reductions.sum(counts)
+    for axis, limits in enumerate(edges):
+        shape = tuple(-1 if i == axis else 1 for i in builtins.range(len(edges)))
+        counts = ufuncs.divide(counts, np.diff(limits).reshape(shape))
+    return ufuncs.divide(counts, total)
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: Any = None,
+) -> Any:
+    """See `numpy.histogram2d`. The range of the data is looked at, if not given."""
+    x, y = as_array(x), as_array(y)
+    if x.shape[:1] != y.shape[:1]:
+        raise ValueError("x and y must have the same length.")
+    count = bins.shape[0] if isinstance(bins, Array) and bins.ndim else np.size(to_host(bins))
+    if not isinstance(bins, (list, tuple, np.ndarray, Array)):
+        count = 1
+    elif isinstance(bins, (list, tuple)):
+        count = len(bins)
+    if count not in (1, 2):
+        bins = [bins, bins]
+    counts, edges = histogramdd([x, y], bins, range, density, weights)
+    return counts, edges[0], edges[1]

@@ -1,0 +1,235 @@
+"""Covariance and correlation; medians, quantiles and histograms from their rooms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._trace import host_value
+from lazynp.functions import reductions, ufuncs
+from lazynp.functions._fold import part
+from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._recording import as_array, cast
+from lazynp.functions.histograms import (
+    bincount,
+    digitize,
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
+)
+from lazynp.functions.order_statistics import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
+from lazynp.primitives import contraction, elementwise, indexing, shaping
+
+__all__ = [
+    "bincount", "convolve", "corrcoef", "correlate", "cov", "digitize", "histogram",
+    "histogram2d", "histogram_bin_edges", "histogramdd", "median", "nanmedian", "nanpercentile",
+    "nanquantile", "percentile", "quantile",
+]  # fmt: skip
+
+_FLOAT64 = np.dtype(np.float64)
+_UNROLLED = 16  # taps of a filter that are recorded one by one
+_WINDOWS = 1 << 24  # elements of all windows together: beyond, NumPy does it
+
+
+# -- covariance ------------------------------------------------------------------------------------
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: Any = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """See `numpy.cov`. The weights are looked at; there is no warning for too little data."""
+    if ddof is not None and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
+    m = as_array(m)
+    if m.ndim > 2:
+        raise ValueError("m has more than 2 dimensions")
+    others = [] if y is None else [as_array(y)]
+    if others and others[0].ndim > 2:
+        raise ValueError("y has more than 2 dimensions")
+    if needs_host(m, *others):
+        return host_call(np.cov, m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
+    if dtype is None:
+        dtype = np.result_type(m.dtype, *[o.dtype for o in others], np.float64)
+    x = _rows(m, np.dtype(dtype))
+    if not rowvar and m.ndim != 1:
+        x = shaping.transpose(x, permutation=(1, 0))
+    if x.shape[0] == 0:
+        return shaping.full(0, shape=(0, 0), dtype=_FLOAT64)
+    if others:
+        other = _rows(others[0], np.dtype(dtype))
+        if not rowvar and other.shape[0] != 1:
+            other = shaping.transpose(other, permutation=(1, 0))
+        x = shaping.concatenate(x, other, axis=0)
+    ddof = (1 if bias == 0 else 0) if ddof is None else ddof
+    return _covariance(x, ddof, *_all_weights(fweights, aweights, x.shape[1]))
+
+
+def _rows(x: Array, dtype: np.dtype[Any]) -> Array:
+    x = cast(x, dtype)
+    return x if x.ndim == 2 else shaping.reshape(x, shape=(1, x.size))
+
+
+def _all_weights(fweights: Any, aweights: Any, size: int) -> tuple[Any, Any]:
+    """The product of both weights, and aweights; checked."""
+    frequencies = _checked_weights("fweights", fweights, size)
+    reliabilities = _checked_weights("aweights", aweights, size)
+    if frequencies is None:
+        return reliabilities, reliabilities
+    if reliabilities is None:
+        return frequencies, None
+    return ufuncs.multiply(frequencies, reliabilities), reliabilities
+
+
+def _checked_weights(name: str, weights: Any, size: int) -> Array | None:
+    if weights is None:
+        return None
+    w = cast(weights, _FLOAT64)
+    known = np.asarray(host_value(w._read()))
+    if name == "fweights" and not np.all(known == np.around(known)):
+        raise TypeError("fweights must be integer")
+    if w.ndim > 1:
+        raise RuntimeError(f"cannot handle multidimensional {name}")
+    if w.shape[0] != size:
+        raise RuntimeError(f"incompatible numbers of samples and {name}")
+    if np.any(known < 0):
+        raise ValueError(f"{name} cannot be negative")
+    return w
+
+
+def _covariance(x: Array, ddof: int, w: Any, aweights: Any) -> Any:
+    u = ufuncs
+    if w is None:
+        average = reductions.mean(x, axis=1, keepdims=True)
+        factor: Any = max(x.shape[1] - ddof, 0)
+    else:
+        average, total = reductions.average(x, axis=1, weights=w, returned=True, keepdims=True)
+        total = elementwise.real(reductions.sum(w))
+        if ddof == 0:
+            factor = total
+        elif aweights is None:
+            factor = u.subtract(total, ddof)
+        else:
+            squares = reductions.sum(u.multiply(w, aweights))
+            factor = u.subtract(total, u.divide(u.multiply(ddof, squares), total))
+        factor = u.maximum(factor, 0.0)
+    x = u.subtract(x, average)
+    right = x if w is None else cast(u.multiply(x, w), x.dtype)
+    if x.dtype.kind == "c":
+        right = elementwise.conjugate(right)
+    c = contraction.dot_general(x, right, dimension_numbers=(((1,), (1,)), ((), ())))
+    c = as_array(u.multiply(c, _inverse(factor, x.dtype)))
+    # NumPy's `squeeze` makes an array of a single variance too
+    return shaping.reshape(c, shape=tuple(n for n in c.shape if n != 1))
+
+
+def _inverse(factor: Any, dtype: np.dtype[Any]) -> Array:
+    real = np.dtype(dtype.char.lower()) if dtype.kind == "c" else dtype
+    return cast(ufuncs.divide(cast(1.0, _FLOAT64), cast(factor, _FLOAT64)), real)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+    """See `numpy.corrcoef`."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.ndim == 0:
+        return ufuncs.divide(c, c)
+    if needs_host(c):
+        return host_call(np.corrcoef, x, y, rowvar, dtype=dtype)
+    n = c.shape[0]
+    places = as_array(np.arange(n))
+    diagonal = elementwise.real(indexing.take(c, places, places, axes=(0, 1)))
+    deviation = elementwise.sqrt(diagonal)
+    c = ufuncs.divide(c, shaping.reshape(deviation, shape=(n, 1)))
+    c = as_array(ufuncs.divide(c, deviation))
+    if c.dtype.kind != "c":
+        return reductions.clip(c, -1, 1)
+    parts = (reductions.clip(p(c), -1, 1) for p in (elementwise.real, elementwise.imag))
+    return elementwise.complex_(*parts)
+
+
+# -- correlation in one dimension ------------------------------------------------------------------
+
+_MODES = {0: "valid", 1: "same", 2: "full"}
+
+
+def _mode(mode: Any) -> str:
+    mode = _MODES.get(mode, mode) if isinstance(mode, int) else mode
+    if isinstance(mode, str) and mode in _MODES.values():
+        return mode
+    np.correlate(np.ones(1), np.ones(1), mode)  # raises; or knows it by its first letter
+    return {"v": "valid", "s": "same", "f": "full"}[str(mode)[0].lower()]
+
+
+def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+    """See `numpy.correlate`. Very long filters are NumPy's."""
+    x, y = as_array(a), as_array(v)
+    if _not_native(x, y):
+        return host_call(np.correlate, x, y, mode)
+    mode = _mode(mode)
+    x, y = _common(x, y)
+    if y.dtype.kind == "c":
+        y = elementwise.conjugate(y)
+    if x.size >= y.size:
+        return _slid(x, y, mode)
+    return shaping.reverse(_slid(y, x, mode), axes=(0,))
+
+
+def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+    """See `numpy.convolve`. Very long filters are NumPy's."""
+    x, y = as_array(a), as_array(v)
+    x, y = (shaping.reshape(z, shape=(1,)) if z.ndim == 0 else z for z in (x, y))
+    if _not_native(x, y):
+        return host_call(np.convolve, x, y, mode)
+    mode = _mode(mode)
+    if y.size > x.size:
+        x, y = y, x
+    x, y = _common(x, y)
+    return _slid(x, shaping.reverse(y, axes=(0,)), mode)
+
+
+def _not_native(x: Array, y: Array) -> bool:
+    """Errors, host dtypes, and what would take too much memory."""
+    wrong = x.ndim != 1 or y.ndim != 1 or not x.size or not y.size
+    taps = min(x.size, y.size)
+    return wrong or needs_host(x, y) or taps > _UNROLLED and x.size * y.size > _WINDOWS
+
+
+def _common(x: Array, y: Array) -> tuple[Array, Array]:
+    dtype = np.result_type(x.dtype, y.dtype)
+    return cast(x, dtype), cast(y, dtype)
+
+
+def _slid(x: Array, y: Array, mode: str) -> Array:
+    """The sums of x[i + j] * y[j] over j, y being the shorter one."""
+    m = y.size
+    if mode != "valid":
+        low = m // 2 if mode == "same" else m - 1
+        high = m - 1 - low if mode == "same" else m - 1
+        x = shaping.pad(x, 0, low=(low,), high=(high,), interior=(0,))
+    n = x.size - m + 1
+    if m > _UNROLLED:
+        places = as_array(np.arange(n)[:, None] + np.arange(m))
+        windows = indexing.take(x, places, axes=(0,))
+        return contraction.dot_general(windows, y, dimension_numbers=(((1,), (0,)), ((), ())))
+    total: Any = None
+    for j in range(m):
+        term = elementwise.multiply(part(x, 0, j, j + n), part(y, 0, j, j + 1))
+        total = term if total is None else elementwise.add(total, term)
+    return total

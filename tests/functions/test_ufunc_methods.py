@@ -1,0 +1,172 @@
+"""reduce, accumulate, reduceat, at and outer of ufuncs, against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lazynp.functions._reduce import ROWS as NATIVE
+from tests.functions.rows import check
+
+nan = np.nan
+DATA: dict[str, Any] = {
+    "a": np.array([[3, 1, 2], [9, 7, 8]]),
+    "x": np.array([[0.1, -2.5, 3.25], [4.5, 0.0, -1.75]]),
+    "b": np.array([[True, False, True], [True, True, True]]),
+    "i": np.array([100, 27, -128, 5], np.int8),
+    "v": np.array([nan, 1, 3, nan, -2, 7]),
+    "h": np.array([0.1, -2.5, 3.25, 100], np.float16),
+    "c": np.array([2 + 1j, 1 + 5j, complex(nan, 0), 3j]),
+    "z": np.empty((0, 3)),
+    "o": np.zeros(3),
+    "s": np.zeros(()),
+    "m": np.array([True, False, True]),
+    "l": np.arange(200.0) % 7,
+}
+
+PROGRAMS = """
+np.add.reduce(a)
+np.add.reduce(a, axis=None)
+np.add.reduce(a, axis=(0, 1), keepdims=True)
+np.add.reduce(5)
+np.add.reduce([1, 2], dtype=bool)
+np.add.reduce(x, out=o); o
+np.add.reduce(x, out=(o,)); o
+np.add.reduce([1, 2], out=5)
+np.add.reduce(x, 0, None, None, True)
+np.add.reduce(x, initial=5, where=m)
+np.multiply.reduce(x, axis=1)
+np.maximum.reduce(v)
+np.fmax.reduce(v)
+np.fmin.reduce(v)
+np.fmax.reduce(a)
+np.fmax.reduce([nan, nan])
+np.fmax.reduce([])
+np.fmax.reduce(v, initial=9)
+np.fmax.reduce(v, where=v < 2, initial=-1)
+np.fmin.reduce(c[:2])
+np.maximum.reduce(z)
+np.logical_and.reduce(x)
+np.logical_or.reduce(x, axis=1)
+np.logical_xor.reduce(x)
+np.logical_xor.reduce(b, axis=None)
+np.logical_and.reduce(z)
+np.bitwise_and.reduce(a)
+np.bitwise_or.reduce(i)
+np.bitwise_xor.reduce(b, axis=1)
+np.bitwise_and.reduce(np.zeros((0, 2), int))
+np.bitwise_and.reduce(a, where=m)
+np.bitwise_and.reduce(x)
+np.subtract.reduce(a)
+np.subtract.reduce(x, axis=1, keepdims=True)
+np.subtract.reduce(x, axis=1, out=np.zeros(2))
+np.subtract.reduce(x, axis=(0, 1))
+np.subtract.reduce(z)
+np.subtract.reduce(l)
+np.divide.reduce(a)
+np.power.reduce([2, 3, 2])
+np.floor_divide.reduce(a * 100, axis=1)
+np.hypot.reduce(x)
+np.hypot.reduce(x, axis=None)
+np.logaddexp.reduce(x)
+np.logaddexp.reduce([])
+np.gcd.reduce(a)
+np.lcm.reduce(a, axis=1)
+np.arctan2.reduce(x, axis=None)
+np.less.reduce(x)
+np.equal.reduce(b)
+np.sin.reduce(x)
+np.divmod.reduce(x)
+np.frexp.accumulate(x)
+np.add.accumulate(a)
+np.add.accumulate(a, axis=1)
+np.add.accumulate(i)
+np.add.accumulate(5)
+np.add.accumulate([1, 2], axis=1)
+np.add.accumulate(x, dtype=np.float32)
+np.add.accumulate(x[0], out=o); o
+np.add.accumulate(z)
+np.multiply.accumulate(x)
+np.maximum.accumulate(x, axis=1)
+np.minimum.accumulate(v)
+np.fmax.accumulate(v)
+np.fmin.accumulate(v)
+np.maximum.accumulate(c)
+np.logical_and.accumulate([1.0, 0, 2])
+np.logical_or.accumulate([0.0, 0, 2])
+np.logical_xor.accumulate([0.0, 1, 2, 0])
+np.bitwise_or.accumulate(a, axis=1)
+np.subtract.accumulate(a, axis=1)
+np.subtract.accumulate(l)
+np.divide.accumulate(x[0])
+np.less.accumulate(x)
+np.add.reduceat(v, [0, 2, 4])
+np.add.reduceat(l, [0, 4, 1, 5])
+np.add.reduceat(l, [0, 4, 1, 5], out=np.zeros(4))
+np.add.reduceat(a, [0, 2], axis=1)
+np.maximum.reduceat(x, [0, 1, 0], axis=1)
+np.multiply.reduceat(a, [1, 0])
+np.add.reduceat(a, [0, 3])
+np.add.reduceat(a, [-1])
+np.add.reduceat(a, [0.5])
+np.add.reduceat(a, [])
+np.add.reduceat(l, np.arange(0, 200, 4))
+np.maximum.reduceat(l, np.arange(3, 200, 5))
+np.add.reduceat(l.reshape(2, 100), np.arange(0, 100, 2), axis=1)
+np.add.reduceat(l, np.arange(199, -1, -2))
+np.subtract.reduceat(l, [0, 5, 9])
+np.logical_or.reduceat(x, [0, 2], axis=1)
+np.add.at(x, 0, 1); x
+np.add.at(x, (0, [0, 0, 2]), 1.5); x
+np.add.at(l, [1, 1, 3], [1, 2, 3]); l
+np.subtract.at(l, [1, 1, 3], [1, 2, 3]); l
+np.multiply.at(l, [1, 1, 3], 2); l
+np.maximum.at(l, [1, 1, 3], 2); l
+np.add.at(l, slice(0, 3), 1); l
+np.add.at(l, l > 5, 1); l
+np.negative.at(l, [1, 2]); l
+np.divide.at(l, [1, 1], 2); l
+np.add.at(a, [0], 1.5)
+np.add.at(a, [5], 1)
+np.add.at(a[0], [1, 1], 1); a
+np.logical_or.at(b[0], [1, 1], True); b
+np.add.at([1, 2], [0], 1)
+np.add.outer([1, 2], [3, 4])
+np.multiply.outer(a, x)
+np.subtract.outer(5, [1, 2])
+np.sin.outer(a, x)
+"""
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("row", PROGRAMS.strip().splitlines())
+def test_row(row: str) -> None:
+    check(row, DATA)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", list(NATIVE))
+@pytest.mark.parametrize("data", ["a", "b", "i", "x", "h", "z"])
+def test_every_native_reduction(name: str, data: str) -> None:
+    for axis in (0, None):
+        check(f"np.{name}.reduce({data}, axis={axis})", DATA)
+    check(f"np.{name}.reduce({data}, where={data} > 0, initial=1)", DATA)
+    check(f"np.{name}.accumulate({data})", DATA)
+
+
+MESSAGES = """
+np.subtract.reduce(x, axis=(0, 1))
+np.subtract.reduce(z)
+np.fmax.reduce([])
+np.add.accumulate(5)
+np.sin.reduce(x)
+np.divmod.reduce(x)
+np.add.reduceat(a, [0, 3])
+"""
+
+
+@pytest.mark.parametrize("row", MESSAGES.strip().splitlines())
+def test_message(row: str) -> None:
+    check(row, DATA, message=True)

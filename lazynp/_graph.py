@@ -46,19 +46,13 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
         _complete(nodes, asked)
         _run_reference(nodes, asked)
         return
-    scanned = _scan(nodes, asked)
-    if scanned is None:
-        _complete(nodes, asked)
-        scanned = _scan(nodes, asked)
-        assert scanned is not None
-    key, leaves, slots = scanned
-    plan = _find_plan(nodes, leaves, key)
+    plan, leaves, slots = _planned(nodes, asked)
     plan.reason = reason
     plan.runs += 1
     if plan.by_reference():
         STATS.reference_runs += 1
         plan.tier = "reference"
-        del scanned, leaves  # references that would keep operands from being reused
+        del leaves  # references that would keep operands from being reused
         _run_reference(nodes, asked)
         return
     plan.tier = "compiled"
@@ -133,9 +127,10 @@ def _depth_first(root: Node, known: set[int], order: list[Node]) -> None:
 # -- canonical form --------------------------------------------------------------------------------
 
 
-def _scan(
-    nodes: list[Node], asked: Node | None
-) -> tuple[list[Any], list[Node], list[Any]] | None:
+Scan = tuple[list[Any], list[Node], list[Any]]
+
+
+def _scan(nodes: list[Node], asked: Node | None) -> Scan | None:
     """The structural key, the leaves in order of first use, and the values of the slots.
 
     None if the nodes are not a whole program yet: one has a value, one is missing.
@@ -180,24 +175,60 @@ _plans_by_count: dict[Any, Plan] = {}  # with raw reference counts: the quick wa
 _plans: dict[Any, Plan] = {}
 
 
-def _find_plan(nodes: list[Node], leaves: list[Node], key: list[Any]) -> Plan:
-    counts = list(map(getrefcount, nodes))
-    leaf_counts = list(map(getrefcount, leaves))
-    quick = (*key, None, *counts, None, *leaf_counts)
-    plan = _plans_by_count.get(quick)
+def _planned(nodes: list[Node], asked: Node | None) -> tuple[Plan, list[Node], list[Any]]:
+    """The plan of these nodes, with the leaves and slots to run it on."""
+    for dropped in (False, True):
+        key, leaves, slots = _whole_scan(nodes, asked)
+        counts = list(map(getrefcount, nodes))
+        leaf_counts = list(map(getrefcount, leaves))
+        quick = (*key, None, *counts, None, *leaf_counts)
+        plan = _plans_by_count.get(quick)
+        if plan is not None:
+            return plan, leaves, slots
+        if dropped or not _drop_dead(nodes, asked):
+            break  # what is dead must not make a form of its own
+    plan = _plans_by_count[quick] = _form(nodes, leaves, key, counts, leaf_counts)
+    return plan, leaves, slots
+
+
+def _whole_scan(nodes: list[Node], asked: Node | None) -> Scan:
+    scan = _scan(nodes, asked)
+    if scan is None:
+        _complete(nodes, asked)
+        scan = _scan(nodes, asked)
+        assert scan is not None
+    return scan
+
+
+def _drop_dead(nodes: list[Node], asked: Node | None) -> bool:
+    """Forget nodes that only the list refers to, from the end, so that operands follow."""
+    before = len(nodes)
+    for i in range(before - 1, -1, -1):
+        if getrefcount(nodes[i]) == _ITEM and nodes[i] is not asked:
+            nodes[i] = None  # type: ignore[call-overload]
+    nodes[:] = [n for n in nodes if n is not None]
+    return len(nodes) < before
+
+
+def _form(
+    nodes: list[Node],
+    leaves: list[Node],
+    key: list[Any],
+    counts: list[int],
+    leaf_counts: list[int],
+) -> Plan:
+    """The plan of a form: counts reduced to whether anything outside refers to a node."""
+    outside, leaf_outside = _outside(nodes, leaves, counts, leaf_counts)
+    where = key[0]
+    if where >= 0:
+        outside[where] = True
+    form = (*key, None, *outside, None, *leaf_outside)
+    plan = _plans.get(form)
     if plan is None:
-        outside, leaf_outside = _outside(nodes, leaves, counts, leaf_counts)
-        where = key[0]
-        if where >= 0:
-            outside[where] = True
-        form = (*key, None, *outside, None, *leaf_outside)
-        plan = _plans.get(form)
-        if plan is None:
-            if len(_plans) >= _MAX_PLANS:  # a program whose shapes never repeat
-                _plans.clear()
-                _plans_by_count.clear()
-            plan = _plans[form] = _build(nodes, leaves, outside, leaf_outside, where)
-        _plans_by_count[quick] = plan
+        if len(_plans) >= _MAX_PLANS:  # a program whose shapes never repeat
+            _plans.clear()
+            _plans_by_count.clear()
+        plan = _plans[form] = _build(nodes, leaves, outside, leaf_outside, where)
     return plan
 
 
@@ -217,13 +248,13 @@ def _outside(
     )
 
 
-def _calibrate() -> int:
-    """What `getrefcount` says of a node that only the list refers to, read as above."""
+def _calibrate() -> tuple[int, int]:
+    """What `getrefcount` says of a node that only a list refers to, asked in the two ways."""
     nodes = [[None]]
-    return list(map(getrefcount, nodes))[0]
+    return list(map(getrefcount, nodes))[0], getrefcount(nodes[0])
 
 
-_BASE = _calibrate()
+_BASE, _ITEM = _calibrate()
 
 
 def _build(
@@ -326,9 +357,7 @@ _WORTH_REUSING = 1 << 14  # bytes: below this NumPy's own allocation cache is as
 def _run_reference(nodes: list[Node], asked: Node | None) -> None:
     """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
     an entry is dropped once done, so that a value is freed with its last use."""
-    for i in range(len(nodes) - 1, -1, -1):
-        if getrefcount(nodes[i]) == 2 and nodes[i] is not asked:  # the list's, the argument's
-            nodes[i] = None  # type: ignore[call-overload]
+    _drop_dead(nodes, asked)
     try:
         with np.errstate(all="ignore"):
             for i, node in enumerate(nodes):
@@ -349,7 +378,7 @@ def _store_reference(node: Node) -> None:
     An interruption must find the value stored, or the step such that it can be taken again.
     """
     op, args = node[OP], node[ARGS]
-    if _may_reuse(op) and getrefcount(args[0]) == 2 and args[0][VALUE] is not None:
+    if _may_reuse(op) and getrefcount(args[0]) == _ITEM and args[0][VALUE] is not None:
         target = args[0]
         value = host(target)
         if owned(value, 3):

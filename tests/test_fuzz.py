@@ -53,6 +53,8 @@ class Writer:
         if not run([statement], self.space):
             statement = guarded(statement)
         self.statements.append(statement)
+        for name in self.arrays(lambda v: not owner(v).flags.c_contiguous):
+            self.add(f"{name} = {name}.copy()")  # lazynp's fresh results are in C order always
 
     def fresh(self, expression: str) -> str:
         self.names += 1
@@ -242,7 +244,9 @@ class Writer:
         return f"{x}[{place}] = {self.scalar()}"
 
     def attributes(self) -> str:
-        x = self.array()
+        x = self.array(lambda v: v.size > 0)  # NumPy's strides of nothing follow no rule
+        if not self.space[x].size:
+            return ""
         return f"log.append(({x}.shape, str({x}.dtype), {x}.strides, {x}.flags.c_contiguous))"
 
     def drop(self) -> str:
@@ -272,6 +276,10 @@ class Writer:
             choices += [f"{x}, {y} = {y}, {x}", f"{x} = {x} - {y}", f"log.append({x}[...].max())"]
             body.append("    " + self.random.choice(choices))
         return "\n".join([f"for i in range({self.random.choice([3, 8, 25])}):", *body])
+
+
+def owner(array: Any) -> Any:
+    return array if array.base is None else array.base
 
 
 _STATEMENTS: list[tuple[Callable[[Writer], str], int]] = [
@@ -311,7 +319,9 @@ def guarded(statement: str) -> str:
 
 def error(e: Exception) -> str:
     """The class NumPy means: its own subclasses count as what they derive from."""
-    known = (IndexError, OverflowError, TypeError, ValueError, ZeroDivisionError, AttributeError)
+    if isinstance(e, OverflowError):
+        return "IndexError"  # of a bad index and a bad value, either may be told
+    known = (IndexError, TypeError, ValueError, ZeroDivisionError, AttributeError)
     return next((k.__name__ for k in known if isinstance(e, k)), repr(e))
 
 

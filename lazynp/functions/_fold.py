@@ -22,9 +22,10 @@ from lazynp.functions._reduce import (
     reduced_shape,
     single_out,
 )
-from lazynp.primitives import indexing, shaping
+from lazynp.primitives import elementwise, indexing, shaping
 
 _UNROLLED = 32  # so many steps are recorded one by one; more are NumPy's
+_WASTE = 4  # the table of all slices may be so many times the size of the data
 
 
 def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
@@ -100,21 +101,27 @@ def fold_along(
 def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, out: Any) -> Any:
     """`ufunc.reduceat`. The indices are looked at: they decide about an exception."""
     x, out = as_array(array), single_out(out)
-    starts = np.asarray(host_value(as_array(indices)._read()))
+    indices = host_value(indices._read()) if isinstance(indices, Array) else indices
+    starts = np.asarray(indices)
     few = starts.size <= _UNROLLED
     if needs_host(x) or x.ndim == 0 or starts.ndim != 1 or starts.dtype.kind not in "iub":
-        return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
+        return host_into(row.ufunc.reduceat, x, indices, axis=axis, dtype=dtype, out=out)
     axis = normalize_axis_index(axis, x.ndim)
     n = x.shape[axis]
     for i in starts:
         if not 0 <= i < n:
             raise IndexError(f"index {i} out-of-bounds in {row.name}.reduceat [0, {n})")
-    increasing = bool(np.all(starts[:-1] < starts[1:]))
-    if starts.size == 0 or not few and not (increasing and row.name in _SCATTERS):
+    if starts.size == 0 or not few and not _even(starts, n):
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
-    result = _by_slices(row, x, starts, axis) if few else _by_scatter(row, x, starts, axis)
+    result = _by_slices(row, x, starts, axis) if few else _by_windows(row, x, starts, axis)
     return store(result, out, "unsafe")
+
+
+def _even(starts: Any, size: int) -> bool:
+    """Whether the slices follow each other, and are of lengths alike enough for a table."""
+    lengths = np.diff(starts, append=size)
+    return bool(np.all(lengths > 0) and len(starts) * lengths.max() <= _WASTE * size)
 
 
 def _by_slices(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
@@ -130,21 +137,18 @@ def _by_slices(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
     return shaping.concatenate(*results, axis=axis)
 
 
-_SCATTERS = {"add": "add", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum"}
-
-
-def _by_scatter(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
-    """For increasing indices: each element goes to the slice it is in."""
-    order = (axis, *(i for i in range(x.ndim) if i != axis))
-    rows = shaping.transpose(x, permutation=order)
-    first = as_array(starts.astype(np.int64))
-    ends = np.append(starts[1:], x.shape[axis])
-    # the first element of a slice is what the others are added to
-    others = np.setdiff1d(np.arange(starts[0], x.shape[axis]), starts)
-    places = np.searchsorted(ends, others, side="right")
-    base = indexing.take(rows, first, axes=(0,))
-    if others.size:
-        values = indexing.take(rows, as_array(others), axes=(0,))
-        base = indexing.put(base, values, as_array(places), axes=(0,), mode=_SCATTERS[row.name])
-    back = sorted(range(x.ndim), key=order.__getitem__)
-    return shaping.transpose(base, permutation=tuple(back))
+def _by_windows(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
+    """For increasing indices: each slice as a row of a table as wide as the longest."""
+    lengths = np.diff(starts, append=x.shape[axis])
+    steps = np.arange(int(lengths.max()))
+    inside = steps < lengths[:, None]
+    # beyond its end a slice repeats its first element, which changes no extremum
+    places = as_array(starts[:, None] + np.where(inside, steps, 0))
+    table = indexing.take(x, places, axes=(axis,))
+    if row.identity is not None and not inside.all():
+        mask = shaping.broadcast_in_dim(as_array(inside), shape=table.shape, dims=(0, 1))
+        neutral = shaping.full(row.identity(x.dtype), shape=table.shape, dtype=x.dtype)
+        table = elementwise.select(mask, table, neutral)
+    reduced = row.over(table, axes=(1,))
+    order = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
+    return shaping.transpose(reduced, permutation=order)

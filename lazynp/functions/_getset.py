@@ -25,7 +25,7 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
-from lazynp._node import ARGS, AVAL, OP, VALUE, Node, leaf, op_of
+from lazynp._node import ARGS, AVAL, CODE, OP, VALUE, Node, leaf, op_of
 from lazynp._trace import (
     host_value,
     known,
@@ -261,7 +261,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             op = step.ops.get(float)
         operands = (node, u, *step.starts)
         if op is None:
-            _check_depth(value, aval, key, step.params["shape"])
+            _check_depth(value, aval, index, step.params["shape"])
             u = assigned(value, aval.dtype, step.params["shape"])
             operands = (node, u, *step.starts)
             op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
@@ -292,15 +292,16 @@ def _set_entry(aval: Aval, key: Any, index: Any) -> Any:
     return step
 
 
-def _check_depth(value: Any, aval: Aval, key: Any, shape: tuple[int, ...]) -> None:
+def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> None:
     """A sequence cannot be stored in one element, nor a list in fewer dimensions than it has."""
     if type(value) in SCALAR_DTYPES or on_device(aval.dtype) is False:
         return
     nested = isinstance(value, (list, tuple))
     if not nested and not (isinstance(value, (Array, np.ndarray)) and value.ndim):
         return
-    keys = key if type(key) is tuple else (key,)
-    if len(keys) == aval.ndim and all(type(k) is int for k in keys):
+    index = _normal(index)
+    items = index if type(index) is tuple else (index,)
+    if len(items) == aval.ndim and all(type(i) is int for i in items):
         np.empty(1, aval.dtype)[0] = value if nested else np.zeros(value.shape)  # NumPy's error
     elif nested and np.ndim(value) > len(shape):
         raise ValueError(
@@ -467,6 +468,8 @@ def advanced(aval: Aval, index: Any) -> Advanced:
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_index_array(i) for i in items]
     taken = sum(_consumed(i) for i in items)
+    # an Ellipsis separates what is on its two sides, also where it stands for no axis
+    gap = next((k for k, i in enumerate(items) if isinstance(i, EllipsisType)), len(items))
     items = list(expand_ellipsis(tuple(items), aval.ndim, taken))
     basic: list[Any] = []
     arrays: list[Any] = []
@@ -481,7 +484,7 @@ def advanced(aval: Aval, index: Any) -> Advanced:
             continue
         for part in _integer_parts(item, aval, axis):
             arrays.append(part)
-            places.append(place)
+            places.append(place + (place >= gap))
             axes.append(position)
             position += 1
         if _consumed(item):
@@ -552,7 +555,7 @@ def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
     if item.ndim == 0:
         return [np.zeros(int(bool(host_value(item._read()))), np.int64)]
     for k, n in enumerate(item.shape):
-        if n != aval.shape[axis + k]:
+        if n and n != aval.shape[axis + k]:  # an empty mask fits anywhere in NumPy
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + k}; size of axis "
                 f"is {aval.shape[axis + k]} but size of corresponding boolean axis is {n}"
@@ -599,6 +602,9 @@ def _get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
     found = advanced(aval, index)
+    mask = _sole_mask(aval, index)
+    if mask is not None and mask.ndim == aval.ndim:
+        found.indices[0]._node[CODE] = mask._read()  # see `_unselected`
     sliced = found.basic.get(node)
     out = indexing.take(new_array(sliced), *found.indices, axes=found.axes)
     if found.order is not None:
@@ -610,19 +616,23 @@ def _set_advanced(self: Array, index: Any, value: Any) -> None:
     node = self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
     mask = _sole_mask(aval, index)
+    whole = mask is not None and mask.ndim == aval.ndim
+    whole = whole and not (isinstance(index, tuple) and len(index) > 1)
     if mask is not None:
-        if mask.ndim == aval.ndim and np.ndim(value) > 1:
+        if whole and np.ndim(value) > 1:
             raise TypeError(
                 "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, "
                 f"input has {np.ndim(value)} dimensions"
             )
         if _set_mask(self, node, aval, mask, value):
             return
+        if whole and _set_selected(self, node, aval, mask, value):
+            return
     found = advanced(aval, index)
     try:
         u = assigned(value, aval.dtype, found.shape)
     except ValueError:
-        _explain_mismatch(value, found.shape, mask is not None and mask.ndim == aval.ndim)
+        _explain_mismatch(value, found.shape, whole)
         raise
     self._write(put(node, found, u, "set"))
 
@@ -688,6 +698,8 @@ def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> b
     else:
         u = assigned_scalar(operand, aval.dtype)
     for k, n in enumerate(mask.shape):
+        if not n and aval.shape[k]:
+            return False
         if n != aval.shape[k]:
             raise IndexError(
                 f"boolean index did not match indexed array along axis {k}; size of axis is "
@@ -713,3 +725,35 @@ def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> b
         local.recorder.pending.append(new)
     self._write(new)
     return True
+
+
+def _set_selected(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bool:
+    """`x[mask] = f(y[mask], ...)` as a select from `f(y, ...)`: no shape then depends on data.
+
+    False where the values are not elementwise of selections by this very mask, still pending.
+    """
+    operand = as_operand(value)
+    whole = _unselected(operand, mask._read(), aval.shape, [32])
+    if type(whole) is not list or known(whole).shape != aval.shape:
+        return False
+    assigned(value, aval.dtype, known(operand).shape)  # for its warning
+    values = cast(new_array(whole), aval.dtype)
+    self._write(elementwise.select(mask, values, new_array(node))._read())
+    return True
+
+
+def _unselected(node: Any, mask: Node, shape: tuple[int, ...], budget: list[int]) -> Any:
+    """The node before selection by the mask, or None. The index of a selection bears its mask."""
+    budget[0] -= 1
+    if type(node) is not list or isinstance(node[VALUE], np.generic):
+        return node
+    if node[VALUE] is not None or node[ARGS] is None or budget[0] < 0:
+        return None
+    op, args = node[OP], node[ARGS]
+    if op.primitive is indexing.take and args[1][CODE] is mask:
+        source = args[0]
+        return source if known(source).shape == shape else None
+    if op.primitive.kind != "elementwise":
+        return None
+    found = [_unselected(a, mask, shape, budget) for a in args]
+    return None if any(f is None for f in found) else record(op.primitive, tuple(found), op.params)

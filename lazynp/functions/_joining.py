@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -144,6 +145,11 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """See `numpy.vstack`, of which it is an old name."""
+    warnings.warn(
+        "`row_stack` alias is deprecated. Use `np.vstack` directly.",
+        DeprecationWarning,
+        stacklevel=2,
+    )
     return vstack(tup, dtype=dtype, casting=casting)
 
 

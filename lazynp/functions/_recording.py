@@ -203,11 +203,11 @@ def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
     """A fresh array of the value broadcast to a shape. Raises ValueError as NumPy does."""
     if x.shape == shape:
         return x
-    if np.broadcast_shapes(x.shape, shape) != shape:
+    first = len(shape) - x.ndim
+    if first < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[first:], strict=True)):
         raise ValueError(
             f"could not broadcast input array from shape {_text(x.shape)} into shape {_text(shape)}"
         )
-    first = len(shape) - x.ndim
     return shaping.broadcast_in_dim(x, shape=shape, dims=tuple(range(first, len(shape))))
 
 

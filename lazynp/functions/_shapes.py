@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, new_scalar
+from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape
 from lazynp._views import Broadcast, Reshape, layout, view
 from lazynp._views import reshape as view_reshape
@@ -94,7 +94,10 @@ def ravel(a: Any, order: Any = "C") -> Array:
         order = "C"
     elif str(order).upper() == "K":
         order = "C"
-    return reshape(x, (x.size,), order)
+    out = reshape(x, (x.size,), order)
+    if out._base is not None and not layout(out).flags.c_contiguous:
+        return new_array(out._read())  # unlike reshape, no view of elements that stand apart
+    return out
 
 
 # -- order of axes ---------------------------------------------------------------------------------

@@ -23,7 +23,6 @@ from lazynp.functions._recording import (
     cast,
     check_writeable,
     plain,
-    scalar_if_0d,
     store,
     unary,
 )
@@ -31,7 +30,7 @@ from lazynp.functions._reduce import ROWS, accumulate, reduce
 from lazynp.primitives import elementwise, shaping
 
 
-class ufunc:  # noqa: N801  NumPy's name
+class ufunc:
     """An elementwise function with NumPy's ufunc interface.
 
     Differs from `numpy.ufunc`: results are lazy; `order` and `subok` are accepted and without
@@ -133,9 +132,7 @@ class ufunc:  # noqa: N801  NumPy's name
                 raise TypeError("'out' must be a tuple of arrays")
             out = (out,)
         if len(out) != self.nout:
-            raise ValueError(
-                "The 'out' tuple must have exactly one entry per ufunc output"
-            )
+            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
         for o in out:
             if o is not None:
                 check_writeable(o)
@@ -175,9 +172,7 @@ class ufunc:  # noqa: N801  NumPy's name
             otherwise = 0 if out is None else plain(out)
             if out is None:
                 otherwise = shaping.full(0, shape=(), dtype=array.dtype)
-            result = apply(
-                elementwise.select, broadcast(plain(mask), shape), array, otherwise
-            )
+            result = apply(elementwise.select, broadcast(plain(mask), shape), array, otherwise)
         if out is None:
             return result
         self._check_cast(as_array(result), out, casting)
@@ -242,9 +237,7 @@ class ufunc:  # noqa: N801  NumPy's name
         row = ROWS.get(self.__name__)
         if row is not None:
             return reduce(row, array, axis, dtype, out, keepdims, initial, where)
-        return fold(
-            self._numpy, self._apply, array, axis, dtype, out, keepdims, initial, where
-        )
+        return fold(self._numpy, self._apply, array, axis, dtype, out, keepdims, initial, where)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """All partial results along an axis. See `numpy.ufunc.accumulate`."""
@@ -259,7 +252,7 @@ class ufunc:  # noqa: N801  NumPy's name
     ) -> Any:
         """Reductions over slices. See `numpy.ufunc.reduceat`.
 
-        Many slices that overlap, and functions without a reduction primitive, are NumPy's.
+        Many slices of very unlike lengths, and functions without a primitive, are NumPy's.
         """
         self._need_binary("reduceat")
         row = ROWS.get(self.__name__)

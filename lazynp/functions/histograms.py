@@ -288,7 +288,8 @@ def _edges_of(i: int, x: Array, bins: Any, range: Any) -> NDArray:
             raise ValueError(f"`bins[{i}]` must be monotonically increasing, when an array")
     else:
         raise ValueError(f"`bins[{i}]` must be a scalar or 1d array")
-    return np.histogramdd(known.reshape(-1, 1), [bins], [range])[1][0]
+    ranges = None if range is None else [range]
+    return np.histogramdd(known.reshape(-1, 1), [bins], ranges)[1][0]
 
 
 def _place(x: Array, edges: NDArray) -> Any:
@@ -332,11 +333,10 @@ def histogram2d(
     x, y = as_array(x), as_array(y)
     if x.shape[:1] != y.shape[:1]:
         raise ValueError("x and y must have the same length.")
-    count = bins.shape[0] if isinstance(bins, Array) and bins.ndim else np.size(to_host(bins))
-    if not isinstance(bins, (list, tuple, np.ndarray, Array)):
-        count = 1
-    elif isinstance(bins, (list, tuple)):
+    try:
         count = len(bins)
+    except TypeError:
+        count = 1
     if count not in (1, 2):
         bins = [bins, bins]
     counts, edges = histogramdd([x, y], bins, range, density, weights)

@@ -129,6 +129,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
         x, axis = reshaped(x, (x.size,)), 0
     axis, n = normalize_axis_index(axis, x.ndim), x.shape[axis]
     counts = np.asarray(static(repeats))
+    if not isinstance(repeats, (Array, np.ndarray)):
+        counts = counts.astype(np.intp)
     if counts.size == 1 and counts.ndim < 2:
         times = int(counts.ravel()[0])
         if times < 0:
@@ -258,15 +260,14 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
             f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
             "'safe'"
         )
-    if np.broadcast_shapes(mask.shape, dst.shape) != dst.shape:
-        raise ValueError(
-            f"could not broadcast where mask from shape {_text(mask.shape)} into shape "
-            f"{_text(dst.shape)}"
-        )
+    try:
+        mask = broadcast(own(mask), dst.shape)
+    except ValueError as error:
+        raise ValueError(str(error).replace("input array", "where mask")) from None
     value = assigned(src, dst.dtype, dst.shape)
     value = cast(new_array(value), dst.dtype) if type(value) is list else value
     with write_lock:
-        chosen = apply(elementwise.select, broadcast(own(mask), dst.shape), value, own(dst))
+        chosen = apply(elementwise.select, mask, value, own(dst))
         dst._write(cast(chosen, dst.dtype)._read())
 
 
@@ -281,7 +282,3 @@ def _check_copyto(src: Any, dst: Array, casting: Any) -> None:
             f"Cannot cast array data from {source!r} to {dst.dtype!r} according to the rule "
             f"{casting!r}"
         )
-
-
-def _text(dims: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, dims)) + ("," if len(dims) == 1 else "") + ")"

@@ -56,7 +56,9 @@ def _delivered(
         raise ValueError(
             f"output array has shape {out.shape}, but the result has shape {result.shape}"
         )
-    return store(result, out, casting)
+    if casting == "unsafe" or result.dtype.kind == "b":
+        return store(result, out, casting)
+    return ufuncs.positive(result, out=out)
 
 
 def _select(condition: Any, x: Any, y: Any) -> Any:
@@ -156,7 +158,7 @@ def _between(alpha: float, beta: float) -> Position:
 
 
 def _last_times(n: Any, q: Any) -> Any:
-    return ufuncs.multiply(ufuncs.subtract(n, 1), q)
+    return ufuncs.multiply(n - 1 if isinstance(n, int) else ufuncs.subtract(n, 1), q)
 
 
 def _at(rounding: Any) -> Position:
@@ -227,7 +229,7 @@ METHODS: dict[str, tuple[Position, Gamma]] = {
 }
 
 
-def _checked(a: Any, q: Any, percent: bool, method: str) -> tuple[Array, NDArray, bool]:
+def _checked(a: Any, q: Any, percent: bool) -> tuple[Array, NDArray, bool]:
     """The data, the quantiles, and whether they are a weak scalar. The quantiles are looked at:
     NumPy refuses those out of range."""
     x = as_array(a)
@@ -343,7 +345,7 @@ def _public(
 ) -> Any:
     percent, skip_nan = name.endswith("percentile"), name.startswith("nan")
     keepdims = keepdims is not NO_VALUE and keepdims
-    x, values, weak = _checked(a, q, percent, method)
+    x, values, weak = _checked(a, q, percent)
     if weights is not None or needs_host(x):  # weighted quantiles are NumPy's
         return host_into(
             getattr(np, name),

@@ -485,7 +485,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         raise AssertionError
     else:
         result = _rounded(x, decimals)
-    return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
+    return scalar_if_0d(result) if out is None else ufuncs.positive(result, out=out)
 
 
 def _rounded(x: Array, decimals: int) -> Array:

@@ -37,7 +37,7 @@ __all__ = [
 ]  # fmt: skip
 
 _FLOAT64 = np.dtype(np.float64)
-_UNROLLED = 16  # taps of a filter that are recorded one by one
+_UNROLLED = 64  # taps of a filter that are recorded one by one
 _WINDOWS = 1 << 24  # elements of all windows together: beyond, NumPy does it
 
 
@@ -173,7 +173,8 @@ def _mode(mode: Any) -> str:
     mode = _MODES.get(mode, mode) if isinstance(mode, int) else mode
     if isinstance(mode, str) and mode in _MODES.values():
         return mode
-    np.correlate(np.ones(1), np.ones(1), mode)  # raises; or knows it by its first letter
+    given: Any = mode
+    np.correlate(np.ones(1), np.ones(1), given)  # raises; or knows it by its first letter
     return {"v": "valid", "s": "same", "f": "full"}[str(mode)[0].lower()]
 
 

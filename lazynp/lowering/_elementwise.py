@@ -46,6 +46,12 @@ class Elementwise(Core):
         kind = x.aval.dtype.kind
         if kind == "c":
             return self._complex_product(x, y)
+        for a, b in ((x, y), (y, x)):
+            if kind == "f" and isinstance(b.static, float) and b.static < 0:
+                # `rounded` does nothing where the compiler can tell that the product is negative
+                b = self.constant(-b.static, b.aval.dtype, b.aval.shape)
+                negated = self.rounded(self.op("stablehlo.multiply", a, b, out=x.aval))
+                return self.unary("stablehlo.negate", negated)
         return self.rounded(self.op("stablehlo.multiply", x, y, out=x.aval))
 
     def rounded(self, product: Value) -> Value:

@@ -82,6 +82,10 @@ def cast(b: Any, x: Any, dtype: Dtype) -> Any:
         return is_(b, x, "NE", 0)
     if source.kind == "f":
         return to_float(b, x, dtype) if dtype.kind == "f" else _float_to_int(b, x, dtype)
+    if source == BOOL and dtype.kind == "f":
+        # XLA takes a product with a converted bool for a selection, though inf * 0 is nan and
+        # -1 * 0 is -0; it does not look through this one
+        return b.select(x, b.constant(1, dtype, x.aval.shape), b.constant(0, dtype, x.aval.shape))
     if dtype == F2 and source.itemsize > 2:
         return to_float(b, b.convert(x, F4), F2)  # NumPy rounds twice
     return b.convert(x, dtype)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lazynp.functions import histograms, order_statistics, statistics
+import lazynp
+from lazynp.functions import histograms, order_statistics, statistics, tools
 from tests.functions.rows import check
 
 nan = np.nan
@@ -343,3 +344,41 @@ def test_signatures() -> None:
         assert [(p.name, p.kind) for p in ours.parameters.values()] == [
             (p.name, p.kind) for p in numpys.parameters.values()
         ], name
+
+
+LAZY = """
+np.sum(x, axis=0, where=x > 0)
+np.var(x, ddof=1)
+np.nanstd(x, axis=1)
+np.nanmax(x, axis=0)
+np.median(x, axis=0)
+np.nanmedian(x, axis=0)
+np.quantile(x, [0.1, 0.5], axis=1)
+np.nanquantile(x, 0.3, axis=1)
+np.histogram(x, 5, range=(-1, 1))
+np.histogram(x, [-1, 0, 1.0], weights=x)
+np.histogramdd(x[:, :2], 3, range=[(-1, 1), (-1, 1)])
+np.digitize(x, [0, 1.0])
+np.corrcoef(x)
+np.convolve(x[0], x[1])
+np.correlate(np.ravel(x), np.ones(70), 'full')
+np.gradient(x, 2.0, x[0])
+np.trapezoid(x, x)
+np.interp(x, [0, 1, 2], [3, 4, 5])
+np.unwrap(x)
+np.isclose(x, x + 1, equal_nan=True)
+np.array_equal(x, x)
+np.nan_to_num(x)
+np.round(x.clip(0, 1), 2)
+np.ptp(x)
+np.subtract.reduce(x)
+np.add.reduceat(x, [0, 2])
+"""
+
+
+@pytest.mark.parametrize("row", LAZY.strip().splitlines())
+def test_no_value_is_asked_for(row: str) -> None:
+    """It can be traced where nothing has a value."""
+    program = compile(row, row, "eval")
+    jaxpr = tools.make_jaxpr(lambda x: eval(program, {"np": lazynp, "x": x}))(DATA["x"])
+    assert jaxpr.eqns

@@ -116,6 +116,9 @@ np.add.reduceat(l, np.arange(0, 200, 4))
 np.maximum.reduceat(l, np.arange(3, 200, 5))
 np.add.reduceat(l.reshape(2, 100), np.arange(0, 100, 2), axis=1)
 np.add.reduceat(l, np.arange(199, -1, -2))
+np.add.reduceat(l, np.arange(40) ** 2 // 8 + np.arange(40))[:5]
+np.multiply.reduceat(l.reshape(2, 100) / 3, np.arange(40) * 2, axis=1)
+np.minimum.reduceat(l.reshape(2, 100, 1), np.arange(40) * 2 + 1, axis=1)
 np.subtract.reduceat(l, [0, 5, 9])
 np.logical_or.reduceat(x, [0, 2], axis=1)
 np.add.at(x, 0, 1); x

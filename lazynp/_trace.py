@@ -261,9 +261,10 @@ def host_value(node: Node) -> Any:
     """The node's value as a NumPy array (not to be written) or scalar."""
     value = node[VALUE]
     if value is None:
-        value = _graph.host_view(node)
-        if value is not None:
-            return value
+        if node[OP] is None or node[OP].free:
+            value = _graph.host_view(node)
+            if value is not None:
+                return value
         flush(local.recorder, node)
     elif isinstance(value, (np.ndarray, np.generic)):
         return value

@@ -36,7 +36,7 @@ from lazynp._trace import (
     user_frame,
 )
 from lazynp._views import INVALID_INDEX, Slice, basic_slice, expand_ellipsis, view, writeable
-from lazynp.functions._recording import broadcast, cast
+from lazynp.functions._recording import broadcast, cast, operand_of
 from lazynp.primitives import elementwise, indexing, shaping
 
 _new = object.__new__
@@ -388,7 +388,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     """The operand for assigning `value` to elements of this dtype, checked as NumPy checks."""
     if type(value) in SCALAR_DTYPES:
         return assigned_scalar(value, dtype)
-    operand = as_operand(value)
+    operand = operand_of(value)
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
     aval = operand[AVAL] if operand[OP] is None else operand[OP].aval
@@ -689,7 +689,7 @@ def _sole_mask(aval: Aval, index: Any) -> Array | None:
 def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bool:
     """`x[mask] = value` by a select, without looking at the mask. False if values are per element."""
     rest = aval.shape[mask.ndim :]
-    operand = as_operand(value)
+    operand = operand_of(value)
     if type(operand) is list:
         shape = known(operand).shape
         if len(shape) > len(rest) and not (len(shape) == len(rest) + 1 and shape[0] == 1):
@@ -732,7 +732,7 @@ def _set_selected(self: Array, node: Node, aval: Aval, mask: Array, value: Any) 
 
     False where the values are not elementwise of selections by this very mask, still pending.
     """
-    operand = as_operand(value)
+    operand = operand_of(value)
     whole = _unselected(operand, mask._read(), aval.shape, [32])
     if type(whole) is not list or known(whole).shape != aval.shape:
         return False

@@ -328,7 +328,7 @@ def _core_axes(
     return places if all(len(set(p)) == len(p) for p in places) else None
 
 
-def _axes_entries(axes: Any, counts: list[int]) -> list[list[int]] | None:
+def _axes_entries(axes: Any, counts: list[int]) -> list[list[Any]] | None:
     if not isinstance(axes, list):
         return None
     entries = list(axes)
@@ -336,8 +336,10 @@ def _axes_entries(axes: Any, counts: list[int]) -> list[list[int]] | None:
         entries.append(())
     if len(entries) != 3:
         return None
-    entries = [[e] if isinstance(e, (int, np.integer)) else list(e) for e in entries]
-    return entries if [len(e) for e in entries] == counts else None
+    lists: list[list[Any]] = [
+        [e] if isinstance(e, (int, np.integer)) else list(e) for e in entries
+    ]
+    return lists if [len(e) for e in lists] == counts else None
 
 
 def _fits(

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from lazynp._array import Array, new_array, new_scalar
+from lazynp._array import Array, enter, new_array, new_scalar
 from lazynp._avals import Aval
 from lazynp._node import ARGS, AVAL, OP, Node, Op
-from lazynp._trace import at_entry, local, user_frame
+from lazynp._trace import local, user_frame
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -223,9 +223,10 @@ def reduce(
 def record_reduction(op: Op, node: Node) -> Any:
     """The hot path: one node, as operators record theirs."""
     recorder = local.recorder
-    frame = user_frame(_getframe(3))
+    frame = _getframe(2)
     if len(recorder.pending) >= recorder.limit:
-        at_entry(recorder, frame)
+        enter(frame)
+    frame = user_frame(frame)
     made = [op, (node,), None, frame.f_code, frame.f_lasti]
     recorder.pending.append(made)
     return new_scalar(made) if op.scalar else new_array(made)

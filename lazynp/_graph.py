@@ -429,7 +429,10 @@ def operand(a: Any) -> Any:
         return a
     if a[VALUE] is not None:
         return host(a)
-    value = a[OP].reference(*[operand(x) for x in a[ARGS]])
+    if all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
+        value = a[OP].reference(*[host(x) if type(x) is list else x for x in a[ARGS]])
+    else:
+        value = _host_view_of_views(a)
     if a[OP].primitive.kind == "fill":
         a[VALUE], a[ARGS] = value, None
     return value
@@ -457,16 +460,32 @@ def host_view(node: Node) -> Any:
         return None if node[VALUE] is None else host(node)
     if not op.free or not lowering.on_host():
         return None
-    values = []
-    for a in args:
-        value = host_view(a) if type(a) is list else a
-        if value is None:
-            return None
-        values.append(value)
-    value = op.reference(*values)
+    if not all([type(a) is not list or a[VALUE] is not None for a in args]):
+        return _host_view_of_views(node)
+    value = op.reference(*[host(a) if type(a) is list else a for a in args])
     if op.primitive.kind == "fill" or op.scalar:
         value = value[()] if op.scalar else value
         with lock:  # nobody is halfway through a program that reads it
             if node[VALUE] is None:
                 node[VALUE], node[ARGS] = value, None
     return value
+
+
+def _host_view_of_views(node: Node) -> Any:
+    """Step by step: views of views may be thousands deep."""
+    with lock:
+        order: list[Node] = []
+        if node[VALUE] is None:
+            _depth_first(node, set(), order)
+        if not all(n[OP].free for n in order):
+            return None
+        made: dict[int, Any] = {}
+        for n in order:
+            made[id(n)] = n[OP].reference(*[_made(a, made) for a in n[ARGS]])
+        return made.get(id(node), host(node) if node[VALUE] is not None else None)
+
+
+def _made(a: Any, made: dict[int, Any]) -> Any:
+    if type(a) is not list:
+        return a
+    return host(a) if a[VALUE] is not None else made[id(a)]

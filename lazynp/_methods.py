@@ -119,15 +119,11 @@ def _attach_operators() -> None:
     Array.__matmul__ = _matmul_operator  # type: ignore[attr-defined]
     Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
     Array.__getitem__ = getitem  # type: ignore[attr-defined]
-    Array.__setitem__ = _setitem  # type: ignore[attr-defined]
+    Array.__setitem__ = setitem  # type: ignore[attr-defined]
     Array.__delitem__ = _delitem  # type: ignore[attr-defined]
     Array.__hash__ = None  # type: ignore[assignment]
     Scalar.__hash__ = _hash  # type: ignore[assignment]
     Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
-
-
-def _setitem(self: Array, index: Any, value: Any) -> None:
-    setitem(self, index, value)
 
 
 def _delitem(self: Array, index: Any) -> None:

@@ -35,7 +35,7 @@ _HOST_SCALAR = np.generic
 _SLOT = None  # in a key: an operand that is a 0-d host value
 
 
-def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
+def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
     """Give `asked` and everything still referred to a value. Call with the lock held.
 
     `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
@@ -45,8 +45,11 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
         STATS.reference_runs += 1
         _complete(nodes, asked)
         _run_reference(nodes, asked)
-        return
+        return None
     plan, leaves, slots = _planned(nodes, asked)
+    if not plan.outputs:
+        nodes.clear()
+        return plan
     plan.reason = reason
     plan.runs += 1
     if plan.current is None and plan.by_reference():
@@ -54,7 +57,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
         plan.tier = "reference"
         del leaves  # references that would keep operands from being reused
         _run_reference(nodes, asked)
-        return
+        return plan
     plan.tier = "compiled"
     results: list[Any] = []
     try:
@@ -65,6 +68,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
             _commit(nodes, plan, results[0])
         raise
     nodes.clear()
+    return plan
 
 
 def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:

@@ -39,21 +39,42 @@ from lazynp._node import (
 )
 
 _EARLY = 16  # pending nodes before recurrence is looked for
+_FORMS = 4  # programs a cut site may have before it is cut at every visit
 _LARGE = 1 << 16  # bytes: a slice assignment into this much ends a program (one stencil stage)
 
 
 UNKNOWN = (0, -1)  # for `Recorder.inside`; None is outside any function of lazynp's
 
 
+class Site:
+    """An instruction where a loop is cut.
+
+    Small arrays are worth several iterations a program, unless the iterations differ: then
+    each number of them in each order would be a program of its own.
+    """
+
+    __slots__ = ("code", "minimum", "forms")
+
+    def __init__(self, code: CodeType, minimum: int) -> None:
+        self.code, self.minimum = code, minimum
+        self.forms: set[int] = set()
+
+    def saw(self, form: object) -> None:
+        self.forms.add(id(form))
+        if len(self.forms) > _FORMS:
+            self.minimum = 1
+
+
 class Recorder:
     """What one thread has pending, and where it is cut."""
 
-    __slots__ = ("pending", "limit", "sites", "due", "inside", "staging", "__weakref__")
+    __slots__ = ("pending", "limit", "idle", "sites", "due", "inside", "staging", "__weakref__")
 
     def __init__(self) -> None:
         self.pending: list[Node] = []
         self.limit = _EARLY
-        self.sites: dict[tuple[int, int], CodeType] = {}  # (id of code, offset): the code
+        self.sites: dict[tuple[int, int], Site] = {}  # by id of code and offset
+        self.idle = _EARLY  # `limit` just after a cut
         self.due = False
         self.inside: tuple[int, int] | None = UNKNOWN  # the user's operation being recorded
         self.staging = ""  # what is being traced, where nothing has a value
@@ -72,28 +93,30 @@ local = _Local()
 # -- cutting ---------------------------------------------------------------------------------------
 
 
-def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked for") -> None:
+def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked for") -> Any:
     """Evaluate what the recorder holds. If it fails, everything is still pending.
+
+    Returns the plan that was run, if there was one.
 
     reason: text, or the position of a loop that came round.
     """
     if recorder.staging:
         if asked is None:
-            return  # the whole trace is one program
+            return None  # the whole trace is one program
         raise TypeError(
             f"{recorder.staging}: the value of {known(asked)} recorded at "
             f"{position(asked[CODE], asked[OFFSET])} is needed, but this function is only traced"
         )
     with _graph.lock:
         if asked is not None and asked[VALUE] is not None:
-            return
+            return None
         nodes = recorder.pending[:]
         recorder.pending.clear()
         recorder.due = False
-        recorder.limit = 0 if recorder.sites else _EARLY
+        recorder.limit = recorder.idle
         recorder.inside = UNKNOWN
         try:
-            _graph.evaluate(nodes, asked, reason)
+            return _graph.evaluate(nodes, asked, reason)
         except BaseException:
             recorder.pending[:0] = nodes
             raise
@@ -105,20 +128,37 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     if not count:
         return
     where = (frame.f_code, frame.f_lasti)
-    site = (id(frame.f_code), frame.f_lasti)
+    site = recorder.sites.get((id(frame.f_code), frame.f_lasti))
     reason: Any = where
     if recorder.due:
         reason = "a large slice assignment ends a program"
-    elif site not in recorder.sites:
+    elif site is None:
         if count >= config.max_pending:
             reason = f"{count} operations pending"
         elif count >= _EARLY and _begins(recorder, *where) and _recurs(recorder, *where):
-            recorder.sites[site] = frame.f_code
+            site = Site(frame.f_code, 1 if _any_large(recorder) else _EARLY)
+            recorder.sites[id(frame.f_code), frame.f_lasti] = site
         else:
             return
+    elif count < site.minimum:
+        if not _any_large(recorder):
+            return
+        site.minimum = 1
     inside = recorder.inside
-    flush(recorder, reason=reason)
+    plan = flush(recorder, reason=reason)
     recorder.inside = inside  # it is the operation that begins here
+    if site is not None:
+        site.saw(plan)
+        recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
+        recorder.limit = recorder.idle
+
+
+def _any_large(recorder: Recorder) -> bool:
+    for node in recorder.pending:
+        aval = node[OP].aval
+        if type(aval) is not tuple and aval.nbytes >= _LARGE:
+            return True
+    return False
 
 
 def _begins(recorder: Recorder, code: CodeType, offset: int) -> bool:

@@ -374,6 +374,8 @@ def _writeable_data(node: Node, aval: Aval) -> Any:
         if not lowering.on_host():
             return None
         data = _graph.host(node)
+    if data.flags.writeable and getrefcount(data) != 3:
+        lowering.collect_garbage()  # a program that has run may still be noted as its user
     if not data.flags.writeable or getrefcount(data) != 3 or not _owns(data):
         fresh = lowering.aligned_empty(aval.shape, aval.dtype)
         np.copyto(fresh, data)

@@ -10,6 +10,8 @@ from numpy import (
     ScalarType as ScalarType,
     True_ as True_,
     __array_namespace_info__ as __array_namespace_info__,
+    asmatrix as asmatrix,
+    bmat as bmat,
     bool as bool,
     bool_ as bool_,
     busdaycalendar as busdaycalendar,
@@ -45,6 +47,7 @@ from numpy import (
     from_dlpack as from_dlpack,
     frompyfunc as frompyfunc,
     generic as generic,
+    get_include as get_include,
     get_printoptions as get_printoptions,
     getbufsize as getbufsize,
     geterr as geterr,
@@ -71,6 +74,7 @@ from numpy import (
     longdouble as longdouble,
     longlong as longlong,
     ma as ma,
+    matrix as matrix,
     memmap as memmap,
     mintypecode as mintypecode,
     nan as nan,
@@ -92,11 +96,13 @@ from numpy import (
     seterr as seterr,
     seterrcall as seterrcall,
     short as short,
+    show_config as show_config,
+    show_runtime as show_runtime,
     signedinteger as signedinteger,
     single as single,
     str_ as str_,
     strings as strings,
-    testing as testing,
+    test as test,
     timedelta64 as timedelta64,
     typecodes as typecodes,
     typename as typename,
@@ -122,10 +128,12 @@ from lazynp import _protocols as _protocols
 from lazynp import fft as fft
 from lazynp import linalg as linalg
 from lazynp import random as random
+from lazynp import testing as testing
 from lazynp._array import Array as Array
 from lazynp._array import Array as ndarray
 from lazynp._array import Scalar as Scalar
 from lazynp._config import config as config
+from lazynp.functions._iteration import broadcast as broadcast
 from lazynp.functions._ufunc import ufunc as ufunc
 from lazynp.functions.creation import (
     arange as arange,
@@ -202,7 +210,6 @@ from lazynp.functions.indexing import (
     apply_along_axis as apply_along_axis,
     apply_over_axes as apply_over_axes,
     argwhere as argwhere,
-    broadcast as broadcast,
     choose as choose,
     compress as compress,
     diagonal as diagonal,
@@ -538,12 +545,24 @@ from lazynp.functions.tools import (
 )
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name):
+    """What NumPy itself only loads when asked (`f2py`, `ctypeslib`), and its private names."""
+    try:
+        return getattr(_numpy, name)
+    except AttributeError:
+        raise AttributeError(f"module 'lazynp' has no attribute {name!r}") from None
+
+
 __array_api_version__ = _numpy.__array_api_version__
 
 __all__ = [
     "False_",
     "ScalarType",
     "True_",
+    "__array_namespace_info__",
+    "__version__",
     "abs",
     "absolute",
     "acos",
@@ -586,6 +605,7 @@ __all__ = [
     "asfortranarray",
     "asin",
     "asinh",
+    "asmatrix",
     "astype",
     "atan",
     "atan2",
@@ -608,6 +628,7 @@ __all__ = [
     "bitwise_xor",
     "blackman",
     "block",
+    "bmat",
     "bool",
     "bool_",
     "broadcast",
@@ -644,6 +665,7 @@ __all__ = [
     "copy",
     "copysign",
     "copyto",
+    "core",
     "corrcoef",
     "correlate",
     "cos",
@@ -652,6 +674,7 @@ __all__ = [
     "cov",
     "cross",
     "csingle",
+    "ctypeslib",
     "cumprod",
     "cumsum",
     "cumulative_prod",
@@ -694,6 +717,7 @@ __all__ = [
     "expm1",
     "extract",
     "eye",
+    "f2py",
     "fabs",
     "fft",
     "fill_diagonal",
@@ -733,6 +757,7 @@ __all__ = [
     "generic",
     "genfromtxt",
     "geomspace",
+    "get_include",
     "get_printoptions",
     "getbufsize",
     "geterr",
@@ -823,6 +848,7 @@ __all__ = [
     "ma",
     "mask_indices",
     "matmul",
+    "matrix",
     "matrix_transpose",
     "matvec",
     "max",
@@ -947,6 +973,8 @@ __all__ = [
     "shape",
     "shares_memory",
     "short",
+    "show_config",
+    "show_runtime",
     "sign",
     "signbit",
     "signedinteger",
@@ -974,6 +1002,7 @@ __all__ = [
     "tan",
     "tanh",
     "tensordot",
+    "test",
     "testing",
     "tile",
     "timedelta64",

@@ -263,8 +263,15 @@ def _astype(
 
 def _view(self: Array, dtype: Any = None, type: Any = None) -> Array:
     """A view of the same memory; with a dtype, of its bytes read as that dtype."""
-    if dtype is None or isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+    if isinstance(type, __builtins_type__) and issubclass(type, Array):
+        type = None
+    if isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+        dtype = None
+    if dtype is None and type is None:
         return view(self, Reshape(self.shape))
+    for kind in (dtype, type):
+        if isinstance(kind, __builtins_type__) and issubclass(kind, np.ndarray):
+            return np.array(_host(self)).view(kind)  # a recarray, a matrix: NumPy's, of a copy
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
         return view(self, Reshape(self.shape))

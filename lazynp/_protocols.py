@@ -81,7 +81,10 @@ def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: An
     ours = find(function.__name__) if function.__module__ == "numpy" else None
     if ours is not None and not isinstance(ours, ufunc):
         return ours(*args, **kwargs)
-    return _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
+    result = _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
+    if function.__name__ == "sliding_window_view":
+        result._flags = {"readonly": True}  # writing it would not reach the argument
+    return result
 
 
 def to_host(x: Any) -> Any:

@@ -58,6 +58,8 @@ def check_size(shape: Shape, dtype: Dtype) -> None:
 
 def dtype_argument(dtype: Any) -> Dtype:
     """The dtype, in the byte order of this machine."""
+    if isinstance(dtype, Array):
+        raise TypeError("Cannot construct a dtype from an array")
     dtype = np.dtype(dtype)
     if not dtype.isnative and dtype.names is None:
         dtype = dtype.newbyteorder("=")

@@ -644,7 +644,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     if value.size:
         low, high = value.min(), value.max()
         if low < -length or high >= length:
-            bad = int(high) if high >= length else int(low)
+            bad = value[(value < -length) | (value >= length)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
         if low < 0:
             value = value.astype(np.int64)

@@ -37,7 +37,13 @@ from lazynp.functions import (
     sorting,
     ufuncs,
 )
-from lazynp.functions._arguments import converted, dtype_argument, fortran, is_fortran
+from lazynp.functions._arguments import (
+    converted,
+    dtype_argument,
+    fortran,
+    is_fortran,
+    order_argument,
+)
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array, broadcast, check_writeable, store
 from lazynp.functions._ufunc import defers, ufunc
@@ -218,11 +224,10 @@ def _copy(self: Array, order: str = "C") -> Array:
     return out
 
 
-def _copied_order(self: Array, order: str) -> str:
+def _copied_order(self: Array, order: Any) -> str:
+    order = order_argument(order)
     if order in ("C", "F"):
         return order
-    if order not in ("A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return "F" if is_fortran(self) else "C"
 
 
@@ -261,7 +266,7 @@ def _astype(
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
 
-def _view(self: Array, dtype: Any = None, type: Any = None) -> Array:
+def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     """A view of the same memory; with a dtype, of its bytes read as that dtype."""
     if isinstance(type, __builtins_type__) and issubclass(type, Array):
         type = None
@@ -455,6 +460,8 @@ def _set_flat(self: Array, value: Any) -> None:
 
 
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Array:
+    if not shape:
+        raise TypeError("reshape() takes exactly 1 argument (0 given)")
     target = shape[0] if len(shape) == 1 else shape
     return manipulation.reshape(self, target, order=order, copy=copy)
 
@@ -465,6 +472,8 @@ def _transpose(self: Array, *axes: Any) -> Array:
 
 
 def _fill(self: Array, value: Any) -> None:
+    if np.ndim(value) and self.dtype != object:
+        raise ValueError("setting an array element with a sequence.")
     setitem(self, ..., value)
 
 
@@ -512,8 +521,12 @@ def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -
     return sorting.searchsorted(self, v, side, sorter)
 
 
-def _conjugate(self: Array) -> Array:
-    return ufuncs.conjugate(self) if self.dtype.kind == "c" else self
+def _conjugate(self: Array, out: Any = None) -> Any:
+    if self.dtype.kind in "SUVMm":
+        raise TypeError("cannot conjugate non-numeric dtype")
+    if self.dtype.kind in "cO":
+        return ufuncs.conjugate(self, out=out)
+    return self if out is None else store(self, out)
 
 
 def _dot(self: Array, b: Any, out: Any = None) -> Any:

@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
-from lazynp._array import from_host as node_from_host
+from lazynp._array import (
+    Array,
+    Scalar,
+    from_host as node_from_host,
+    new_array,
+    new_scalar,
+    write_lock,
+)
 from lazynp._trace import host_value
 from lazynp.functions import (
     creation,

@@ -188,7 +188,7 @@ class Field:
         return dummy[self.names]
 
 
-# -- making views ------------------------------------------------------------------------------------
+# -- making views ----------------------------------------------------------------------------------
 
 
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:

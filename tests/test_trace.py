@@ -256,7 +256,7 @@ def rolled(np: Any, n: int) -> Any:
 
 def composed(np: Any, n: int) -> Any:
     x = np.arange(8.0)
-    for i in range(n):
+    for _ in range(n):
         x = np.where(x > 4.0, x - 0.5, np.clip(x + 1.0, 0.0, 6.0))
         x = np.concatenate([x[1:], x[:1]])
     return x

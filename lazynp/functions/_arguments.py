@@ -86,6 +86,8 @@ def check_like(like: Any) -> None:
 def order_argument(order: Any, allowed: str = "CFAK") -> str:
     """The upper-case letter. Raises NumPy's ValueError."""
     letter = "C" if order is None else order.upper() if isinstance(order, str) else order
+    if not isinstance(letter, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
     if letter not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if letter not in allowed:

@@ -178,6 +178,7 @@ def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
         enter(_getframe(1))
     return _record_slow(op_of(primitive, params, tuple([known(n) for n in nodes])), nodes)
 
+
 # -- arguments that every room takes ---------------------------------------------------------------
 
 

@@ -31,7 +31,6 @@ from lazynp.functions._recording import (
 from lazynp.functions._reduce import ROWS, accumulate, reduce
 from lazynp.primitives import elementwise, shaping
 
-
 _OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
 
 

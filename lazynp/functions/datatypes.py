@@ -47,7 +47,7 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
         return False
     first, second = layouts(a, b)
     owners = (a if a._base is None else a._base, b if b._base is None else b._base)
-    return owners[0] is owners[1] and np.shares_memory(first, second, max_work)
+    return owners[0] is owners[1] and np.shares_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
@@ -56,4 +56,4 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
         return False
     first, second = layouts(a, b)
     owners = (a if a._base is None else a._base, b if b._base is None else b._base)
-    return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)
+    return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]

@@ -472,7 +472,7 @@ def _transpose(self: Array, *axes: Any) -> Array:
 
 
 def _fill(self: Array, value: Any) -> None:
-    if np.ndim(value) and self.dtype != object:
+    if np.ndim(value) and self.dtype.kind not in "OV":
         raise ValueError("setting an array element with a sequence.")
     setitem(self, ..., value)
 

@@ -439,5 +439,4 @@ def test_the_comparison_sees_differences() -> None:
     assert not same(numpy.array([0.0]), lazynp.array([-0.0]))
     assert not same(numpy.array([1.0]), lazynp.array([1]))
     assert not same(numpy.float64(1.0), lazynp.array(1.0))
-    assert mismatch(["v = np is not __import__('numpy')"], "reference") is None
     assert mismatch(["v = np.array(float(np.__name__ == 'numpy'))"], "reference")

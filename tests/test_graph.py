@@ -290,7 +290,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "put": (_plan, "_buffer"),
     "run": (_runtime.Executable, "run"),
     "commit": (_graph, "_commit"),
-    "plan": (_graph, "_find_plan"),
+    "plan": (_graph, "_planned"),
     "scan": (_graph, "_scan"),
     "complete": (_graph, "_complete"),
     "reference": (_graph, "_store_reference"),

@@ -306,7 +306,7 @@ class ufunc:
 def defers(other: Any) -> bool:
     """Whether NumPy's operators would leave this operand to the other side."""
     if isinstance(other, (Array, np.ndarray, np.generic)):
-        return False
+        return isinstance(other, (np.matrix, np.ma.MaskedArray))
     kind = type(other)
     if getattr(kind, "__array_ufunc__", defers) is None:
         return True

@@ -61,7 +61,7 @@ INVARIANT = [
     "u, s, vh = np.linalg.svd(t, full_matrices=False); s, (u * s[..., None, :]) @ vh",
     "u, s, vh = np.linalg.svd(w); s, (u * s[..., None, :]) @ vh[..., :3, :], u.shape, vh.shape",
     "u, s, vh = np.linalg.svd(h, hermitian=True); s, (u * s[..., None, :]) @ vh",
-    "e, z = np.linalg.eigh(h); e, abs(z), h @ z - z * e[..., None, :]",
+    "e, z = np.linalg.eigh(h); e, abs(z), (z * e[..., None, :]) @ z.conj().swapaxes(-1, -2)",
     "e, z = np.linalg.eigh(a, UPLO='U'); e, abs(z)",
     "e = np.linalg.eigvals(a); e.sum(-1), (e**2).sum(-1), e.prod(-1)",
     "e, z = np.linalg.eig(a); abs((a @ z) - (z * e[..., None, :])) < 1e-4, e.sum(-1)",

@@ -41,13 +41,14 @@ def _with_vectors(w: Any, v: Any, status: Any, compute_v: bool) -> tuple[Any, ..
 # -- eigh ------------------------------------------------------------------------------------------
 
 
-def _eigh_avals(a: Aval) -> tuple[Aval, ...]:
+def _eigh_avals(a: Aval) -> tuple[Aval, Aval, Aval]:
     check_matrix("eigh", a, square=True)
     return aval_of(a.shape[:-1], real_dtype(a.dtype)), a, status_of(a)
 
 
 def _eigh_abstract(a: Aval, *, lower: bool, compute_v: bool) -> tuple[Aval, ...]:
-    return _with_vectors(*_eigh_avals(a), compute_v)
+    w, v, status = _eigh_avals(a)
+    return _with_vectors(w, v, status, compute_v)
 
 
 def _eigh_reference(a: Any, *, lower: bool, compute_v: bool) -> tuple[Any, ...]:
@@ -65,7 +66,7 @@ def _eigh_lower(b: Any, a: Any, *, lower: bool, compute_v: bool) -> tuple[Any, .
     if a.aval.size == 0:
         return _with_vectors(lower_zeros(b, w), a, lower_zeros(b, status), compute_v)
     routine = "heevd" if a.aval.dtype.kind == "c" else "syevd"
-    flags = {"mode": "V" if compute_v else "N", "uplo": "L" if lower else "U"}
+    flags: dict[str, Any] = {"mode": "V" if compute_v else "N", "uplo": "L" if lower else "U"}
     outs = [(v, 2), (w, 1), (status, 0)]
     vectors, values, info = lapack(b, routine, [a], outs, aliases={0: 0}, **flags)
     failed = lower_failed(b, info)
@@ -114,14 +115,15 @@ eigh = Primitive(
 # -- eig -------------------------------------------------------------------------------------------
 
 
-def _eig_avals(a: Aval) -> tuple[Aval, ...]:
+def _eig_avals(a: Aval) -> tuple[Aval, Aval, Aval]:
     check_matrix("eig", a, square=True)
     dtype = complex_dtype(a.dtype)
     return aval_of(a.shape[:-1], dtype), aval_of(a.shape, dtype), status_of(a)
 
 
 def _eig_abstract(a: Aval, *, compute_v: bool) -> tuple[Aval, ...]:
-    return _with_vectors(*_eig_avals(a), compute_v)
+    w, v, status = _eig_avals(a)
+    return _with_vectors(w, v, status, compute_v)
 
 
 def _eig_reference(a: Any, *, compute_v: bool) -> tuple[Any, ...]:
@@ -143,7 +145,7 @@ def _eig_lower(b: Any, a: Any, *, compute_v: bool) -> tuple[Any, ...]:
     parts = 1 if a.aval.dtype.kind == "c" else 2  # real matrices: real and imaginary parts
     values = aval_of(w.shape, a.aval.dtype)
     outs = [*[(values, 1)] * parts, (v, 2), (v, 2), (status, 0)]
-    flags = {"compute_left": "N", "compute_right": "V" if compute_v else "N"}
+    flags: dict[str, Any] = {"compute_left": "N", "compute_right": "V" if compute_v else "N"}
     results = lapack(b, "geev", [a], outs, **flags)
     value = results[0] if parts == 1 else b.complex(results[0], results[1])
     vectors, info = results[-2:]

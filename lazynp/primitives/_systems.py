@@ -124,7 +124,7 @@ def _triangular_lower(
 
 
 def _trsm(b: Any, a: Any, x: Any, uplo: str, trans: str, diag: str) -> Any:
-    flags = {"side": "L", "uplo": uplo, "trans_x": trans, "diag": diag}
+    flags: dict[str, Any] = {"side": "L", "uplo": uplo, "trans_x": trans, "diag": diag}
     return lapack(b, "trsm", [a, x], [(x.aval, 2)], aliases={0: 1}, **flags)[0]
 
 

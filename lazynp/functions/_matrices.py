@@ -10,6 +10,7 @@ from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
 from lazynp._trace import host_value, local
+from lazynp.functions._arguments import SMALL, from_numpy
 from lazynp.functions._recording import broadcast, cast, plain, scalar_if_0d
 from lazynp.primitives import elementwise, reduction, shaping
 
@@ -97,8 +98,10 @@ def adjoint(x: Array) -> Array:
 
 
 def identity(shape: tuple[int, ...], dtype: Dtype) -> Array:
-    """Identity matrices of this shape."""
+    """Identity matrices of this shape. Small ones are data: that costs less than recording."""
     m, n = shape[-2:]
+    if m * n <= SMALL:
+        return broadcast(from_numpy(np.eye(m, n, dtype=dtype)), shape)
     rows, columns = (shaping.iota(shape=(m, n), axis=k, dtype=np.dtype("i8")) for k in (0, 1))
     return broadcast(cast(elementwise.equal(rows, columns), dtype), shape)
 

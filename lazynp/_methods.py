@@ -28,6 +28,7 @@ from lazynp._views import (
     writeable,
 )
 from lazynp.functions import (
+    _memory,
     creation,
     indexing,
     manipulation,
@@ -84,11 +85,13 @@ def _matmul_reflected(self: Array, other: Any) -> Any:
 
 
 def _in_place(function: Any, name: str) -> Any:
+    compute = function.in_place() if isinstance(function, ufunc) else function
+
     def in_place(self: Array, other: Any) -> Any:
         if isinstance(self, Scalar):
             return NotImplemented  # rebinds, as a Python number
         check_writeable(self)
-        return update(self, function(self, other), function)
+        return update(self, compute(self, other), function)
 
     in_place.__name__ = f"__i{name}__"
     return in_place
@@ -227,10 +230,6 @@ def _dunder_copy(self: Array) -> Array:
     return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self)
 
 
-def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
-    return _dunder_copy(self)
-
-
 def _rebuild(value: Any, scalar: bool) -> Array:
     node = from_host(value)
     return new_scalar(node) if scalar else new_array(node)
@@ -251,6 +250,9 @@ def _astype(
 ) -> Array:
     """A copy in another dtype. `subok` has no effect."""
     dtype = dtype_argument(dtype)
+    if casting == "same_value":  # whether it raises depends on the data
+        same = np.asarray(_host(self)).astype(dtype, casting=casting)
+        return (new_scalar if isinstance(self, Scalar) else new_array)(from_host(same))
     if not np.can_cast(self.dtype, dtype, casting):
         np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
@@ -292,6 +294,17 @@ def _set_shape(self: Array, shape: Any) -> None:
             self._node = new._read()
         return
     self._path, self._node, self._seen = new._path, new._read(), new._seen
+
+
+def _set_dtype(self: Array, dtype: Any) -> None:
+    new = _view(self, dtype)
+    if self._base is None:
+        owner = new_array(self._read())
+        owner._flags = self._flags
+        self._base, self._path, self._seen = owner, new._path, owner._node
+        self._node = new._read()
+    else:
+        self._path, self._node, self._seen = new._path, new._read(), new._seen
 
 
 def _real(self: Array) -> Array:
@@ -372,6 +385,8 @@ _FLAG_NAMES = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "w
 
 
 def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    if uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
     if write is not None:
         Flags(self).writeable = write
 
@@ -405,7 +420,7 @@ class FlatIterator:
 
     def __getitem__(self, index: Any) -> Any:
         out = getitem(self._flat(), index)
-        return out if isinstance(out, Scalar) else new_array(out._read())
+        return new_array(out._read()) if type(out) is Array else out
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not writeable(self.base):
@@ -462,10 +477,11 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     target = shape[0] if len(shape) == 1 else shape
     target = (target,) if isinstance(target, int) else tuple(target)
     count = int(np.prod(target, dtype=np.int64))
-    flat = manipulation.ravel(new_array(self._read()))
+    order = "F" if is_fortran(self) else "C"  # the elements stay where they are in memory
+    flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
         flat = manipulation.concatenate([flat, creation.zeros(count - flat.size, self.dtype)])
-    self._node = manipulation.reshape(getitem(flat, slice(0, count)), target)._read()
+    self._node = manipulation.reshape(getitem(flat, slice(0, count)), target, order)._read()
 
 
 def _byteswap(self: Array, inplace: bool = False) -> Array:
@@ -529,7 +545,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__complex__": lambda self: complex(_host(self)),
     "__contains__": _contains,
     "__copy__": _dunder_copy,
-    "__deepcopy__": _deepcopy,
     "__float__": lambda self: float(_host(self)),
     "__format__": _format,
     "__index__": _index,
@@ -566,6 +581,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "T": (lambda self: transpose(self, tuple(reversed(range(self.ndim)))),),
     "mT": (_matrix_transpose,),
     "base": (_base,),
+    "dtype": (lambda self: self.aval.dtype, _set_dtype),
     "flags": (Flags,),
     "flat": (FlatIterator, _set_flat),
     "imag": (_imag, _set_imag),
@@ -581,7 +597,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
 def _construct(
     cls: Any,
     shape: Any,
-    dtype: Any = float,
+    dtype: Any = None,
     buffer: Any = None,
     offset: int = 0,
     strides: Any = None,
@@ -590,6 +606,8 @@ def _construct(
     """`numpy.ndarray(...)`. The elements of a buffer are copied; without one they are zero."""
     if buffer is None:
         return creation.zeros(shape, dtype, order or "C")
+    if isinstance(buffer, Array):
+        buffer = np.asarray(_host(buffer))
     return new_array(from_host(np.ndarray(shape, dtype, buffer, offset, strides, order)))
 
 
@@ -599,7 +617,11 @@ def _attach() -> None:
     Array.__init__ = lambda *args, **kwargs: None  # type: ignore[method-assign]
     for name, function in _METHODS.items():
         setattr(Array, name, function)
-    for name, accessors in _PROPERTIES.items():
+    for name, function in _memory.METHODS.items():
+        setattr(Array, name, function)
+    for name, function in _memory.SCALAR_METHODS.items():
+        setattr(Scalar, name, function)
+    for name, accessors in (_PROPERTIES | _memory.PROPERTIES).items():
         setattr(Array, name, property(*accessors))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
 

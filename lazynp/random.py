@@ -91,6 +91,9 @@ class _Sampler:
     def __repr__(self) -> str:
         return repr(self._generator)
 
+    def __str__(self) -> str:
+        return str(self._generator)
+
 
 class Generator(_Sampler):
     """`numpy.random.Generator`: the same streams for the same seed, samples as Arrays."""

@@ -184,6 +184,14 @@ class Writer:
         x = self.array()
         return f"{x} {self.random.choice(['+=', '-=', '*='])} {self.fitting(x)}"
 
+    def shift(self) -> str:
+        """A write that reads what it overwrites."""
+        x = self.array(lambda v: v.ndim > 0 and v.shape[0] > 2)
+        y = self.array(lambda v, s=self.space[x]: v.shape == s.shape)
+        shifts = ["{0}[1:] = {1}[:-1]", "{0}[:-1] = {1}[1:]", "{0}[::-1] = {1}", "{0}[1:] += {1}[:-1]",
+                  "{0}[1:] = {1}[:-1] * 2", "{0}[[1, 2]] = {1}[[0, 1]]"]  # fmt: skip
+        return self.random.choice(shifts).format(x, self.random.choice([x, y]))
+
     def mask(self) -> str:
         x = self.array()
         shape = self.space[x].shape
@@ -293,6 +301,7 @@ _STATEMENTS: list[tuple[Callable[[Writer], str], int]] = [
     (Writer.write, 6),
     (Writer.write_in_place, 4),
     (Writer.update, 4),
+    (Writer.shift, 3),
     (Writer.mask, 3),
     (Writer.mask_read, 1),
     (Writer.take, 1),

@@ -36,7 +36,16 @@ from lazynp._trace import (
     record,
     user_frame,
 )
-from lazynp._views import INVALID_INDEX, Slice, basic_slice, expand_ellipsis, view, writeable
+from lazynp._views import (
+    INVALID_INDEX,
+    Field,
+    Slice,
+    basic_slice,
+    expand_ellipsis,
+    view,
+    writeable,
+)
+from lazynp.functions._host import to_host
 from lazynp.functions._recording import broadcast, cast, operand_of
 from lazynp.primitives import elementwise, indexing, shaping
 
@@ -133,6 +142,8 @@ def getitem(self: Array, index: Any) -> Any:
     try:
         op, starts, step = aval.get_memo[key]
     except (KeyError, TypeError):
+        if aval.dtype.names is not None and _is_field(index):
+            return view(self, Field(index))
         entry = _get_entry(aval, key, index)
         if entry is None:
             return _get_advanced(self, _normal(index))
@@ -198,7 +209,7 @@ def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
     return op, step.starts, step
 
 
-def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
+def _element(node: Node, aval: Aval, index: Any) -> Any:
     """One element of data that is there: read at once, which costs less than recording."""
     for i in index if type(index) is tuple else ():
         if type(i) is not int and not isinstance(i, np.integer):
@@ -214,7 +225,10 @@ def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
     try:
         element_aval = aval.get_memo[_SCALAR]
     except KeyError:
-        element_aval = aval.get_memo[_SCALAR] = aval_of((), aval.dtype)
+        element_aval = aval_of((), aval.dtype) if on_device(aval.dtype) else None
+        aval.get_memo[_SCALAR] = element_aval
+    if element_aval is None:
+        return element  # a string, a date: NumPy's own
     return new_scalar([None, None, element, None, element_aval])
 
 
@@ -224,8 +238,14 @@ def _get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step
         value = got[VALUE]
         if isinstance(value, np.ndarray):
             value = value[()]
-        return value if op.aval.dtype.kind in "OV" else new_scalar(leaf(value))
+        return value if not on_device(op.aval.dtype) else new_scalar(leaf(value))
     return view(self, step)
+
+
+def _is_field(index: Any) -> bool:
+    """Whether this is a name, or a list of names, of fields."""
+    names = index if type(index) is list else [index]
+    return bool(names) and all(isinstance(n, str) for n in names)
 
 
 # -- writing -------------------------------------------------------------------------------------
@@ -239,6 +259,9 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if self._flags is not None and not writeable(self):
         raise ValueError("assignment destination is read-only")
     if self._base is None and _store_element(self, index, value):
+        return
+    if not on_device(self.dtype):
+        _set_on_host(self, index, value)
         return
     frame = _getframe(1)
     with write_lock:
@@ -275,6 +298,37 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         recorder.pending.append(new)
         self._write(new)
         large_update(recorder, op)
+
+
+def _set_on_host(self: Array, index: Any, value: Any) -> None:
+    """Objects, strings, dates, records: NumPy stores, in place where nobody else has the memory."""
+    index = to_host(index)
+    if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
+        zero_d = type(value) is Array and not value.ndim
+        value = np.asarray(to_host(value)) if zero_d else to_host(value)
+    with write_lock:
+        owner = self if self._base is None else self._base
+        node = owner._node
+        memory = node[VALUE]
+        shared = getrefcount(node) != 3  # the handle's, the variable's, the argument's
+        if shared or type(memory) is not np.ndarray or getrefcount(memory) != 3:
+            memory = None
+        elif memory.base is not None or not memory.flags.writeable:
+            memory = None
+        if memory is None:
+            memory = np.array(host_value(node))
+        target = memory
+        for step in () if self._base is None else self._path:
+            target = step.layout(target)
+        target[index] = value
+        if memory is not node[VALUE]:
+            owner._node = leaf(memory)
+
+
+def _is_whole(index: Any, ndim: int) -> bool:
+    """Whether an index is of one element: an object array takes any object there, as it is."""
+    items = index if isinstance(index, tuple) else (index,)
+    return len(items) == ndim and all(isinstance(i, (int, np.integer)) for i in items)
 
 
 def _set_entry(aval: Aval, key: Any, index: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +15,14 @@ from lazynp._primitive import Primitive
 from lazynp._trace import known
 from lazynp.functions import _getset
 from lazynp.functions._fold import fold, fold_along, reduceat
-from lazynp.functions._host import host_into
+from lazynp.functions._host import host_call, host_into
 from lazynp.functions._recording import (
     apply,
     as_array,
     binary,
     broadcast,
     cast,
+    check_shapes,
     check_writeable,
     plain,
     store,
@@ -72,12 +74,25 @@ class ufunc:
         if self.nin == 1:
             return unary(self._fast, self._apply) if self._fast else self._apply
 
+        compare = _COMPARES.get(self.__name__)
+
         def slow(x: Any, y: Any) -> Any:
-            return NotImplemented if defers(x) or defers(y) else self._apply(x, y)
+            if defers(x) or defers(y):
+                return NotImplemented
+            if compare is None:
+                return self._apply(x, y)
+            try:
+                return self._apply(x, y)
+            except TypeError:  # records; what cannot be compared is not equal
+                return host_call(compare, x, y)
 
         if self._fast is not None:
             return binary(self._fast, slow, swap=reflected)
         return (lambda x, y: slow(y, x)) if reflected else slow
+
+    def in_place(self) -> Callable[..., Any]:
+        """What the method of `Array` for this function's in-place operator calls."""
+        return binary(self._fast, self._apply, depth=2) if self._fast else self._apply
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -112,6 +127,13 @@ class ufunc:
         inputs, outs = args[: self.nin], self._outputs(args[self.nin :], out)
         if dtype is not None or signature is not None:
             inputs = self._cast_inputs(inputs, dtype, signature, casting)
+        inputs = tuple([as_array(x) if isinstance(x, (list, tuple)) else x for x in inputs])
+        masks = [] if where is True else [np.shape(where)]
+        check_shapes(
+            [getattr(x, "shape", ()) for x in inputs],
+            [o.shape for o in outs if o is not None],
+            masks,
+        )
         results = self._apply(*inputs)
         if not isinstance(results, tuple):
             results = (results,)
@@ -318,6 +340,7 @@ def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
     return np.can_cast(given, dtype, "same_kind" if dtype.kind in "fc" else "safe")
 
 
+_COMPARES = {"equal": operator.eq, "not_equal": operator.ne}
 _AT_MODES = {
     "add": "add",
     "subtract": "add",

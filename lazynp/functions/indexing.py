@@ -24,6 +24,7 @@ from lazynp.functions._integers import (
 from lazynp.functions._iteration import (
     apply_along_axis,
     apply_over_axes,
+    broadcast,
     ndenumerate,
     ndindex,
     nditer,
@@ -43,8 +44,8 @@ from lazynp.functions._selection import (
 from lazynp.primitives import indexing, reduction, shaping
 
 __all__ = [
-    "apply_along_axis", "apply_over_axes", "argwhere", "choose", "compress", "diagonal", "extract",
-    "fill_diagonal", "flatnonzero", "ndenumerate", "ndindex", "nditer", "nonzero", "piecewise",
+    "apply_along_axis", "apply_over_axes", "argwhere", "broadcast", "choose", "compress", "diagonal",
+    "extract", "fill_diagonal", "flatnonzero", "ndenumerate", "ndindex", "nditer", "nonzero", "piecewise",
     "place", "put", "put_along_axis", "putmask", "ravel_multi_index", "select", "take",
     "take_along_axis", "trace", "unravel_index", "where",
 ]  # fmt: skip

@@ -70,11 +70,10 @@ def _in_turns(
 
 def _computed_in(dtype: np.dtype[Any], kind: str) -> np.dtype[Any]:
     """Single precision stays single; a complex signal for a real transform is NumPy's error."""
-    if kind == "RFFT":
-        if dtype.kind == "c":
-            np.fft.rfft(np.zeros(1, dtype))  # TypeError
-        return np.dtype("f4" if dtype.char in "ef" else "f8")
-    return np.dtype("c8" if dtype.char in "efF" else "c16")
+    if kind == "RFFT" and dtype.kind == "c":
+        np.fft.rfft(np.zeros(1, dtype))  # TypeError
+    letter = "f" if dtype.char in "efF" else "d"
+    return np.dtype(letter.upper() if kind == "IRFFT" or dtype.kind == "c" else letter)
 
 
 def _checked_norm(norm: Any, kind: str) -> str:

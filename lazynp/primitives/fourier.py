@@ -1,6 +1,6 @@
 """Discrete Fourier transforms over the last one to three axes: one primitive, `fft`.
 
-kind: FFT, IFFT (complex to complex), RFFT (real to the first half of a complex), IRFFT (back).
+kind: FFT, IFFT (to complex), RFFT (real to the first half of a complex), IRFFT (back).
 length: of the signals, an integer for each axis. norm: NumPy's 'backward', 'ortho', 'forward'.
 """
 
@@ -24,7 +24,7 @@ _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
 def _fft_abstract(x: Aval, *, kind: str, length: Length, norm: str) -> Aval:
-    wanted = "fd" if kind == "RFFT" else "FD"
+    wanted = {"RFFT": "fd", "IRFFT": "FD"}.get(kind, "fdFD")
     if x.dtype.char not in wanted:
         raise TypeError(f"fft: {kind} is required of one of the dtypes {wanted!r}, got {x}")
     if not 1 <= len(length) <= min(x.ndim, MOST_AXES) or min(length) < 1:
@@ -36,7 +36,7 @@ def _fft_abstract(x: Aval, *, kind: str, length: Length, norm: str) -> Aval:
         return aval_of((*x.shape[:-1], length[-1] // 2 + 1), x.dtype.char.upper())
     if kind == "IRFFT":
         return aval_of((*x.shape[:-1], length[-1]), x.dtype.char.lower())
-    return x
+    return aval_of(x.shape, x.dtype.char.upper())
 
 
 _ONE = {"FFT": np.fft.fft, "IFFT": np.fft.ifft, "RFFT": np.fft.rfft, "IRFFT": np.fft.irfft}
@@ -55,7 +55,7 @@ def _fft_lower(b: Any, x: Any, *, kind: str, length: Length, norm: str) -> Any:
     out = _fft_abstract(x.aval, kind=kind, length=length, norm=norm)
     if out.size == 0:
         return b.constant(0, out.dtype, out.shape)
-    y = b.fft(x, kind, length)
+    y = b.fft(b.convert(x, out.dtype) if kind in ("FFT", "IFFT") else x, kind, length)
     size = math.prod(length)
     if kind in ("FFT", "RFFT"):
         factor = {"backward": 1.0, "ortho": 1 / math.sqrt(size), "forward": 1 / size}[norm]
@@ -74,7 +74,8 @@ def _fft_transpose(ct: Any, x: Any, *, kind: str, length: Length, norm: str) -> 
     """The matrix of a complex transform is symmetric. The real ones: by way of their parts."""
     assert isinstance(x, Undefined)
     if kind in ("FFT", "IFFT"):
-        return [fft(ct, kind=kind, length=length, norm=norm)]
+        back = fft(ct, kind=kind, length=length, norm=norm)
+        return [elementwise.real(back) if x.aval.dtype.kind == "f" else back]
     if kind == "RFFT":
         nothing = (0,) * ct.ndim
         missing = (*nothing[1:], length[-1] - ct.shape[-1])

@@ -38,6 +38,9 @@ def test_lowered(kind: str, length: Length) -> None:
         wanted = fft.reference(x, **params)
         assert got.dtype == wanted.dtype
         np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-14 * np.abs(wanted).max())
+        if kind in ("FFT", "IFFT"):
+            (got,) = run_lowered(fft, x.real, **params)
+            np.testing.assert_allclose(got, fft.reference(x.real, **params), atol=1e-13)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -63,6 +66,9 @@ def test_rules(kind: str, length: Length) -> None:
         check_jvp(fft, (x,), (0,), **params)
         check_batch(fft, (x,), (True,), **params)
         check_transpose(x, params)
+        if kind in ("FFT", "IFFT"):
+            check_jvp(fft, (x.real,), (0,), **params)
+            check_transpose(x.real, params)
 
 
 def check_transpose(x: Any, params: Any) -> None:

@@ -24,7 +24,7 @@ from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
 from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, leaf
-from lazynp._trace import at_entry, local, record, record_multiple, user_frame
+from lazynp._trace import UNKNOWN, at_entry, local, record, record_multiple, user_frame
 
 write_lock = threading.RLock()  # read-modify-write of a base
 os.register_at_fork(after_in_child=write_lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
@@ -195,14 +195,21 @@ def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) ->
 
 
 def enter(frame: FrameType) -> None:
-    """`at_entry`, unless a function of lazynp's is in the middle of the user's operation."""
+    """`at_entry`, unless a function of lazynp's is in the middle of the user's operation.
+
+    The user's position tells. After a cut for a value it is not known whether this is the
+    operation's first step, so that one only notes the position.
+    """
     recorder = local.recorder
     user = user_frame(frame)
-    if user is not frame:
-        where = (user.f_code, user.f_lasti)
-        if where == recorder.inside and len(recorder.pending) < config.max_pending:
-            return
-        recorder.inside = where
+    inside = recorder.inside
+    if user is frame:
+        recorder.inside = None
+    else:
+        recorder.inside = where = (id(user.f_code), user.f_lasti)
+        if inside == where or inside is UNKNOWN:
+            if len(recorder.pending) < config.max_pending:
+                return
     at_entry(recorder, user)
 
 

@@ -49,7 +49,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
     plan, leaves, slots = _planned(nodes, asked)
     plan.reason = reason
     plan.runs += 1
-    if plan.by_reference():
+    if plan.current is None and plan.by_reference():
         STATS.reference_runs += 1
         plan.tier = "reference"
         del leaves  # references that would keep operands from being reused
@@ -133,19 +133,23 @@ Scan = tuple[list[Any], list[Node], list[Any]]
 def _scan(nodes: list[Node], asked: Node | None) -> Scan | None:
     """The structural key, the leaves in order of first use, and the values of the slots.
 
-    None if the nodes are not a whole program yet: one has a value, one is missing.
+    The key is, for each node, its op and for each operand a node's place, a leaf's (counted down
+    from -1), or that it is a 0-d host value (a Python scalar is known by the op); then the place
+    of the node asked for. None if the nodes are not a whole program yet: one has a value,
+    or one that they read is missing.
     """
-    key: list[Any] = [-1]  # the place of the node asked for
+    key: list[Any] = []
     leaves: list[Node] = []
     slots: list[Any] = []
-    index: dict[int, int] = {}
-    add, place = key.append, index.get
+    places: dict[int, int] = {}
+    add, place = key.append, places.get
     i = 0
     for node in nodes:
-        if node[2] is not None:
+        op, operands, value, _, _ = node
+        if value is not None:
             return None
-        add(node[0])
-        for a in node[1]:
+        add(op)
+        for a in operands:
             if type(a) is list:
                 j = place(id(a))
                 if j is None:
@@ -156,17 +160,19 @@ def _scan(nodes: list[Node], asked: Node | None) -> Scan | None:
                         slots.append(value)
                         add(_SLOT)
                         continue
-                    j = index[id(a)] = ~len(leaves)
+                    j = places[id(a)] = ~len(leaves)
                     leaves.append(a)
                 add(j)
             else:
                 slots.append(a)
-        index[id(node)] = i
+        places[id(node)] = i
         i += 1
+    where = -1
     if asked is not None:
-        key[0] = index.get(id(asked), -2)
-        if key[0] == -2 and asked[2] is None:
+        where = place(id(asked), -2)
+        if where == -2 and asked[2] is None:
             return None
+    key.append(where)
     return key, leaves, slots
 
 
@@ -181,7 +187,7 @@ def _planned(nodes: list[Node], asked: Node | None) -> tuple[Plan, list[Node], l
         key, leaves, slots = _whole_scan(nodes, asked)
         counts = list(map(getrefcount, nodes))
         leaf_counts = list(map(getrefcount, leaves))
-        quick = (*key, None, *counts, None, *leaf_counts)
+        quick = (tuple(key), tuple(counts), tuple(leaf_counts))
         plan = _plans_by_count.get(quick)
         if plan is not None:
             return plan, leaves, slots
@@ -219,10 +225,10 @@ def _form(
 ) -> Plan:
     """The plan of a form: counts reduced to whether anything outside refers to a node."""
     outside, leaf_outside = _outside(nodes, leaves, counts, leaf_counts)
-    where = key[0]
+    where = key[-1]
     if where >= 0:
         outside[where] = True
-    form = (*key, None, *outside, None, *leaf_outside)
+    form = (tuple(key), tuple(outside), tuple(leaf_outside))
     plan = _plans.get(form)
     if plan is None:
         if len(_plans) >= _MAX_PLANS:  # a program whose shapes never repeat
@@ -267,9 +273,9 @@ def _build(
 ) -> Plan:
     position = {id(n): i for i, n in enumerate(nodes)}
     if free_too:
-        outputs = {i for i, wanted in enumerate(outside) if wanted}
+        outputs, parked = {i for i, wanted in enumerate(outside) if wanted}, set()
     else:
-        outputs = _outputs(nodes, position, outside, asked)
+        outputs, parked = _outputs(nodes, position, outside, asked)
     needed = set(outputs)
     for i in range(len(nodes) - 1, -1, -1):
         if i in needed:
@@ -290,7 +296,9 @@ def _build(
         if i in needed:
             steps.append(Step(i, node[OP], tuple(refs)))
     leaf_avals = [aval_of_node(n) for n in leaves]
-    return Plan(steps, leaf_avals, [not o for o in leaf_outside], sorted(outputs))
+    held = {id(a) for i in parked for a in nodes[i][ARGS] if type(a) is list}
+    spare = [not o and id(n) not in held for n, o in zip(leaves, leaf_outside, strict=True)]
+    return Plan(steps, leaf_avals, spare, sorted(outputs))
 
 
 def jaxpr_of(roots: list[Node], inputs: list[Node]) -> Jaxpr:
@@ -330,8 +338,9 @@ def _operand_positions(node: Node, position: dict[int, int]) -> list[int]:
 
 def _outputs(
     nodes: list[Node], position: dict[int, int], outside: list[bool], asked: int
-) -> set[int]:
-    """Wanted nodes; in place of a free one that nobody asked for, what it reads."""
+) -> tuple[set[int], set[int]]:
+    """Wanted nodes; in place of a free one that nobody asked for, what it reads. And the free
+    ones: they stay pending, so what they read must stay as it is."""
     outputs: set[int] = set()
     stack = [i for i, wanted in enumerate(outside) if wanted]
     seen = set(stack)
@@ -345,7 +354,7 @@ def _outputs(
                     stack.append(j)
         else:
             outputs.add(i)
-    return outputs
+    return outputs, seen - outputs
 
 
 # -- reference tier --------------------------------------------------------------------------------

@@ -37,8 +37,9 @@ from lazynp.functions import (
     sorting,
     ufuncs,
 )
+from lazynp.functions._arguments import converted, dtype_argument, fortran, is_fortran
 from lazynp.functions._getset import getitem, setitem
-from lazynp.functions._recording import as_array, broadcast, cast, check_writeable, store
+from lazynp.functions._recording import as_array, broadcast, check_writeable, store
 from lazynp.functions._ufunc import defers, ufunc
 
 # -- operators -------------------------------------------------------------------------------------
@@ -224,8 +225,7 @@ def _copied_order(self: Array, order: str) -> str:
         return order
     if order not in ("A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    flags = layout(self).flags
-    return "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+    return "F" if is_fortran(self) else "C"
 
 
 def _dunder_copy(self: Array) -> Array:
@@ -254,13 +254,13 @@ def _astype(
     subok: bool = True,
     copy: bool = True,
 ) -> Array:
-    """A copy in another dtype. `order` and `subok` have no effect."""
-    dtype = np.dtype(dtype)
+    """A copy in another dtype. `subok` has no effect."""
+    dtype = dtype_argument(dtype)
     if not np.can_cast(self.dtype, dtype, casting):
         np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
         return _dunder_copy(self) if copy else self
-    out = cast(self, dtype)
+    out = fortran(converted(self, dtype), _copied_order(self, order) == "F")
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
 

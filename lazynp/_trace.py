@@ -42,6 +42,9 @@ _EARLY = 16  # pending nodes before recurrence is looked for
 _LARGE = 1 << 16  # bytes: a slice assignment into this much ends a program (one stencil stage)
 
 
+UNKNOWN = (0, -1)  # for `Recorder.inside`; None is outside any function of lazynp's
+
+
 class Recorder:
     """What one thread has pending, and where it is cut."""
 
@@ -52,7 +55,7 @@ class Recorder:
         self.limit = _EARLY
         self.sites: dict[tuple[int, int], CodeType] = {}  # (id of code, offset): the code
         self.due = False
-        self.inside: tuple[CodeType, int] | None = None  # the user's operation being recorded
+        self.inside: tuple[int, int] | None = UNKNOWN  # the user's operation being recorded
         self.staging = ""  # what is being traced, where nothing has a value
 
 
@@ -87,7 +90,8 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         nodes = recorder.pending[:]
         recorder.pending.clear()
         recorder.due = False
-        recorder.limit = 1 if recorder.sites else _EARLY
+        recorder.limit = 0 if recorder.sites else _EARLY
+        recorder.inside = UNKNOWN
         try:
             _graph.evaluate(nodes, asked, reason)
         except BaseException:
@@ -98,18 +102,23 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
 def at_entry(recorder: Recorder, frame: FrameType) -> None:
     """At the entry of an operation, with enough pending to ask: cut here?"""
     count = len(recorder.pending)
-    if recorder.due:
-        flush(recorder, reason="a large slice assignment ends a program")
+    if not count:
         return
     where = (frame.f_code, frame.f_lasti)
     site = (id(frame.f_code), frame.f_lasti)
-    if site in recorder.sites:
-        flush(recorder, reason=where)
-    elif count >= config.max_pending:
-        flush(recorder, reason=f"{count} operations pending")
-    elif count >= _EARLY and _begins(recorder, *where) and _recurs(recorder, *where):
-        recorder.sites[site] = frame.f_code
-        flush(recorder, reason=where)
+    reason: Any = where
+    if recorder.due:
+        reason = "a large slice assignment ends a program"
+    elif site not in recorder.sites:
+        if count >= config.max_pending:
+            reason = f"{count} operations pending"
+        elif count >= _EARLY and _begins(recorder, *where) and _recurs(recorder, *where):
+            recorder.sites[site] = frame.f_code
+        else:
+            return
+    inside = recorder.inside
+    flush(recorder, reason=reason)
+    recorder.inside = inside  # it is the operation that begins here
 
 
 def _begins(recorder: Recorder, code: CodeType, offset: int) -> bool:
@@ -261,9 +270,10 @@ def host_value(node: Node) -> Any:
     """The node's value as a NumPy array (not to be written) or scalar."""
     value = node[VALUE]
     if value is None:
-        value = _graph.host_view(node)
-        if value is not None:
-            return value
+        if node[OP] is None or node[OP].free:
+            value = _graph.host_view(node)
+            if value is not None:
+                return value
         flush(local.recorder, node)
     elif isinstance(value, (np.ndarray, np.generic)):
         return value

@@ -169,14 +169,13 @@ def sliced(x: Array, *index: Any) -> Array:
     return view(x, basic_slice(x.aval, index))
 
 
-def along(axis: int, item: Any) -> tuple[Any, ...]:
-    """The index that has this item at an axis."""
-    return (*(slice(None),) * axis, item, ...)
-
-
-def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
-    """`x[..., start:stop:step, ...]` at an axis."""
-    return sliced(x, *along(axis, slice(start, stop, step)))
+def part(x: Array, axis: int, start: int, stop: int) -> Array:
+    """`x[..., start:stop, ...]` at an axis, within its bounds: a fresh array."""
+    size = stop - start
+    if size == x.shape[axis]:
+        return own(x)
+    shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
+    return shaping.slice(x, start, axes=(axis,), sizes=(size,), strides=(1,), shape=shape)
 
 
 def taken(x: Array, index: Any, axis: int) -> Array:

@@ -25,6 +25,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._nested import assemble, holds_lazy
 
+_make: Any = np.array  # its overloads in NumPy's stubs do not know all arguments
 _MEANINGFUL = (np.matrix, np.ma.MaskedArray)  # classes whose operations mean something else
 
 
@@ -92,15 +93,15 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
     depth = {"ndmax": ndmax} if ndmax else {}  # only where asked for: NumPy 2.4 has it first
     fresh = isinstance(object, (list, tuple, str, bytes, bool, int, float, complex))
     if copy is False:
-        value = np.array(object, dtype, copy=False, order=order, **depth).view()
+        value = _make(object, dtype, copy=False, order=order, **depth).view()
         out = new_array(leaf(_sealed(value)) if value.ndim else from_host(value))
         if isinstance(object, np.ndarray) and not object.flags.writeable:
             out._flags = {"readonly": True}
     elif fresh or dtype is not None:
-        value = np.array(object, dtype, order=order, **depth)
+        value = _make(object, dtype, order=order, **depth)
         out = new_array(from_host(value, copy=False))
     else:  # may be memory of somebody else's: one copy, into aligned memory
-        value = np.asarray(object) if not depth else np.array(object, **depth)
+        value = np.asarray(object) if not depth else _make(object, **depth)
         out = new_array(from_host(value))
     flags = value.flags
     in_fortran = order == "F" or order in "AK" and flags.f_contiguous and not flags.c_contiguous

@@ -75,8 +75,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     if len(coordinates) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
     if np.prod(sizes, dtype=object) > np.iinfo(np.int64).max:
-        raise ValueError("invalid dims: array size defined by dims is larger than the maximum "
-                         "possible size.")  # fmt: skip
+        raise ValueError(
+            "invalid dims: array size defined by dims is larger than the maximum possible size."
+        )
     arrays = [_integers(c) for c in coordinates]
     placed = [_placed(c, n, m) for c, n, m in zip(arrays, sizes, modes, strict=True)]
     if order == "F":

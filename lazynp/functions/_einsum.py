@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array
+from lazynp._avals import Aval
 from lazynp.functions._contract import arranged, contract, summed
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, store
@@ -22,22 +25,17 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     for name in kwargs:
         if name not in _KEYWORDS:
             raise TypeError(f"einsum() got an unexpected keyword argument {name!r}")
-    arrays, call = _arrays(operands)
+    arrays, form = _arrays(operands)
     if needs_host(*arrays):
         if out is not None:
             raise TypeError("einsum: out is not taken for this dtype")
-        return host_call(np.einsum, *call(arrays), optimize=optimize, **kwargs)
-    dummies = [_dummy(a) for a in arrays]
-    _check(call(dummies), len(arrays))
-    _, steps = np.einsum_path(
-        *call(dummies), optimize="greedy" if optimize is False else optimize, einsum_call=True
-    )
+        return host_call(np.einsum, *_arguments(form, arrays), optimize=optimize, **kwargs)
     dtype = _dtype(arrays, out, kwargs)
-    results = list(arrays) if len(arrays) == 1 and out is None else [cast(a, dtype) for a in arrays]
-    for positions, subscripts, *_ in steps:
-        inputs, output = subscripts.split("->")
-        terms = [(results.pop(i), tuple(s)) for i, s in zip(positions, inputs.split(","))]
-        results.append(_contracted(terms, tuple(output)))
+    view = len(arrays) == 1 and out is None  # in which case NumPy does not look at the dtype
+    results = arrays if view else [cast(a, dtype) for a in arrays]
+    for positions, inputs, output in _plan(form, arrays, optimize):
+        terms = [(results.pop(i), labels) for i, labels in zip(positions, inputs, strict=True)]
+        results.append(_contracted(terms, output))
     (result,) = results
     if out is not None and out.shape != result.shape:
         raise ValueError(
@@ -49,36 +47,71 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
 
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
     """See `numpy.einsum_path`. Only the shapes of the operands are looked at."""
-    arrays, call = _arrays(operands)
-    path, text = np.einsum_path(*call([_dummy(a) for a in arrays]), optimize=optimize)
-    return path, text
+    arrays, form = _arrays(operands)
+    return np.einsum_path(*_arguments(form, map(_dummy, arrays)), optimize=optimize)
 
 
-def _dummy(array: Array) -> np.ndarray[Any, Any]:
+# -- what is asked for -----------------------------------------------------------------------------
+
+_Labels = tuple[str, ...]
+_Steps = list[tuple[tuple[int, ...], list[_Labels], _Labels]]
+
+
+def _dummy(array: Array | Aval) -> np.ndarray[Any, Any]:
     return np.broadcast_to(np.zeros((), array.dtype), array.shape)
 
 
 def _arrays(operands: tuple[Any, ...]) -> tuple[list[Array], Any]:
-    """The arrays among the arguments, and how to put others in their places."""
+    """The arrays among the arguments, and the rest: a string, or lists of labels."""
     if not operands:
         raise ValueError(
             "must specify the einstein sum subscripts string and at least one operand, or at "
             "least one operand and its corresponding subscripts list"
         )
     if isinstance(operands[0], str):
-        subscripts = operands[0]
-        return [as_array(x) for x in operands[1:]], lambda arrays: [subscripts, *arrays]
+        return [as_array(x) for x in operands[1:]], operands[0]
     lists = operands[1::2]
-    output = operands[-1:] if len(operands) % 2 else ()
     arrays = [as_array(x) for x in operands[: 2 * len(lists) : 2]]
-
-    def interleaved(arrays: list[Any]) -> list[Any]:
-        return [x for pair in zip(arrays, lists, strict=True) for x in pair] + list(output)
-
-    return arrays, interleaved
+    output = tuple(operands[-1]) if len(operands) % 2 else None
+    return arrays, (tuple(tuple(labels) for labels in lists), output)
 
 
-def _check(arguments: list[Any], count: int) -> None:
+def _arguments(form: Any, arrays: Iterable[Any]) -> list[Any]:
+    """The arguments of `einsum`, with these arrays."""
+    if isinstance(form, str):
+        return [form, *arrays]
+    lists, output = form
+    pairs = [x for pair in zip(arrays, map(list, lists), strict=True) for x in pair]
+    return pairs if output is None else [*pairs, list(output)]
+
+
+def _plan(form: Any, arrays: list[Array], optimize: Any) -> _Steps:
+    if optimize is False:
+        optimize = "greedy"
+    elif isinstance(optimize, list):
+        optimize = tuple(optimize)
+    avals = tuple([a.aval for a in arrays])
+    try:
+        return _steps(form, avals, optimize)
+    except TypeError:  # not hashable, or what NumPy says of it
+        return _steps.__wrapped__(form, avals, optimize)
+
+
+@functools.lru_cache(1024)
+def _steps(form: Any, avals: tuple[Aval, ...], optimize: Any) -> _Steps:
+    """What to contract, in which order: positions, labels of those operands, labels left."""
+    arguments = _arguments(form, map(_dummy, avals))
+    _check(arguments)
+    planner: Any = np.einsum_path
+    _, steps = planner(*arguments, optimize=optimize, einsum_call=True)
+    plan = []
+    for positions, subscripts, *_ in steps:
+        inputs, output = subscripts.split("->")
+        plan.append((positions, [tuple(term) for term in inputs.split(",")], tuple(output)))
+    return plan
+
+
+def _check(arguments: list[Any]) -> None:
     """NumPy's own errors. It checks while it sets up: sizes of 1 and 0 stand for all others."""
     shrunk = []
     for x in arguments:
@@ -122,10 +155,10 @@ def _dtype(arrays: list[Array], out: Any, kwargs: dict[str, Any]) -> np.dtype[An
 
 # -- terms -----------------------------------------------------------------------------------------
 
-_Term = tuple[Array, tuple[str, ...]]
+_Term = tuple[Array, _Labels]
 
 
-def _contracted(terms: list[_Term], out: tuple[str, ...]) -> Array:
+def _contracted(terms: list[_Term], out: _Labels) -> Array:
     terms = [_diagonal(x, labels) for x, labels in terms]
     if len(terms) == 1:
         return _alone(*terms[0], out)
@@ -138,7 +171,7 @@ def _contracted(terms: list[_Term], out: tuple[str, ...]) -> Array:
     return contract(x, xs, y, ys, out)
 
 
-def _diagonal(x: Array, labels: tuple[str, ...]) -> _Term:
+def _diagonal(x: Array, labels: _Labels) -> _Term:
     """A view of the elements whose indices agree where labels do."""
     for label in labels:
         while labels.count(label) > 1:
@@ -151,7 +184,7 @@ def _diagonal(x: Array, labels: tuple[str, ...]) -> _Term:
     return x, labels
 
 
-def _alone(x: Array, labels: tuple[str, ...], out: tuple[str, ...]) -> Array:
+def _alone(x: Array, labels: _Labels, out: _Labels) -> Array:
     """One operand: a view, if nothing is summed."""
     if len(labels) == len(out):
         return _views.transpose(x, tuple(map(labels.index, out)))

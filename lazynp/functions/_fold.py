@@ -15,7 +15,7 @@ from lazynp.functions._recording import as_array, cast, scalar_if_0d, store
 from lazynp.functions._reduce import (
     NO_VALUE,
     Reduction,
-    _check_out,
+    check_out,
     kept_shape,
     loop_dtype,
     reduced_axes,
@@ -70,7 +70,7 @@ def fold(
     x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
     shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
     if out is not None:
-        _check_out(ufunc.__name__, out, shape, bool(keepdims))
+        check_out(ufunc.__name__, out, shape, bool(keepdims))
     result = item(x, axes[0], 0)
     for i in range(1, x.shape[axes[0]]):
         result = as_array(function(result, item(x, axes[0], i)))

@@ -7,6 +7,7 @@ not parameters: a moving index is one program. Advanced indices become `take` an
 
 from __future__ import annotations
 
+import warnings
 from sys import _getframe, getrefcount
 from types import EllipsisType
 from typing import Any
@@ -36,7 +37,7 @@ from lazynp._trace import (
     user_frame,
 )
 from lazynp._views import INVALID_INDEX, Slice, basic_slice, expand_ellipsis, view, writeable
-from lazynp.functions._recording import broadcast, cast
+from lazynp.functions._recording import broadcast, cast, operand_of
 from lazynp.primitives import elementwise, indexing, shaping
 
 _new = object.__new__
@@ -388,7 +389,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     """The operand for assigning `value` to elements of this dtype, checked as NumPy checks."""
     if type(value) in SCALAR_DTYPES:
         return assigned_scalar(value, dtype)
-    operand = as_operand(value)
+    operand = operand_of(value)
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
     aval = operand[AVAL] if operand[OP] is None else operand[OP].aval
@@ -396,7 +397,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
         aval = operand[AVAL]
     if aval.dtype.kind == "c" and dtype.kind in "fiub":
-        import_warning()
+        _warn_of_lost_imaginary_part()
     if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
         kept = aval.shape[aval.ndim - len(shape) :]
         operand = record(shaping.reshape, (operand,), {"shape": kept})
@@ -406,9 +407,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     return operand
 
 
-def import_warning() -> None:
-    import warnings
-
+def _warn_of_lost_imaginary_part() -> None:
     warnings.warn(
         "Casting complex values to real discards the imaginary part",
         np.exceptions.ComplexWarning,
@@ -518,7 +517,9 @@ def _index_array(item: Any) -> Any:
         operand = _list_index(item)
         return new_array(operand)
     operand = as_operand(item)
-    array = new_array(operand) if type(operand) is list else new_array(leaf(np.asarray(operand)[()]))
+    if type(operand) is not list:
+        operand = leaf(np.asarray(operand)[()])
+    array = new_array(operand)
     if array.dtype.kind not in "biu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     return array
@@ -536,7 +537,7 @@ def _list_index(item: Any) -> Node:
             if array.dtype.kind in "OUS"
             else "arrays used as indices must be of integer (or boolean) type"
         )
-    return from_host(array)
+    return from_host(array, copy=False)
 
 
 def _consumed(item: Any) -> int:
@@ -605,7 +606,7 @@ def _get_advanced(self: Array, index: Any) -> Any:
     mask = _sole_mask(aval, index)
     if mask is not None and mask.ndim == aval.ndim:
         found.indices[0]._node[CODE] = mask._read()  # see `_unselected`
-    sliced = found.basic.get(node)
+    sliced = found.basic.get(node) if _selects(found.basic, aval) else node
     out = indexing.take(new_array(sliced), *found.indices, axes=found.axes)
     if found.order is not None:
         out = shaping.transpose(out, permutation=found.order)
@@ -658,8 +659,9 @@ def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
 
 def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
     """The array with `u` stored, added, ... at an advanced index."""
-    sliced = found.basic.get(node)
-    dtype = (node[AVAL] if node[OP] is None else node[OP].aval).dtype
+    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    dtype, some = aval.dtype, _selects(found.basic, aval)
+    sliced = found.basic.get(node) if some else node
     if type(u) is not list:
         values = new_array(leaf(np.asarray(u).astype(dtype)[()]))
     else:
@@ -669,7 +671,12 @@ def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
         inverse = tuple(int(i) for i in np.argsort(found.order))
         values = shaping.transpose(values, permutation=inverse)
     new = indexing.put(new_array(sliced), values, *found.indices, axes=found.axes, mode=mode)
-    return found.basic.set(node, new._read())
+    return found.basic.set(node, new._read()) if some else new._read()
+
+
+def _selects(basic: Slice, aval: Aval) -> bool:
+    """Whether the basic part of an index does anything at all."""
+    return bool(basic.params["axes"]) or basic.params["shape"] != aval.shape
 
 
 def _sole_mask(aval: Aval, index: Any) -> Array | None:
@@ -687,9 +694,9 @@ def _sole_mask(aval: Aval, index: Any) -> Array | None:
 
 
 def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bool:
-    """`x[mask] = value` by a select, without looking at the mask. False if values are per element."""
+    """`x[mask] = value` by a select, without looking at the mask. False for a value each."""
     rest = aval.shape[mask.ndim :]
-    operand = as_operand(value)
+    operand = operand_of(value)
     if type(operand) is list:
         shape = known(operand).shape
         if len(shape) > len(rest) and not (len(shape) == len(rest) + 1 and shape[0] == 1):
@@ -732,7 +739,7 @@ def _set_selected(self: Array, node: Node, aval: Aval, mask: Array, value: Any) 
 
     False where the values are not elementwise of selections by this very mask, still pending.
     """
-    operand = as_operand(value)
+    operand = operand_of(value)
     whole = _unselected(operand, mask._read(), aval.shape, [32])
     if type(whole) is not list or known(whole).shape != aval.shape:
         return False

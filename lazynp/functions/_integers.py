@@ -31,10 +31,9 @@ def checked_mode(mode: Any) -> str:
 def index_array(x: Any) -> Array:
     """Integers as int64. A list is converted whatever its elements, as NumPy does it."""
     if not isinstance(x, (Array, np.ndarray, np.generic)):
-        plain_list = [host_value(i._read()) if isinstance(i, Array) else i for i in x] if (
-            isinstance(x, (list, tuple))
-        ) else x
-        x = np.asarray(plain_list)
+        if isinstance(x, (list, tuple)):
+            x = [host_value(i._read()) if isinstance(i, Array) else i for i in x]
+        x = np.asarray(x)
         if x.dtype.kind in "fc":
             x = x.astype(_INT64)
     array = as_array(x)

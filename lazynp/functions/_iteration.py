@@ -46,7 +46,7 @@ class nditer:
         flags: Any = None,
         op_flags: Any = None,
         op_dtypes: Any = None,
-        order: str = "K",
+        order: Any = "K",
         casting: Any = "safe",
         op_axes: Any = None,
         itershape: Any = None,
@@ -54,8 +54,9 @@ class nditer:
     ) -> None:
         single = not isinstance(op, (list, tuple))
         self._arrays = [op] if single else list(op)
-        hosts = [np.array(host_value(x._read())) if isinstance(x, Array) else x
-                 for x in self._arrays]  # fmt: skip
+        hosts = [
+            np.array(host_value(x._read())) if isinstance(x, Array) else x for x in self._arrays
+        ]
         options = {
             "flags": flags, "op_flags": op_flags, "op_dtypes": op_dtypes, "op_axes": op_axes,
             "itershape": itershape,
@@ -63,7 +64,8 @@ class nditer:
         given = {k: v for k, v in options.items() if v is not None}
         self._hosts = hosts
         self._written = _written(op_flags, len(hosts))
-        self._iterator: Any = np.nditer(
+        iterator: Any = np.nditer
+        self._iterator: Any = iterator(
             hosts[0] if single else hosts,
             order=order, casting=casting, buffersize=buffersize, **given,
         )  # fmt: skip

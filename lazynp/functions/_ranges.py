@@ -27,6 +27,9 @@ from lazynp.functions._recording import apply, as_array, broadcast, cast
 from lazynp.primitives import elementwise, reduction, shaping
 
 _NO_VALUE: Any = object()
+_arange: Any = np.arange  # NumPy's stubs do not know all that they take
+_linspace_now: Any = np.linspace
+_NUMBERS = (int, float, np.integer, np.floating)
 
 
 def arange(
@@ -53,18 +56,18 @@ def arange(
     if dtype is not None:
         dtype = dtype_argument(dtype)
     if not _is_long(first, last, step, dtype):
-        return from_numpy(np.arange(first, last, step, dtype))
+        return from_numpy(_arange(first, last, step, dtype))
     length = math.ceil((last - first) / step)
     if dtype is None:
         dtype = np.array([first, last, step]).dtype
-    head = np.arange(first, first + 3 * step, step, dtype)
+    head = _arange(first, first + 3 * step, step, dtype)
     return _progression(length, head[0], head[1])
 
 
 def _is_long(first: Any, last: Any, step: Any, dtype: Any) -> bool:
     """Whether it is worth recording. All that is unusual or wrong is left to NumPy."""
     for x in (first, last, step):
-        if not isinstance(x, (int, float, np.integer, np.floating)) or isinstance(x, np.longdouble):
+        if not isinstance(x, _NUMBERS) or isinstance(x, np.generic) and not on_device(x.dtype):
             return False
     if dtype is not None and not (on_device(dtype) and dtype.kind in "iuf"):
         return False
@@ -111,7 +114,7 @@ def linspace(
         dtype = dtype_argument(dtype)
     if _at_once(start, stop, num) or dtype is not None and not on_device(dtype):
         start, stop = static(start), static(stop)
-        y, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
+        y, step = _linspace_now(start, stop, num, endpoint, True, dtype, axis)
         if type(step) is not float:  # nan where there is no step
             step = from_numpy(step)
         return (from_numpy(y), step) if retstep else from_numpy(y)

@@ -28,6 +28,7 @@ from lazynp._node import VALUE, Node, Op, leaf, op_of
 from lazynp._primitive import Primitive
 from lazynp._trace import check_bounds, known, local, on_host, user_frame
 from lazynp._views import writeable
+from lazynp.functions._nested import assemble, holds_lazy
 from lazynp.primitives import elementwise, shaping
 
 _new = object.__new__
@@ -159,22 +160,27 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
 
 def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     """Record an elementwise primitive on anything NumPy takes: a Scalar if the result is 0-d."""
-    nodes = tuple([as_operand(o) for o in operands])
+    nodes = tuple([operand_of(o) for o in operands])
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1))
     return _record_slow(op_of(primitive, params, tuple([known(n) for n in nodes])), nodes)
 
-
-
 # -- arguments that every room takes ---------------------------------------------------------------
+
+
+def operand_of(x: Any) -> Any:
+    """`as_operand`, which leaves what is lazy in a list lazy."""
+    if isinstance(x, (list, tuple)) and holds_lazy(x):
+        return assemble(x)._read()
+    return as_operand(x)
 
 
 def as_array(x: Any) -> Array:
     """Whatever NumPy takes for an array, as an Array (no copy of an Array; a view is read)."""
     if isinstance(x, Array):
         return x
-    operand = as_operand(x)
+    operand = operand_of(x)
     return new_array(operand) if type(operand) is list else scalar_array(operand)
 
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from sys import _getframe
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from lazynp._array import Array, new_array
+from lazynp._array import Array, enter, new_array, new_scalar
 from lazynp._avals import Aval
+from lazynp._node import ARGS, AVAL, OP, Node, Op
+from lazynp._trace import local, user_frame
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -155,7 +158,7 @@ def single_out(out: Any) -> Any:
     return out
 
 
-def _check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> None:
+def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> None:
     if out.ndim != len(shape):
         hint = " (must match the operand's when keepdims=True)" if keepdims else ""
         raise ValueError(
@@ -171,6 +174,7 @@ def _check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) ->
 # -- reduce ----------------------------------------------------------------------------------------
 
 _plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
+_ops: dict[Any, Op] = {}  # of reductions that are one operation, by the same keys
 
 
 def reduce(
@@ -188,7 +192,11 @@ def reduce(
     keepdims = keepdims is not NO_VALUE and bool(keepdims)
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
         return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
-    key = (row, x.aval, axis, dtype, keepdims)
+    node = x._node if x._base is None else x._read()
+    key = (row, node[AVAL] if node[OP] is None else node[OP].aval, axis, dtype, keepdims)
+    op = _ops.get(key) if type(axis) is not list else None
+    if op is not None:
+        return record_reduction(op, node)
     plan = _plans.get(key) if type(axis) is not list else None
     if plan is None:
         if needs_host(x):
@@ -206,7 +214,22 @@ def reduce(
     result = row.over(x, axes=axes) if x.size else _of_nothing(row, x.aval, axes, NO_VALUE)
     if shape is not None:
         result = shaping.reshape(result, shape=shape)
+    made = result._read()
+    if made[OP] is not None and made[OP].primitive is row.over and made[ARGS][0] is node:
+        _ops[key] = made[OP]
     return scalar_if_0d(result)
+
+
+def record_reduction(op: Op, node: Node) -> Any:
+    """The hot path: one node, as operators record theirs."""
+    recorder = local.recorder
+    frame = _getframe(2)
+    if len(recorder.pending) >= recorder.limit:
+        enter(frame)
+    frame = user_frame(frame)
+    made = [op, (node,), None, frame.f_code, frame.f_lasti]
+    recorder.pending.append(made)
+    return new_scalar(made) if op.scalar else new_array(made)
 
 
 def _of_nothing(row: Reduction, aval: Aval, axes: Axes, initial: Any) -> Array:
@@ -246,7 +269,7 @@ def _reduce_with_options(
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
     shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
     if out is not None:
-        _check_out(row.name, out, shape, keepdims)
+        check_out(row.name, out, shape, keepdims)
     start = _initial(initial, x.dtype)
     if where is not True and where is not NO_VALUE:
         x = _masked(row, x, where, start)

@@ -53,10 +53,24 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ValueError("either both or neither of x and y should be given")
+    if _is_ready(condition, x, y):
+        try:
+            return elementwise.select(condition, x, y)
+        except OverflowError:  # a Python int out of range: NumPy's `where` lets it wrap around
+            pass
     if _on_host(x, y):
         return host_call(np.where, condition, x, y)
     dtype = np.result_type(*[_kind(v) for v in (x, y)])
     return _picked(_truth(condition), _converted(x, dtype), _converted(y, dtype))
+
+
+def _is_ready(condition: Any, x: Any, y: Any) -> bool:
+    """Whether the primitive takes these as they are."""
+    return (
+        isinstance(condition, Array)
+        and condition.dtype.kind == "b"
+        and all(type(v) in (int, float) or isinstance(v, Array) for v in (x, y))
+    )
 
 
 def _kind(x: Any) -> Any:

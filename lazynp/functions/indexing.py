@@ -53,7 +53,7 @@ __all__ = [
 # -- by index arrays -------------------------------------------------------------------------------
 
 
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     """See `numpy.take`."""
     x = as_array(a)
     if needs_host(x):
@@ -78,7 +78,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     return store(scalar_if_0d(result), out, "unsafe")
 
 
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     """See `numpy.put`."""
     x = target(a, "argument 1")
     if needs_host(x):
@@ -159,9 +159,9 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
         old = flat(x) if axis is None else plain(x)
         axis = normalize_axis_index(0 if axis is None else axis, old.ndim)
         places = _along_axis(old.shape, index, axis)
-        u = _getset.assigned(values, x.dtype, places[0].shape)
-        u = broadcast(cast(as_array(u) if type(u) is not list else new_array(u), x.dtype),
-                      places[0].shape)  # fmt: skip
+        operand = _getset.assigned(values, x.dtype, places[0].shape)
+        u = new_array(operand) if type(operand) is list else as_array(operand)
+        u = broadcast(plain(cast(u, x.dtype)), places[0].shape)
         new = indexing.put(old, u, *places, axes=tuple(range(old.ndim)), mode="set")
         x._write(shaping.reshape(new, shape=x.shape)._read())
 

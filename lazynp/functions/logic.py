@@ -176,7 +176,7 @@ def nan_to_num(
         )
     source = as_array(x)
     if source.dtype.kind not in "fc":
-        return scalar_if_0d(cast_copy(source) if copy else source)
+        return scalar_if_0d(_fresh(source) if copy else source)
     values = (nan, posinf, neginf)
     if source.dtype.kind == "c":
         parts = (_finite(p(source), *values) for p in (elementwise.real, elementwise.imag))
@@ -189,7 +189,7 @@ def nan_to_num(
     return scalar_if_0d(result)
 
 
-def cast_copy(x: Array) -> Array:
+def _fresh(x: Array) -> Array:
     return broadcast(shaping.reshape(x, shape=x.shape), x.shape)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import warnings
 from collections.abc import Callable, Hashable, Sequence
@@ -11,13 +12,14 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array
+from lazynp._avals import Aval, on_device
 from lazynp.functions import ufuncs
 from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, store
-from lazynp.primitives import shaping
+from lazynp.primitives import contraction, shaping
 
 __all__ = [
     "cross", "dot", "einsum", "einsum_path", "inner", "kron", "matmul", "matvec", "outer",
@@ -62,6 +64,10 @@ def _summed_along(x: Array, i: int, y: Array, j: int) -> Array:
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """See `numpy.dot`."""
     x, y = as_array(a), as_array(b)
+    if out is None and x.ndim <= 2 and y.ndim <= 2:
+        numbers = _direct(x.aval, y.aval)  # it is the product of matrices
+        if numbers is not None:
+            return scalar_if_0d(contraction.dot_general(x, y, dimension_numbers=numbers))
     if needs_host(x, y):
         return host_into(np.dot, x, y, out=out)
     x, y = _same_dtype(x, y)
@@ -265,6 +271,10 @@ def _generalized(
         x, y = as_array(x1), as_array(x2)
         if isinstance(out, tuple):
             (out,) = out
+        if name == "matmul" and _is_plain(out, axes, axis, keepdims, dtype, signature):
+            numbers = _direct(x.aval, y.aval)
+            if numbers is not None:
+                return scalar_if_0d(contraction.dot_general(x, y, dimension_numbers=numbers))
         options = {"axes": axes, "axis": axis, "keepdims": keepdims}
         given = {k: v for k, v in options.items() if v is not np._NoValue and v is not False}
         if dtype is not None:
@@ -288,6 +298,27 @@ def _generalized(
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"See `numpy.{name}`. `order` and `subok` have no effect. {doc}".strip()
     return function
+
+
+def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signature: Any) -> bool:
+    """Whether no option was given that has an effect."""
+    return (
+        out is None and axes is np._NoValue and axis is np._NoValue
+        and keepdims is False and dtype is None and signature is None
+    )  # fmt: skip
+
+
+@functools.lru_cache(4096)
+def _direct(x: Aval, y: Aval) -> Any:
+    """The dimension numbers, where a matmul is one contraction and nothing more; else None."""
+    if x.dtype != y.dtype or not on_device(x.dtype) or not x.ndim or not y.ndim:
+        return None
+    i, j = x.ndim - 1, max(0, y.ndim - 2)
+    loop = y.shape[:-2]
+    if x.shape[i] != y.shape[j] or loop and (x.ndim != y.ndim or x.shape[:-2] != loop):
+        return None
+    batch = tuple(range(len(loop)))
+    return ((i,), (j,)), (batch, batch)
 
 
 def _core_labels(core: _Core, x_ndim: int, y_ndim: int) -> _Core:
@@ -328,7 +359,7 @@ def _core_axes(
     return places if all(len(set(p)) == len(p) for p in places) else None
 
 
-def _axes_entries(axes: Any, counts: list[int]) -> list[list[int]] | None:
+def _axes_entries(axes: Any, counts: list[int]) -> list[list[Any]] | None:
     if not isinstance(axes, list):
         return None
     entries = list(axes)
@@ -336,8 +367,10 @@ def _axes_entries(axes: Any, counts: list[int]) -> list[list[int]] | None:
         entries.append(())
     if len(entries) != 3:
         return None
-    entries = [[e] if isinstance(e, (int, np.integer)) else list(e) for e in entries]
-    return entries if [len(e) for e in entries] == counts else None
+    lists: list[list[Any]] = [
+        [e] if isinstance(e, (int, np.integer)) else list(e) for e in entries
+    ]
+    return lists if [len(e) for e in lists] == counts else None
 
 
 def _fits(

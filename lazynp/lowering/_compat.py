@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 from typing import Any
 
-# Read once, when jaxlib is loaded: without it every client creation logs to stderr.
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+# Read once, when jaxlib is loaded. XLA logs to stderr at every client creation, and at times that
+# it gave up simplifying; what is an error to the user arrives as an exception.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import jaxlib.version
 from jaxlib import _jax, xla_client

@@ -19,14 +19,20 @@ from lazynp.lowering._text import dense_text, scalar_text, type_text
 
 
 class Value:
-    """An SSA value. A constant has no name of its own, but `literal`, its text."""
+    """An SSA value. A constant has no name of its own, but `literal`, its text.
 
-    __slots__ = ("name", "aval", "static", "literal")
+    fixed: computed from constants only, so that XLA computes it. parts: of a complex one, if it
+    was put together from them.
+    """
+
+    __slots__ = ("name", "aval", "static", "literal", "fixed", "parts")
 
     def __init__(
         self, name: str, aval: Aval, static: Any = None, literal: str | None = None
     ) -> None:
         self.name, self.aval, self.static, self.literal = name, aval, static, literal
+        self.fixed = literal is not None
+        self.parts: tuple[Value, Value] | None = None
 
     def __repr__(self) -> str:
         return f"{self.name or self.literal}: {self.aval}"
@@ -95,7 +101,9 @@ class Core:
         if isinstance(out, Aval):
             kind = type_text(out)
             self.lines.append(f'%{count} = "{name}"({args}){attrs} : ({kinds}) -> {kind}')
-            return Value(f"%{count}", out)
+            value = Value(f"%{count}", out)
+            value.fixed = bool(operands) and all([v.fixed for v in operands])
+            return value
         head = f"%{count}:{len(out)} = " if out else ""
         types = ", ".join([type_text(aval) for aval in out])
         self.lines.append(f'{head}"{name}"({args}){attrs} : ({kinds}) -> ({types})')

@@ -54,6 +54,20 @@ class Elementwise(Core):
                 return self.unary("stablehlo.negate", negated)
         return self.rounded(self.op("stablehlo.multiply", x, y, out=x.aval))
 
+    def hidden(self, x: Value) -> Value:
+        """x; if it is a floating constant, such that XLA cannot tell. For operands of additions:
+        XLA makes x of x + 0.0 (also of -0.0), and of (x + 1e20) - 1e20. It costs no time."""
+        if not x.fixed or x.aval.dtype.kind not in "fc":
+            return x
+        if x.static is None or not x.aval.shape:
+            (value,) = self.op("stablehlo.optimization_barrier", x, out=[x.aval])
+            value.fixed = True  # what is computed from it and others may be folded all the same
+            return value
+        one = self.hidden(self.constant(x.static, x.aval.dtype))
+        return self.op(
+            "stablehlo.broadcast_in_dim", one, out=x.aval, attrs="broadcast_dimensions = array<i64>"
+        )
+
     def rounded(self, product: Value) -> Value:
         """Keeps a floating product from being contracted with an addition into one fused
         multiply-add. Nothing at the level of floats does that for less: this integer minimum,
@@ -76,6 +90,7 @@ class Elementwise(Core):
         # Not `rounded`: after an integer minimum the vectoriser pairs a*a with b*b, unfused.
         nan = self.constant(np.nan, a.aval.dtype, a.aval.shape)
         bd, bc = (self.select(self.compare(p, p, "NE"), nan, p) for p in (bd, bc))
+        ac, ad, bd, bc = map(self.hidden, (ac, ad, bd, bc))
         re = self.op("stablehlo.subtract", ac, bd, out=a.aval)
         return self.complex(re, self.op("stablehlo.add", ad, bc, out=a.aval))
 
@@ -116,14 +131,16 @@ class Elementwise(Core):
         return self.op("stablehlo.bitcast_convert", x, out=aval_of(shape, dtype))
 
     def real(self, x: Value) -> Value:
-        return self.op("stablehlo.real", x, out=_real_aval(x.aval))
+        return x.parts[0] if x.parts else self.op("stablehlo.real", x, out=_real_aval(x.aval))
 
     def imag(self, x: Value) -> Value:
-        return self.op("stablehlo.imag", x, out=_real_aval(x.aval))
+        return x.parts[1] if x.parts else self.op("stablehlo.imag", x, out=_real_aval(x.aval))
 
     def complex(self, re: Value, im: Value) -> Value:
         dtype = np.dtype(f"c{2 * re.aval.dtype.itemsize}")
-        return self.op("stablehlo.complex", re, im, out=aval_of(re.aval.shape, dtype))
+        value = self.op("stablehlo.complex", re, im, out=aval_of(re.aval.shape, dtype))
+        value.parts = re, im
+        return value
 
 
 @cache

@@ -163,7 +163,9 @@ def _iota_abstract(*, shape: Shape, axis: int, dtype: Dtype) -> Aval:
 
 
 def _iota_reference(*, shape: Shape, axis: int, dtype: Dtype) -> Any:
-    line = np.arange(shape[axis]).astype(dtype)
+    line = np.arange(shape[axis]).astype(dtype, copy=False)
+    if len(shape) == 1:
+        return line
     line = line.reshape([-1 if i == axis else 1 for i in range(len(shape))])
     return np.broadcast_to(line, shape).copy()
 

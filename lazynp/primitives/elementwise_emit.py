@@ -32,20 +32,21 @@ def bits(x: Any) -> int:
 
 
 def add(b: Any, x: Any, y: Any) -> Any:
-    return b.binary("stablehlo.add", x, y)
+    return b.binary("stablehlo.add", b.hidden(x), b.hidden(y))
 
 
 def sub(b: Any, x: Any, y: Any) -> Any:
-    return b.binary("stablehlo.subtract", x, y)
+    return b.binary("stablehlo.subtract", b.hidden(x), b.hidden(y))
 
 
 def div(b: Any, x: Any, y: Any) -> Any:
     """x / y. By one number for all elements XLA would divide once, and multiply by the
-    reciprocal, which rounds twice; behind a barrier it does not see that it is one."""
+    reciprocal, which rounds twice; and of quotients of quotients it makes quotients of products.
+    Behind barriers it sees neither."""
     divisor = b.static(y)
     if not isinstance(divisor, float) or abs(math.frexp(divisor)[0]) != 0.5:
         y = b.barrier(y)
-    return b.binary("stablehlo.divide", x, y)
+    return b.binary("stablehlo.divide", x if x.fixed else b.barrier(x), y)
 
 
 def mul(b: Any, x: Any, y: Any) -> Any:

@@ -54,13 +54,18 @@ def _function(
     )
 
 
+def _sealed(lower: Lower) -> Lower:
+    """XLA takes log(exp(x)) for x and exp(x) * exp(y) for exp(x + y): not behind a barrier."""
+    return lambda b, *xs: b.barrier(lower(b, *xs))
+
+
 # -- roots, exponentials, logarithms ---------------------------------------------------------------
 
 sqrt = _function(
     "sqrt", op("stablehlo.sqrt"), lambda g, ans, x: divide(multiply(0.5, g), ans), z.sqrt, ulp=0
 )
 cbrt = _function("cbrt", f.cbrt, lambda g, ans, x: divide(g, multiply(3.0, square(ans))))
-exp = _function("exp", op("stablehlo.exponential"), lambda g, ans, x: multiply(g, ans), z.exp)
+exp = _function("exp", _sealed(op("stablehlo.exponential")), lambda g, ans, x: multiply(g, ans), z.exp)
 exp2 = _function("exp2", f.exp2, lambda g, ans, x: multiply(g, multiply(f.LN2, ans)), z.exp2)
 expm1 = _function(
     "expm1", in_float64(f.expm1), lambda g, ans, x: multiply(g, add(ans, 1.0)), z.expm1
@@ -168,7 +173,7 @@ def _power(b: Any, x: Any, y: Any) -> Any:
         return integer_pow(b, x, y)
     if kind(x) == "c":
         return z.power(b, x, y)
-    return op("stablehlo.power")(b, x, y)
+    return _sealed(op("stablehlo.power"))(b, x, y)
 
 
 def _power_by_base(g: Any, ans: Any, x: Any, y: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Making arrays, against NumPy: values, dtypes, order in memory, exceptions; and what stays lazy."""
+"""Making arrays, against NumPy: values, dtypes, memory order, exceptions; and what stays lazy."""
 
 from __future__ import annotations
 

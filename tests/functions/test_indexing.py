@@ -340,9 +340,16 @@ def test_any_put(places: list[int], values: list[int], where: str) -> None:
 def test_dtypes(dtype: str) -> None:
     """Also of dtypes that stay on the host."""
     x = np.arange(6).astype(np.int64).astype(dtype) if dtype != "f4,i4" else np.zeros(6, dtype)
-    for program in ("np.take(x, [1, 3])", "np.put(x, [1], x[3:4]); x", "np.compress([0, 1], x)",
-                    "np.where(i, x[:3], x[3:])", "np.choose([0, 1, 0], [x[:3], x[3:]])",
-                    "np.diagonal(x.reshape(2, 3))", "np.putmask(x, np.arange(6) > 2, x[::-1]); x"):  # fmt: skip
+    programs = """
+np.take(x, [1, 3])
+np.put(x, [1], x[3:4]); x
+np.compress([0, 1], x)
+np.where(i, x[:3], x[3:])
+np.choose([0, 1, 0], [x[:3], x[3:]])
+np.diagonal(x.reshape(2, 3))
+np.putmask(x, np.arange(6) > 2, x[::-1]); x
+"""
+    for program in rows(programs):
         numpys, _ = run(program, np, {"x": x, "i": DATA["i"]})
         ours, _ = run(program, lazynp, {"x": x, "i": DATA["i"]})
         assert isinstance(ours, Exception) == isinstance(numpys, Exception), (program, ours, numpys)

@@ -676,7 +676,7 @@ def test_message(program: str) -> None:
     check(program, DATA, message=True)
 
 
-# -- what is read-only where NumPy only warns --------------------------------------------------------
+# -- what is read-only where NumPy only warns -------------------------------------------------
 
 
 def test_broadcast_arrays_are_read_only() -> None:
@@ -684,7 +684,7 @@ def test_broadcast_arrays_are_read_only() -> None:
         lazynp.broadcast_arrays(lazynp.arange(3), lazynp.zeros((2, 3)))[0][0] = 1
 
 
-# -- laziness ----------------------------------------------------------------------------------------
+# -- laziness ---------------------------------------------------------------------------------
 
 LAZY = """
 np.reshape(x, (3, 2))
@@ -728,7 +728,7 @@ def test_one_program_serves_every_lazy_shift(compiles: Any) -> None:
     assert compiles.since <= 1
 
 
-# -- any shape, any axis -----------------------------------------------------------------------------
+# -- any shape, any axis ----------------------------------------------------------------------
 
 shapes = st.sampled_from([(3,), (2, 3), (1, 3), (2, 1, 4), (0, 3), (2, 3, 2)])
 

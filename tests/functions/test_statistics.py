@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lazynp
-from lazynp.functions import histograms, order_statistics, statistics, tools
+from lazynp.functions import histograms, order_statistics, statistics
 from tests.functions.rows import check
 
 nan = np.nan
@@ -380,5 +380,5 @@ np.add.reduceat(x, [0, 2])
 def test_no_value_is_asked_for(row: str) -> None:
     """It can be traced where nothing has a value."""
     program = compile(row, row, "eval")
-    jaxpr = tools.make_jaxpr(lambda x: eval(program, {"np": lazynp, "x": x}))(DATA["x"])
+    jaxpr = lazynp.make_jaxpr(lambda x: eval(program, {"np": lazynp, "x": x}))(DATA["x"])
     assert jaxpr.eqns

@@ -67,6 +67,9 @@ def assert_same(want: Any, got: Any, rtol: float, where: str) -> None:
     elif isinstance(want, float):
         assert type(got) is float, f"{where}: expected a float, got {type(got)}"
         _assert_same_array(np.asarray(want), np.asarray(got), rtol, where)
+    elif isinstance(want, bool) and getattr(got, "dtype", None) == np.bool_:
+        # allclose, array_equal: a lazy scalar, so that asking does not compute (see README)
+        assert got.shape == () and bool(got) is want, f"{where}: expected {want}, got {got}"
     else:
         assert type(got) is type(want), f"{where}: expected {type(want)}, got {type(got)}"
         assert got == want, f"{where}: expected {want!r}, got {got!r}"

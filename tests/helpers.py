@@ -1,0 +1,77 @@
+"""What the tests of the engine share: counters, nodes, threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import lazynp as np
+from lazynp._node import OP, VALUE
+from lazynp._plan import Stats
+from lazynp._trace import local
+
+POLICIES = ("compiled", "reference", "adaptive")
+
+
+class Counted:
+    """`with Counted() as c:` what the counters of `lazynp.stats()` went up by: `c.compiles`."""
+
+    def __init__(self) -> None:
+        self._before: Stats = replace(np.stats())
+
+    def __enter__(self) -> Counted:
+        self._before = replace(np.stats())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._after = replace(np.stats())
+
+    def __getattr__(self, name: str) -> Any:
+        after = self.__dict__.get("_after", np.stats())
+        return getattr(after, name) - getattr(self._before, name)
+
+
+def pending() -> list[Any]:
+    """What this thread has recorded and nobody has evaluated."""
+    return [n for n in local.recorder.pending if n[VALUE] is None]
+
+
+def fresh_start() -> None:
+    """Nothing is pending, no cut site is known: tests that count do not depend on their order."""
+    recorder = local.recorder
+    recorder.pending.clear()
+    recorder.sites.clear()
+    recorder.due = False
+    recorder.inside = None
+    recorder.limit = 16
+
+
+def recorded(function: Callable[[], Any]) -> list[str]:
+    """The names of the primitives that a call records."""
+    fresh_start()
+    keep = function()
+    names = [n[OP].primitive.name for n in local.recorder.pending]
+    del keep
+    return names
+
+
+def in_thread(function: Callable[[], Any]) -> Any:
+    """The result of a call in a thread of its own, which is dead afterwards."""
+    results: list[Any] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(function())
+        except BaseException as e:
+            errors.append(e)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    assert not thread.is_alive()
+    if errors:
+        raise errors[0]
+    return results[0]

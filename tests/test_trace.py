@@ -1,0 +1,383 @@
+"""Recording, per thread, and where a loop that nobody cuts is cut."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._trace import local
+from tests.helpers import POLICIES, Counted, fresh_start, in_thread, pending, recorded
+
+N = 1000
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    fresh_start()
+
+
+# -- what is recorded ------------------------------------------------------------------------------
+
+
+def _ops(xp: Any) -> dict[str, tuple[Callable[[], Any], list[str]]]:
+    a, b = xp.array(numpy.arange(6.0)), xp.array(numpy.ones(6))
+    m, i = xp.array(numpy.ones((3, 4))), xp.array(numpy.arange(6))
+    s = xp.sum(a)
+
+    def add_in_place() -> None:
+        nonlocal a
+        a += 1
+
+    def assign_slice() -> None:
+        a[1:-1] = b[1:-1]
+
+    def assign_scalar() -> None:
+        a[1:-1] = 2.0
+
+    def update_slice() -> None:
+        a[1:] += 1.0
+
+    def assign_mask() -> None:
+        a[a > 3] = 0.0
+
+    return {
+        "a + b": (lambda: a + b, ["add"]),
+        "a + 1": (lambda: a + 1, ["add"]),
+        "1 - a": (lambda: 1 - a, ["subtract"]),
+        "a + i": (lambda: a + i, ["add"]),  # the cast is implicit
+        "m + row": (lambda: m + a[:4], ["slice", "add"]),  # the broadcast too
+        "-a": (lambda: -a, ["negative"]),
+        "a < b": (lambda: a < b, ["less"]),
+        "a[1:-1]": (lambda: a[1:-1], ["slice"]),
+        "a[::2][1]": (lambda: a[::2][1], ["slice", "slice"]),
+        "m[1]": (lambda: m[1], ["slice"]),
+        "m[:, None]": (lambda: m[:, None], ["slice"]),
+        "m.T": (lambda: m.T, ["transpose"]),
+        "m.reshape": (lambda: m.reshape(4, 3), ["reshape"]),
+        "a.sum()": (lambda: a.sum(), ["reduce_sum"]),
+        "s * 2": (lambda: s * 2, ["multiply"]),
+        "a += 1": (add_in_place, ["add"]),
+        "a[1:-1] = 2": (assign_scalar, ["update_slice"]),
+        "a[1:-1] = b[1:-1]": (assign_slice, ["slice", "update_slice"]),
+        "a[1:] += 1": (update_slice, ["slice", "add", "update_slice"]),
+        "a[a > 3] = 0": (assign_mask, ["greater", "select"]),
+        "np.zeros": (lambda: xp.zeros(3), ["full"]),
+        "np.where": (lambda: xp.where(a > 0, a, b), ["greater", "select"]),
+        "copy": (lambda: a.copy(), []),
+        "a.real": (lambda: a.real, []),
+        "len, shape": (lambda: (len(a), a.shape, a.dtype, a.strides, a.flags.owndata), []),
+    }
+
+
+@pytest.mark.parametrize("name", list(_ops(np)))
+def test_what_an_operation_records(name: str) -> None:
+    operation, expected = _ops(np)[name]
+    with Counted() as counted:
+        assert recorded(operation) == expected
+    assert counted.cuts == 0
+
+
+def test_reading_a_slice_twice_and_writing_it_back_records_nothing_more() -> None:
+    a = np.array(numpy.arange(6.0))
+    fresh_start()
+    v = a[1:3]
+    v._read()
+    v._read()
+    assert len(pending()) == 1
+    a[1:3] = v
+    assert len(pending()) == 1  # what is assigned is what is there
+
+
+def test_an_error_is_raised_where_it_is_made_and_records_nothing() -> None:
+    a, b = np.ones(3), np.ones(4)
+    fresh_start()
+    with pytest.raises(ValueError, match="could not be broadcast"):
+        a + b
+    with pytest.raises(IndexError, match="index 3 is out of bounds for axis 0 with size 3"):
+        a[3]
+    with pytest.raises(TypeError):
+        a & b[:3]
+    assert [n[0].primitive.name for n in pending()] in ([], ["slice"])  # of `b[:3]`
+
+
+def test_explain_names_the_users_line() -> None:
+    a = np.ones(3)
+    frame = inspect.currentframe()
+    assert frame is not None
+    x, line = a * 2, frame.f_lineno
+    assert np.explain(x).recorded == f"{__file__}:{line}"
+    y, line = np.roll(a, 1), frame.f_lineno  # composed: still the user's line
+    assert np.explain(y).recorded == f"{__file__}:{line}"
+    v, line = a[1:], frame.f_lineno
+    assert np.explain(v).recorded == f"{__file__}:{line}"
+    a[0:2], line = 5.0, frame.f_lineno
+    assert np.explain(a).recorded == f"{__file__}:{line}"
+    a += 1.0
+    assert np.explain(a).recorded == f"{__file__}:{line + 2}"
+    m, line = numpy.add(a, 1.0), frame.f_lineno  # through NumPy's dispatch
+    assert np.explain(m).recorded == f"{__file__}:{line}"
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+def test_each_thread_has_its_own_list() -> None:
+    a = np.ones(3) + 1.0
+    here = len(pending())
+
+    def there() -> Any:
+        assert pending() == []
+        b = a * 2.0
+        assert len(pending()) == 1
+        return b
+
+    b = in_thread(there)
+    assert len(pending()) == here
+    numpy.testing.assert_array_equal(b, [4.0, 4.0, 4.0])
+
+
+# -- loops that nobody cuts ------------------------------------------------------------------------
+# Each takes the module, so that NumPy runs it too, and the number of iterations.
+
+
+def varying_float(np: Any, n: int) -> Any:
+    x = np.zeros(4)
+    for i in range(n):
+        x = x + 0.1 * i
+    return x
+
+
+def store_row(np: Any, n: int) -> Any:
+    a = np.zeros((n, 3))
+    for i in range(n):
+        a[i] = i
+    return a
+
+
+def store_element_of_a_pending_array(np: Any, n: int) -> Any:
+    a = np.zeros(n) + np.ones(n)
+    for i in range(n):
+        a[i : i + 1] = i
+    return a
+
+
+def recurrence(np: Any, n: int) -> Any:
+    a = np.ones(n) * 1.0
+    a[0:1] = 1.0
+    for i in range(1, n):
+        a[i : i + 1] = a[i - 1 : i] * 0.5 + 1.0
+    return a
+
+
+def time_stepping(np: Any, n: int) -> Any:
+    u = np.zeros(32)
+    u[10:20] = 1.0
+    for _ in range(n):
+        u[1:-1] = u[1:-1] + 0.25 * (u[2:] - 2.0 * u[1:-1] + u[:-2])
+    return u
+
+
+def in_place_sweeps(np: Any, n: int) -> Any:
+    u = np.ones((8, 8))
+    for _ in range(n):
+        u[1:-1:2] *= 0.5
+        u[1:-1:2] += 0.25
+        u[2:-1:2] -= 0.125
+    return u
+
+
+def alternating_buffers(np: Any, n: int) -> Any:
+    a, b = np.arange(8.0), np.zeros(8)
+    for _ in range(n):
+        b[1:-1] = (a[:-2] + a[2:]) * 0.5
+        a, b = b, a
+    return a + 2.0 * b
+
+
+def growing_scalar(np: Any, n: int) -> Any:
+    x, t = np.zeros(4), 0.0
+    for _ in range(n):
+        t += 0.25
+        x = x * 0.5 + t
+    return x
+
+
+def nested(np: Any, n: int) -> Any:
+    x = np.zeros(4)
+    for i in range(n // 10):
+        for j in range(10):
+            x = x + i * 0.5
+            x[1:3] = j
+    return x
+
+
+def branch(np: Any, n: int) -> Any:
+    x = np.ones(4)
+    for i in range(n):
+        if i % 3 == 0:
+            x = x * 0.5
+        else:
+            x = x + 1.0
+        x[:2] = i
+    return x
+
+
+def rows_of_a_matrix(np: Any, n: int) -> Any:
+    m = np.ones((10, 4))
+    total = np.zeros(4)
+    for i in range(n):
+        row = m[i % 10]
+        total = total + row * 2.0
+        m[(i + 1) % 10] = row + 1.0
+    return total, m
+
+
+def optimiser(np: Any, n: int) -> Any:
+    w, first, second = np.ones(4), np.zeros(4), np.zeros(4)
+    for i in range(1, n + 1):
+        g = 2.0 * (w - 3.0)
+        first = 0.9 * first + (1.0 - 0.9) * g
+        second = 0.999 * second + (1.0 - 0.999) * g * g
+        w = w - 0.01 * (first / (1.0 - 0.9**i)) / (np.sqrt(second / (1.0 - 0.999**i)) + 1e-8)
+    return w
+
+
+def rolled(np: Any, n: int) -> Any:
+    x = np.arange(8.0)
+    for _ in range(n):
+        x = np.roll(x, 1)
+    return x
+
+
+def composed(np: Any, n: int) -> Any:
+    x = np.arange(8.0)
+    for i in range(n):
+        x = np.where(x > 4.0, x - 0.5, np.clip(x + 1.0, 0.0, 6.0))
+        x = np.concatenate([x[1:], x[:1]])
+    return x
+
+
+def lazy_scalars(np: Any, n: int) -> Any:
+    x = np.ones(4)
+    for _ in range(n):
+        x = x / (x.sum() + 1.0)
+        x[0] = x.max()
+    return x
+
+
+def views_made_once(np: Any, n: int) -> Any:
+    u = np.arange(16.0)
+    inner, left, right = u[1:-1], u[:-2], u[2:]
+    for _ in range(n):
+        inner[...] = 0.5 * (left + right)
+    return u
+
+
+LOOPS = [
+    varying_float, store_row, store_element_of_a_pending_array, recurrence, time_stepping,
+    in_place_sweeps, alternating_buffers, growing_scalar, nested, branch, rows_of_a_matrix,
+    optimiser, rolled, composed, lazy_scalars, views_made_once,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
+def test_a_long_loop_needs_few_programs(loop: Callable[[Any, int], Any]) -> None:
+    with np.config(execution="compiled"), Counted() as counted:
+        result = loop(np, N)
+        longest = len(pending())
+        got = [numpy.asarray(r) for r in (result if isinstance(result, tuple) else (result,))]
+    expected = loop(numpy, N)
+    for g, e in zip(got, expected if isinstance(expected, tuple) else (expected,), strict=True):
+        numpy.testing.assert_allclose(g, e, rtol=1e-12, atol=1e-300)
+    assert counted.compiles <= 6
+    assert longest <= 64
+
+
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
+def test_ten_times_the_iterations_need_no_more_programs(loop: Callable[[Any, int], Any]) -> None:
+    counts = []
+    for n in (200, 600):
+        fresh_start()
+        with np.config(execution="compiled"), Counted() as counted:
+            np.materialize(loop(np, n))
+        counts.append(counted.compiles)
+    assert counts[1] <= max(counts[0], 6)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("loop", LOOPS, ids=lambda f: f.__name__)
+def test_little_is_pending_at_any_time(loop: Callable[[Any, int], Any], policy: str) -> None:
+    longest = 0
+
+    class Watching:
+        """The module, noting what is pending whenever it is used."""
+
+        def __getattr__(self, name: str) -> Any:
+            nonlocal longest
+            longest = max(longest, len(local.recorder.pending))
+            return getattr(np, name)
+
+    with np.config(execution=policy):
+        np.materialize(loop(Watching(), 300))
+        longest = max(longest, len(local.recorder.pending))
+    assert longest <= 96
+
+
+def test_a_loop_in_which_nothing_recurs_is_cut_by_count() -> None:
+    """Each statement at a place of its own, as in generated code."""
+    source = "x = np.zeros(3)\n" + "x = x + 1.0\n" * 1200
+    space: dict[str, Any] = {"np": np}
+    with np.config(execution="reference", max_pending=100), Counted() as counted:
+        exec(compile(source, "<straight>", "exec"), space)
+        assert len(pending()) <= 100
+    assert 11 <= counted.cuts <= 13
+    numpy.testing.assert_array_equal(space["x"], [1200.0] * 3)
+
+
+def test_large_slice_assignments_end_programs() -> None:
+    u = np.zeros((200, 200))
+    with np.config(execution="reference"), Counted() as counted:
+        for _ in range(5):
+            u[1:-1, 1:-1] = u[1:-1, 1:-1] + 1.0
+        np.materialize(u)
+    assert counted.cuts == 5
+    assert float(u[5, 5]) == 5.0
+
+
+def test_a_function_called_from_two_places_is_cut_at_one() -> None:
+    def step(x: Any) -> Any:
+        y = x * 0.5
+        return y + 1.0
+
+    x, y = np.ones(4), np.zeros(4)
+    with np.config(execution="compiled"), Counted() as counted:
+        for _ in range(300):
+            x = step(x)
+            y = step(y) + x
+        np.materialize((x, y))
+    assert counted.compiles <= 6
+
+
+def test_long_chains_of_views_and_of_operations() -> None:
+    """No recursion, whatever the length."""
+    x = np.arange(3000.0)
+    for _ in range(2500):
+        x = x[1:]
+    numpy.testing.assert_array_equal(x, numpy.arange(2500.0, 3000.0))
+    y = np.ones((2, 3))
+    for _ in range(3001):
+        y = y.T
+    assert y.shape == (3, 2)
+    assert numpy.asarray(y).shape == (3, 2)
+    z = np.ones(2)
+    with np.config(execution="reference", max_pending=100_000):
+        source = "z = z + 1.0\n" * 20_000
+        space = {"z": z}
+        exec(compile(source, "<straight>", "exec"), space)
+        numpy.testing.assert_array_equal(space["z"], [20_001.0] * 2)
+        del z, space

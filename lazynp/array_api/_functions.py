@@ -65,6 +65,46 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     return _spread(reductions.std, x, axis, correction, keepdims)
 
 
+# -- elementwise -----------------------------------------------------------------------------------
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """`x` held between bounds, in the dtype of `x`."""
+    x = as_array(x)
+    out = reductions.clip(x, min, max)
+    return out if out.dtype == x.dtype else cast(out, x.dtype)
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """floor(x1 / x2). An infinite operand gives what the floor of the quotient is."""
+    out = u.floor_divide(x1, x2)
+    if out.dtype.kind != "f":
+        return out
+    quotient = u.floor(u.divide(x1, x2))
+    infinite = u.logical_or(u.isinf(x1), u.isinf(x2))
+    return _where(infinite, quotient, out)
+
+
+def expm1(x: Any, /) -> Any:
+    """exp(x) - 1. Where a complex `x` is not finite, with the special values of `exp`."""
+    out = u.expm1(x)
+    if out.dtype.kind != "c":
+        return out
+    return _where(u.isfinite(x), out, u.subtract(u.exp(x), 1))
+
+
+def sign(x: Any, /) -> Any:
+    """x / |x|, and 0 of 0. NaN in both parts of what has one in any."""
+    out = u.sign(x)
+    if out.dtype.kind != "c":
+        return out
+    return _where(u.isnan(x), out.dtype.type(complex(math.nan, math.nan)), out)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return scalar_if_0d(indexing.where(condition, x, y))
+
+
 # -- the rest --------------------------------------------------------------------------------------
 
 
@@ -82,25 +122,8 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     return indexing.take(x, indices, axis=0 if axis is None else axis)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """`x` held between bounds, in the dtype of `x`."""
-    x = as_array(x)
-    out = reductions.clip(x, min, max)
-    return out if out.dtype == x.dtype else cast(out, x.dtype)
-
-
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The arrays along an axis."""
     x = as_array(x)
     normalize_axis_index(axis, x.ndim)
     return manipulation.unstack(x, axis=axis)
-
-
-def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """floor(x1 / x2). An infinite operand gives what the floor of the quotient is."""
-    out = u.floor_divide(x1, x2)
-    if out.dtype.kind != "f":
-        return out
-    quotient = u.floor(u.divide(x1, x2))
-    infinite = u.logical_or(u.isinf(x1), u.isinf(x2))
-    return scalar_if_0d(indexing.where(infinite, quotient, out))

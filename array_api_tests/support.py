@@ -33,6 +33,11 @@ KINDS = {
     "numeric": NUMERIC,
 }  # fmt: skip
 
+info = xp.__array_namespace_info__()
+# array_api_strict's further devices are made up: they lack dtypes, and are closed to NumPy
+devices = (info.default_device(),) if MODULE == "array_api_strict" else tuple(info.devices())
+DEVICES = (None, *devices)
+
 # A palette, not any shape: a compiling library meets each program again.
 SHAPES = ((), (0,), (1,), (3,), (2, 3), (3, 1), (2, 0), (2, 1, 3))
 PROPER = tuple(s for s in SHAPES if 0 not in s)

@@ -150,6 +150,12 @@ def _host(self: Array) -> Any:
     return host_value(self._read())
 
 
+def _real_host(self: Array) -> Any:
+    """A 0-d complex array is no real number, where NumPy's complex scalars are, with a warning."""
+    value = _host(self)
+    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
+
+
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
     value = np.asarray(_host(self))
@@ -537,10 +543,10 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__deepcopy__": _deepcopy,
     "__dlpack__": interchange.dlpack,
     "__dlpack_device__": interchange.dlpack_device,
-    "__float__": lambda self: float(_host(self)),
+    "__float__": lambda self: float(_real_host(self)),
     "__format__": _format,
     "__index__": _index,
-    "__int__": lambda self: int(_host(self)),
+    "__int__": lambda self: int(_real_host(self)),
     "__iter__": _iter,
     "__len__": _len,
     "__reduce__": _reduce,

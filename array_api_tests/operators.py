@@ -8,7 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from array_api_tests.support import (
-    ALL, COMPLEX, FLOATING, FLOATS, INTEGERS, NUMERIC, REAL, real_name,
+    ALL,
+    COMPLEX,
+    FLOATING,
+    FLOATS,
+    INTEGERS,
+    NUMERIC,
+    REAL,
+    real_name,
 )  # fmt: skip
 
 

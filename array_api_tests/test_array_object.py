@@ -12,11 +12,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from array_api_tests.operators import (
-    BINARY, OPERATORS, REFLECTED, UNARY, UNARY_OPERATORS, scalar_of, symbol,
+    BINARY,
+    OPERATORS,
+    REFLECTED,
+    UNARY,
+    UNARY_OPERATORS,
+    scalar_of,
+    symbol,
 )  # fmt: skip
 from array_api_tests.support import (
-    ALL, COMPLEX, FLOATS, INTEGERS, PAIRS, REAL, arrays, check, devices, dtype, host, make, pool,
-    tolerance, xp,
+    ALL,
+    COMPLEX,
+    FLOATS,
+    INTEGERS,
+    PAIRS,
+    REAL,
+    arrays,
+    check,
+    devices,
+    dtype,
+    host,
+    make,
+    pool,
+    tolerance,
+    xp,
 )  # fmt: skip
 
 # -- attributes ------------------------------------------------------------------------------------

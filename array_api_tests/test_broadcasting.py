@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-import numpy as np
 
 from array_api_tests.operators import BINARY
 from array_api_tests.support import check, make, xp
@@ -28,7 +27,7 @@ def _by_the_algorithm(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[
 
 @given(dimensions, dimensions)
 def test_operations_follow_the_algorithm(first: tuple[int, ...], second: tuple[int, ...]) -> None:
-    """ "must raise an exception" if shapes are not compatible. """
+    """ "must raise an exception" if shapes are not compatible."""
     x, y = np.ones(first, "int32"), np.full(second, 2, "int32")
     wanted = _by_the_algorithm(first, second)
     if wanted is None:
@@ -43,7 +42,7 @@ def test_operations_follow_the_algorithm(first: tuple[int, ...], second: tuple[i
 
 @given(dimensions, dimensions)
 def test_broadcast_shapes(first: tuple[int, ...], second: tuple[int, ...]) -> None:
-    """2025.12. "ValueError should be raised" if they are not compatible. """
+    """2025.12. "ValueError should be raised" if they are not compatible."""
     wanted = _by_the_algorithm(first, second)
     if wanted is None:
         with pytest.raises(ValueError):

@@ -12,7 +12,19 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from array_api_tests.support import (
-    ALL, COMPLEX, DEVICES, FLOATS, NUMERIC, SHAPES, arrays, check, dtype, host, make, name_of, xp,
+    ALL,
+    COMPLEX,
+    DEVICES,
+    FLOATS,
+    NUMERIC,
+    SHAPES,
+    arrays,
+    check,
+    dtype,
+    host,
+    make,
+    name_of,
+    xp,
 )  # fmt: skip
 
 names, shapes, devices = st.sampled_from(ALL), st.sampled_from(SHAPES), st.sampled_from(DEVICES)
@@ -65,7 +77,7 @@ def test_asarray_copies() -> None:
 
 
 def test_asarray_shares() -> None:
-    """ "If False, the function must never copy"; "If None, must reuse existing memory". """
+    """ "If False, the function must never copy"; "If None, must reuse existing memory"."""
     for copy in (False, None):
         a = make([1, 2, 3])
         b = xp.asarray(a, copy=copy)
@@ -141,7 +153,10 @@ ints, floats = st.integers(-9, 9), st.sampled_from([-2.5, -1.0, 0.0, 0.5, 3.0, 7
 @given(ints, ints, ints, devices)
 def test_arange_of_integers(start: int, stop: int, step: int, device: Any) -> None:
     assume(step != 0)
-    check(xp.arange(start, stop, step, device=device), np.asarray(list(range(start, stop, step)), "i8"))
+    check(
+        xp.arange(start, stop, step, device=device),
+        np.asarray(list(range(start, stop, step)), "i8"),
+    )
     check(xp.arange(start, stop=stop, step=step, dtype=xp.int16),
           np.asarray(list(range(start, stop, step)), "i2"))  # fmt: skip
     check(xp.arange(stop), np.asarray(list(range(stop)), "i8"))
@@ -149,7 +164,7 @@ def test_arange_of_integers(start: int, stop: int, step: int, device: Any) -> No
 
 @given(floats, floats, floats, st.sampled_from(FLOATS))
 def test_arange_of_floats(start: float, stop: float, step: float, name: str) -> None:
-    """ "The length of the output array must be ceil((stop-start)/step)" or 0. """
+    """ "The length of the output array must be ceil((stop-start)/step)" or 0."""
     assume(step != 0)
     size = max(math.ceil((stop - start) / step), 0)
     expected = np.asarray([start + i * step for i in range(size)], "float64")
@@ -207,4 +222,3 @@ def test_triangles(function: str, x: Any, k: int) -> None:
 def test_from_dlpack_of_own(x: Any) -> None:
     check(xp.from_dlpack(make(x)), x)
     assert name_of(xp.from_dlpack(make(x)).dtype) == x.dtype.name
-

@@ -10,14 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from array_api_tests.support import (
-    ALL, COMPLEX, DEVICES, FLOATING, FLOATS, INTEGERS, KINDS, NUMERIC, SIGNED, arrays, check, dtype,
-    make, pairs, real_name, xp,
+    ALL,
+    COMPLEX,
+    DEVICES,
+    FLOATING,
+    FLOATS,
+    INTEGERS,
+    KINDS,
+    NUMERIC,
+    SIGNED,
+    arrays,
+    check,
+    dtype,
+    make,
+    pairs,
+    real_name,
+    xp,
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("one", ALL)
 def test_equality(one: str) -> None:
-    """ "must be comparable for equality": each dtype equals itself and no other. """
+    """ "must be comparable for equality": each dtype equals itself and no other."""
     for other in ALL:
         assert (dtype(one) == dtype(other)) is (one == other)
         assert (dtype(one) != dtype(other)) is (one != other)
@@ -85,7 +99,7 @@ def _bits(name: str) -> int:
 @pytest.mark.parametrize("kind", ["signed integer", "unsigned integer", "real floating",
                                   "complex floating"])  # fmt: skip
 def test_can_cast(kind: str) -> None:
-    """ "according to type promotion rules": within a kind, to what is not narrower. """
+    """ "according to type promotion rules": within a kind, to what is not narrower."""
     for one in KINDS[kind]:
         for other in KINDS[kind]:
             wanted = _bits(one) <= _bits(other)
@@ -118,7 +132,7 @@ def test_result_type_of_scalars(name: str) -> None:
 
 @given(pairs(ALL))
 def test_broadcast_arrays(xs: Any) -> None:
-    """ "Tuple of broadcasted arrays", each with its own dtype. """
+    """ "Tuple of broadcasted arrays", each with its own dtype."""
     out = xp.broadcast_arrays(*map(make, xs))
     assert isinstance(out, tuple)
     for got, wanted in zip(out, np.broadcast_arrays(*xs)):

@@ -90,7 +90,7 @@ def test_to_device(x: Any) -> None:
 
 
 def test_to_device_refuses() -> None:
-    """ "If device is not supported, an error should be raised"; streams likewise. """
+    """ "If device is not supported, an error should be raised"; streams likewise."""
     with pytest.raises(Exception):  # noqa: B017
         make([1.0]).to_device("no such device")
     with pytest.raises(Exception):  # noqa: B017

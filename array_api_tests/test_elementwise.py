@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from array_api_tests.operators import BINARY, UNARY, scalar_of
 from array_api_tests.support import (
-    FLOATS, INTEGERS, PAIRS, REAL, arrays, check, make, pairs, pool, tolerance, xp,
+    FLOATS,
+    INTEGERS,
+    PAIRS,
+    REAL,
+    arrays,
+    check,
+    make,
+    pairs,
+    pool,
+    tolerance,
+    xp,
 )  # fmt: skip
 
 
@@ -46,7 +56,7 @@ def test_binary(function: str, data: Any) -> None:
 @pytest.mark.parametrize("function", BINARY)
 @given(st.data())
 def test_scalar_operand(function: str, data: Any) -> None:
-    """2024.12: "Added scalar argument support." In the dtype of the array. """
+    """2024.12: "Added scalar argument support." In the dtype of the array."""
     f = BINARY[function]
     x, y = _operands(f, data)
     values = pool(x.dtype.name) if f.values is None else f.values

@@ -10,8 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from array_api_tests.support import (
-    COMPLEX, DEVICES, FLOATS, arrays, axis_of, check, complex_name, dtype, make, real_name,
-    tolerance, xp,
+    COMPLEX,
+    DEVICES,
+    FLOATS,
+    arrays,
+    axis_of,
+    check,
+    complex_name,
+    dtype,
+    make,
+    real_name,
+    tolerance,
+    xp,
 )  # fmt: skip
 
 NORMS = ("backward", "ortho", "forward")
@@ -129,7 +139,9 @@ def test_dtype_of_frequencies(function: str, name: str) -> None:
 
 
 def host_frequencies(function: str) -> Any:
-    return np.asarray([0, 0.25, 0.5]) if function == "rfftfreq" else np.asarray([0, 0.25, -0.5, -0.25])
+    return (
+        np.asarray([0, 0.25, 0.5]) if function == "rfftfreq" else np.asarray([0, 0.25, -0.5, -0.25])
+    )
 
 
 @pytest.mark.parametrize("function", ["fftshift", "ifftshift"])

@@ -108,7 +108,7 @@ def test_setitem_keeps_the_dtype() -> None:
 
 @given(st.data(), arrays(ALL, ((), (3,), (2, 3), (2, 1, 3), (2, 0))))
 def test_boolean_index(data: Any, x: Any) -> None:
-    """ "A boolean array index must be the sole index", of the same shape. """
+    """ "A boolean array index must be the sole index", of the same shape."""
     mask = data.draw(arrays("bool", (x.shape,)))
     check(make(x)[make(mask)], x[mask])
 
@@ -127,7 +127,9 @@ def test_integer_arrays(data: Any, x: Any) -> None:
     """2024.12: an integer, or integer array, for every axis; the arrays broadcast."""
     shape = data.draw(st.sampled_from([(1,), (3,), (2, 3)]))
     key = tuple(
-        data.draw(st.integers(-n, n - 1) if n > 1 and i else arrays("int64", (shape,), range(-n, n)))
+        data.draw(
+            st.integers(-n, n - 1) if n > 1 and i else arrays("int64", (shape,), range(-n, n))
+        )
         for i, n in enumerate(x.shape)
     )
     ours = tuple(make(k) if isinstance(k, np.ndarray) else k for k in key)

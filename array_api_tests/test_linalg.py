@@ -11,8 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from array_api_tests.support import (
-    ALL, COMPLEX, FLOATING, FLOATS, NUMERIC, SIGNED, UNSIGNED, arrays, axes_of, check, complex_name,
-    dtype, host, make, real_name, tolerance, xp,
+    ALL,
+    COMPLEX,
+    FLOATING,
+    FLOATS,
+    NUMERIC,
+    SIGNED,
+    UNSIGNED,
+    arrays,
+    axes_of,
+    check,
+    complex_name,
+    dtype,
+    host,
+    make,
+    real_name,
+    tolerance,
+    xp,
 )  # fmt: skip
 from array_api_tests.test_linear_algebra import PRODUCTS, counted
 
@@ -226,7 +241,7 @@ def test_relative_tolerances(name: str) -> None:
 
 @pytest.mark.parametrize("name", FLOATING)
 def test_default_tolerance_of_pinv(name: str) -> None:
-    """ "If None, the default value is max(M, N) * eps": what is below counts as zero. """
+    """ "If None, the default value is max(M, N) * eps": what is below counts as zero."""
     small = float(np.finfo(name).eps)
     x = np.diag([1.0, small]).astype(name)
     check(linalg.pinv(make(x)), np.diag([1.0, 0.0]).astype(name), rtol=tolerance(name))

@@ -39,7 +39,7 @@ def test_matmul_raises(shapes: Any) -> None:
 
 
 def test_matmul_raises_without_dimensions() -> None:
-    """ "If either x1 or x2 is a zero-dimensional array" an exception should be raised. """
+    """ "If either x1 or x2 is a zero-dimensional array" an exception should be raised."""
     for x, y in ((make(2.0), make([1.0])), (make([1.0]), make(2.0)), (make(2.0), make(3.0))):
         with pytest.raises(Exception):  # noqa: B017
             xp.matmul(x, y)

@@ -141,9 +141,13 @@ def test_reshape_copies() -> None:
     check(c, np.asarray([[9, 2], [3, 4]]))
 
 
-def test_reshape_raises() -> None:
-    with pytest.raises(ValueError):  # "If copy=False and a copy would be necessary"
+def test_reshape_refuses_to_copy() -> None:
+    """ "If copy=False and a copy would be necessary, a ValueError should be raised." """
+    with pytest.raises(ValueError):
         xp.reshape(xp.permute_dims(make(np.ones((2, 3))), (1, 0)), (6,), copy=False)
+
+
+def test_reshape_raises() -> None:
     for shape in ((4,), (-1, 4), (-1, -1)):
         with pytest.raises(Exception):  # noqa: B017
             xp.reshape(make(np.ones(6)), shape)

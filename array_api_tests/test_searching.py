@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from array_api_tests.support import (
-    ALL, FLOATS, NUMERIC, PAIRS, PROPER, REAL, arrays, axes_of, axis_of, check, make, pool,
+    ALL,
+    FLOATS,
+    NUMERIC,
+    PAIRS,
+    PROPER,
+    REAL,
+    arrays,
+    axes_of,
+    axis_of,
+    check,
+    make,
+    pool,
     xp,
 )  # fmt: skip
 
@@ -45,7 +56,7 @@ def test_count_nonzero(data: Any, x: Any, keepdims: bool) -> None:
 
 @given(x=arrays(ALL, ((3,), (0,), (2, 3), (2, 1, 3), (2, 0))))
 def test_nonzero(x: Any) -> None:
-    """ "a tuple of k arrays, one for each dimension", in C order. """
+    """ "a tuple of k arrays, one for each dimension", in C order."""
     out = xp.nonzero(make(x))
     assert isinstance(out, tuple) and len(out) == x.ndim
     for got, wanted in zip(out, np.nonzero(x)):

@@ -11,7 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from array_api_tests.support import (
-    ALL, COMPLEX, FLOATS, INTEGERS, arrays, check, dtype, host, make, pool, xp,
+    ALL,
+    COMPLEX,
+    FLOATS,
+    INTEGERS,
+    arrays,
+    check,
+    dtype,
+    host,
+    make,
+    pool,
+    xp,
 )  # fmt: skip
 
 INDEX = "int64"
@@ -61,7 +71,7 @@ def test_unique_all(x: Any) -> None:
 
 @pytest.mark.parametrize("name", FLOATS + COMPLEX)
 def test_nan_and_zeros(name: str) -> None:
-    """ "nan values should be considered distinct", "signed zeros should not". """
+    """ "nan values should be considered distinct", "signed zeros should not"."""
     x = make(np.asarray([math.nan, 0.0, math.nan, -0.0, 1.0], name))
     assert xp.unique_values(x).shape == (4,)
     values, counts = xp.unique_counts(x)

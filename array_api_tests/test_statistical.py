@@ -11,8 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from array_api_tests.support import (
-    COMPLEX, FLOATING, FLOATS, NUMERIC, PROPER, REAL, SIGNED, UNSIGNED, arrays, axes_of, axis_of,
-    check, dtype, host, make, tolerance, xp,
+    COMPLEX,
+    FLOATING,
+    FLOATS,
+    NUMERIC,
+    PROPER,
+    REAL,
+    SIGNED,
+    UNSIGNED,
+    arrays,
+    axes_of,
+    axis_of,
+    check,
+    dtype,
+    host,
+    make,
+    tolerance,
+    xp,
 )  # fmt: skip
 
 ranked = arrays(NUMERIC, ((3,), (1,), (2, 3), (3, 1), (2, 1, 3)))
@@ -59,7 +74,7 @@ def test_dtype_argument(function: str, data: Any, x: Any) -> None:
 @pytest.mark.parametrize("function, neutral", [("sum", 0), ("prod", 1)])
 @pytest.mark.parametrize("name", NUMERIC)
 def test_empty_totals(function: str, neutral: int, name: str) -> None:
-    """ "If M is 0, the sum must be 0", "the product must be 1". """
+    """ "If M is 0, the sum must be 0", "the product must be 1"."""
     x = make(np.ones((2, 0), name))
     check(getattr(xp, function)(x), np.asarray(neutral, _wide(name)))
     check(getattr(xp, function)(x, axis=1), np.full(2, neutral, _wide(name)))
@@ -120,7 +135,7 @@ def test_nan_propagates(function: str, name: str) -> None:
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_infinite_totals(name: str) -> None:
-    """ "as if the operation is implemented by successive application of add", multiply. """
+    """ "as if the operation is implemented by successive application of add", multiply."""
     inf = math.inf
     cases = [([inf, 1.0], inf, inf), ([inf, -inf], math.nan, -inf), ([inf, 0.0], inf, math.nan)]
     for values, total, product in cases:

@@ -11,7 +11,6 @@ from array_api_tests.operators import BINARY, OPERATORS, REFLECTED, scalar_of, s
 from array_api_tests.support import COMPLEX, FLOATS, INTEGERS, SIGNED, UNSIGNED, dtype, make, xp
 
 
-
 def promoted(one: str, other: str) -> str | None:
     """By the standard's tables; None where promotion is left open."""
     if one == other:
@@ -70,7 +69,7 @@ def test_operators(operator: str) -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_scalars(operator: str) -> None:
-    """ "the result must have the dtype of the array", on either side. """
+    """ "the result must have the dtype of the array", on either side."""
     f, apply = BINARY[OPERATORS[operator]], symbol(operator)
     for name in f.dtypes:
         x = make(np.ones(2, name))
@@ -92,7 +91,7 @@ def test_complex_scalars(operator: str) -> None:
 
 
 def test_zero_dimensions_promote_alike() -> None:
-    """ "type promotion must not depend on the value or the rank" of the operands. """
+    """ "type promotion must not depend on the value or the rank" of the operands."""
     x = xp.asarray(1, dtype=xp.int64)
     y = make(np.ones(3, "int8"))
     assert (x + y).dtype == xp.int64

@@ -24,7 +24,7 @@ def test_truth(function: str, data: Any, x: Any, keepdims: bool) -> None:
 
 @pytest.mark.parametrize("function, wanted", [("all", True), ("any", False)])
 def test_truth_of_nothing(function: str, wanted: bool) -> None:
-    """ "If x is an empty array", all is True and any is False. """
+    """ "If x is an empty array", all is True and any is False."""
     check(getattr(xp, function)(make(np.ones((0,), bool))), np.asarray(wanted))
 
 

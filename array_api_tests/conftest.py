@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from array_api_tests.deviations import deviation_of
 from array_api_tests.support import MODULE
@@ -18,6 +18,9 @@ _common: dict[str, Any] = {
 settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
 settings.register_profile("default", max_examples=15, derandomize=True, **_common)
 settings.register_profile("full", max_examples=200, print_blob=True, **_common)
+settings.register_profile(  # to be failed: what fails first will do
+    "faults", max_examples=10, derandomize=True, phases=[Phase.generate], **_common
+)
 settings.load_profile("default")  # --hypothesis-profile=... comes after, and wins
 
 

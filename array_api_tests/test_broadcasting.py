@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,6 +51,12 @@ def test_broadcast_shapes(first: tuple[int, ...], second: tuple[int, ...]) -> No
             xp.broadcast_shapes(first, second)
     else:
         assert xp.broadcast_shapes(first, second) == wanted
+
+
+@pytest.mark.parametrize("shapes", [((3,), (2,)), ((2, 3), (2,)), ((0,), (2,)), ((2, 3), (3, 2))])
+def test_incompatible_shapes_raise(shapes: Any) -> None:
+    with pytest.raises(Exception):  # noqa: B017
+        xp.add(*(make(np.ones(s)) for s in shapes))
 
 
 def test_broadcast_shapes_of_few() -> None:

@@ -122,10 +122,10 @@ class _Failures:
 
 
 def run(chapter: str) -> _Failures:
-    """The chapter's tests against its fault, up to the third failure."""
+    """The chapter's tests against its fault, up to the first failure."""
     counts = _Failures()
     path = os.path.join(os.path.dirname(__file__), f"test_{chapter}.py")
-    options = ["-q", "-W", "ignore", "--maxfail=3", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist",
+    options = ["-q", "-W", "ignore", "--maxfail=1", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist",
                "--hypothesis-profile=faults"]  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()), broken(chapter):
         pytest.main([path, *options], plugins=[counts])

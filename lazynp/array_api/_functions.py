@@ -10,10 +10,18 @@ from typing import Any
 
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from lazynp._array import Array
+from lazynp._array import Array, Scalar
 from lazynp.functions import creation, differences, indexing, manipulation, reductions, sorting
 from lazynp.functions import ufuncs as u
-from lazynp.functions._recording import as_array, cast, scalar_if_0d
+from lazynp.functions._arguments import own
+from lazynp.functions._recording import as_array, cast
+
+
+def _array(x: Any) -> Array:
+    """Never a Scalar: where the function is the standard's, so is its 0-d result, which can be
+    assigned to."""
+    return own(x) if isinstance(x, Scalar) else x
+
 
 # -- sorting ---------------------------------------------------------------------------------------
 
@@ -47,12 +55,12 @@ def _too_few(x: Array, axis: Any, correction: float) -> bool:
 def _spread(function: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
     x = as_array(x)
     if not _too_few(x, axis, correction):
-        return function(x, axis=axis, ddof=correction, keepdims=keepdims)
+        return _array(function(x, axis=axis, ddof=correction, keepdims=keepdims))
     out = reductions.sum(x, axis=axis, keepdims=keepdims)
     dtype = x.dtype if x.dtype.kind == "f" else "f8"
     if x.dtype.kind == "c":
         dtype = f"f{x.dtype.itemsize // 2}"
-    return scalar_if_0d(creation.full(out.shape, math.nan, dtype))
+    return creation.full(out.shape, math.nan, dtype)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
@@ -72,14 +80,14 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """`x` held between bounds, in the dtype of `x`."""
     x = as_array(x)
     out = reductions.clip(x, min, max)
-    return out if out.dtype == x.dtype else cast(out, x.dtype)
+    return _array(out if out.dtype == x.dtype else cast(out, x.dtype))
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """floor(x1 / x2). An infinite operand gives what the floor of the quotient is."""
     out = u.floor_divide(x1, x2)
     if out.dtype.kind != "f":
-        return out
+        return _array(out)
     quotient = u.floor(u.divide(x1, x2))
     infinite = u.logical_or(u.isinf(x1), u.isinf(x2))
     return _where(infinite, quotient, out)
@@ -89,7 +97,7 @@ def expm1(x: Any, /) -> Any:
     """exp(x) - 1. Where a complex `x` is not finite, with the special values of `exp`."""
     out = u.expm1(x)
     if out.dtype.kind != "c":
-        return out
+        return _array(out)
     return _where(u.isfinite(x), out, u.subtract(u.exp(x), 1))
 
 
@@ -97,12 +105,12 @@ def sign(x: Any, /) -> Any:
     """x / |x|, and 0 of 0. NaN in both parts of what has one in any."""
     out = u.sign(x)
     if out.dtype.kind != "c":
-        return out
+        return _array(out)
     return _where(u.isnan(x), out.dtype.type(complex(math.nan, math.nan)), out)
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:
-    return scalar_if_0d(indexing.where(condition, x, y))
+    return _array(indexing.where(condition, x, y))
 
 
 # -- the rest --------------------------------------------------------------------------------------
@@ -119,7 +127,7 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     x = as_array(x)
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: axis must be given for an array of {x.ndim} dimensions")
-    return indexing.take(x, indices, axis=0 if axis is None else axis)
+    return _array(indexing.take(x, indices, axis=0 if axis is None else axis))
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:

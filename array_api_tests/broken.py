@@ -125,8 +125,8 @@ def run(chapter: str) -> _Failures:
     """The chapter's tests against its fault, up to the first failure."""
     counts = _Failures()
     path = os.path.join(os.path.dirname(__file__), f"test_{chapter}.py")
-    options = ["-q", "-W", "ignore", "--maxfail=1", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist",
-               "--hypothesis-profile=faults"]  # fmt: skip
+    options = ["-q", "-W", "ignore", "--maxfail=1", "--tb=no", "-p", "no:cacheprovider",
+               "-p", "no:xdist", "--hypothesis-profile=faults"]  # fmt: skip
     with contextlib.redirect_stdout(io.StringIO()), broken(chapter):
         pytest.main([path, *options], plugins=[counts])
     return counts

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, Scalar
 from lazynp.functions import creation, differences, indexing, manipulation, reductions, sorting
@@ -128,10 +128,3 @@ def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: axis must be given for an array of {x.ndim} dimensions")
     return _array(indexing.take(x, indices, axis=0 if axis is None else axis))
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The arrays along an axis."""
-    x = as_array(x)
-    normalize_axis_index(axis, x.ndim)
-    return manipulation.unstack(x, axis=axis)

@@ -44,7 +44,6 @@ from numpy import (
     float64,
     float128,
     floating,
-    from_dlpack,
     frompyfunc,
     generic,
     get_include,
@@ -126,6 +125,7 @@ from numpy import (
 from lazynp import (
     _methods as _methods,
     _protocols as _protocols,
+    array_api as array_api,
     fft,
     linalg,
     random,
@@ -243,6 +243,7 @@ from lazynp.functions.indexing import (
     unravel_index,
     where,
 )
+from lazynp.functions.interchange import from_dlpack
 from lazynp.functions.io import (
     array2string,
     array_repr,

@@ -31,6 +31,7 @@ from lazynp.functions import (
     _memory,
     creation,
     indexing,
+    interchange,
     manipulation,
     products,
     reductions,
@@ -152,6 +153,12 @@ def _hash(self: Scalar) -> int:
 
 def _host(self: Array) -> Any:
     return host_value(self._read())
+
+
+def _real_host(self: Array) -> Any:
+    """A 0-d complex array is no real number, where NumPy's complex scalars are, with a warning."""
+    value = _host(self)
+    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
 
 
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -565,10 +572,12 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__complex__": lambda self: complex(_host(self)),
     "__contains__": _contains,
     "__copy__": _dunder_copy,
-    "__float__": lambda self: float(_host(self)),
+    "__dlpack__": interchange.dlpack,
+    "__dlpack_device__": interchange.dlpack_device,
+    "__float__": lambda self: float(_real_host(self)),
     "__format__": _format,
     "__index__": _index,
-    "__int__": lambda self: int(_host(self)),
+    "__int__": lambda self: int(_real_host(self)),
     "__iter__": _iter,
     "__len__": _len,
     "__reduce__": _reduce,
@@ -592,6 +601,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "searchsorted": _searchsorted,
     "setflags": _setflags,
     "sort": _sort,
+    "to_device": interchange.to_device,
     "tobytes": _tobytes,
     "tolist": _tolist,
     "transpose": _transpose,

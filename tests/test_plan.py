@@ -128,7 +128,9 @@ def test_slots_of_every_kind_have_numpys_values(name: str, dtype: str) -> None:
                 numpy.testing.assert_array_equal(g, w)
                 if want.dtype.kind == "f":
                     known = ~numpy.isnan(w)
-                    numpy.testing.assert_array_equal(numpy.signbit(g[known]), numpy.signbit(w[known]))
+                    numpy.testing.assert_array_equal(
+                        numpy.signbit(g[known]), numpy.signbit(w[known])
+                    )
 
 
 def test_python_ints_beyond_int64_meet_uint64() -> None:

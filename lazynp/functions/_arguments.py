@@ -45,6 +45,10 @@ def shape_argument(shape: Any) -> Shape:
         dims = tuple([operator.index(n) for n in shape])
     if dims and min(dims) < 0:
         raise ValueError("negative dimensions are not allowed")
+    if len(dims) > 64:
+        raise ValueError(
+            f"maximum supported dimension for an ndarray is currently 64, found {len(dims)}"
+        )
     return dims
 
 

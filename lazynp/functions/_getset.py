@@ -407,7 +407,7 @@ def _store_element(self: Array, index: Any, value: Any) -> bool:
         if getrefcount(node) != 3:  # the handle's, the variable's, the argument's
             return False
         aval = node[AVAL] if node[OP] is None else node[OP].aval
-        if aval.ndim != axes:
+        if aval.ndim != axes or aval.dtype.kind not in "fiubc":
             return False
         data = _writeable_data(node, aval)
         if data is None:

@@ -528,7 +528,7 @@ def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -
     return sorting.searchsorted(self, v, side, sorter)
 
 
-def _conjugate(self: Array, out: Any = None) -> Any:
+def _conjugate(self: Array, out: Any = None, /) -> Any:
     if self.dtype.kind in "SUVMm":
         raise TypeError("cannot conjugate non-numeric dtype")
     if self.dtype.kind in "cO":

@@ -122,7 +122,7 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         try:
             return _graph.evaluate(nodes, asked, reason)
         except BaseException:
-            recorder.pending[:0] = nodes
+            recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
             raise
 
 

@@ -200,7 +200,7 @@ class Writer:
         y = self.array(lambda v, s=self.space[x]: v.shape == s.shape)
         shifts = ["{0}[1:] = {1}[:-1]", "{0}[:-1] = {1}[1:]", "{0}[::-1] = {1}",
                   "{0}[1:] += {1}[:-1]",
-                  "{0}[1:] += {1}[:-1]", "{0}[1:] = {1}[:-1] * 2", "{0}[[1, 2]] = {1}[[0, 1]]"]  # fmt: skip
+                  "{0}[1:] = {1}[:-1] * 2", "{0}[[1, 2]] = {1}[[0, 1]]"]  # fmt: skip
         return self.random.choice(shifts).format(x, self.random.choice([x, y]))
 
     def mask(self) -> str:

@@ -40,7 +40,7 @@ def runs(counted: Counted) -> int:
     return counted.compiled_runs + counted.reference_runs
 
 
-# -- what comes out ----------------------------------------------------------------------------------
+# -- what comes out --------------------------------------------------------------------------------
 
 
 def test_one_cut_gives_every_value_that_is_referred_to() -> None:
@@ -142,7 +142,7 @@ def test_several_results_of_one_operation() -> None:
     assert (values.tolist(), counts.tolist()) == ([1, 3], [1, 2])
 
 
-# -- what is freed -----------------------------------------------------------------------------------
+# -- what is freed ---------------------------------------------------------------------------------
 
 
 def resident() -> int:
@@ -263,7 +263,7 @@ def test_what_is_remembered_of_a_repeated_program_does_not_grow() -> None:
     assert grown < 50_000
 
 
-# -- nodes of several threads ------------------------------------------------------------------------
+# -- nodes of several threads ----------------------------------------------------------------------
 
 
 def test_nodes_of_two_threads_are_put_in_order() -> None:
@@ -277,7 +277,7 @@ def test_nodes_of_two_threads_are_put_in_order() -> None:
     assert z.tolist() == [3.0, 6.0, 9.0, 12.0]
 
 
-# -- interruptions -----------------------------------------------------------------------------------
+# -- interruptions ---------------------------------------------------------------------------------
 
 
 class Stop(Exception):
@@ -454,7 +454,7 @@ def test_a_failure_in_one_thread_does_not_hold_up_another() -> None:
     assert done == [[0.0, 2.0, 4.0, 6.0]]
 
 
-# -- the reference tier's reuse of memory ------------------------------------------------------------
+# -- the reference tier's reuse of memory ----------------------------------------------------------
 
 
 def address(x: Any) -> int:

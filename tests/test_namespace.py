@@ -94,7 +94,6 @@ def test_attributes_about_memory() -> None:
     x.dtype = "u1"
     assert x.shape == (16,) and x.dtype == np.uint8
     assert np.from_dlpack(x).shape == (16,)
-    assert x.__array_namespace__() is lazynp
     assert lazynp.ndarray[int, float].__origin__ is lazynp.ndarray
     with pytest.raises(ValueError, match="WRITEBACKIFCOPY"):
         x.setflags(uic=1)
@@ -126,7 +125,9 @@ def test_matrices_and_masked_arrays_take_over() -> None:
     m = np.ma.array([1, 2, 3], mask=[0, 1, 0])
     for y in (lazynp.arange(3) + m, m + lazynp.arange(3)):
         assert isinstance(y, np.ma.MaskedArray) and y.tolist() == [1, None, 5]
-    assert isinstance(lazynp.eye(2) @ lazynp.matrix([[1, 2], [3, 4]]), np.matrix)
+    with pytest.warns(PendingDeprecationWarning):
+        m = lazynp.matrix([[1, 2], [3, 4]])
+        assert isinstance(lazynp.eye(2) @ m, np.matrix)
 
 
 def test_numpys_memory_as_out() -> None:

@@ -29,7 +29,7 @@ def _fresh() -> Any:
         yield
 
 
-# -- slots -------------------------------------------------------------------------------------------
+# -- slots -----------------------------------------------------------------------------------------
 
 
 def test_a_scalar_is_a_constant_until_it_varies() -> None:
@@ -173,7 +173,7 @@ def test_exponents_axes_and_sizes_are_no_slots() -> None:
         assert (x[:n] * 2.0).tolist() == (numpy.arange(12.0).reshape(3, 4)[:n] * 2.0).tolist()
 
 
-# -- jaxprs ------------------------------------------------------------------------------------------
+# -- jaxprs ----------------------------------------------------------------------------------------
 
 JAXPRS: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "nothing": (lambda a: a, (numpy.ones(3),), "{ lambda a:f64[3] . let in ( a ) }"),
@@ -298,7 +298,7 @@ def test_check_rejects_what_is_not_well_formed() -> None:
             pytest.fail(name)
 
 
-# -- donation ----------------------------------------------------------------------------------------
+# -- donation --------------------------------------------------------------------------------------
 
 
 def pointer(x: Any) -> int:
@@ -400,7 +400,7 @@ def test_updates_through_reshapes_read_before_they_write() -> None:
             assert x.tolist() == host.tolist()
 
 
-# -- memory of programs ------------------------------------------------------------------------------
+# -- memory of programs ----------------------------------------------------------------------------
 
 
 def test_old_programs_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:

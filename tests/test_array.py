@@ -528,9 +528,14 @@ def test_matrices_and_masked_arrays_are_refused() -> None:
     masked = numpy.ma.masked_array(numpy.ones((2, 2)), mask=[[1, 0], [0, 1]])
     for foreign in (matrix, masked):
         for operate in (lambda f: np.add(a, f), lambda f: np.concatenate([a, f]),
-                        lambda f: a.__setitem__(slice(None), f), lambda f: a + f, lambda f: f - a):  # fmt: skip
+                        lambda f: a.__setitem__(slice(None), f), lambda f: a.__iadd__(f)):  # fmt: skip
             with pytest.raises(TypeError, match="is not taken as an operand"):
                 operate(foreign)
+        # operators are theirs, and keep what they mean
+        assert type(a + foreign) is type(foreign)
+        assert type(foreign - a) is type(foreign)
+    assert (a @ matrix).tolist() == [[4.0, 6.0], [4.0, 6.0]]
+    assert (a + masked).mask.tolist() == [[True, False], [False, True]]
     assert a.tolist() == [[1.0, 1.0], [1.0, 1.0]]
 
 

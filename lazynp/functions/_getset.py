@@ -263,13 +263,14 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         raise ValueError("assignment destination is read-only")
     if self._base is None and _store_element(self, index, value):
         return
-    if not on_device(self.dtype):
-        _set_on_host(self, index, value)
-        return
     frame = _getframe(1)
     with write_lock:
         node = self._node if self._base is None else self._read()
         aval = node[AVAL] if node[OP] is None else node[OP].aval
+        if aval.dtype.kind in "OSUVMm":
+            del node  # it counts who has the memory
+            _set_on_host(self, index, value)
+            return
         key = _key(index)
         try:
             step = aval.set_memo[key]

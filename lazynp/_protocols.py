@@ -14,7 +14,9 @@ from lazynp._array import from_host as node_from_host
 from lazynp._trace import host_value
 from lazynp.functions import (
     creation,
+    fourier,
     indexing,
+    linear_algebra,
     manipulation,
     products,
     reductions,
@@ -29,6 +31,7 @@ from lazynp.functions._ufunc import ufunc
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
 )  # fmt: skip
+_SUBMODULES = {"numpy.linalg": linear_algebra, "numpy.fft": fourier}
 
 
 def find(name: str) -> Any:
@@ -78,7 +81,10 @@ def _fill(result: Any, out: Any) -> Any:
 
 def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`Array.__array_function__`."""
-    ours = find(function.__name__) if function.__module__ == "numpy" else None
+    if function.__module__ == "numpy":
+        ours = find(function.__name__)
+    else:
+        ours = getattr(_SUBMODULES.get(function.__module__), function.__name__, None)
     if ours is not None and not isinstance(ours, ufunc):
         return ours(*args, **kwargs)
     return _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))

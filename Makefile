@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 # Idle BLAS threads spin; on a machine whose cores are all running tests they cost more than they give.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
-SUITE ?= tests
+SUITE ?= tests array_api_tests
 # lazynp with the doctests that are in it, and the documents that have some
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 

@@ -57,7 +57,7 @@ class Array(Declarations):
         if self._seen is base._node:
             return self._node
         with write_lock:  # node and what it was read from change together
-            node = seen = base._node
+            node = seen = self._owner()._node
             for step in self._path:
                 node = step.get(node)
             self._node, self._seen = node, seen
@@ -65,10 +65,10 @@ class Array(Declarations):
 
     def _write(self, node: Node) -> None:
         """Replace the value, in the owner too. The caller has checked shape and dtype."""
-        base = self._base
-        if base is None:
+        if self._base is None:
             self._node = node
             return
+        base = self._owner()
         before = [base._node]
         for step in self._path[:-1]:
             before.append(step.get(before[-1]))
@@ -76,6 +76,13 @@ class Array(Declarations):
         for step, old in zip(reversed(self._path), reversed(before), strict=True):
             new = step.set(old, new)
         base._node, self._node, self._seen = new, node, new
+
+    def _owner(self) -> Array:
+        """Whose memory this is. An owner whose shape was set became a view of a new owner."""
+        base = self._base
+        while base is not None and base._base is not None:
+            base = self._base = base._base
+        return self if base is None else base
 
     @property
     def aval(self) -> Aval:

@@ -31,13 +31,20 @@ from lazynp.functions import (
     _memory,
     creation,
     indexing,
+    interchange,
     manipulation,
     products,
     reductions,
     sorting,
     ufuncs,
 )
-from lazynp.functions._arguments import converted, dtype_argument, fortran, is_fortran
+from lazynp.functions._arguments import (
+    converted,
+    dtype_argument,
+    fortran,
+    is_fortran,
+    order_argument,
+)
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array, broadcast, check_writeable, store
 from lazynp.functions._ufunc import defers, ufunc
@@ -148,6 +155,12 @@ def _host(self: Array) -> Any:
     return host_value(self._read())
 
 
+def _real_host(self: Array) -> Any:
+    """A 0-d complex array is no real number, where NumPy's complex scalars are, with a warning."""
+    value = _host(self)
+    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
+
+
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
     value = np.asarray(_host(self))
@@ -218,11 +231,10 @@ def _copy(self: Array, order: str = "C") -> Array:
     return out
 
 
-def _copied_order(self: Array, order: str) -> str:
+def _copied_order(self: Array, order: Any) -> str:
+    order = order_argument(order)
     if order in ("C", "F"):
         return order
-    if order not in ("A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return "F" if is_fortran(self) else "C"
 
 
@@ -261,10 +273,17 @@ def _astype(
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
 
-def _view(self: Array, dtype: Any = None, type: Any = None) -> Array:
+def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     """A view of the same memory; with a dtype, of its bytes read as that dtype."""
-    if dtype is None or isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+    if isinstance(type, __builtins_type__) and issubclass(type, Array):
+        type = None
+    if isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+        dtype = None
+    if dtype is None and type is None:
         return view(self, Reshape(self.shape))
+    for kind in (dtype, type):
+        if isinstance(kind, __builtins_type__) and issubclass(kind, np.ndarray):
+            return np.array(_host(self)).view(kind)  # a recarray, a matrix: NumPy's, of a copy
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
         return view(self, Reshape(self.shape))
@@ -448,6 +467,8 @@ def _set_flat(self: Array, value: Any) -> None:
 
 
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Array:
+    if not shape:
+        raise TypeError("reshape() takes exactly 1 argument (0 given)")
     target = shape[0] if len(shape) == 1 else shape
     return manipulation.reshape(self, target, order=order, copy=copy)
 
@@ -458,6 +479,8 @@ def _transpose(self: Array, *axes: Any) -> Array:
 
 
 def _fill(self: Array, value: Any) -> None:
+    if np.ndim(value) and self.dtype.kind not in "OV":
+        raise ValueError("setting an array element with a sequence.")
     setitem(self, ..., value)
 
 
@@ -505,8 +528,12 @@ def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -
     return sorting.searchsorted(self, v, side, sorter)
 
 
-def _conjugate(self: Array) -> Array:
-    return ufuncs.conjugate(self) if self.dtype.kind == "c" else self
+def _conjugate(self: Array, out: Any = None, /) -> Any:
+    if self.dtype.kind in "SUVMm":
+        raise TypeError("cannot conjugate non-numeric dtype")
+    if self.dtype.kind in "cO":
+        return ufuncs.conjugate(self, out=out)
+    return self if out is None else store(self, out)
 
 
 def _dot(self: Array, b: Any, out: Any = None) -> Any:
@@ -545,10 +572,12 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__complex__": lambda self: complex(_host(self)),
     "__contains__": _contains,
     "__copy__": _dunder_copy,
-    "__float__": lambda self: float(_host(self)),
+    "__dlpack__": interchange.dlpack,
+    "__dlpack_device__": interchange.dlpack_device,
+    "__float__": lambda self: float(_real_host(self)),
     "__format__": _format,
     "__index__": _index,
-    "__int__": lambda self: int(_host(self)),
+    "__int__": lambda self: int(_real_host(self)),
     "__iter__": _iter,
     "__len__": _len,
     "__reduce__": _reduce,
@@ -572,6 +601,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "searchsorted": _searchsorted,
     "setflags": _setflags,
     "sort": _sort,
+    "to_device": interchange.to_device,
     "tobytes": _tobytes,
     "tolist": _tolist,
     "transpose": _transpose,

@@ -16,6 +16,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import Any
@@ -121,7 +122,7 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         try:
             return _graph.evaluate(nodes, asked, reason)
         except BaseException:
-            recorder.pending[:0] = nodes
+            recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
             raise
 
 
@@ -138,9 +139,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     elif site is None:
         if count >= config.max_pending:
             reason = f"{count} operations pending"
-        elif (
-            count >= _EARLY and _begins(recorder, code, offset) and _recurs(recorder, code, offset)
-        ):
+        elif count >= _EARLY and _comes_round(recorder, code, offset):
             if count < 4 * _EARLY and _has_site(recorder):
                 return  # this loop has one already, which will come round
             site = Site(code, 1 if _any_large(recorder) else _EARLY)
@@ -161,6 +160,9 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
 
 
 def _comes_round(recorder: Recorder, code: CodeType, offset: int) -> bool:
+    count = len(recorder.pending)
+    if count > 4 * _EARLY and count & 15:
+        return False  # a long program without loops: each look costs as much as it is long
     return _begins(recorder, code, offset) and _recurs(recorder, code, offset)
 
 
@@ -189,7 +191,8 @@ def _begins(recorder: Recorder, code: CodeType, offset: int) -> bool:
 
 
 def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
-    return any(n[CODE] is code and instruction(code, n[OFFSET]) == offset for n in recorder.pending)
+    end = next_instruction(code, offset)
+    return any(n[CODE] is code and offset <= n[OFFSET] < end for n in recorder.pending)
 
 
 def large_update(recorder: Recorder, op: Op) -> None:
@@ -206,7 +209,29 @@ def position(code: CodeType | None, offset: int) -> str:
     return f"{code.co_filename}:{_line(code, offset)}"
 
 
-_starts: dict[tuple[int, int], tuple[int, CodeType]] = {}
+@dataclass(frozen=True)
+class _Instructions:
+    """Where the instructions of a code object begin, and the line of each."""
+
+    code: CodeType  # kept alive: tables go by identity
+    begins: list[int]
+    lines: list[int]
+
+
+_instructions: dict[int, _Instructions] = {}
+
+
+def _table(code: CodeType) -> _Instructions:
+    found = _instructions.get(id(code))
+    if found is None:
+        begins, lines, line = [], [], code.co_firstlineno
+        starts = {start: number for start, _, number in code.co_lines()}
+        for i in dis.get_instructions(code):
+            line = starts.get(i.offset) or line
+            begins.append(i.offset)
+            lines.append(line)
+        found = _instructions[id(code)] = _Instructions(code, begins, lines)
+    return found
 
 
 def instruction(code: CodeType, offset: int) -> int:
@@ -215,26 +240,20 @@ def instruction(code: CodeType, offset: int) -> int:
     What a frame reports of a call varies once CPython has specialised the instruction: it may
     point into the inline cache that follows.
     """
-    found = _starts.get((id(code), offset))
-    if found is None:
-        begins = [i.offset for i in dis.get_instructions(code)]
-        start = begins[bisect.bisect_right(begins, offset) - 1]
-        found = _starts[id(code), offset] = start, code
-    return found[0]
+    begins = _table(code).begins
+    return begins[bisect.bisect_right(begins, offset) - 1]
 
 
-_lines: dict[tuple[int, int], tuple[int, CodeType]] = {}  # by identity, the code kept alive
+def next_instruction(code: CodeType, offset: int) -> int:
+    """Where the instruction at `offset` and its cache end."""
+    begins = _table(code).begins
+    place = bisect.bisect_right(begins, offset)
+    return begins[place] if place < len(begins) else sys.maxsize
 
 
 def _line(code: CodeType, offset: int) -> int:
-    found = _lines.get((id(code), offset))
-    if found is None:
-        line = code.co_firstlineno
-        for start, stop, number in code.co_lines():
-            if start <= offset < stop and number is not None:
-                line = number
-        found = _lines[id(code), offset] = line, code
-    return found[0]
+    table = _table(code)
+    return table.lines[bisect.bisect_right(table.begins, offset) - 1]
 
 
 _PACKAGE = __file__.rsplit("_trace", 1)[0]

@@ -188,7 +188,7 @@ class Field:
         return dummy[self.names]
 
 
-# -- making views ------------------------------------------------------------------------------------
+# -- making views ----------------------------------------------------------------------------------
 
 
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
@@ -239,7 +239,7 @@ def layouts(*arrays: Array) -> list[NDArray]:
     owners: dict[int, NDArray] = {}
     found = []
     for array in arrays:
-        owner = array if array._base is None else array._base
+        owner = array._owner()
         dummy = owners.get(id(owner))
         if dummy is None:
             dummy = owners[id(owner)] = _owner_layout(owner)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy.random as _numpy
 
-from lazynp.functions._host import hosted as _hosted
-from lazynp.functions._host import to_host as _to_host
+from lazynp.functions._host import hosted as _hosted, to_host as _to_host
 
 SeedSequence = _numpy.SeedSequence
 MT19937 = _numpy.MT19937

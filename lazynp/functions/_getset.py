@@ -220,7 +220,7 @@ def _element(node: Node, aval: Aval, index: Any) -> Any:
             return None
         value = _graph.host(node)
     element = value[index]
-    if not isinstance(element, np.generic):
+    if not isinstance(element, np.generic) or isinstance(element, np.void):
         return None
     try:
         element_aval = aval.get_memo[_SCALAR]
@@ -237,6 +237,9 @@ def _get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step
     if op.scalar and step.scalar:
         value = got[VALUE]
         if isinstance(value, np.ndarray):
+            if value.dtype.names is not None:  # a record is a view: let no write be lost
+                value = value.view()
+                value.flags.writeable = False
             value = value[()]
         return value if not on_device(op.aval.dtype) else new_scalar(leaf(value))
     return view(self, step)
@@ -404,7 +407,7 @@ def _store_element(self: Array, index: Any, value: Any) -> bool:
         if getrefcount(node) != 3:  # the handle's, the variable's, the argument's
             return False
         aval = node[AVAL] if node[OP] is None else node[OP].aval
-        if aval.ndim != axes:
+        if aval.ndim != axes or aval.dtype.kind not in "fiubc":
             return False
         data = _writeable_data(node, aval)
         if data is None:
@@ -452,7 +455,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy's conversion
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
         aval = operand[AVAL]
-    if aval.dtype.kind == "c" and dtype.kind in "fiub":
+    if aval.dtype.kind == "c" and dtype.kind in "fiu":
         _warn_of_lost_imaginary_part()
     if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
         kept = aval.shape[aval.ndim - len(shape) :]
@@ -644,7 +647,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     if value.size:
         low, high = value.min(), value.max()
         if low < -length or high >= length:
-            bad = int(high) if high >= length else int(low)
+            bad = value[(value < -length) | (value >= length)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
         if low < 0:
             value = value.astype(np.int64)

@@ -182,9 +182,7 @@ def apply_along_axis(
         for index in ndindex(shape)
     ]
     first = results[0]
-    parts = [
-        shaping.reshape(_fitting(r, first), shape=(1, *first.shape)) for r in results
-    ]
+    parts = [shaping.reshape(_fitting(r, first), shape=(1, *first.shape)) for r in results]
     table = parts[0] if len(parts) == 1 else shaping.concatenate(*parts, axis=0)
     table = shaping.reshape(table, shape=(*shape, *first.shape))
     n, k = len(shape), first.ndim
@@ -218,8 +216,6 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
         shape = (*result.shape[:axis], 1, *result.shape[axis:])
         result = shaping.reshape(plain(result), shape=shape)
         if result.ndim != value.ndim:
-            raise ValueError(
-                "function is not returning an array of the correct shape"
-            )
+            raise ValueError("function is not returning an array of the correct shape")
         value = result
     return value

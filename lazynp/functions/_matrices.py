@@ -52,9 +52,7 @@ def result(x: Any, dtype: Dtype) -> Any:
 def check_2d(*arrays: Array) -> None:
     for a in arrays:
         if a.ndim != 2:
-            raise LinAlgError(
-                f"{a.ndim}-dimensional array given. Array must be two-dimensional"
-            )
+            raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
 
 
 def check_stacked(a: Array) -> None:

@@ -5,7 +5,6 @@ What is handed out of a value's memory is for reading only: a value never change
 
 from __future__ import annotations
 
-import sys
 from types import GenericAlias
 from typing import Any
 
@@ -57,25 +56,6 @@ def _setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
         self._write(from_host(memory, copy=False))
 
 
-def _to_device(self: Array, device: Any, /, *, stream: Any = None) -> Array:
-    np.empty(0).to_device(device, stream=stream)  # NumPy's errors
-    return self
-
-
-def _dlpack(self: Array, **options: Any) -> Any:
-    """The value is copied out: an importer may write into what it gets."""
-    return np.array(_host(self)).__dlpack__(**options)
-
-
-def _dlpack_device(self: Array) -> tuple[int, int]:
-    return np.empty(0).__dlpack_device__()
-
-
-def _array_namespace(self: Array, *, api_version: Any = None) -> Any:
-    np.empty(0).__array_namespace__(api_version=api_version)
-    return sys.modules["lazynp"]
-
-
 def _of_scalar(name: str) -> Any:
     """A method of NumPy's scalars, called on the value. Attributes of it: see `_number`."""
 
@@ -109,16 +89,12 @@ def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
 
 
 METHODS = {
-    "__array_namespace__": _array_namespace,
     "__class_getitem__": classmethod(GenericAlias),
     "__deepcopy__": _deepcopy,
-    "__dlpack__": _dlpack,
-    "__dlpack_device__": _dlpack_device,
     "dump": _dump,
     "dumps": _dumps,
     "getfield": _getfield,
     "setfield": _setfield,
-    "to_device": _to_device,
     "tofile": _tofile,
 }
 PROPERTIES = {"ctypes": (_ctypes,), "data": (_data,)}

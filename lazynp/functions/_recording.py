@@ -178,6 +178,7 @@ def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
         enter(_getframe(1))
     return _record_slow(op_of(primitive, params, tuple([known(n) for n in nodes])), nodes)
 
+
 # -- arguments that every room takes ---------------------------------------------------------------
 
 
@@ -238,6 +239,10 @@ def _text(shape: tuple[int, ...]) -> str:
 
 
 def check_writeable(out: Any, what: str = "return arrays must be of ArrayType") -> None:
+    if isinstance(out, np.ndarray):  # somebody's memory: a buffer, a memmap
+        if not out.flags.writeable:
+            raise ValueError("output array is read-only")
+        return
     if not isinstance(out, Array) or isinstance(out, Scalar):
         raise TypeError(what)
     if not writeable(out):
@@ -277,6 +282,9 @@ def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> 
             f"{out.dtype!r} with casting rule {casting!r}"
         )
     check_shapes([result.shape], [out.shape])
+    if isinstance(out, np.ndarray):
+        np.copyto(out, host_value(result._read()), casting="unsafe")
+        return out
     with write_lock:
         out._write(broadcast(cast(result, out.dtype), out.shape)._read())
     return out

@@ -46,8 +46,8 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     if not isinstance(a, Array) or not isinstance(b, Array):
         return False
     first, second = layouts(a, b)
-    owners = (a if a._base is None else a._base, b if b._base is None else b._base)
-    return owners[0] is owners[1] and np.shares_memory(first, second, max_work)
+    owners = (a._owner(), b._owner())
+    return owners[0] is owners[1] and np.shares_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
@@ -55,5 +55,5 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
     if not isinstance(a, Array) or not isinstance(b, Array):
         return False
     first, second = layouts(a, b)
-    owners = (a if a._base is None else a._base, b if b._base is None else b._base)
-    return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)
+    owners = (a._owner(), b._owner())
+    return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]

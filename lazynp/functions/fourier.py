@@ -52,9 +52,7 @@ def _transform(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], n
     return out
 
 
-def _in_turns(
-    x: Array, kind: str, sizes: Sequence[int], places: Sequence[int], norm: str
-) -> Array:
+def _in_turns(x: Array, kind: str, sizes: Sequence[int], places: Sequence[int], norm: str) -> Array:
     """Axes that repeat, or more of them than one transform takes. The real one is the last axis:
     forward it comes first, backward last.
     """

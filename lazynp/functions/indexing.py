@@ -24,12 +24,20 @@ from lazynp.functions._integers import (
 from lazynp.functions._iteration import (
     apply_along_axis,
     apply_over_axes,
-    broadcast,
     ndenumerate,
     ndindex,
     nditer,
 )
-from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._recording import (
+    as_array,
+    broadcast,
+    cast,
+    check_writeable,
+    plain,
+    scalar_if_0d,
+    store,
+)
+from lazynp.functions._reduce import check_out
 from lazynp.functions._selection import (
     choose,
     compress,
@@ -44,8 +52,8 @@ from lazynp.functions._selection import (
 from lazynp.primitives import indexing, reduction, shaping
 
 __all__ = [
-    "apply_along_axis", "apply_over_axes", "argwhere", "broadcast", "choose", "compress", "diagonal",
-    "extract", "fill_diagonal", "flatnonzero", "ndenumerate", "ndindex", "nditer", "nonzero", "piecewise",
+    "apply_along_axis", "apply_over_axes", "argwhere", "choose", "compress", "diagonal", "extract",
+    "fill_diagonal", "flatnonzero", "ndenumerate", "ndindex", "nditer", "nonzero", "piecewise",
     "place", "put", "put_along_axis", "putmask", "ravel_multi_index", "select", "take",
     "take_along_axis", "trace", "unravel_index", "where",
 ]  # fmt: skip
@@ -208,6 +216,9 @@ def trace(
     if dtype is None:
         dtype = _sum_dtype(x.dtype) if out is None else np.promote_types(x.dtype, out.dtype)
     result = reduction.reduce_sum(plain(cast(elements, dtype)), axes=(elements.ndim - 1,))
+    if out is not None:
+        check_writeable(out)
+        check_out("add", out, result.shape, False)
     return store(scalar_if_0d(result), out, "unsafe")
 
 
@@ -245,5 +256,3 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     with write_lock:
         new = shaping.update_slice(flat(x), values, 0, **region)
         x._write(shaping.reshape(new, shape=x.shape)._read())
-
-

@@ -222,9 +222,7 @@ def det(a: Any) -> Any:
     return result(elementwise.multiply(sign, elementwise.exp(log)), final)
 
 
-def matrix_rank(
-    A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None
-) -> Any:
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """See `numpy.linalg.matrix_rank`."""
     if rtol is not None and tol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")

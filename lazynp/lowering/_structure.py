@@ -130,7 +130,9 @@ class Structure(Elementwise):
                 first = self.splat(starts[axis], x.aval.shape)
                 limit = self.constant(size, place.aval.dtype, x.aval.shape)
                 after = self.compare(place, first, "LT")
-                before = self.compare(self.op("subtract", place, first, out=place.aval), limit, "GE")
+                before = self.compare(
+                    self.op("subtract", place, first, out=place.aval), limit, "GE"
+                )
                 out = self.select(self.or_(after, before), x, out)
         return out
 

@@ -132,9 +132,7 @@ def _qr_tangent(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
 
 
 def _triangular_inverse(r: Any) -> Any:
-    return triangular_solve(
-        r, identity_like(r), lower=False, transpose="N", unit_diagonal=False
-    )
+    return triangular_solve(r, identity_like(r), lower=False, transpose="N", unit_diagonal=False)
 
 
 qr = Primitive(

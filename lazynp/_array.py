@@ -24,7 +24,7 @@ from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
 from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, leaf
-from lazynp._trace import UNKNOWN, at_entry, local, record, record_multiple, user_frame
+from lazynp._trace import UNKNOWN, at_entry, instruction, local, progress, record, record_multiple
 
 write_lock = threading.RLock()  # read-modify-write of a base
 os.register_at_fork(after_in_child=write_lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
@@ -172,8 +172,10 @@ def as_operand(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         return from_host(x)
     if isinstance(x, (bool, int, float, complex)):  # subclasses: IntEnum, ...
-        return x.__complex__() if isinstance(x, complex) else next(
-            t(x) for t in (bool, int, float) if isinstance(x, t)
+        return (
+            x.__complex__()
+            if isinstance(x, complex)
+            else next(t(x) for t in (bool, int, float) if isinstance(x, t))
         )
     return from_host(np.asarray(x))
 
@@ -197,17 +199,21 @@ def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) ->
 def enter(frame: FrameType) -> None:
     """`at_entry`, unless a function of lazynp's is in the middle of the user's operation.
 
-    The user's position tells. After a cut for a value it is not known whether this is the
-    operation's first step, so that one only notes the position.
+    That is so if the user is where he was and the function he called has gone on since. After a
+    cut for a value it is not known, so the first step only notes the position.
     """
     recorder = local.recorder
-    user = user_frame(frame)
+    user, offsets = progress(frame)
     inside = recorder.inside
     if user is frame:
         recorder.inside = None
     else:
-        recorder.inside = where = (id(user.f_code), user.f_lasti)
-        if inside == where or inside is UNKNOWN:
+        recorder.inside = now = (
+            id(user.f_code),
+            instruction(user.f_code, user.f_lasti),
+            offsets,
+        )
+        if inside is UNKNOWN or inside and inside[:2] == now[:2] and inside < now:
             if len(recorder.pending) < config.max_pending:
                 return
     at_entry(recorder, user)

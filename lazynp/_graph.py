@@ -35,7 +35,7 @@ _HOST_SCALAR = np.generic
 _SLOT = None  # in a key: an operand that is a 0-d host value
 
 
-def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
+def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
     """Give `asked` and everything still referred to a value. Call with the lock held.
 
     `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
@@ -45,8 +45,11 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
         STATS.reference_runs += 1
         _complete(nodes, asked)
         _run_reference(nodes, asked)
-        return
+        return None
     plan, leaves, slots = _planned(nodes, asked)
+    if not plan.outputs:
+        nodes.clear()
+        return plan
     plan.reason = reason
     plan.runs += 1
     if plan.current is None and plan.by_reference():
@@ -54,7 +57,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
         plan.tier = "reference"
         del leaves  # references that would keep operands from being reused
         _run_reference(nodes, asked)
-        return
+        return plan
     plan.tier = "compiled"
     results: list[Any] = []
     try:
@@ -65,6 +68,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> None:
             _commit(nodes, plan, results[0])
         raise
     nodes.clear()
+    return plan
 
 
 def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:
@@ -101,23 +105,41 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         return
     # What another thread recorded may itself read what this one did: sort all of it.
     order: list[Node] = []
+    here = set(known)
     known.clear()
     for node in nodes:
         if id(node) not in known:
             _depth_first(node, known, order)
     node = None  # a leftover loop variable would count as an outside reference
-    nodes[:] = order
+    if len(order) > len(nodes) + _DEEP and _keep_views(nodes, here):
+        _complete(nodes, asked)
+    else:
+        nodes[:] = order
+
+
+def _keep_views(nodes: list[Node], here: set[int]) -> bool:
+    """Store the views that these nodes read and that are not among them; whether there are any."""
+    kept = False
+    for node in nodes:
+        for a in node[ARGS]:
+            if type(a) is list and a[VALUE] is None and id(a) not in here:
+                host_view(a)
+                kept = kept or a[VALUE] is not None
+    return kept
+
+
+_DEEP = 32  # views of views: from here on the value of one is kept, it takes no memory
 
 
 def _depth_first(root: Node, known: set[int], order: list[Node]) -> None:
-    stack: list[tuple[Node, Iterable[Any]]] = [(root, iter(root[ARGS]))]
+    stack: list[tuple[Node, Iterable[Any]]] = [(root, iter(root[ARGS] or ()))]
     known.add(id(root))
     while stack:
         node, operands = stack[-1]
         for a in operands:
             if type(a) is list and a[VALUE] is None and id(a) not in known:
                 known.add(id(a))
-                stack.append((a, iter(a[ARGS])))
+                stack.append((a, iter(a[ARGS] or ())))  # without any: an input, while tracing
                 break
         else:
             order.append(node)
@@ -429,7 +451,10 @@ def operand(a: Any) -> Any:
         return a
     if a[VALUE] is not None:
         return host(a)
-    value = a[OP].reference(*[operand(x) for x in a[ARGS]])
+    if all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
+        value = a[OP].reference(*[host(x) if type(x) is list else x for x in a[ARGS]])
+    else:
+        value = _host_view_of_views(a)
     if a[OP].primitive.kind == "fill":
         a[VALUE], a[ARGS] = value, None
     return value
@@ -438,8 +463,10 @@ def operand(a: Any) -> Any:
 def host(node: Node) -> Any:
     """The value of an evaluated node as a NumPy array or scalar; on the host, without a copy."""
     value = node[VALUE]
-    if isinstance(value, (np.ndarray, np.generic, tuple)):
+    if isinstance(value, (np.ndarray, np.generic)):
         return value
+    if isinstance(value, tuple):  # several results
+        return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
     value = lowering.host(value)
     if value.ndim == 0:
         value = value[()]
@@ -457,16 +484,35 @@ def host_view(node: Node) -> Any:
         return None if node[VALUE] is None else host(node)
     if not op.free or not lowering.on_host():
         return None
-    values = []
-    for a in args:
-        value = host_view(a) if type(a) is list else a
-        if value is None:
-            return None
-        values.append(value)
-    value = op.reference(*values)
+    if not all([type(a) is not list or a[VALUE] is not None for a in args]):
+        return _host_view_of_views(node)
+    value = op.reference(*[host(a) if type(a) is list else a for a in args])
     if op.primitive.kind == "fill" or op.scalar:
         value = value[()] if op.scalar else value
         with lock:  # nobody is halfway through a program that reads it
             if node[VALUE] is None:
                 node[VALUE], node[ARGS] = value, None
     return value
+
+
+def _host_view_of_views(node: Node) -> Any:
+    """Step by step: views of views may be thousands deep."""
+    with lock:
+        order: list[Node] = []
+        if node[VALUE] is None:
+            _depth_first(node, set(), order)
+        if not all(n[OP] is not None and n[OP].free for n in order):
+            return None
+        made: dict[int, Any] = {}
+        for n in order:
+            made[id(n)] = n[OP].reference(*[_made(a, made) for a in n[ARGS]])
+        if len(order) > _DEEP:
+            value = made[id(node)]
+            node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None
+        return host(node) if node[VALUE] is not None else made[id(node)]
+
+
+def _made(a: Any, made: dict[int, Any]) -> Any:
+    if type(a) is not list:
+        return a
+    return host(a) if a[VALUE] is not None else made[id(a)]

@@ -28,6 +28,7 @@ from lazynp._views import (
     writeable,
 )
 from lazynp.functions import (
+    _memory,
     creation,
     indexing,
     interchange,
@@ -37,7 +38,13 @@ from lazynp.functions import (
     sorting,
     ufuncs,
 )
-from lazynp.functions._arguments import converted, dtype_argument, fortran, is_fortran
+from lazynp.functions._arguments import (
+    converted,
+    dtype_argument,
+    fortran,
+    is_fortran,
+    order_argument,
+)
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array, broadcast, check_writeable, store
 from lazynp.functions._ufunc import defers, ufunc
@@ -85,11 +92,13 @@ def _matmul_reflected(self: Array, other: Any) -> Any:
 
 
 def _in_place(function: Any, name: str) -> Any:
+    compute = function.in_place() if isinstance(function, ufunc) else function
+
     def in_place(self: Array, other: Any) -> Any:
         if isinstance(self, Scalar):
             return NotImplemented  # rebinds, as a Python number
         check_writeable(self)
-        return update(self, function(self, other), function)
+        return update(self, compute(self, other), function)
 
     in_place.__name__ = f"__i{name}__"
     return in_place
@@ -120,15 +129,11 @@ def _attach_operators() -> None:
     Array.__matmul__ = _matmul_operator  # type: ignore[attr-defined]
     Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
     Array.__getitem__ = getitem  # type: ignore[attr-defined]
-    Array.__setitem__ = _setitem  # type: ignore[attr-defined]
+    Array.__setitem__ = setitem  # type: ignore[attr-defined]
     Array.__delitem__ = _delitem  # type: ignore[attr-defined]
     Array.__hash__ = None  # type: ignore[assignment]
     Scalar.__hash__ = _hash  # type: ignore[assignment]
     Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
-
-
-def _setitem(self: Array, index: Any, value: Any) -> None:
-    setitem(self, index, value)
 
 
 def _delitem(self: Array, index: Any) -> None:
@@ -226,20 +231,15 @@ def _copy(self: Array, order: str = "C") -> Array:
     return out
 
 
-def _copied_order(self: Array, order: str) -> str:
+def _copied_order(self: Array, order: Any) -> str:
+    order = order_argument(order)
     if order in ("C", "F"):
         return order
-    if order not in ("A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return "F" if is_fortran(self) else "C"
 
 
 def _dunder_copy(self: Array) -> Array:
     return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self)
-
-
-def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
-    return _dunder_copy(self)
 
 
 def _rebuild(value: Any, scalar: bool) -> Array:
@@ -262,6 +262,9 @@ def _astype(
 ) -> Array:
     """A copy in another dtype. `subok` has no effect."""
     dtype = dtype_argument(dtype)
+    if casting == "same_value":  # whether it raises depends on the data
+        same = np.asarray(_host(self)).astype(dtype, casting=casting)
+        return (new_scalar if isinstance(self, Scalar) else new_array)(from_host(same))
     if not np.can_cast(self.dtype, dtype, casting):
         np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
@@ -270,10 +273,17 @@ def _astype(
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
 
-def _view(self: Array, dtype: Any = None, type: Any = None) -> Array:
+def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     """A view of the same memory; with a dtype, of its bytes read as that dtype."""
-    if dtype is None or isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+    if isinstance(type, __builtins_type__) and issubclass(type, Array):
+        type = None
+    if isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+        dtype = None
+    if dtype is None and type is None:
         return view(self, Reshape(self.shape))
+    for kind in (dtype, type):
+        if isinstance(kind, __builtins_type__) and issubclass(kind, np.ndarray):
+            return np.array(_host(self)).view(kind)  # a recarray, a matrix: NumPy's, of a copy
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
         return view(self, Reshape(self.shape))
@@ -303,6 +313,17 @@ def _set_shape(self: Array, shape: Any) -> None:
             self._node = new._read()
         return
     self._path, self._node, self._seen = new._path, new._read(), new._seen
+
+
+def _set_dtype(self: Array, dtype: Any) -> None:
+    new = _view(self, dtype)
+    if self._base is None:
+        owner = new_array(self._read())
+        owner._flags = self._flags
+        self._base, self._path, self._seen = owner, new._path, owner._node
+        self._node = new._read()
+    else:
+        self._path, self._node, self._seen = new._path, new._read(), new._seen
 
 
 def _real(self: Array) -> Array:
@@ -383,6 +404,8 @@ _FLAG_NAMES = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "w
 
 
 def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    if uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
     if write is not None:
         Flags(self).writeable = write
 
@@ -416,7 +439,7 @@ class FlatIterator:
 
     def __getitem__(self, index: Any) -> Any:
         out = getitem(self._flat(), index)
-        return out if isinstance(out, Scalar) else new_array(out._read())
+        return new_array(out._read()) if type(out) is Array else out
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not writeable(self.base):
@@ -444,6 +467,8 @@ def _set_flat(self: Array, value: Any) -> None:
 
 
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Array:
+    if not shape:
+        raise TypeError("reshape() takes exactly 1 argument (0 given)")
     target = shape[0] if len(shape) == 1 else shape
     return manipulation.reshape(self, target, order=order, copy=copy)
 
@@ -454,6 +479,8 @@ def _transpose(self: Array, *axes: Any) -> Array:
 
 
 def _fill(self: Array, value: Any) -> None:
+    if np.ndim(value) and self.dtype.kind not in "OV":
+        raise ValueError("setting an array element with a sequence.")
     setitem(self, ..., value)
 
 
@@ -473,10 +500,11 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     target = shape[0] if len(shape) == 1 else shape
     target = (target,) if isinstance(target, int) else tuple(target)
     count = int(np.prod(target, dtype=np.int64))
-    flat = manipulation.ravel(new_array(self._read()))
+    order = "F" if is_fortran(self) else "C"  # the elements stay where they are in memory
+    flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
         flat = manipulation.concatenate([flat, creation.zeros(count - flat.size, self.dtype)])
-    self._node = manipulation.reshape(getitem(flat, slice(0, count)), target)._read()
+    self._node = manipulation.reshape(getitem(flat, slice(0, count)), target, order)._read()
 
 
 def _byteswap(self: Array, inplace: bool = False) -> Array:
@@ -500,8 +528,12 @@ def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -
     return sorting.searchsorted(self, v, side, sorter)
 
 
-def _conjugate(self: Array) -> Array:
-    return ufuncs.conjugate(self) if self.dtype.kind == "c" else self
+def _conjugate(self: Array, out: Any = None) -> Any:
+    if self.dtype.kind in "SUVMm":
+        raise TypeError("cannot conjugate non-numeric dtype")
+    if self.dtype.kind in "cO":
+        return ufuncs.conjugate(self, out=out)
+    return self if out is None else store(self, out)
 
 
 def _dot(self: Array, b: Any, out: Any = None) -> Any:
@@ -540,7 +572,6 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__complex__": lambda self: complex(_host(self)),
     "__contains__": _contains,
     "__copy__": _dunder_copy,
-    "__deepcopy__": _deepcopy,
     "__dlpack__": interchange.dlpack,
     "__dlpack_device__": interchange.dlpack_device,
     "__float__": lambda self: float(_real_host(self)),
@@ -580,6 +611,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "T": (lambda self: transpose(self, tuple(reversed(range(self.ndim)))),),
     "mT": (_matrix_transpose,),
     "base": (_base,),
+    "dtype": (lambda self: self.aval.dtype, _set_dtype),
     "flags": (Flags,),
     "flat": (FlatIterator, _set_flat),
     "imag": (_imag, _set_imag),
@@ -595,7 +627,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
 def _construct(
     cls: Any,
     shape: Any,
-    dtype: Any = float,
+    dtype: Any = None,
     buffer: Any = None,
     offset: int = 0,
     strides: Any = None,
@@ -604,6 +636,8 @@ def _construct(
     """`numpy.ndarray(...)`. The elements of a buffer are copied; without one they are zero."""
     if buffer is None:
         return creation.zeros(shape, dtype, order or "C")
+    if isinstance(buffer, Array):
+        buffer = np.asarray(_host(buffer))
     return new_array(from_host(np.ndarray(shape, dtype, buffer, offset, strides, order)))
 
 
@@ -613,7 +647,11 @@ def _attach() -> None:
     Array.__init__ = lambda *args, **kwargs: None  # type: ignore[method-assign]
     for name, function in _METHODS.items():
         setattr(Array, name, function)
-    for name, accessors in _PROPERTIES.items():
+    for name, function in _memory.METHODS.items():
+        setattr(Array, name, function)
+    for name, function in _memory.SCALAR_METHODS.items():
+        setattr(Scalar, name, function)
+    for name, accessors in (_PROPERTIES | _memory.PROPERTIES).items():
         setattr(Array, name, property(*accessors))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
 

@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
-from lazynp._array import from_host as node_from_host
+from lazynp._array import (
+    Array,
+    Scalar,
+    from_host as node_from_host,
+    new_array,
+    new_scalar,
+    write_lock,
+)
 from lazynp._trace import host_value
 from lazynp.functions import (
     creation,
@@ -50,7 +56,8 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
         result = getattr(function, method)(*map(to_host, inputs), **_map(to_host, kwargs))
         result = _map(from_host, result)
     elif method == "__call__":
-        result = ours(*inputs, **kwargs)
+        # `_apply` looks for the user's line; the quick way takes it for the caller's
+        result = ours(*inputs, **kwargs) if kwargs else getattr(ours, "_apply", ours)(*inputs)
     else:
         result = getattr(ours, method)(*inputs, **kwargs)
     if out is None:
@@ -80,7 +87,10 @@ def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: An
     ours = find(function.__name__) if function.__module__ == "numpy" else None
     if ours is not None and not isinstance(ours, ufunc):
         return ours(*args, **kwargs)
-    return _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
+    result = _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
+    if function.__name__ == "sliding_window_view":
+        result._flags = {"readonly": True}  # writing it would not reach the argument
+    return result
 
 
 def to_host(x: Any) -> Any:

@@ -9,11 +9,14 @@ operation, never inside one, when no half-made result is on Python's stack.
 
 from __future__ import annotations
 
+import bisect
+import dis
 import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from sys import _getframe
 from types import CodeType, FrameType
 from typing import Any
@@ -39,23 +42,45 @@ from lazynp._node import (
 )
 
 _EARLY = 16  # pending nodes before recurrence is looked for
+_FORMS = 4  # programs a cut site may have before it is cut at every visit
 _LARGE = 1 << 16  # bytes: a slice assignment into this much ends a program (one stencil stage)
 
 
-UNKNOWN = (0, -1)  # for `Recorder.inside`; None is outside any function of lazynp's
+UNKNOWN = (0, -1, ())  # for `Recorder.inside`; None is outside any function of lazynp's
+
+
+class Site:
+    """An instruction where a loop is cut.
+
+    Small arrays are worth several iterations a program, unless the iterations differ: then
+    each number of them in each order would be a program of its own.
+    """
+
+    __slots__ = ("code", "minimum", "forms")
+
+    def __init__(self, code: CodeType, minimum: int) -> None:
+        self.code, self.minimum = code, minimum
+        self.forms: set[int] = set()
+
+    def saw(self, form: object) -> None:
+        self.forms.add(id(form))
+        if len(self.forms) > _FORMS:
+            self.minimum = 1
 
 
 class Recorder:
     """What one thread has pending, and where it is cut."""
 
-    __slots__ = ("pending", "limit", "sites", "due", "inside", "staging", "__weakref__")
+    __slots__ = ("pending", "limit", "idle", "sites", "due", "inside", "staging", "__weakref__")
 
     def __init__(self) -> None:
         self.pending: list[Node] = []
         self.limit = _EARLY
-        self.sites: dict[tuple[int, int], CodeType] = {}  # (id of code, offset): the code
+        self.sites: dict[tuple[int, int], Site] = {}  # by id of code and offset
+        self.idle = _EARLY  # `limit` just after a cut
         self.due = False
-        self.inside: tuple[int, int] | None = UNKNOWN  # the user's operation being recorded
+        # The user's operation being recorded: its position, and how far its function has come.
+        self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced, where nothing has a value
 
 
@@ -72,28 +97,30 @@ local = _Local()
 # -- cutting ---------------------------------------------------------------------------------------
 
 
-def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked for") -> None:
+def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked for") -> Any:
     """Evaluate what the recorder holds. If it fails, everything is still pending.
+
+    Returns the plan that was run, if there was one.
 
     reason: text, or the position of a loop that came round.
     """
     if recorder.staging:
         if asked is None:
-            return  # the whole trace is one program
+            return None  # the whole trace is one program
         raise TypeError(
             f"{recorder.staging}: the value of {known(asked)} recorded at "
             f"{position(asked[CODE], asked[OFFSET])} is needed, but this function is only traced"
         )
     with _graph.lock:
         if asked is not None and asked[VALUE] is not None:
-            return
+            return None
         nodes = recorder.pending[:]
         recorder.pending.clear()
         recorder.due = False
-        recorder.limit = 0 if recorder.sites else _EARLY
+        recorder.limit = recorder.idle
         recorder.inside = UNKNOWN
         try:
-            _graph.evaluate(nodes, asked, reason)
+            return _graph.evaluate(nodes, asked, reason)
         except BaseException:
             recorder.pending[:0] = nodes
             raise
@@ -104,21 +131,55 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     count = len(recorder.pending)
     if not count:
         return
-    where = (frame.f_code, frame.f_lasti)
-    site = (id(frame.f_code), frame.f_lasti)
-    reason: Any = where
+    code, offset = frame.f_code, instruction(frame.f_code, frame.f_lasti)
+    site = recorder.sites.get((id(code), offset))
+    reason: Any = (code, offset)
     if recorder.due:
         reason = "a large slice assignment ends a program"
-    elif site not in recorder.sites:
+    elif site is None:
         if count >= config.max_pending:
             reason = f"{count} operations pending"
-        elif count >= _EARLY and _begins(recorder, *where) and _recurs(recorder, *where):
-            recorder.sites[site] = frame.f_code
+        elif count >= _EARLY and _comes_round(recorder, code, offset):
+            if count < 4 * _EARLY and _has_site(recorder):
+                return  # this loop has one already, which will come round
+            site = Site(code, 1 if _any_large(recorder) else _EARLY)
+            recorder.sites[id(code), offset] = site
         else:
             return
+    elif count < site.minimum:
+        if not _any_large(recorder):
+            return
+        site.minimum = 1
     inside = recorder.inside
-    flush(recorder, reason=reason)
+    plan = flush(recorder, reason=reason)
     recorder.inside = inside  # it is the operation that begins here
+    if site is not None:
+        site.saw(plan)
+        recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
+        recorder.limit = recorder.idle
+
+
+def _comes_round(recorder: Recorder, code: CodeType, offset: int) -> bool:
+    count = len(recorder.pending)
+    if count > 4 * _EARLY and count & 15:
+        return False  # a long program without loops: each look costs as much as it is long
+    return _begins(recorder, code, offset) and _recurs(recorder, code, offset)
+
+
+def _has_site(recorder: Recorder) -> bool:
+    codes = {id(site.code) for site in recorder.sites.values()}
+    return any(
+        id(n[CODE]) in codes and (id(n[CODE]), instruction(n[CODE], n[OFFSET])) in recorder.sites
+        for n in recorder.pending
+    )
+
+
+def _any_large(recorder: Recorder) -> bool:
+    for node in recorder.pending:
+        aval = node[OP].aval
+        if type(aval) is not tuple and aval.nbytes >= _LARGE:
+            return True
+    return False
 
 
 def _begins(recorder: Recorder, code: CodeType, offset: int) -> bool:
@@ -130,7 +191,8 @@ def _begins(recorder: Recorder, code: CodeType, offset: int) -> bool:
 
 
 def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
-    return any(n[CODE] is code and n[OFFSET] == offset for n in recorder.pending)
+    end = next_instruction(code, offset)
+    return any(n[CODE] is code and offset <= n[OFFSET] < end for n in recorder.pending)
 
 
 def large_update(recorder: Recorder, op: Op) -> None:
@@ -147,18 +209,51 @@ def position(code: CodeType | None, offset: int) -> str:
     return f"{code.co_filename}:{_line(code, offset)}"
 
 
-_lines: dict[tuple[int, int], tuple[int, CodeType]] = {}  # by identity, the code kept alive
+@dataclass(frozen=True)
+class _Instructions:
+    """Where the instructions of a code object begin, and the line of each."""
+
+    code: CodeType  # kept alive: tables go by identity
+    begins: list[int]
+    lines: list[int]
+
+
+_instructions: dict[int, _Instructions] = {}
+
+
+def _table(code: CodeType) -> _Instructions:
+    found = _instructions.get(id(code))
+    if found is None:
+        begins, lines, line = [], [], code.co_firstlineno
+        starts = {start: number for start, _, number in code.co_lines()}
+        for i in dis.get_instructions(code):
+            line = starts.get(i.offset) or line
+            begins.append(i.offset)
+            lines.append(line)
+        found = _instructions[id(code)] = _Instructions(code, begins, lines)
+    return found
+
+
+def instruction(code: CodeType, offset: int) -> int:
+    """The offset of the instruction itself.
+
+    What a frame reports of a call varies once CPython has specialised the instruction: it may
+    point into the inline cache that follows.
+    """
+    begins = _table(code).begins
+    return begins[bisect.bisect_right(begins, offset) - 1]
+
+
+def next_instruction(code: CodeType, offset: int) -> int:
+    """Where the instruction at `offset` and its cache end."""
+    begins = _table(code).begins
+    place = bisect.bisect_right(begins, offset)
+    return begins[place] if place < len(begins) else sys.maxsize
 
 
 def _line(code: CodeType, offset: int) -> int:
-    found = _lines.get((id(code), offset))
-    if found is None:
-        line = code.co_firstlineno
-        for start, stop, number in code.co_lines():
-            if start <= offset < stop and number is not None:
-                line = number
-        found = _lines[id(code), offset] = line, code
-    return found[0]
+    table = _table(code)
+    return table.lines[bisect.bisect_right(table.begins, offset) - 1]
 
 
 _PACKAGE = __file__.rsplit("_trace", 1)[0]
@@ -169,14 +264,27 @@ def user_frame(frame: FrameType) -> FrameType:
     """The nearest frame that is not lazynp's own."""
     found: FrameType | None = frame
     while found is not None:
-        code = found.f_code
-        known_code = _internal.get(id(code))
-        if known_code is None:
-            known_code = _internal[id(code)] = (code.co_filename.startswith(_PACKAGE), code)
-        if not known_code[0]:
+        if not _is_internal(found.f_code):
             return found
         found = found.f_back
     return frame
+
+
+def progress(frame: FrameType) -> tuple[FrameType, tuple[int, ...]]:
+    """The user's frame, and how far the functions below it have come, outermost first."""
+    found: FrameType | None = frame
+    offsets = []
+    while found is not None and _is_internal(found.f_code):
+        offsets.append(found.f_lasti)
+        found = found.f_back
+    return found or frame, tuple(reversed(offsets))
+
+
+def _is_internal(code: CodeType) -> bool:
+    known_code = _internal.get(id(code))
+    if known_code is None:
+        known_code = _internal[id(code)] = (code.co_filename.startswith(_PACKAGE), code)
+    return known_code[0]
 
 
 # -- recording -------------------------------------------------------------------------------------
@@ -273,7 +381,8 @@ def host_value(node: Node) -> Any:
         if node[OP] is None or node[OP].free:
             value = _graph.host_view(node)
             if value is not None:
-                return value
+                op = node[OP]
+                return value[()] if op is not None and op.scalar and not op.host else value
         flush(local.recorder, node)
     elif isinstance(value, (np.ndarray, np.generic)):
         return value

@@ -11,8 +11,15 @@ from typing import Any
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, Scalar
-from lazynp.functions import creation, differences, indexing, manipulation, reductions, sorting
-from lazynp.functions import ufuncs as u
+from lazynp.functions import (
+    creation,
+    differences,
+    indexing,
+    manipulation,
+    reductions,
+    sorting,
+    ufuncs as u,
+)
 from lazynp.functions._arguments import own
 from lazynp.functions._recording import as_array, cast
 

@@ -8,38 +8,16 @@ from lazynp import fft as _fft
 from lazynp._array import Array
 from lazynp.fft import (
     fft as fft,
-)
-from lazynp.fft import (
     fftn as fftn,
-)
-from lazynp.fft import (
     fftshift as fftshift,
-)
-from lazynp.fft import (
     hfft as hfft,
-)
-from lazynp.fft import (
     ifft as ifft,
-)
-from lazynp.fft import (
     ifftn as ifftn,
-)
-from lazynp.fft import (
     ifftshift as ifftshift,
-)
-from lazynp.fft import (
     ihfft as ihfft,
-)
-from lazynp.fft import (
     irfft as irfft,
-)
-from lazynp.fft import (
     irfftn as irfftn,
-)
-from lazynp.fft import (
     rfft as rfft,
-)
-from lazynp.fft import (
     rfftn as rfftn,
 )
 from lazynp.functions._arguments import check_device, dtype_argument

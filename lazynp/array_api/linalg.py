@@ -10,65 +10,27 @@ from lazynp.functions._recording import as_array, cast
 from lazynp.functions.manipulation import matrix_transpose as matrix_transpose
 from lazynp.functions.products import (
     matmul as matmul,
-)
-from lazynp.functions.products import (
     tensordot as tensordot,
-)
-from lazynp.functions.products import (
     vecdot as vecdot,
 )
 from lazynp.linalg import (
     cholesky as cholesky,
-)
-from lazynp.linalg import (
     cross as cross,
-)
-from lazynp.linalg import (
     det as det,
-)
-from lazynp.linalg import (
     diagonal as diagonal,
-)
-from lazynp.linalg import (
     eigh as eigh,
-)
-from lazynp.linalg import (
     eigvalsh as eigvalsh,
-)
-from lazynp.linalg import (
     inv as inv,
-)
-from lazynp.linalg import (
     matrix_norm as matrix_norm,
-)
-from lazynp.linalg import (
     matrix_power as matrix_power,
-)
-from lazynp.linalg import (
     matrix_rank as matrix_rank,
-)
-from lazynp.linalg import (
     outer as outer,
-)
-from lazynp.linalg import (
     qr as qr,
-)
-from lazynp.linalg import (
     slogdet as slogdet,
-)
-from lazynp.linalg import (
     solve as solve,
-)
-from lazynp.linalg import (
     svd as svd,
-)
-from lazynp.linalg import (
     svdvals as svdvals,
-)
-from lazynp.linalg import (
     trace as trace,
-)
-from lazynp.linalg import (
     vector_norm as vector_norm,
 )
 

@@ -37,6 +37,8 @@ def concatenate(
         raise TypeError(
             "concatenate() only takes `out` or `dtype` as an argument, but both were provided."
         )
+    if out is not None:
+        check_writeable(out, "'out' must be an array")
     if isinstance(arrays, Array) and arrays.ndim > 1 and arrays.shape[0]:
         return _delivered(_merged(arrays, axis, dtype, casting, out), out)
     items = _sequence(arrays, "The first input argument needs to be a sequence")

@@ -1,6 +1,7 @@
 """From jaxprs to results: StableHLO text, executables, buffers. Only this room knows jaxlib."""
 
 from lazynp.lowering._builder import Builder, Value
+from lazynp.lowering._compat import collect_garbage
 from lazynp.lowering._emit import module_text as lower
 from lazynp.lowering._host import is_aligned, on_host, owns_base
 from lazynp.lowering._runtime import (
@@ -22,6 +23,7 @@ __all__ = [
     "Value",
     "aligned_empty",
     "buffer_aval",
+    "collect_garbage",
     "compile_program",
     "compile_text",
     "host",

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives import elementwise_formulas as f
+from lazynp.primitives import elementwise_emit as e, elementwise_formulas as f
 from lazynp.primitives.elementwise_emit import in_float64, is_, like, parts
 
 PI_2 = float(np.pi / 2)

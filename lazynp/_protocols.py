@@ -20,9 +20,7 @@ from lazynp._array import (
 from lazynp._trace import host_value
 from lazynp.functions import (
     creation,
-    fourier,
     indexing,
-    linear_algebra,
     manipulation,
     products,
     reductions,
@@ -37,7 +35,6 @@ from lazynp.functions._ufunc import ufunc
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
 )  # fmt: skip
-_SUBMODULES = {"numpy.linalg": linear_algebra, "numpy.fft": fourier}
 
 
 def find(name: str) -> Any:
@@ -92,12 +89,8 @@ def _fill(result: Any, out: Any) -> Any:
 
 def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`Array.__array_function__`."""
-    if _mean_otherwise(args):
-        ours = None
-    elif function.__module__ == "numpy":
-        ours = find(function.__name__)
-    else:
-        ours = getattr(_SUBMODULES.get(function.__module__), function.__name__, None)
+    native = function.__module__ == "numpy" and not _mean_otherwise(args)
+    ours = find(function.__name__) if native else None
     if ours is not None and not isinstance(ours, ufunc):
         return ours(*args, **kwargs)
     result = _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))

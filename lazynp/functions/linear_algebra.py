@@ -16,7 +16,6 @@ from numpy.linalg import LinAlgError
 from lazynp._array import Array
 from lazynp._trace import host_value
 from lazynp.functions import indexing, products, reductions, ufuncs
-from lazynp.functions._arguments import static
 from lazynp.functions._factorizations import (
     EighResult,
     EigResult,
@@ -34,10 +33,10 @@ from lazynp.functions._factorizations import (
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._matrices import (
+    adjoint,
     any_true,
     check_2d,
     check_square,
-    check_stacked,
     common_types,
     decide,
     identity,
@@ -50,7 +49,7 @@ from lazynp.functions._matrices import (
 from lazynp.functions._norms import cond, matrix_norm, norm, vector_norm
 from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.manipulation import atleast_2d, matrix_transpose, ravel, reshape, transpose
-from lazynp.primitives import elementwise, linear_algebra, shaping
+from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
 
 __all__ = [
     "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cholesky",
@@ -149,21 +148,10 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._
         rcond = max(x.shape[-2:]) * np.finfo(x.dtype).eps
     if is_empty_2d(x):
         return shaping.full(0, shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), dtype=x.dtype)
-    if hermitian:
-        return _pinv_hermitian(x, as_array(rcond))
-    check_stacked(x)
-    dtype, final = common_types(x)
-    fraction = broadcast(cast(rcond, np.float64), x.shape[:-2])
-    # single precision is NumPy's own: factors in double, their product in single
-    p, status = linear_algebra.pinv(operand(x, final), plain(fraction))
-    decide(status, "SVD did not converge")
-    return p
-
-
-def _pinv_hermitian(x: Array, rcond: Array) -> Any:
-    u, s, vh = svd(ufuncs.conjugate(x), full_matrices=False, hermitian=True)
-    largest = reductions.max(s, axis=-1, keepdims=True)
-    cutoff = ufuncs.multiply(getitem(rcond, (..., None)), largest)
+    u, s, vh = svd(ufuncs.conjugate(x), full_matrices=False, hermitian=hermitian)
+    cutoff = ufuncs.multiply(
+        getitem(as_array(rcond), (..., None)), reductions.max(s, axis=-1, keepdims=True)
+    )
     scaled = ufuncs.multiply(getitem(_inverses(s, cutoff), (..., None)), swapped(u))
     return products.matmul(swapped(vh), scaled)
 
@@ -176,7 +164,7 @@ def _inverses(s: Array, cutoff: Any) -> Array:
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
-    """See `numpy.linalg.lstsq`. The rank decides the shape of the residuals: it is computed."""
+    """See `numpy.linalg.lstsq`. Through the singular values, which gives the rank at once."""
     x, y = as_array(a), as_array(b)
     vector = y.ndim == 1
     if vector:
@@ -186,19 +174,35 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     if m != y.shape[0]:
         raise LinAlgError("Incompatible dimensions")
     dtype, final = common_types(x, y)
-    real = real_type(final)
-    rcond = np.finfo(dtype).eps * max(n, m) if rcond is None else static(rcond)
+    if rcond is None:
+        rcond = np.finfo(dtype).eps * max(n, m)
     x, y = operand(x, dtype), operand(y, dtype)
-    out, rank, s, status = linear_algebra.lstsq(x, y, rcond=float(rcond))
+    u, s, vh, status = linear_algebra.svd(x, full_matrices=False, compute_uv=True)
     decide(status, "SVD did not converge in Linear Least Squares")
+    cutoff = _cutoff(s, rcond)
+    inverses = getitem(_inverses(s, cutoff), (..., None))
+    parts = ufuncs.multiply(inverses, products.matmul(adjoint(u), y))
+    out = products.matmul(adjoint(vh), parts)
+    above = cast(ufuncs.greater(s, cutoff), np.int32)
+    rank = scalar_if_0d(reduction.reduce_sum(plain(above), axes=(0,)))
     if m > n and int(host_value(rank._read())) == n:
         rest = ufuncs.absolute(ufuncs.subtract(y, products.matmul(x, out)))
-        residues = plain(reductions.sum(ufuncs.square(rest), axis=0))
+        residues = reductions.sum(ufuncs.square(rest), axis=0)
     else:
-        residues = shaping.full(0, shape=(0,), dtype=real)
+        residues = shaping.full(0, shape=(0,), dtype=real_type(final))
     if vector:
-        out = shaping.reshape(out, shape=(n,))
-    return result(out, final), result(residues, real), scalar_if_0d(rank), result(s, real)
+        out = shaping.reshape(plain(out), shape=(n,))
+    real = real_type(final)
+    return result(out, final), result(residues, real), rank, result(s, real)
+
+
+def _cutoff(s: Array, rcond: Any) -> Any:
+    """LAPACK's: a fraction of the largest value; a negative one means machine precision."""
+    rcond = as_array(rcond)
+    eps = np.finfo(s.dtype).eps / 2
+    fraction = elementwise.select(plain(ufuncs.less(rcond, 0)), eps, plain(rcond))
+    largest = reductions.max(s, axis=-1, initial=0)
+    return ufuncs.maximum(ufuncs.multiply(fraction, largest), np.finfo(s.dtype).tiny)
 
 
 # -- determinants, rank, powers --------------------------------------------------------------------

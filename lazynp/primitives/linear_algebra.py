@@ -8,8 +8,6 @@
 | `slogdet(a)` | sign, logabsdet |
 | `qr(a; mode)`, `qr_raw(a)` | q, r or r; h, tau |
 | `svd(a; full_matrices, compute_uv)` | u, s, vh, status or s, status |
-| `pinv(a, rcond)` | p, status |
-| `lstsq(a, b; rcond)` | x, rank, s, status |
 | `eigh(a; lower, compute_v)` | w, v, status or w, status |
 | `eig(a; compute_v)` | the same, always complex |
 
@@ -20,11 +18,9 @@ References are NumPy's own functions, so there results are NumPy's to the last b
 from __future__ import annotations
 
 from lazynp.primitives._eigen import eig, eigh
-from lazynp.primitives._least_squares import lstsq, pinv
 from lazynp.primitives._orthogonal import qr, qr_raw, svd
 from lazynp.primitives._systems import cholesky, slogdet, solve, triangular_solve
 
 __all__ = [
-    "cholesky", "eig", "eigh", "lstsq", "pinv", "qr", "qr_raw", "slogdet", "solve", "svd",
-    "triangular_solve",
+    "cholesky", "eig", "eigh", "qr", "qr_raw", "slogdet", "solve", "svd", "triangular_solve",
 ]  # fmt: skip

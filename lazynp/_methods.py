@@ -16,7 +16,7 @@ from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write
 from lazynp._avals import aval_of
 from lazynp._graph import lock as evaluation_lock
 from lazynp._node import leaf
-from lazynp._trace import host_value
+from lazynp._trace import host_value, seen_value
 from lazynp._views import (
     Bitcast,
     Imag,
@@ -145,6 +145,11 @@ def _host(self: Array) -> Any:
     return host_value(self._read())
 
 
+def _seen(self: Array) -> Any:
+    """The value for who only looks at it: while differentiating, the primal."""
+    return seen_value(self._read())
+
+
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
     value = np.asarray(_host(self))
@@ -177,11 +182,11 @@ def _contains(self: Array, item: Any) -> bool:
 
 
 def _index(self: Array) -> int:
-    return operator.index(_host(self))
+    return operator.index(_seen(self))
 
 
 def _format(self: Array, spec: str) -> str:
-    return format(_host(self), spec)
+    return format(_seen(self), spec)
 
 
 def _item(self: Array, *args: Any) -> Any:
@@ -197,11 +202,11 @@ def _tobytes(self: Array, order: Any = "C") -> bytes:
 
 
 def _str(self: Array) -> str:
-    return str(_host(self))
+    return str(_seen(self))
 
 
 def _repr(self: Array) -> str:
-    value = _host(self)
+    value = _seen(self)
     return repr(value if isinstance(self, Scalar) else np.asarray(value))
 
 
@@ -525,7 +530,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "var": reductions.var,
     # with a signature of their own
     "__array__": _array,
-    "__bool__": lambda self: bool(_host(self)),
+    "__bool__": lambda self: bool(_seen(self)),
     "__complex__": lambda self: complex(_host(self)),
     "__contains__": _contains,
     "__copy__": _dunder_copy,
@@ -533,7 +538,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__float__": lambda self: float(_host(self)),
     "__format__": _format,
     "__index__": _index,
-    "__int__": lambda self: int(_host(self)),
+    "__int__": lambda self: int(_seen(self)),
     "__iter__": _iter,
     "__len__": _len,
     "__reduce__": _reduce,

@@ -25,8 +25,20 @@ from lazynp._array import (
     new_scalar,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
-from lazynp._node import ARGS, AVAL, CODE, OP, VALUE, Node, leaf, op_of
+from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, on_device
+from lazynp._node import (
+    ARGS,
+    AVAL,
+    CODE,
+    OP,
+    VALUE,
+    Node,
+    Traced,
+    Tracer,
+    aval_of_node,
+    leaf,
+    op_of,
+)
 from lazynp._trace import (
     host_value,
     known,
@@ -34,6 +46,8 @@ from lazynp._trace import (
     local,
     on_host,
     record,
+    record_traced,
+    seen_value,
     user_frame,
 )
 from lazynp._views import INVALID_INDEX, Slice, basic_slice, expand_ellipsis, view, writeable
@@ -82,7 +96,7 @@ def _normal_item(item: Any) -> Any:
     if isinstance(item, np.integer):
         return int(item)
     if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
-        return int(host_value(item._read()))
+        return int(seen_value(item._read()))
     if isinstance(item, (bool, np.bool_)):
         return np.bool_(item)
     if isinstance(item, int):
@@ -119,7 +133,7 @@ def getitem(self: Array, index: Any) -> Any:
     """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy."""
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1))
+        enter(_getframe(1), self)
     node = self._node if self._base is None else self._read()
     op = node[0]
     aval = node[4] if op is None else op.aval
@@ -133,6 +147,8 @@ def getitem(self: Array, index: Any) -> Any:
     try:
         op, starts, step = aval.get_memo[key]
     except (KeyError, TypeError):
+        if type(aval) is TracedAval:
+            return _get_traced(self, aval, index)
         entry = _get_entry(aval, key, index)
         if entry is None:
             return _get_advanced(self, _normal(index))
@@ -183,11 +199,7 @@ def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
             return aval.get_memo[key]
     elif not isinstance(key, int) and key is not None:
         index = _normal(index)
-    items = index if isinstance(index, tuple) else (index,)
-    meaning = basic_slice(aval, items)
-    plain = all(type(i) is int for i in items) and len(items) == aval.ndim
-    kind = _ScalarStep if plain else _IndexStep
-    step = kind(meaning.index, meaning.params, meaning.starts)
+    step = _index_step(aval, index)
     op = op_of(shaping.slice, step.params, (aval, *(int,) * len(step.starts)))
     if len(aval.get_memo) >= _MEMO_SIZE:
         aval.get_memo.clear()
@@ -198,6 +210,26 @@ def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
     return op, step.starts, step
 
 
+def _index_step(aval: Aval, index: Any) -> Any:
+    items = index if isinstance(index, tuple) else (index,)
+    meaning = basic_slice(aval, items)
+    plain = all(type(i) is int for i in items) and len(items) == aval.ndim
+    kind = _ScalarStep if plain else _IndexStep
+    return kind(meaning.index, meaning.params, meaning.starts)
+
+
+def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
+    """`getitem` of a value that a transformation interprets: nothing is remembered."""
+    normal = _normal(index)
+    if _key(normal) is _NOT_BASIC:
+        return _get_advanced(self, normal)
+    step = _index_step(aval, normal)
+    if step.scalar:
+        return new_scalar(step.get(self._read()))
+    out = view(self, step)
+    return new_array(out._read()) if _has_array(index) else out
+
+
 def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
     """One element of data that is there: read at once, which costs less than recording."""
     for i in index if type(index) is tuple else ():
@@ -205,7 +237,7 @@ def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
             return None
     value = node[VALUE]
     if type(value) is not np.ndarray:
-        if not lowering.on_host():
+        if not lowering.on_host() or isinstance(value, Tracer):
             return None
         value = _graph.host(node)
     element = value[index]
@@ -235,7 +267,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     """`self[index] = value`, in the owner and so in every view."""
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1))
+        enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):
         raise ValueError("assignment destination is read-only")
     if self._base is None and _store_element(self, index, value):
@@ -265,7 +297,11 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             _check_depth(value, aval, index, step.params["shape"])
             u = assigned(value, aval.dtype, step.params["shape"])
             operands = (node, u, *step.starts)
-            op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
+            try:
+                op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
+            except Traced:
+                self._write(record_traced(shaping.update_slice, operands, step.params))
+                return
             if op.host:
                 self._write(on_host(op, operands))
                 return
@@ -364,14 +400,14 @@ def _writeable_data(node: Node, aval: Aval) -> Any:
     data = node[VALUE]
     if data is None:
         op = node[OP]
-        if op.primitive is not shaping.full or node[ARGS] is None or not lowering.on_host():
+        if op is None or op.primitive is not shaping.full or node[ARGS] is None or not lowering.on_host():
             return None
         data = lowering.aligned_empty(aval.shape, aval.dtype)
         data[...] = op.reference(*[_graph.operand(a) for a in node[ARGS]])
         node[VALUE], node[ARGS] = data, None
         return data
     if type(data) is not np.ndarray:
-        if not lowering.on_host():
+        if not lowering.on_host() or isinstance(data, Tracer):
             return None
         data = _graph.host(node)
     if data.flags.writeable and getrefcount(data) != 3:
@@ -394,16 +430,16 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     operand = operand_of(value)
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
-    aval = operand[AVAL] if operand[OP] is None else operand[OP].aval
+    aval = aval_of_node(operand)
     if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy's conversion
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
-        aval = operand[AVAL]
+        aval = aval_of_node(operand)
     if aval.dtype.kind == "c" and dtype.kind in "fiub":
         _warn_of_lost_imaginary_part()
     if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
         kept = aval.shape[aval.ndim - len(shape) :]
         operand = record(shaping.reshape, (operand,), {"shape": kept})
-        aval = operand[OP].aval
+        aval = aval_of_node(operand)
     if aval.shape != shape and aval.ndim:
         _check_broadcast(aval.shape, shape)
     return operand
@@ -603,7 +639,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
 
 def _get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
-    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    aval = aval_of_node(node)
     found = advanced(aval, index)
     mask = _sole_mask(aval, index)
     if mask is not None and mask.ndim == aval.ndim:
@@ -617,7 +653,7 @@ def _get_advanced(self: Array, index: Any) -> Any:
 
 def _set_advanced(self: Array, index: Any, value: Any) -> None:
     node = self._read()
-    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    aval = aval_of_node(node)
     mask = _sole_mask(aval, index)
     whole = mask is not None and mask.ndim == aval.ndim
     whole = whole and not (isinstance(index, tuple) and len(index) > 1)
@@ -661,7 +697,7 @@ def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
 
 def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
     """The array with `u` stored, added, ... at an advanced index."""
-    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    aval = aval_of_node(node)
     dtype, some = aval.dtype, _selects(found.basic, aval)
     sliced = found.basic.get(node) if some else node
     if type(u) is not list:
@@ -724,7 +760,11 @@ def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> b
         mask = broadcast(spread, aval.shape)
     frame = user_frame(_getframe(2))
     operands = (mask._read(), u, node)
-    op = op_of(elementwise.select, {}, tuple([known(o) for o in operands]))
+    try:
+        op = op_of(elementwise.select, {}, tuple([known(o) for o in operands]))
+    except Traced:
+        self._write(record_traced(elementwise.select, operands, {}))
+        return True
     if op.aval is not aval:
         return False
     new = [op, operands, None, frame.f_code, frame.f_lasti]

@@ -1,0 +1,1 @@
+"""Transformations: interpreters of the same primitives that the graph records."""

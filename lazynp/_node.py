@@ -161,6 +161,14 @@ class Tracer:
         """The host value for whoever takes it away: float, item, __array__."""
         raise NotImplementedError
 
+    def extent(self) -> Any:
+        """The host values of everything behind this, for checks of bounds; None if unknown."""
+        return None
+
+    def known(self) -> bool:
+        """Whether there is one value to look at."""
+        return False
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         raise escaped(self)
 

@@ -115,13 +115,13 @@ class StagingRecorder(Recorder):
 
     def owns(self, node: Node) -> bool:
         """Whether the node was recorded here, or is that of a handle made here."""
+        return id(node) in self._fresh or self.recorded(node)
+
+    def recorded(self, node: Node) -> bool:
         if self._counted < len(self.pending):
             self._own.update(map(id, self.pending[self._counted :]))
             self._counted = len(self.pending)
-        return id(node) in self._own or id(node) in self._fresh
-
-    def recorded(self, node: Node) -> bool:
-        return self.owns(node) and id(node) not in self._fresh
+        return id(node) in self._own
 
     def fresh(self, node: Node) -> None:
         self._fresh[id(node)] = node
@@ -198,9 +198,7 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
     if not recorder.owns(asked):
         flush(recorder.outer, asked, reason)
         return
-    needed: list[Node] = []
-    if asked[OP] is not None:
-        _graph._depth_first(asked, set(), needed)
+    needed = _below(asked) if asked[OP] is not None else []
     if not needed or any(n[OP] is None for n in needed):
         where = position(asked[CODE], asked[OFFSET]) if asked[OP] is not None else "its arguments"
         raise TypeError(
@@ -468,6 +466,32 @@ def host_value(node: Node) -> Any:
     elif isinstance(value, (np.ndarray, np.generic)):
         return value
     return _graph.host(node)
+
+
+def knowable(node: Node) -> bool:
+    """Whether `seen_value` would give a value: not for what differs from example to example, nor
+    for what depends on the operands of a function that is staged."""
+    value = node[VALUE]
+    if value is not None:
+        return value.known() if isinstance(value, Tracer) else True
+    recorder = local.recorder
+    if not isinstance(recorder, StagingRecorder) or not recorder.owns(node):
+        return True
+    return node[OP] is not None and all(n[OP] is not None for n in _below(node))
+
+
+def _below(node: Node) -> list[Node]:
+    needed: list[Node] = []
+    _graph._depth_first(node, set(), needed)
+    return needed
+
+
+def extent(node: Node) -> Any:
+    """All values behind a node, for checks of bounds; None where they are not known."""
+    value = node[VALUE]
+    if isinstance(value, Tracer):
+        return value.extent()
+    return host_value(node) if knowable(node) else None
 
 
 def is_pending(node: Node) -> bool:

@@ -40,7 +40,9 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._trace import (
+    extent,
     host_value,
+    knowable,
     known,
     large_update,
     local,
@@ -96,7 +98,8 @@ def _normal_item(item: Any) -> Any:
     if isinstance(item, np.integer):
         return int(item)
     if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
-        return int(seen_value(item._read()))
+        node = item._read()
+        return int(seen_value(node)) if knowable(node) else item
     if isinstance(item, (bool, np.bool_)):
         return np.bool_(item)
     if isinstance(item, int):
@@ -147,7 +150,7 @@ def getitem(self: Array, index: Any) -> Any:
     try:
         op, starts, step = aval.get_memo[key]
     except (KeyError, TypeError):
-        if type(aval) is TracedAval:
+        if type(aval) is TracedAval or key is _NOT_BASIC and _moves(index):
             return _get_traced(self, aval, index)
         entry = _get_entry(aval, key, index)
         if entry is None:
@@ -221,13 +224,41 @@ def _index_step(aval: Aval, index: Any) -> Any:
 def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` of a value that a transformation interprets: nothing is remembered."""
     normal = _normal(index)
-    if _key(normal) is _NOT_BASIC:
+    if _moves(normal):
+        step = _moving_step(aval, normal)
+    elif _key(normal) is _NOT_BASIC:
         return _get_advanced(self, normal)
-    step = _index_step(aval, normal)
+    else:
+        step = _index_step(aval, normal)
     if step.scalar:
         return new_scalar(step.get(self._read()))
     out = view(self, step)
     return new_array(out._read()) if _has_array(index) else out
+
+
+def _moves(index: Any) -> bool:
+    """Whether the index is basic but for integers whose values are not known (vmap, jit)."""
+    items = index if isinstance(index, tuple) else (index,)
+    moving = [i for i in items if isinstance(i, Array) and not i.ndim and i.dtype.kind in "iu"]
+    return any(not knowable(i._read()) for i in moving) and all(
+        i is None or i is Ellipsis or isinstance(i, (int, np.integer, slice))
+        for i in items
+        if not any(i is m for m in moving)
+    )
+
+
+def _moving_step(aval: Aval, index: Any) -> Any:
+    """The step of such an index: those integers are operands."""
+    items = expand_ellipsis(index if isinstance(index, tuple) else (index,), aval.ndim)
+    fixed = _index_step(aval, tuple([0 if isinstance(i, Array) else i for i in items]))
+    starts: list[Any] = list(fixed.starts)
+    axis = 0
+    for item in items:
+        if isinstance(item, Array):
+            start = bounded(item, aval.shape[axis], axis)
+            starts[fixed.params["axes"].index(axis)] = start._read()
+        axis += item is not None
+    return type(fixed)(fixed.index, fixed.params, tuple(starts))
 
 
 def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
@@ -318,7 +349,7 @@ def _set_entry(aval: Aval, key: Any, index: Any) -> Any:
         index = _normal(index)
         key = _key(index)
         if key is _NOT_BASIC:
-            return None
+            return _moving_step(aval, index) if _moves(index) else None
     step = basic_slice(aval, index if isinstance(index, tuple) else (index,))
     if len(aval.set_memo) >= _MEMO_SIZE:
         aval.set_memo.clear()
@@ -360,7 +391,8 @@ def _is_itself(self: Array, step: Slice, value: Array) -> bool:
 
 
 def _same_slice(a: Slice, b: Slice) -> bool:
-    return a.starts == b.starts and a.params == b.params
+    same = all(x is y or type(x) is not list and x == y for x, y in zip(a.starts, b.starts))
+    return same and a.params == b.params
 
 
 def _store_element(self: Array, index: Any, value: Any) -> bool:
@@ -622,6 +654,8 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     This looks at the data: where the index is still pending, it is computed now, so that the
     error comes out of the statement that caused it.
     """
+    if isinstance(index, Array) and not knowable(index._read()):
+        return _bounded_later(index, length, axis)
     value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
     if value.size:
         low, high = value.min(), value.max()
@@ -635,6 +669,19 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     if isinstance(index, Array):
         return cast(index, np.int64)
     return new_array(from_host(value.astype(np.int64)))
+
+
+def _bounded_later(index: Array, length: int, axis: int) -> Array:
+    """The same of an index that is mapped or traced: checked as far as its values are known."""
+    value = extent(index._read())
+    if value is not None and np.size(value):
+        low, high = np.min(value), np.max(value)
+        if low < -length or high >= length:
+            bad = int(high) if high >= length else int(low)
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
+    index = cast(index, np.int64)
+    negative = elementwise.less(index, 0)
+    return elementwise.select(negative, elementwise.add(index, length), index)
 
 
 def _get_advanced(self: Array, index: Any) -> Any:

@@ -17,7 +17,7 @@ from lazynp._avals import aval_of
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
-from lazynp._trace import host_value, record, record_multiple, seen_value
+from lazynp._trace import extent, host_value, knowable, record, record_multiple, seen_value
 from lazynp._tree import flatten_up_to, tree_flatten
 from lazynp.transforms._stack import (
     Flat,
@@ -26,6 +26,7 @@ from lazynp.transforms._stack import (
     coerced,
     handle_like,
     inferred,
+    kind_of,
     leaf_node,
     name_of,
     node_of,
@@ -47,6 +48,12 @@ class JVPTracer(Tracer):
 
     def seen(self) -> Any:
         return seen_value(self.primal)
+
+    def extent(self) -> Any:
+        return extent(self.primal)
+
+    def known(self) -> bool:
+        return knowable(self.primal)
 
     def exact(self) -> Any:
         if not self.trace.alive:
@@ -137,9 +144,11 @@ def jvp_nodes(
         handles = [handle_like(x, n) for x, n in zip(arguments, nodes, strict=True)]
         leaves = function(handles)
         outs = [trace.split(leaf_node(x)) for x in leaves]
+        like = list(map(kind_of, leaves))
+        del leaves  # what was made inside is gone when handles are settled
     for x, handle, node in zip(arguments, handles, nodes, strict=True):
         write_back(x, handle, node, lambda n: trace.split(n)[0])
-    return [p for p, _ in outs], [t for _, t in outs], leaves
+    return [p for p, _ in outs], [t for _, t in outs], like
 
 
 def jvp(

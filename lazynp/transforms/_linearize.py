@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval
 from lazynp._jaxpr import Rules
@@ -102,17 +104,40 @@ class Linearized:
         self.inputs, self.outputs, self.out_avals = inputs, outputs, out_avals
         self.tape = _needed(tape, outputs)
 
-    def forward(self, tangents: Sequence[Array | None]) -> list[Array | None]:
-        """The tangents of the results."""
+    def residuals(self) -> list[Array]:
+        """The values of other levels that the program reads, each once; no 0-d constants."""
+        found: dict[int, Array] = {}
+        for entry in self.tape:
+            for a in (*entry.operands,):
+                if isinstance(a, Array) and not isinstance(a._node[VALUE], np.generic):
+                    found.setdefault(id(a._node), a)
+        for o in self.outputs:
+            if isinstance(o, Array):
+                found.setdefault(id(o._node), o)
+        return list(found.values())
+
+    def forward(
+        self, tangents: Sequence[Array | None], residuals: dict[int, Array] | None = None
+    ) -> list[Array | None]:
+        """The tangents of the results. `residuals`: what to take for which node."""
+        given = residuals or {}
+
+        def known(a: Array) -> Array:
+            found = given.get(id(a._node))
+            return new_array(a._node) if found is None else found
+
         env: dict[LinearTracer, Array] = {}
         for tracer, t in zip(self.inputs, tangents, strict=True):
             if tracer is not None:
                 env[tracer] = zeros(tracer.aval) if t is None else t
         for entry in self.tape:
-            operands = [env[a] if isinstance(a, LinearTracer) else a for a in entry.operands]
+            operands = [env[a] if isinstance(a, LinearTracer) else known(a) for a in entry.operands]
             out = entry.primitive(*operands, **entry.params)  # type: ignore[operator]
             env.update(zip(entry.outs, results(entry.primitive, out), strict=True))
-        return [env[o] if isinstance(o, LinearTracer) else o for o in self.outputs]
+        return [
+            env[o] if isinstance(o, LinearTracer) else None if o is None else known(o)
+            for o in self.outputs
+        ]
 
     def backward(self, cts: Sequence[Array | None]) -> list[Array | None]:
         """The cotangents of the inputs; None is zero."""

@@ -95,8 +95,13 @@ def handle_like(x: Any, node: Node) -> Array:
 
 def result_handle(node: Node, like: Any = None) -> Array:
     """What a transformed function returns: a Scalar where the function returned one."""
-    scalar = not aval_of_node(node).ndim and (like is None or type(like) is not Array)
+    scalar = not aval_of_node(node).ndim and like is not Array
     return new_scalar(node) if scalar else new_array(node)
+
+
+def kind_of(x: Any) -> Any:
+    """What is kept of a result: its class (so that no handle is kept); all of what is no array."""
+    return type(x) if isinstance(x, Array) else x
 
 
 def check_leaf(x: Any, what: str) -> None:
@@ -156,7 +161,7 @@ class Flat:
 
 def _aux_leaf(node: Any, like: Any) -> Any:
     """An auxiliary result: arrays hold primal values, anything else is handed through."""
-    return result_handle(node, like) if isinstance(like, Array) else like
+    return result_handle(node, like) if like is Array or like is Scalar else like
 
 
 def leaf_node(x: Any) -> Node:

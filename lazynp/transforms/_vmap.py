@@ -15,9 +15,9 @@ from numpy.exceptions import AxisError
 from lazynp._array import Array, new_array
 from lazynp._avals import aval_of
 from lazynp._jaxpr import Rules
-from lazynp._node import CODE, OP, VALUE, Node, Trace, Tracer, aval_of_node, tracer_node
+from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, op_of, tracer_node
 from lazynp._primitive import Missing
-from lazynp._trace import position, user_position
+from lazynp._trace import extent, position, user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stack import (
@@ -27,9 +27,9 @@ from lazynp.transforms._stack import (
     check_leaf,
     coerced,
     handle_like,
+    kind_of,
     name_of,
     node_of,
-    op_of,
     outside_name,
     results,
     running,
@@ -59,6 +59,9 @@ class BatchTracer(Tracer):
         )
 
     exact = seen
+
+    def extent(self) -> Any:
+        return extent(self.value)
 
 
 class BatchTrace(Trace):
@@ -124,8 +127,12 @@ def _settle_for(function: Callable[..., Any], trace: BatchTrace) -> Callable[[Ar
     def settle(handle: Array, before: Node) -> None:
         tracer = handle._node[VALUE]
         handle._node = before
+        if handle._flags is not None and "argument" in handle._flags:
+            name = f"argument {handle._flags['argument']} (in_axes None)"
+        else:
+            name = outside_name(function, handle)
         raise ValueError(
-            f"{trace.what}: {outside_name(function, handle)} of {aval_of_node(before)} is an array "
+            f"{trace.what}: {name} of {aval_of_node(before)} is an array "
             f"from outside, which {position(tracer.code, tracer.offset)} gave another value for "
             "each example. Pass it as an argument with an axis for the examples, or make the "
             "array inside the function"
@@ -152,10 +159,15 @@ def batch_nodes(
         handles = [handle_like(x, n) for x, n in zip(arguments, ins, strict=True)]
         leaves = function(handles)
         outs = [trace.split(node_of(x)) for x in leaves]
+        like = list(map(kind_of, leaves))
+        del leaves  # what was made inside is gone when handles are settled
         for i, handle in enumerate(handles):
-            if axes[i] is not None or not trace.mine(handle._node):
-                _write_argument(arguments[i], handle, ins[i], axes[i], trace)
-    return outs, leaves
+            if axes[i] is None and trace.mine(handle._node):
+                handle._flags = {"argument": i}  # an error, see `_settle_for`
+                continue
+            _write_argument(arguments[i], handle, ins[i], axes[i], trace)
+            handle._node = nodes[i]
+    return outs, like
 
 
 def _write_argument(
@@ -214,7 +226,7 @@ def vmap(
             _placed(n, batched, axis, size, what)
             for (n, batched), axis in zip(outs, targets, strict=True)
         ]
-        return flat.rebuilt(placed, [None if a is not None else x for x, a in zip(like, targets)])
+        return flat.rebuilt(placed, [_mapped_kind(x, a) for x, a in zip(like, targets, strict=True)])
 
     mapped.__name__ = name_of(function)
     mapped.__wrapped__ = function  # type: ignore[attr-defined]
@@ -310,4 +322,5 @@ def _placed(node: Node, batched: bool, axis: Any, size: int, what: str) -> Node:
     return shaping.broadcast_in_dim(new_array(node), shape=tuple(shape), dims=dims)._read()
 
 
-_unused = CODE
+def _mapped_kind(kind: Any, axis: int | None) -> Any:
+    return kind if axis is None else Array

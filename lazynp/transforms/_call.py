@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazynp._array import Array
-from lazynp._avals import Aval, In
+from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._primitive import Primitive, Undefined
 from lazynp.transforms._stage import (
@@ -31,7 +31,12 @@ def jaxpr_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...
 
 
 def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str) -> tuple[Aval, ...]:
-    return jaxpr.out_avals
+    return strong(jaxpr.out_avals)
+
+
+def strong(avals: Sequence[Aval]) -> tuple[Aval, ...]:
+    """Results are weak inside a jaxpr only."""
+    return tuple([aval_of(a.shape, a.dtype) if a.weak else a for a in avals])
 
 
 def _reference(*values: Any, jaxpr: Jaxpr, name: str) -> tuple[Any, ...]:

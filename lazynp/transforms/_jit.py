@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, Scalar, as_operand, new_array, new_scalar, new_view, write_lock
+from lazynp._array import Array, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import SCALAR_DTYPES, Aval
-from lazynp._graph import program_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import Node, aval_of_node
 from lazynp._trace import StagingRecorder, staging
@@ -25,7 +24,7 @@ from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp._views import writeable
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._stack import check_leaf, name_of, node_of
-from lazynp.transforms._stage import ShapeDtype, make_jaxpr, weak_aval
+from lazynp.transforms._stage import ShapeDtype, captured_program, weak_aval
 
 
 @dataclass
@@ -158,40 +157,43 @@ def _finished(
     recorder: StagingRecorder, given: Arguments, inputs: list[Node], out: Any, what: str
 ) -> Traced:
     places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
-    captured = [h for h in recorder.handles.values() if id(h[0]) not in places]
-    places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
     leaves, tree = tree_flatten(out)
     roots: list[Node] = []
-    outs = [_result(x, places, roots, what) for x in leaves]
-    written = []
-    for owner, _, node in recorder.handles.values():
-        if owner._node is not node:
-            written.append(places[id(owner)])
-            roots.append(owner._node)
-    aliases = list(recorder.aliases.values())
-    taken = [*inputs, *(h[2] for h in captured), *(node for _, node in aliases)]
-    jaxpr, more = program_of(roots, taken, recorder.recorded)
+    outs = [_result(x, recorder, roots, what) for x in leaves]
+    changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
+    roots += [owner._node for owner in changed]
+    jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
+    places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
+    written = [places[id(owner)] for owner in changed]
+    outs = [_placed(kind, captured, places) for kind in outs]
     return Traced(
         jaxpr=jaxpr,
         captured=[h[0] for h in captured],
         avals=tuple(aval_of_node(h[1]) for h in captured),
-        nodes=[*(node for node, _ in aliases), *more],
+        nodes=nodes,
         outs=outs,
         written=written,
         tree=tree,
     )
 
 
-def _result(x: Any, places: dict[int, tuple[str, int]], roots: list[Node], what: str) -> Any:
-    """What a result is: an argument itself, a view of one, or a new value."""
+def _result(x: Any, recorder: StagingRecorder, roots: list[Node], what: str) -> Any:
+    """What a result is: an array from outside, a view of one, or a new value."""
     if type(x) is Array:
-        if id(x) in places:
-            return "same", places[id(x)]
-        if x._base is not None and id(x._base) in places:
-            return "view", places[id(x._base)], x._path, x._flags
+        if id(x) in recorder.handles:
+            return "same", x
+        if x._base is not None and id(x._base) in recorder.handles:
+            return "view", x._base, x._path, x._flags
     check_leaf(x, f"{what}: a result")
     roots.append(node_of(x))
     return "new", Array if type(x) is Array or isinstance(x, np.ndarray) else Scalar
+
+
+def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
+    """The result with its owner by place, where it has one that is an operand."""
+    if kind[0] == "new" or id(kind[1]) not in places:
+        return kind  # an array from outside that was only returned
+    return kind[0], places[id(kind[1])], *kind[2:]
 
 
 def _run(traced: Traced, given: Arguments, name: str) -> Any:
@@ -210,7 +212,7 @@ def _run(traced: Traced, given: Arguments, name: str) -> Any:
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]]) -> Any:
     if kind[0] == "new":
         return made if kind[1] is Array or made.ndim else new_scalar(made._read())
-    owner = owners[kind[1][0]][kind[1][1]]
+    owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]
     if kind[0] == "same":
         return owner
     node = owner._read()
@@ -419,5 +421,3 @@ def jit(
         raise TypeError(f"jit of {name_of(function)}: generators and coroutines cannot be traced")
     return Jitted(function, _numbers(static_argnums), _strings(static_argnames))
 
-
-_unused = (as_operand, make_jaxpr)

@@ -114,14 +114,31 @@ def finish(
     recorder: StagingRecorder, inputs: list[Node], outs: list[Node], like: list[Any]
 ) -> Program:
     """The program of what was recorded. Call while the recorder is at work."""
-    captured = list(recorder.handles.values())
+    roots = [*outs, *(owner._node for owner, _, given in recorder.handles.values()
+                      if owner._node is not given)]  # fmt: skip
+    jaxpr, captured, nodes = captured_program(recorder, roots, inputs)
     written = [i for i, (owner, _, given) in enumerate(captured) if owner._node is not given]
-    roots = [*outs, *(captured[i][0]._node for i in written)]
-    aliases = list(recorder.aliases.values())
-    taken = [*inputs, *(given for _, _, given in captured), *(given for _, given in aliases)]
-    jaxpr, more = program_of(roots, taken, recorder.recorded)
-    nodes = [*(node for node, _ in aliases), *more]
     return Program(jaxpr, [owner for owner, _, _ in captured], nodes, written, like)
+
+
+def captured_program(
+    recorder: StagingRecorder, roots: list[Node], inputs: list[Node], known: Sequence[int] = ()
+) -> tuple[Jaxpr, list[tuple[Any, Node, Node]], list[Node]]:
+    """The program of these roots. Its inputs after the given ones: captured arrays that are read
+    or written (with those `known`, by id, left out), tracers of outer levels, data."""
+    handles = [h for h in recorder.handles.values() if id(h[0]) not in known]
+    aliases = list(recorder.aliases.values())
+    taken = [*inputs, *(h[2] for h in handles), *(given for _, given in aliases)]
+    jaxpr, more = program_of(roots, taken, recorder.recorded)
+    used = {a for eqn in jaxpr.eqns for a in eqn.inputs}.union(jaxpr.outputs)
+    first, last = len(inputs), len(inputs) + len(handles)
+    kept = [
+        jaxpr.inputs[first + i] in used or owner._node is not given
+        for i, (owner, _, given) in enumerate(handles)
+    ]
+    tail = _taken(jaxpr.inputs[first:last], kept)
+    jaxpr = Jaxpr([*jaxpr.inputs[:first], *tail, *jaxpr.inputs[last:]], jaxpr.eqns, jaxpr.outputs)
+    return jaxpr, _taken(handles, kept), [*(node for node, _ in aliases), *more]
 
 
 def stage_closed(function: Callable[[list[Array]], Sequence[Any]], avals: Sequence[Aval]) -> Jaxpr:

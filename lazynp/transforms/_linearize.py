@@ -48,7 +48,7 @@ class LinearTracer(Tracer):
 
 
 class Entry:
-    """One operation on tangents. Operands are LinearTracers or Arrays (residuals)."""
+    """One operation on tangents. Operands are LinearTracers or nodes (residuals)."""
 
     __slots__ = ("primitive", "operands", "params", "outs")
 
@@ -83,7 +83,8 @@ class LinearTrace(Trace):
         for o, aval in zip(operands, op.explicit, strict=True):
             linear = self.tracer_of(o) is not None
             array = coerced(o, aval, shape=linear or everything)
-            atoms.append(self.tracer_of(array._node) if linear else array)
+            node = array._read()
+            atoms.append(self.tracer_of(node) if linear else node)
         avals = op.aval if primitive.multiple_results else (op.aval,)
         outs = [LinearTracer(self, aval) for aval in avals]
         self.tape.append(Entry(primitive, atoms, params, outs))
@@ -98,22 +99,22 @@ class Linearized:
         self,
         tape: list[Entry],
         inputs: Sequence[LinearTracer | None],
-        outputs: Sequence[LinearTracer | Array | None],
+        outputs: Sequence[LinearTracer | Node | None],
         out_avals: Sequence[Aval],
     ) -> None:
         self.inputs, self.outputs, self.out_avals = inputs, outputs, out_avals
         self.tape = _needed(tape, outputs)
 
-    def residuals(self) -> list[Array]:
+    def residuals(self) -> list[Node]:
         """The values of other levels that the program reads, each once; no 0-d constants."""
-        found: dict[int, Array] = {}
+        found: dict[int, Node] = {}
         for entry in self.tape:
-            for a in (*entry.operands,):
-                if isinstance(a, Array) and not isinstance(a._node[VALUE], np.generic):
-                    found.setdefault(id(a._node), a)
+            for a in entry.operands:
+                if type(a) is list and not isinstance(a[VALUE], np.generic):
+                    found.setdefault(id(a), a)
         for o in self.outputs:
-            if isinstance(o, Array):
-                found.setdefault(id(o._node), o)
+            if type(o) is list:
+                found.setdefault(id(o), o)
         return list(found.values())
 
     def forward(
@@ -122,9 +123,9 @@ class Linearized:
         """The tangents of the results. `residuals`: what to take for which node."""
         given = residuals or {}
 
-        def known(a: Array) -> Array:
-            found = given.get(id(a._node))
-            return new_array(a._node) if found is None else found
+        def known(node: Node) -> Array:
+            found = given.get(id(node))
+            return new_array(node) if found is None else found
 
         env: dict[LinearTracer, Array] = {}
         for tracer, t in zip(self.inputs, tangents, strict=True):
@@ -175,7 +176,7 @@ def _transpose(entry: Entry, given: list[Array | None], sums: dict[LinearTracer,
     if isinstance(rule, Missing):
         raise TypeError(f"{primitive.name} has no transpose, so no reverse mode: {rule.reason}")
     operands = [
-        Undefined(a.aval) if isinstance(a, LinearTracer) else new_array(a._node)
+        Undefined(a.aval) if isinstance(a, LinearTracer) else new_array(a)
         for a in entry.operands
     ]
     if primitive.multiple_results:
@@ -211,7 +212,7 @@ def linearize_nodes(
         tangents = [None if t is None else tracer_node(t) for t in inputs]
         outs, outs_dot, like = jvp_nodes(function, arguments, primals, tangents, what, trace)
         ends = [
-            None if t is None else trace.tracer_of(t) or new_array(t) for t in outs_dot
+            None if t is None else trace.tracer_of(t) or t for t in outs_dot
         ]
     program = Linearized(trace.tape, inputs, ends, [aval_of_node(o) for o in outs])
     return outs, program, like

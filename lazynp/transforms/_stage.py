@@ -341,24 +341,24 @@ def linearize_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) ->
             moving, "linearize of a jaxpr",
         )  # fmt: skip
         kept = program.residuals()
-        primal = close(finish(recorder, inputs, [*outs, *(r._node for r in kept)], []))
+        primal = close(finish(recorder, inputs, [*outs, *kept], []))
         places = {id(n): i for i, n in enumerate(inputs)}
-        constant = tuple(places.get(id(r._node)) for r in kept)
+        constant = tuple(places.get(id(r)) for r in kept)
     moves = tuple(o is not None for o in program.outputs)
     if forced is not None:
         moves = tuple(m or f for m, f in zip(moves, forced, strict=True))
-    residuals = tuple(r.aval for r in kept)
+    residuals = tuple(map(aval_of_node, kept))
     tangent = _tangent_jaxpr(jaxpr, program, kept, moving, moves)
     return LinearPair(primal, tangent, moves, residuals, constant)
 
 
 def _tangent_jaxpr(
-    jaxpr: Jaxpr, program: Linearized, kept: list[Array], moving: Flags, moves: Flags
+    jaxpr: Jaxpr, program: Linearized, kept: list[Node], moving: Flags, moves: Flags
 ) -> Jaxpr:
-    avals = [*(r.aval for r in kept), *_taken(jaxpr.in_avals, moving)]
+    avals = [*map(aval_of_node, kept), *_taken(jaxpr.in_avals, moving)]
 
     def run(xs: list[Array]) -> list[Array]:
-        given = {id(r._node): x for r, x in zip(kept, xs, strict=False)}
+        given = {id(r): x for r, x in zip(kept, xs, strict=False)}
         outs = program.forward(spread_out(xs[len(kept) :], moving), given)
         whole = [zeros(a) if t is None else t for a, t in zip(program.out_avals, outs, strict=True)]
         return _taken(whole, moves)

@@ -1,7 +1,7 @@
 """NumPy, lazy: `import lazynp as np`.
 
 `from lazynp import *` gives NumPy's names and nothing else. What lazynp adds (`explain`,
-`materialize`, `make_jaxpr`, `config`, `stats`, `writable`) is reached by attribute.
+`materialize`, `grad`, `vmap`, `jit`, `config`, `stats`, ...) is reached by attribute.
 """
 
 import numpy as _numpy
@@ -122,6 +122,8 @@ from lazynp import _protocols as _protocols
 from lazynp import fft as fft
 from lazynp import linalg as linalg
 from lazynp import random as random
+from lazynp import transforms as transforms
+from lazynp import tree as tree
 from lazynp._array import Array as Array
 from lazynp._array import Array as ndarray
 from lazynp._array import Scalar as Scalar
@@ -531,10 +533,43 @@ from lazynp.functions.ufuncs import (
 )
 from lazynp.functions.tools import (
     explain as explain,
-    make_jaxpr as make_jaxpr,
     stats as stats,
     writable as writable,
+    materialize_tree as block_until_ready,
     materialize_tree as materialize,
+)
+from lazynp.transforms import (
+    ShapeDtype as ShapeDtype,
+    check_grads as check_grads,
+    checkpoint as checkpoint,
+    cond as cond,
+    custom_jvp as custom_jvp,
+    custom_vjp as custom_vjp,
+    debug_callback as debug_callback,
+    debug_print as debug_print,
+    disable_jit as disable_jit,
+    eval_jaxpr as eval_jaxpr,
+    eval_shape as eval_shape,
+    fori_loop as fori_loop,
+    grad as grad,
+    hessian as hessian,
+    hvp as hvp,
+    jacfwd as jacfwd,
+    jacrev as jacrev,
+    jit as jit,
+    jvp as jvp,
+    linear_transpose as linear_transpose,
+    linearize as linearize,
+    make_jaxpr as make_jaxpr,
+    map as map,
+    pure_callback as pure_callback,
+    scan as scan,
+    stop_gradient as stop_gradient,
+    switch as switch,
+    value_and_grad as value_and_grad,
+    vjp as vjp,
+    vmap as vmap,
+    while_loop as while_loop,
 )
 
 __version__ = "0.1.0"

@@ -311,11 +311,15 @@ def jaxpr_of(roots: list[Node], inputs: list[Node]) -> Jaxpr:
 
 
 def program_of(
-    roots: list[Node], inputs: list[Node], recorded: Callable[[Node], bool] | None = None
+    roots: list[Node],
+    inputs: list[Node],
+    recorded: Callable[[Node], bool] | None = None,
+    effects: list[Node] | None = None,
 ) -> tuple[Jaxpr, list[Node]]:
     """The program that computes these nodes, and what it takes after `inputs`: data, and what is
-    not of the program (`recorded` tells what is). 0-d host values are constants of it."""
-    nodes = _collected(roots, inputs, recorded)
+    not of the program (`recorded` tells what is). 0-d host values are constants of it. `effects`
+    are part of it although nothing needs them."""
+    nodes = _collected([*(effects or ()), *roots], inputs, recorded)
     places = {id(n): i for i, n in enumerate(nodes)}
     leaves = list(inputs)
     leaf_places = {id(n): j for j, n in enumerate(leaves)}
@@ -336,7 +340,7 @@ def program_of(
     refs: list[Ref] = [
         ("node", places[id(r)]) if id(r) in places else ("leaf", leaf_place(r)) for r in roots
     ]
-    wanted = {id(r) for r in roots}
+    wanted = {id(r) for r in (*roots, *(effects or ()))}
     outside = [id(n) in wanted for n in nodes]
     plan = _build(nodes, leaves, outside, [True] * len(leaves), -1, free_too=True)
     return plan.to_jaxpr(slots, refs), leaves[len(inputs) :]

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, In, TracedAval, aval_of, aval_of_operand, on_device
-from lazynp._jaxpr import Rules
+from lazynp._jaxpr import Jaxpr, Rules
 
 OP, ARGS, VALUE, CODE, OFFSET = range(5)
 AVAL = 4  # of a leaf
@@ -88,11 +88,27 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     outs = op.aval if primitive.multiple_results else (op.aval,)
     op.reference = _with_params(primitive.reference, params)
     op.free = primitive.free
-    op.host = not all(on_device(a.dtype) for a in (*explicit, *outs))
+    op.host = not all(on_device(a.dtype) for a in (*explicit, *outs)) or hosted(primitive, params)
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
     return op
+
+
+def hosted(primitive: Rules, params: Params) -> bool:
+    """Whether host code is called: by the primitive, or by a jaxpr among its parameters."""
+    if primitive.kind == "host":
+        return True
+    if primitive.kind != "call":
+        return False
+    jaxprs = []
+    for p in params.values():
+        jaxprs += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
+    return any(
+        hosted(e.primitive, e.params) or not all(on_device(v.aval.dtype) for v in e.outputs)
+        for j in jaxprs
+        for e in j.eqns
+    )
 
 
 def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., Any]:

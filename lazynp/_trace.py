@@ -94,7 +94,9 @@ class StagingRecorder(Recorder):
     any other; a tracer, or the node of an immutable scalar, by itself.
     """
 
-    __slots__ = ("level", "outer", "handles", "aliases", "inputs", "_own", "_counted", "_fresh")
+    __slots__ = (
+        "level", "outer", "handles", "aliases", "inputs", "effects", "_own", "_counted", "_fresh",
+    )  # fmt: skip
 
     def __init__(self, what: str, outer: Recorder, level: int) -> None:
         super().__init__()
@@ -103,6 +105,7 @@ class StagingRecorder(Recorder):
         self.handles: dict[int, tuple[Any, Node, Node]] = {}  # owner, its node before, the input
         self.aliases: dict[int, tuple[Node, Node]] = {}  # of tracers of outer levels
         self.inputs: list[Node] = []
+        self.effects: list[Node] = []  # calls of host code that are made for no result
         self._own: set[int] = set()
         self._counted = 0
         self._fresh: dict[int, Node] = {}  # nodes of handles made while this is traced
@@ -361,12 +364,16 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
 
 
 def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
-    if op.host:
-        return on_host(op, operands)
     recorder = local.recorder
+    if op.host:
+        staged = op.primitive.kind in ("host", "call") and isinstance(recorder, StagingRecorder)
+        if not staged:
+            return on_host(op, operands)
     frame = user_frame(_getframe(2))
     node = [op, operands, None, frame.f_code, frame.f_lasti]
     recorder.pending.append(node)
+    if op.primitive.kind == "host" and op.params["effect"]:
+        recorder.effects.append(node)  # type: ignore[attr-defined]
     return node
 
 

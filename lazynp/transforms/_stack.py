@@ -49,7 +49,7 @@ def inferred(primitive: Rules, operands: Sequence[Any], params: Params) -> Op:
 def check(op: Op, operands: tuple[Any, ...]) -> Op:
     if op.bounds is not None:
         check_bounds(op, operands)
-    if op.host:
+    if op.host and op.primitive.kind not in ("host", "call"):
         raise TypeError(
             f"{op.primitive.name}: values of types {op.ins} are not traced by transformations, "
             "NumPy computes them on the host"

@@ -129,7 +129,7 @@ def captured_program(
     handles = [h for h in recorder.handles.values() if id(h[0]) not in known]
     aliases = list(recorder.aliases.values())
     taken = [*inputs, *(h[2] for h in handles), *(given for _, given in aliases)]
-    jaxpr, more = program_of(roots, taken, recorder.recorded)
+    jaxpr, more = program_of(roots, taken, recorder.recorded, recorder.effects)
     used = {a for eqn in jaxpr.eqns for a in eqn.inputs}.union(jaxpr.outputs)
     first, last = len(inputs), len(inputs) + len(handles)
     kept = [

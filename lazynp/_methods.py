@@ -16,7 +16,7 @@ from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write
 from lazynp._avals import aval_of
 from lazynp._graph import lock as evaluation_lock
 from lazynp._node import leaf
-from lazynp._trace import host_value, seen_value
+from lazynp._trace import description, host_value, seen_value
 from lazynp._views import (
     Bitcast,
     Imag,
@@ -186,7 +186,7 @@ def _index(self: Array) -> int:
 
 
 def _format(self: Array, spec: str) -> str:
-    return format(_seen(self), spec)
+    return description(self._read()) or format(_seen(self), spec)
 
 
 def _item(self: Array, *args: Any) -> Any:
@@ -202,10 +202,13 @@ def _tobytes(self: Array, order: Any = "C") -> bytes:
 
 
 def _str(self: Array) -> str:
-    return str(_seen(self))
+    return description(self._read()) or str(_seen(self))
 
 
 def _repr(self: Array) -> str:
+    unknown = description(self._read())
+    if unknown is not None:
+        return unknown
     value = _seen(self)
     return repr(value if isinstance(self, Scalar) else np.asarray(value))
 

@@ -171,11 +171,11 @@ class Tracer:
 
     def seen(self) -> Any:
         """The host value for whoever only looks: bool, int, comparisons, printing."""
-        raise NotImplementedError
+        raise escaped(self)
 
     def exact(self) -> Any:
         """The host value for whoever takes it away: float, item, __array__."""
-        raise NotImplementedError
+        raise escaped(self)
 
     def extent(self) -> Any:
         """The host values of everything behind this, for checks of bounds; None if unknown."""

@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from sys import _getframe
+from sys import _getframe, getrefcount
 from types import CodeType, FrameType
 from typing import Any
 
@@ -139,6 +139,8 @@ class StagingRecorder(Recorder):
     def capture(self, owner: Any) -> None:
         """Let an array from outside hold an input of this program."""
         node = owner._node
+        if is_tracer(node) and node[VALUE].trace.level > self.level:
+            return  # of a transformation inside the function
         if id(owner) not in self.handles and not self.owns(node):
             self.handles[id(owner)] = owner, node, self.input(aval_of_node(node))
             owner._node = self.handles[id(owner)][2]
@@ -149,10 +151,22 @@ class StagingRecorder(Recorder):
             owner._node = node
         trace = Trace(self.staging)
         trace.alive = False
+        self._fresh.clear()
+        self.effects.clear()
+        node = None
+        while self.pending:  # from the end, so that operands are free when they are looked at
+            node = self.pending.pop()
+            if getrefcount(node) > 2 and not isinstance(aval_of_node(node), tuple):
+                _make_dead(node, trace)
         for node in self.inputs:
-            tracer = Tracer()
-            tracer.trace, tracer.aval = trace, node[AVAL].plain
-            node[:] = tracer_node(tracer)
+            _make_dead(node, trace)
+
+
+def _make_dead(node: Node, trace: Trace) -> None:
+    """Whoever uses this node from now on is told what traced it."""
+    tracer = Tracer()
+    tracer.trace, tracer.aval = trace, aval_of_node(node)
+    node[:] = tracer_node(tracer)
 
 
 class _Local(threading.local):
@@ -206,8 +220,8 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
         where = position(asked[CODE], asked[OFFSET]) if asked[OP] is not None else "its arguments"
         raise TypeError(
             f"{recorder.staging} is only traced: there, the value of {aval_of_node(asked)} "
-            f"recorded at {where} is not known, but bool(), int(), float(), printing, a mask read "
-            "or NumPy itself asks for it. Use cond, switch, while_loop or where in place of "
+            f"recorded at {where} is not known, but bool(), int(), float(), a mask read or NumPy "
+            "itself asks for it. Use cond, switch, while_loop or where in place of "
             "Python's control flow on values, or make the argument static (static_argnums)"
         )
     with _graph.lock:
@@ -473,6 +487,15 @@ def host_value(node: Node) -> Any:
     elif isinstance(value, (np.ndarray, np.generic)):
         return value
     return _graph.host(node)
+
+
+def description(node: Node) -> str | None:
+    """What is printed for a value that is not known."""
+    if knowable(node):
+        return None
+    value = node[VALUE]
+    what = value.trace.what if isinstance(value, Tracer) else local.recorder.staging
+    return f"<{aval_of_node(node)} traced by {what}>"
 
 
 def knowable(node: Node) -> bool:

@@ -109,16 +109,15 @@ class _TreeCall:
 
     def like(self, tree: Any, structure: Structure, avals: Sequence[Aval], what: str) -> list[Any]:
         """Tangents or cotangents that a rule returned: None for zero, else of these types."""
-        try:
-            found = flatten_up_to(structure, tree, what)
-        except TypeError as error:
-            raise TypeError(str(error)) from None
+        found = flatten_up_to(structure, tree, what)
         return [_checked(x, a, what) for x, a in zip(found, avals, strict=True)]
 
 
 def _checked(x: Any, aval: Aval, what: str) -> Array | None:
     if is_zero(x) or aval.dtype.kind not in "fc":
         return None
+    if isinstance(x, (tuple, list, dict)):
+        raise TypeError(f"{what}: a tree like * is required, got {x!r}")
     array = new_array(node_of(x))
     if array.shape != aval.shape or (array.dtype != aval.dtype and type(x) is not float):
         raise TypeError(f"{what}: a value of {aval} is required, got {array.aval}")

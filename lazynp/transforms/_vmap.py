@@ -12,7 +12,7 @@ from typing import Any
 
 from numpy.exceptions import AxisError
 
-from lazynp._array import Array, new_array
+from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, op_of, tracer_node
@@ -52,7 +52,7 @@ class BatchTracer(Tracer):
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} recorded at "
             f"{position(self.code, self.offset)} is another for each example, but bool(), int(), "
-            "float(), printing, a mask read or NumPy itself asks for one. Use where (or cond, "
+            "float(), a mask read or NumPy itself asks for one. Use where (or cond, "
             "switch, while_loop) in place of Python's control flow on values, and x[m] = v or "
             "where in place of x[m]; what is the same for all examples can be passed with "
             "in_axes=None"
@@ -156,7 +156,10 @@ def batch_nodes(
             if axis is not None:
                 node = trace.tracer(moved(new_array(node), axis, 0)._read())
             ins.append(node)
-        handles = [handle_like(x, n) for x, n in zip(arguments, ins, strict=True)]
+        handles = [  # one example of a vector is a scalar, as when it is iterated over
+            handle_like(x, n) if axis is None or aval_of_node(n).ndim else new_scalar(n)
+            for x, n, axis in zip(arguments, ins, axes, strict=True)
+        ]
         leaves = function(handles)
         outs = [trace.split(node_of(x)) for x in leaves]
         like = list(map(kind_of, leaves))

@@ -535,7 +535,6 @@ from lazynp.functions.tools import (
     explain as explain,
     stats as stats,
     writable as writable,
-    materialize_tree as block_until_ready,
     materialize_tree as materialize,
 )
 from lazynp.transforms import (
@@ -571,6 +570,8 @@ from lazynp.transforms import (
     vmap as vmap,
     while_loop as while_loop,
 )
+
+block_until_ready = materialize  # JAX's name
 
 __version__ = "0.1.0"
 __array_api_version__ = _numpy.__array_api_version__

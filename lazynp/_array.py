@@ -214,8 +214,10 @@ def as_operand(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)):
         return from_host(x)
     if isinstance(x, (bool, int, float, complex)):  # subclasses: IntEnum, ...
-        return x.__complex__() if isinstance(x, complex) else next(
-            t(x) for t in (bool, int, float) if isinstance(x, t)
+        return (
+            x.__complex__()
+            if isinstance(x, complex)
+            else next(t(x) for t in (bool, int, float) if isinstance(x, t))
         )
     return from_host(np.asarray(x))
 
@@ -247,6 +249,8 @@ def enter(frame: FrameType, *operands: Any) -> None:
         for o in operands:
             if type(o) is Array:
                 capture(o)
+        return
+    if local.where is not None and len(recorder.pending) < config.max_pending:
         return
     user = user_frame(frame)
     inside = recorder.inside

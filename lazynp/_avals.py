@@ -130,4 +130,6 @@ def on_device(dtype: np.dtype[Any]) -> bool:
 
 def default_dtype(kind: str) -> np.dtype[Any]:
     """NumPy's dtype of a Python scalar of this kind (`b`, `i`, `f` or `c`)."""
-    return {"b": np.dtype("?"), "i": np.dtype("i8"), "f": np.dtype("f8"), "c": np.dtype("c16")}[kind]
+    return {"b": np.dtype("?"), "i": np.dtype("i8"), "f": np.dtype("f8"), "c": np.dtype("c16")}[
+        kind
+    ]

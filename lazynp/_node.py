@@ -214,6 +214,7 @@ class _Project:
     multiple_results = False
     free = True
     kind = "project"
+    jvp = transpose = batch = None
 
     @staticmethod
     def abstract(*avals: Any, index: int) -> Aval:

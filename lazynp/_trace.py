@@ -171,6 +171,7 @@ def _make_dead(node: Node, trace: Trace) -> None:
 
 class _Local(threading.local):
     level = 0  # of the innermost transformation
+    where: tuple[CodeType, int] | None = None  # the user's operation that a rule is about
 
     def __init__(self) -> None:
         self.recorder = Recorder()
@@ -327,6 +328,8 @@ def user_frame(frame: FrameType) -> FrameType:
 
 def user_position() -> tuple[CodeType, int]:
     """Where the user's program is now."""
+    if local.where is not None:
+        return local.where
     frame = user_frame(_getframe(1))
     return frame.f_code, frame.f_lasti
 
@@ -369,12 +372,28 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
             if trace.level > staged and (top is None or trace.level > top.level):
                 top = trace
     if top is not None:
-        return top.process(primitive, operands, params)
+        if local.where is not None:
+            return top.process(primitive, operands, params)
+        with inside_operation():
+            return top.process(primitive, operands, params)
     assert isinstance(recorder, StagingRecorder)
     operands = tuple([recorder.alias(o) if is_tracer(o) else o for o in operands])
     if primitive.multiple_results:
         return record_multiple(primitive, operands, params)
     return record(primitive, operands, params)
+
+
+class inside_operation:
+    """While rules run: what they record is of the user's operation, which is found only once."""
+
+    def __enter__(self) -> None:
+        self.before = local.where
+        if self.before is None:
+            frame = user_frame(_getframe(1))
+            local.where = frame.f_code, frame.f_lasti
+
+    def __exit__(self, *_: Any) -> None:
+        local.where = self.before
 
 
 def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
@@ -383,8 +402,11 @@ def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
         staged = op.primitive.kind in ("host", "call") and isinstance(recorder, StagingRecorder)
         if not staged:
             return on_host(op, operands)
-    frame = user_frame(_getframe(2))
-    node = [op, operands, None, frame.f_code, frame.f_lasti]
+    where = local.where
+    if where is None:
+        frame = user_frame(_getframe(2))
+        where = frame.f_code, frame.f_lasti
+    node = [op, operands, None, *where]
     recorder.pending.append(node)
     if op.primitive.kind == "host" and op.params["effect"]:
         recorder.effects.append(node)  # type: ignore[attr-defined]

@@ -432,7 +432,12 @@ def _writeable_data(node: Node, aval: Aval) -> Any:
     data = node[VALUE]
     if data is None:
         op = node[OP]
-        if op is None or op.primitive is not shaping.full or node[ARGS] is None or not lowering.on_host():
+        if (
+            op is None
+            or op.primitive is not shaping.full
+            or node[ARGS] is None
+            or not lowering.on_host()
+        ):
             return None
         data = lowering.aligned_empty(aval.shape, aval.dtype)
         data[...] = op.reference(*[_graph.operand(a) for a in node[ARGS]])

@@ -91,7 +91,9 @@ def _check_vjp(function: Any, args: Any, rng: Any, tolerance: Any) -> None:
     direction = _directions(args, rng)
     _, out_dot = jvp(function, args, direction)
     out, backward = vjp(function, *args)
-    cts = tree_unflatten(tree_flatten(out)[1], [_like(rng, node_of(x)) for x in tree_flatten(out)[0]])
+    cts = tree_unflatten(
+        tree_flatten(out)[1], [_like(rng, node_of(x)) for x in tree_flatten(out)[0]]
+    )
     found = backward(cts)
     moves, _ = tree_flatten(direction, is_leaf=lambda x: x is None)
     left = sum(_inner(a, b) for a, b in zip(_values(cts), _values(out_dot), strict=True))

@@ -112,9 +112,7 @@ def _linearize(
     return outs[:n], spread_out(moved, moves)
 
 
-def _transpose(
-    cts: Sequence[Array], index: Any, *operands: Any, branches: Branches
-) -> list[Any]:
+def _transpose(cts: Sequence[Array], index: Any, *operands: Any, branches: Branches) -> list[Any]:
     linear = tuple(isinstance(x, Undefined) for x in operands)
     known = [x for x in operands if not isinstance(x, Undefined)]
     turned = tuple([transpose_jaxpr(j, linear) for j in branches])
@@ -222,9 +220,7 @@ def _chosen(
             (f"that of {name}", flat.tree, _result_avals(program, flat)),
         )
     merged = Merged([p for p, _ in staged], len(avals))
-    outs = cond_call(
-        index, *map(new_array, nodes), *merged.captured, branches=tuple(merged.jaxprs)
-    )
+    outs = cond_call(index, *map(new_array, nodes), *merged.captured, branches=tuple(merged.jaxprs))
     count = first_flat.count
     merged.write_back(outs[count:])
     return first_flat.rebuilt([o._read() for o in outs], first.like)

@@ -1,4 +1,4 @@
-"""custom_jvp and custom_vjp for users: arguments by name, trees, and checks of what rules return."""
+"""custom_jvp and custom_vjp for users: arguments by name, trees, checks of what rules return."""
 
 from __future__ import annotations
 
@@ -134,8 +134,10 @@ def _tangent(array: Array | None, aval: Aval, kind: type) -> Any:
     return _handle(kind, zeros(aval) if array is None else array)
 
 
-class custom_jvp(_Custom):  # noqa: N801  JAX's name
-    """A function with a forward rule: `f.defjvp(rule)`, `rule(primals, tangents) -> (out, out_dot)`.
+class custom_jvp(_Custom):
+    """A function with a forward rule: `f.defjvp(rule)`.
+
+    `rule(primals, tangents) -> (out, tangent of out)`.
 
     Arguments in nondiff_argnums come first: `rule(*nondiff, primals, tangents)`.
     """
@@ -184,7 +186,7 @@ class custom_jvp(_Custom):  # noqa: N801  JAX's name
         return {"jvp": jvp}
 
 
-class custom_vjp(_Custom):  # noqa: N801  JAX's name
+class custom_vjp(_Custom):
     """A function with a reverse rule: `f.defvjp(fwd, bwd)`.
 
     `fwd(*args) -> (out, residuals)`; `bwd(*nondiff, residuals, ct) -> a cotangent for each

@@ -93,7 +93,10 @@ def _differentiated(call: Call, nodes: Sequence[Node], trace: JVPTrace) -> list[
     outs, residuals = call.fwd(given)
     _check_closure([*outs, *residuals], trace, call.name)
     avals = tuple([o.aval for o in outs])
-    atoms = [*(r._read() for r in residuals), *(linear.tracer_of(t) or t for t in present(tangents))]
+    atoms = [
+        *(r._read() for r in residuals),
+        *(linear.tracer_of(t) or t for t in present(tangents)),
+    ]
     params = {
         "bwd": call.bwd, "avals": avals, "residuals": len(residuals), "name": call.name,
         "moving": tuple(t is not None for t in tangents),
@@ -249,12 +252,8 @@ def _aligned(programs: Sequence[Program], items: list[Any]) -> tuple[list[Jaxpr]
     """The programs as functions of their arguments, then of `items`, then of what else there is."""
     everything = list(items)
     for program in programs:
-        everything += [
-            x for x in _captured(program) if not any(x is k for k in everything)
-        ]
-    captured_avals = [
-        x.aval if isinstance(x, Array) else aval_of_node(x) for x in everything
-    ]
+        everything += [x for x in _captured(program) if not any(x is k for k in everything)]
+    captured_avals = [x.aval if isinstance(x, Array) else aval_of_node(x) for x in everything]
 
     def aligned(program: Program) -> Jaxpr:
         own = _captured(program)
@@ -437,7 +436,7 @@ custom_call = Primitive(
 )
 
 
-# -- the tangent of a custom_vjp: known only by its transpose ----------------------------------------
+# -- the tangent of a custom_vjp: known only by its transpose --------------------------------------
 
 
 def _linear_abstract(*_: Aval, avals: tuple[Aval, ...], **__: Any) -> tuple[Aval, ...]:

@@ -219,9 +219,7 @@ def _callback_batch(
         args = [_row(x, i) if b else x for x, b in zip(operands, batched, strict=True)]
         rows.append(callback(*args, outs=outs, **params))
     return tuple(
-        shaping.concatenate(
-            *(shaping.reshape(r[k], shape=(1, *a.shape)) for r in rows), axis=0
-        )
+        shaping.concatenate(*(shaping.reshape(r[k], shape=(1, *a.shape)) for r in rows), axis=0)
         for k, a in enumerate(outs)
     )
 
@@ -294,4 +292,3 @@ def debug_callback(function: Callable[..., Any], *args: Any, **kwargs: Any) -> N
 def debug_print(text: str, *args: Any, **kwargs: Any) -> None:
     """Print `text.format(*args)` when the values are computed."""
     debug_callback(lambda *a, **k: print(text.format(*a, **k)), *args, **kwargs)
-

@@ -93,9 +93,7 @@ def _cotangent(out: Node, ct: Any, what: str) -> Array | None:
     else:
         array = new_array(node_of(ct))
     if array.shape != aval.shape or array.dtype != aval.dtype:
-        raise TypeError(
-            f"{what}: a cotangent must be like its result, got {array.aval} for {aval}"
-        )
+        raise TypeError(f"{what}: a cotangent must be like its result, got {array.aval} for {aval}")
     return array
 
 
@@ -193,7 +191,9 @@ def _check_inputs(nodes: Sequence[Node], holomorphic: bool, allow_int: bool, wha
     for node in nodes:
         dtype = aval_of_node(node).dtype
         if holomorphic and dtype.kind != "c":
-            raise TypeError(f"{what} with holomorphic=True: complex inputs are required, got {dtype}")
+            raise TypeError(
+                f"{what} with holomorphic=True: complex inputs are required, got {dtype}"
+            )
         if dtype.kind not in "fc" and not allow_int:
             raise TypeError(
                 f"{what}: inputs of a real or complex dtype are required, got {dtype.name}. "
@@ -211,7 +211,11 @@ def _gradient(
         kind = "complex" if holomorphic else "real"
         raise TypeError(
             f"{what}: the function must return a {kind} scalar, got dtype {aval.dtype.name}"
-            + ("" if holomorphic or aval.dtype.kind != "c" else " (holomorphic=True, or take .real)")
+            + (
+                ""
+                if holomorphic or aval.dtype.kind != "c"
+                else " (holomorphic=True, or take .real)"
+            )
         )
     one = new_scalar(leaf(aval.dtype.type(1)))
     return program.backward([one] + [None] * (len(outs) - 1))
@@ -264,7 +268,8 @@ def jacfwd(
         columns = []
         for i, node in enumerate(nodes):
             one = vmap(lambda t, i=i: push(i, t), out_axes=-1)(_basis(aval_of_node(node)))
-            columns.append(tree_map(lambda c, s=aval_of_node(node).shape: _split(c, s, -1), one))
+            shape = aval_of_node(node).shape
+            columns.append(tree_map(lambda c, s=shape: _split(c, s, -1), one))
         out_leaves, out_tree = tree_flatten(columns[0])
         flat = [tree_flatten(c)[0] for c in columns]
         found = [tree_unflatten(structure, [f[k] for f in flat]) for k in range(len(out_leaves))]

@@ -40,7 +40,7 @@ STATS = JitStats()
 _disabled: list[int] = []
 
 
-class disable_jit:  # noqa: N801  JAX's name
+class disable_jit:
     """`with disable_jit():` jitted functions run as they are, operation by operation."""
 
     def __enter__(self) -> None:
@@ -420,4 +420,3 @@ def jit(
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"jit of {name_of(function)}: generators and coroutines cannot be traced")
     return Jitted(function, _numbers(static_argnums), _strings(static_argnames))
-

@@ -151,9 +151,7 @@ def jvp_nodes(
     return [p for p, _ in outs], [t for _, t in outs], like
 
 
-def jvp(
-    function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False
-) -> Any:
+def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
     """`(f(*primals), tangents of the results)`; with `has_aux`, f returns `(out, aux)`.
 
     Tangents have the types of the primals; of an integer primal, None or float0 stands for zero.

@@ -18,6 +18,7 @@ from lazynp._avals import Aval
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._primitive import Missing, Undefined
+from lazynp._trace import inside_operation
 from lazynp.primitives import elementwise
 from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._stack import (
@@ -146,10 +147,13 @@ class Linearized:
         for out, ct in zip(self.outputs, cts, strict=True):
             if isinstance(out, LinearTracer) and ct is not None:
                 _accumulate(sums, out, ct)
-        for entry in reversed(self.tape):
-            given = [sums.pop(t, None) for t in entry.outs]
-            if any(ct is not None for ct in given):
-                _transpose(entry, given, sums)
+        with inside_operation():
+            for entry in reversed(self.tape):
+                given = [sums.pop(t, None) for t in entry.outs]
+                for ct in given:
+                    if ct is not None:
+                        _transpose(entry, given, sums)
+                        break
         return [None if t is None else sums.get(t) for t in self.inputs]
 
 
@@ -176,8 +180,7 @@ def _transpose(entry: Entry, given: list[Array | None], sums: dict[LinearTracer,
     if isinstance(rule, Missing):
         raise TypeError(f"{primitive.name} has no transpose, so no reverse mode: {rule.reason}")
     operands = [
-        Undefined(a.aval) if isinstance(a, LinearTracer) else new_array(a)
-        for a in entry.operands
+        Undefined(a.aval) if isinstance(a, LinearTracer) else new_array(a) for a in entry.operands
     ]
     if primitive.multiple_results:
         whole: Any = [
@@ -211,8 +214,6 @@ def linearize_nodes(
         ]
         tangents = [None if t is None else tracer_node(t) for t in inputs]
         outs, outs_dot, like = jvp_nodes(function, arguments, primals, tangents, what, trace)
-        ends = [
-            None if t is None else trace.tracer_of(t) or t for t in outs_dot
-        ]
+        ends = [None if t is None else trace.tracer_of(t) or t for t in outs_dot]
     program = Linearized(trace.tape, inputs, ends, [aval_of_node(o) for o in outs])
     return outs, program, like

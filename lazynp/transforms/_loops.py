@@ -146,9 +146,7 @@ def _batch(
     return tuple([x if c else repeated(x, size) for x, c in zip(outs, carry, strict=True)])
 
 
-def _selecting(
-    body: Jaxpr, test: Jaxpr, avals: Sequence[Aval], consts: int
-) -> tuple[Jaxpr, Jaxpr]:
+def _selecting(body: Jaxpr, test: Jaxpr, avals: Sequence[Aval], consts: int) -> tuple[Jaxpr, Jaxpr]:
     """Examples that are done keep their values, until all are."""
 
     def run_body(xs: list[Array]) -> list[Array]:

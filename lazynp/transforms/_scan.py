@@ -173,9 +173,7 @@ def _chosen(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
 def _linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, consts: int, carry: int,
                **params: Any) -> tuple[Any, Any]:  # fmt: skip
     fixed, start, slices = _split(moving_flags(tangents), consts, carry)
-    moves = _fixpoint(
-        lambda c: linearize_jaxpr(jaxpr, (*fixed, *c, *slices)).moves[:carry], start
-    )
+    moves = _fixpoint(lambda c: linearize_jaxpr(jaxpr, (*fixed, *c, *slices)).moves[:carry], start)
     ys = len(jaxpr.outputs) - carry
     pair = linearize_jaxpr(jaxpr, (*fixed, *moves, *slices), (*moves, *[False] * ys))
     n = carry + ys
@@ -255,16 +253,13 @@ def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, 
 def _batch(size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, consts: int,
            carry: int, **params: Any) -> tuple[Any, ...]:  # fmt: skip
     fixed, start, slices = _split(tuple(batched), consts, carry)
-    flags = _fixpoint(
-        lambda c: batch_jaxpr(jaxpr, size, (*fixed, *c, *slices))[1][:carry], start
-    )
+    flags = _fixpoint(lambda c: batch_jaxpr(jaxpr, size, (*fixed, *c, *slices))[1][:carry], start)
     ys = len(jaxpr.outputs) - carry
     wanted = (*flags, *[True] * ys)
     mapped, _ = batch_jaxpr(jaxpr, size, (*fixed, *flags, *slices), wanted)
     c, now, xs = _split(operands, consts, carry)
     now = [
-        repeated(x, size) if f and not b else x
-        for x, f, b in zip(now, flags, start, strict=True)
+        repeated(x, size) if f and not b else x for x, f, b in zip(now, flags, start, strict=True)
     ]
     xs = [_swapped(x) if b else x for x, b in zip(xs, slices, strict=True)]
     outs = scan_call(*c, *now, *xs, jaxpr=mapped, consts=consts, carry=carry, **params)
@@ -339,7 +334,9 @@ def _length(avals: Sequence[Aval], length: int | None) -> int:
     if len(sizes) != 1:
         if not sizes:
             raise ValueError("scan: without xs, length is required")
-        raise ValueError(f"scan: the leading axes of xs, and length, must agree, got {sorted(sizes)}")
+        raise ValueError(
+            f"scan: the leading axes of xs, and length, must agree, got {sorted(sizes)}"
+        )
     return sizes.pop()
 
 
@@ -354,9 +351,7 @@ def _staged_body(
             raise TypeError("scan: the body must return a pair (carry, y)")
         outs = program.jaxpr.out_avals[: len(start)]
         if attempt == 1 and flat.tree[2][0] == structure[2][0]:
-            start = [
-                _adjusted(x, n, a) for x, n, a in zip(leaves, start, outs, strict=True)
-            ]
+            start = [_adjusted(x, n, a) for x, n, a in zip(leaves, start, outs, strict=True)]
             if [aval_of_node(n) for n in start] != avals:
                 continue
         break

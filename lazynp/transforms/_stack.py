@@ -61,11 +61,13 @@ def coerced(x: Any, target: Aval, *, shape: bool = True) -> Array:
     """An operand as the jaxpr will have it: cast, then broadcast."""
     if type(x) is not list:
         x = leaf(cast_scalar(x, target.dtype))
-    array = new_array(x)
-    if array.dtype != target.dtype:
+    array, aval = new_array(x), aval_of_node(x)
+    if aval is target:
+        return array
+    if aval.dtype != target.dtype:
         array = elementwise.convert(array, dtype=target.dtype)
-    if shape and array.shape != target.shape:
-        first = target.ndim - array.ndim
+    if shape and aval.shape != target.shape:
+        first = target.ndim - aval.ndim
         dims = tuple(range(first, target.ndim))
         array = shaping.broadcast_in_dim(array, shape=target.shape, dims=dims)
     return array
@@ -107,7 +109,8 @@ def kind_of(x: Any) -> Any:
 def check_leaf(x: Any, what: str) -> None:
     """Only arrays and numbers can be traced."""
     if isinstance(x, (Array, np.ndarray, np.generic, bool, int, float, complex)):
-        if getattr(x, "dtype", None) is None or x.dtype.kind in "biufc":
+        dtype = getattr(x, "dtype", None)
+        if dtype is None or dtype.kind in "biufc":
             return
     if hasattr(x, "__array__"):
         return
@@ -176,7 +179,7 @@ def leaf_node(x: Any) -> Node:
 
 
 @contextmanager
-def running(trace: Trace, settle: Callable[[Any], None]) -> Iterator[None]:
+def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]:
     """Run a trace; afterwards, also after an exception, no handle holds one of its tracers.
 
     settle: `(handle, node before)`, for each handle that does.

@@ -196,9 +196,7 @@ def trace_call(
 
     def call(given: Any, keywords: Any) -> Any:
         rest = iter(given)
-        return function(
-            *[x if i in places else next(rest) for i, x in enumerate(args)], **keywords
-        )
+        return function(*[x if i in places else next(rest) for i, x in enumerate(args)], **keywords)
 
     leaves, structure = tree_flatten((dynamic, kwargs))
     for x in leaves:
@@ -299,9 +297,7 @@ def batch_jaxpr(
             lambda handles: run_jaxpr(jaxpr, handles), xs, [x._read() for x in xs], axes, trace,
             run_jaxpr,
         )  # fmt: skip
-        wanted = tuple(
-            b or forced is not None and forced[i] for i, (_, b) in enumerate(outs)
-        )
+        wanted = tuple(b or forced is not None and forced[i] for i, (_, b) in enumerate(outs))
         flags.append(wanted)
         return [
             repeated(new_array(n), size) if w and not b else new_array(n)
@@ -313,9 +309,7 @@ def batch_jaxpr(
 
 def repeated(x: Array, size: int) -> Array:
     """The same value for each example."""
-    return shaping.broadcast_in_dim(
-        x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1))
-    )
+    return shaping.broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,9 @@ def vmap(
             _placed(n, batched, axis, size, what)
             for (n, batched), axis in zip(outs, targets, strict=True)
         ]
-        return flat.rebuilt(placed, [_mapped_kind(x, a) for x, a in zip(like, targets, strict=True)])
+        return flat.rebuilt(
+            placed, [_mapped_kind(x, a) for x, a in zip(like, targets, strict=True)]
+        )
 
     mapped.__name__ = name_of(function)
     mapped.__wrapped__ = function  # type: ignore[attr-defined]

@@ -198,7 +198,9 @@ def test_checkpoint(policy) -> None:
     c = checkpoint(h, policy=policy)
     check_grads(c, (X, 2.0), order=2)
     numpy.testing.assert_allclose(jit(grad(c))(X, 2.0), grad(h)(X, 2.0))
-    numpy.testing.assert_allclose(vmap(grad(c), (0, None))(np.stack([X, -X]), 2.0)[0], grad(h)(X, 2.0))
+    numpy.testing.assert_allclose(
+        vmap(grad(c), (0, None))(np.stack([X, -X]), 2.0)[0], grad(h)(X, 2.0)
+    )
 
 
 def test_callbacks(capsys) -> None:

@@ -169,9 +169,7 @@ def test_rules() -> None:
     numpy.testing.assert_allclose(vmap(jm)(rows), vmap(masked)(rows))
     numpy.testing.assert_allclose(vmap(jit(grad(jm)))(rows), vmap(grad(masked))(rows))
     numpy.testing.assert_allclose(jacfwd(grad(jm))(X), jacfwd(grad(masked))(X))
-    numpy.testing.assert_allclose(
-        jit(jacfwd(jit(grad(jit(masked)))))(X), jacfwd(grad(masked))(X)
-    )
+    numpy.testing.assert_allclose(jit(jacfwd(jit(grad(jit(masked)))))(X), jacfwd(grad(masked))(X))
 
 
 def test_closing_over_tracers() -> None:

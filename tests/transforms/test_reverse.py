@@ -77,7 +77,9 @@ def test_value_and_grad_conventions() -> None:
     numpy.testing.assert_allclose(grad(f, -1)(X, X, 3.0), float((X * X).sum()))
     value, g = value_and_grad(f)(X, X, k=1.0)
     numpy.testing.assert_allclose(value, (X * X).sum())
-    (value, aux), g = value_and_grad(lambda x: (x.sum(), {"n": x * 2, "s": "text"}), has_aux=True)(X)
+    (value, aux), g = value_and_grad(lambda x: (x.sum(), {"n": x * 2, "s": "text"}), has_aux=True)(
+        X
+    )
     assert aux["s"] == "text"
     numpy.testing.assert_allclose(aux["n"], 2 * numpy.asarray(X))
     numpy.testing.assert_allclose(g, numpy.ones(4))

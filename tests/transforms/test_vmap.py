@@ -46,12 +46,15 @@ def test_axes() -> None:
     x, y = np.asarray(X), np.arange(3.0)
     numpy.testing.assert_allclose(vmap(lambda a: a.sum(), in_axes=1)(x), X.sum(0))
     numpy.testing.assert_allclose(vmap(lambda a: a.sum(), in_axes=-1)(x), X.sum(0))
-    numpy.testing.assert_allclose(vmap(lambda a, b: a * b, (0, 0))(x, y), X * numpy.arange(3)[:, None])
+    numpy.testing.assert_allclose(
+        vmap(lambda a, b: a * b, (0, 0))(x, y), X * numpy.arange(3)[:, None]
+    )
     numpy.testing.assert_allclose(vmap(lambda a, b: a + b[0], (0, None))(x, y), X)
     numpy.testing.assert_allclose(vmap(lambda a: a, out_axes=1)(x), X.T)
     numpy.testing.assert_allclose(vmap(lambda a: a, out_axes=-1)(x), X.T)
-    tree = {"u": x, "v": y}
-    out = vmap(lambda t: {"s": t["u"] * t["v"], "n": t["v"]}, ({"u": 1, "v": None},), {"s": 0, "n": None})
+    out = vmap(
+        lambda t: {"s": t["u"] * t["v"], "n": t["v"]}, ({"u": 1, "v": None},), {"s": 0, "n": None}
+    )
     got = out({"u": np.asarray(X[:, :1].T.repeat(3, 0).T), "v": 2.0})
     assert got["s"].shape == (3, 3) and float(got["n"]) == 2.0
     assert vmap(lambda: 1.0, axis_size=3)().shape == (3,)

@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 # Idle BLAS threads spin; on a machine whose cores are all running tests they cost more than they give.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
-SUITE ?= tests
+SUITE ?= tests array_api_tests
 # lazynp with the doctests that are in it, and the documents that have some
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
@@ -26,11 +26,18 @@ test: $(VENV)/.installed-test
 	$(PYTEST) -q -n $(JOBS) $(SUITE)
 	@echo "== tests, execution=reference"
 	LAZYNP_EXECUTION=reference $(PYTEST) -q -n $(JOBS) $(SUITE)
+	@echo "== the array API standard"
+	$(PYTEST) -q -n $(JOBS) array_api_tests
+	for module in numpy array_api_strict; do \
+		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \
+	done
 
 test-full: $(VENV)/.installed-test
 	for tier in compiled adaptive reference; do \
 		echo "== all tests, many examples, execution=$$tier"; \
 		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) --hypothesis-profile=full $(SUITE) || exit 1; \
+		echo "== the array API standard, many examples, execution=$$tier"; \
+		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) --hypothesis-profile=full array_api_tests || exit 1; \
 	done
 
 doctest: $(VENV)/.installed-test

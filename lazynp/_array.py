@@ -29,11 +29,12 @@ from lazynp._trace import (
     UNKNOWN,
     StagingRecorder,
     at_entry,
+    instruction,
     local,
+    progress,
     record,
     record_multiple,
     staged,
-    user_frame,
 )
 
 write_lock = threading.RLock()  # read-modify-write of a base
@@ -69,7 +70,7 @@ class Array(Declarations):
         if self._seen is base._node:
             return self._node
         with write_lock:  # node and what it was read from change together
-            node = seen = base._node
+            node = seen = self._owner()._node
             for step in self._path:
                 node = step.get(node)
             self._node, self._seen = node, seen
@@ -79,12 +80,12 @@ class Array(Declarations):
         """Replace the value, in the owner too. The caller has checked shape and dtype."""
         if staged:
             capture(self)
-        base = self._base
-        if base is None:
+        if self._base is None:
             if node[OP] is None:
                 _noted(self, node)
             self._node = node
             return
+        base = self._owner()
         before = [base._node]
         for step in self._path[:-1]:
             before.append(step.get(before[-1]))
@@ -94,6 +95,13 @@ class Array(Declarations):
         if new[OP] is None:
             _noted(base, new)
         base._node, self._node, self._seen = new, node, new
+
+    def _owner(self) -> Array:
+        """Whose memory this is. An owner whose shape was set became a view of a new owner."""
+        base = self._base
+        while base is not None and base._base is not None:
+            base = self._base = base._base
+        return self if base is None else base
 
     @property
     def aval(self) -> Aval:
@@ -139,7 +147,7 @@ def capture(array: Array) -> None:
     """While a function is staged here: an array from outside holds an input of its program."""
     recorder = local.recorder
     if isinstance(recorder, StagingRecorder):
-        owner = array if array._base is None else array._base
+        owner = array._owner()
         if type(owner) is Array:
             recorder.capture(owner)
 
@@ -241,8 +249,8 @@ def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) ->
 def enter(frame: FrameType, *operands: Any) -> None:
     """`at_entry`, unless a function of lazynp's is in the middle of the user's operation.
 
-    The user's position tells. After a cut for a value it is not known whether this is the
-    operation's first step, so that one only notes the position.
+    That is so if the user is where he was and the function he called has gone on since. After a
+    cut for a value it is not known, so the first step only notes the position.
     """
     recorder = local.recorder
     if recorder.staging:
@@ -252,13 +260,17 @@ def enter(frame: FrameType, *operands: Any) -> None:
         return
     if local.where is not None and len(recorder.pending) < config.max_pending:
         return
-    user = user_frame(frame)
+    user, offsets = progress(frame)
     inside = recorder.inside
     if user is frame:
         recorder.inside = None
     else:
-        recorder.inside = where = (id(user.f_code), user.f_lasti)
-        if inside == where or inside is UNKNOWN:
+        recorder.inside = now = (
+            id(user.f_code),
+            instruction(user.f_code, user.f_lasti),
+            offsets,
+        )
+        if inside is UNKNOWN or inside and inside[:2] == now[:2] and inside < now:
             if len(recorder.pending) < config.max_pending:
                 return
     at_entry(recorder, user)

@@ -53,7 +53,9 @@ class Config:
 def _validate(name: str, value: Any) -> None:
     if name == "execution":
         if value not in get_args(Execution):
-            raise ValueError(f"config: execution must be one of {get_args(Execution)}, got {value!r}")
+            raise ValueError(
+                f"config: execution must be one of {get_args(Execution)}, got {value!r}"
+            )
     elif name == "max_pending":
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"config: max_pending must be a positive int, got {value!r}")

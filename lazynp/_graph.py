@@ -105,23 +105,41 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         return
     # What another thread recorded may itself read what this one did: sort all of it.
     order: list[Node] = []
+    here = set(known)
     known.clear()
     for node in nodes:
         if id(node) not in known:
             _depth_first(node, known, order)
     node = None  # a leftover loop variable would count as an outside reference
-    nodes[:] = order
+    if len(order) > len(nodes) + _DEEP and _keep_views(nodes, here):
+        _complete(nodes, asked)
+    else:
+        nodes[:] = order
+
+
+def _keep_views(nodes: list[Node], here: set[int]) -> bool:
+    """Store the views that these nodes read and that are not among them; whether there are any."""
+    kept = False
+    for node in nodes:
+        for a in node[ARGS]:
+            if type(a) is list and a[VALUE] is None and id(a) not in here:
+                host_view(a)
+                kept = kept or a[VALUE] is not None
+    return kept
+
+
+_DEEP = 32  # views of views: from here on the value of one is kept, it takes no memory
 
 
 def _depth_first(root: Node, known: set[int], order: list[Node]) -> None:
-    stack: list[tuple[Node, Iterable[Any]]] = [(root, iter(root[ARGS]))]
+    stack: list[tuple[Node, Iterable[Any]]] = [(root, iter(root[ARGS] or ()))]
     known.add(id(root))
     while stack:
         node, operands = stack[-1]
         for a in operands:
             if type(a) is list and a[VALUE] is None and id(a) not in known:
                 known.add(id(a))
-                stack.append((a, iter(a[ARGS] or ())))
+                stack.append((a, iter(a[ARGS] or ())))  # without any: an input, while tracing
                 break
         else:
             order.append(node)
@@ -487,10 +505,12 @@ def operand(a: Any) -> Any:
 def host(node: Node) -> Any:
     """The value of an evaluated node as a NumPy array or scalar; on the host, without a copy."""
     value = node[VALUE]
-    if isinstance(value, (np.ndarray, np.generic, tuple)):
+    if isinstance(value, (np.ndarray, np.generic)):
         return value
     if isinstance(value, Tracer):
         return value.exact()
+    if isinstance(value, tuple):  # several results
+        return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
     value = lowering.host(value)
     if value.ndim == 0:
         value = value[()]
@@ -525,12 +545,15 @@ def _host_view_of_views(node: Node) -> Any:
         order: list[Node] = []
         if node[VALUE] is None:
             _depth_first(node, set(), order)
-        if not all(n[OP].free for n in order):
+        if not all(n[OP] is not None and n[OP].free for n in order):
             return None
         made: dict[int, Any] = {}
         for n in order:
             made[id(n)] = n[OP].reference(*[_made(a, made) for a in n[ARGS]])
-        return made.get(id(node), host(node) if node[VALUE] is not None else None)
+        if len(order) > _DEEP:
+            value = made[id(node)]
+            node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None
+        return host(node) if node[VALUE] is not None else made[id(node)]
 
 
 def _made(a: Any, made: dict[int, Any]) -> Any:

@@ -72,7 +72,11 @@ class Eqn:
     __slots__ = ("primitive", "inputs", "params", "outputs")
 
     def __init__(
-        self, primitive: Rules, inputs: Sequence[Atom], params: dict[str, Any], outputs: Sequence[Var]
+        self,
+        primitive: Rules,
+        inputs: Sequence[Atom],
+        params: dict[str, Any],
+        outputs: Sequence[Var],
     ) -> None:
         self.primitive, self.params = primitive, params
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
@@ -83,9 +87,7 @@ class Jaxpr:
 
     __slots__ = ("inputs", "eqns", "outputs")
 
-    def __init__(
-        self, inputs: Sequence[Var], eqns: Sequence[Eqn], outputs: Sequence[Atom]
-    ) -> None:
+    def __init__(self, inputs: Sequence[Var], eqns: Sequence[Eqn], outputs: Sequence[Atom]) -> None:
         self.inputs, self.eqns, self.outputs = tuple(inputs), tuple(eqns), tuple(outputs)
 
     @property

@@ -28,15 +28,23 @@ from lazynp._views import (
     writeable,
 )
 from lazynp.functions import (
+    _memory,
     creation,
     indexing,
+    interchange,
     manipulation,
     products,
     reductions,
     sorting,
     ufuncs,
 )
-from lazynp.functions._arguments import converted, dtype_argument, fortran, is_fortran
+from lazynp.functions._arguments import (
+    converted,
+    dtype_argument,
+    fortran,
+    is_fortran,
+    order_argument,
+)
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array, broadcast, check_writeable, store
 from lazynp.functions._ufunc import defers, ufunc
@@ -84,11 +92,13 @@ def _matmul_reflected(self: Array, other: Any) -> Any:
 
 
 def _in_place(function: Any, name: str) -> Any:
+    compute = function.in_place() if isinstance(function, ufunc) else function
+
     def in_place(self: Array, other: Any) -> Any:
         if isinstance(self, Scalar):
             return NotImplemented  # rebinds, as a Python number
         check_writeable(self)
-        return update(self, function(self, other), function)
+        return update(self, compute(self, other), function)
 
     in_place.__name__ = f"__i{name}__"
     return in_place
@@ -148,6 +158,17 @@ def _host(self: Array) -> Any:
 def _seen(self: Array) -> Any:
     """The value for who only looks at it: while differentiating, the primal."""
     return seen_value(self._read())
+
+
+def _real_host(self: Array) -> Any:
+    """A 0-d complex array is no real number, where NumPy's complex scalars are, with a warning."""
+    value = _host(self)
+    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
+
+
+def _seen_real(self: Array) -> Any:
+    value = _seen(self)
+    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
 
 
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -223,20 +244,15 @@ def _copy(self: Array, order: str = "C") -> Array:
     return out
 
 
-def _copied_order(self: Array, order: str) -> str:
+def _copied_order(self: Array, order: Any) -> str:
+    order = order_argument(order)
     if order in ("C", "F"):
         return order
-    if order not in ("A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return "F" if is_fortran(self) else "C"
 
 
 def _dunder_copy(self: Array) -> Array:
     return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self)
-
-
-def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
-    return _dunder_copy(self)
 
 
 def _rebuild(value: Any, scalar: bool) -> Array:
@@ -259,6 +275,9 @@ def _astype(
 ) -> Array:
     """A copy in another dtype. `subok` has no effect."""
     dtype = dtype_argument(dtype)
+    if casting == "same_value":  # whether it raises depends on the data
+        same = np.asarray(_host(self)).astype(dtype, casting=casting)
+        return (new_scalar if isinstance(self, Scalar) else new_array)(from_host(same))
     if not np.can_cast(self.dtype, dtype, casting):
         np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
@@ -267,10 +286,17 @@ def _astype(
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
 
-def _view(self: Array, dtype: Any = None, type: Any = None) -> Array:
+def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     """A view of the same memory; with a dtype, of its bytes read as that dtype."""
-    if dtype is None or isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+    if isinstance(type, __builtins_type__) and issubclass(type, Array):
+        type = None
+    if isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
+        dtype = None
+    if dtype is None and type is None:
         return view(self, Reshape(self.shape))
+    for kind in (dtype, type):
+        if isinstance(kind, __builtins_type__) and issubclass(kind, np.ndarray):
+            return np.array(_host(self)).view(kind)  # a recarray, a matrix: NumPy's, of a copy
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
         return view(self, Reshape(self.shape))
@@ -300,6 +326,17 @@ def _set_shape(self: Array, shape: Any) -> None:
             self._node = new._read()
         return
     self._path, self._node, self._seen = new._path, new._read(), new._seen
+
+
+def _set_dtype(self: Array, dtype: Any) -> None:
+    new = _view(self, dtype)
+    if self._base is None:
+        owner = new_array(self._read())
+        owner._flags = self._flags
+        self._base, self._path, self._seen = owner, new._path, owner._node
+        self._node = new._read()
+    else:
+        self._path, self._node, self._seen = new._path, new._read(), new._seen
 
 
 def _real(self: Array) -> Array:
@@ -380,6 +417,8 @@ _FLAG_NAMES = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "w
 
 
 def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    if uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
     if write is not None:
         Flags(self).writeable = write
 
@@ -413,7 +452,7 @@ class FlatIterator:
 
     def __getitem__(self, index: Any) -> Any:
         out = getitem(self._flat(), index)
-        return out if isinstance(out, Scalar) else new_array(out._read())
+        return new_array(out._read()) if type(out) is Array else out
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not writeable(self.base):
@@ -441,6 +480,8 @@ def _set_flat(self: Array, value: Any) -> None:
 
 
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Array:
+    if not shape:
+        raise TypeError("reshape() takes exactly 1 argument (0 given)")
     target = shape[0] if len(shape) == 1 else shape
     return manipulation.reshape(self, target, order=order, copy=copy)
 
@@ -451,6 +492,8 @@ def _transpose(self: Array, *axes: Any) -> Array:
 
 
 def _fill(self: Array, value: Any) -> None:
+    if np.ndim(value) and self.dtype.kind not in "OV":
+        raise ValueError("setting an array element with a sequence.")
     setitem(self, ..., value)
 
 
@@ -470,10 +513,11 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     target = shape[0] if len(shape) == 1 else shape
     target = (target,) if isinstance(target, int) else tuple(target)
     count = int(np.prod(target, dtype=np.int64))
-    flat = manipulation.ravel(new_array(self._read()))
+    order = "F" if is_fortran(self) else "C"  # the elements stay where they are in memory
+    flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
         flat = manipulation.concatenate([flat, creation.zeros(count - flat.size, self.dtype)])
-    self._node = manipulation.reshape(getitem(flat, slice(0, count)), target)._read()
+    self._node = manipulation.reshape(getitem(flat, slice(0, count)), target, order)._read()
 
 
 def _byteswap(self: Array, inplace: bool = False) -> Array:
@@ -497,8 +541,12 @@ def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -
     return sorting.searchsorted(self, v, side, sorter)
 
 
-def _conjugate(self: Array) -> Array:
-    return ufuncs.conjugate(self) if self.dtype.kind == "c" else self
+def _conjugate(self: Array, out: Any = None, /) -> Any:
+    if self.dtype.kind in "SUVMm":
+        raise TypeError("cannot conjugate non-numeric dtype")
+    if self.dtype.kind in "cO":
+        return ufuncs.conjugate(self, out=out)
+    return self if out is None else store(self, out)
 
 
 def _dot(self: Array, b: Any, out: Any = None) -> Any:
@@ -537,11 +585,12 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__complex__": lambda self: complex(_host(self)),
     "__contains__": _contains,
     "__copy__": _dunder_copy,
-    "__deepcopy__": _deepcopy,
-    "__float__": lambda self: float(_host(self)),
+    "__dlpack__": interchange.dlpack,
+    "__dlpack_device__": interchange.dlpack_device,
+    "__float__": lambda self: float(_real_host(self)),
     "__format__": _format,
     "__index__": _index,
-    "__int__": lambda self: int(_seen(self)),
+    "__int__": lambda self: int(_seen_real(self)),
     "__iter__": _iter,
     "__len__": _len,
     "__reduce__": _reduce,
@@ -565,6 +614,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "searchsorted": _searchsorted,
     "setflags": _setflags,
     "sort": _sort,
+    "to_device": interchange.to_device,
     "tobytes": _tobytes,
     "tolist": _tolist,
     "transpose": _transpose,
@@ -574,6 +624,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "T": (lambda self: transpose(self, tuple(reversed(range(self.ndim)))),),
     "mT": (_matrix_transpose,),
     "base": (_base,),
+    "dtype": (lambda self: self.aval.dtype, _set_dtype),
     "flags": (Flags,),
     "flat": (FlatIterator, _set_flat),
     "imag": (_imag, _set_imag),
@@ -589,7 +640,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
 def _construct(
     cls: Any,
     shape: Any,
-    dtype: Any = float,
+    dtype: Any = None,
     buffer: Any = None,
     offset: int = 0,
     strides: Any = None,
@@ -598,6 +649,8 @@ def _construct(
     """`numpy.ndarray(...)`. The elements of a buffer are copied; without one they are zero."""
     if buffer is None:
         return creation.zeros(shape, dtype, order or "C")
+    if isinstance(buffer, Array):
+        buffer = np.asarray(_host(buffer))
     return new_array(from_host(np.ndarray(shape, dtype, buffer, offset, strides, order)))
 
 
@@ -607,7 +660,11 @@ def _attach() -> None:
     Array.__init__ = lambda *args, **kwargs: None  # type: ignore[method-assign]
     for name, function in _METHODS.items():
         setattr(Array, name, function)
-    for name, accessors in _PROPERTIES.items():
+    for name, function in _memory.METHODS.items():
+        setattr(Array, name, function)
+    for name, function in _memory.SCALAR_METHODS.items():
+        setattr(Scalar, name, function)
+    for name, accessors in (_PROPERTIES | _memory.PROPERTIES).items():
         setattr(Array, name, property(*accessors))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -72,7 +73,8 @@ class Plan:
 
     __slots__ = (
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
-        "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "owed", "costs", "zero_slots", "tier",
+        "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
+        "costs", "zero_slots", "tier",
     )  # fmt: skip
 
     def __init__(
@@ -100,7 +102,7 @@ class Plan:
         self.jaxpr: Jaxpr | None = None
         self.reason: Any = ""  # text, or the position of a loop
         self.tier = "compiled"
-        self.runs = 0
+        self.runs = self.runs_seen = 0
         self.owed = 0.0
         self.costs = _costs(steps)
         self.family = hash(tuple((s.op.primitive, _ranks(s.op), s.refs) for s in steps))
@@ -132,6 +134,15 @@ class Plan:
                 return False
         return not self.worth_compiling()
 
+    def forget_programs(self) -> bool:
+        """Let go of the executables, unless this form ran since it was last asked to."""
+        if self.runs != self.runs_seen:
+            self.runs_seen = self.runs
+            return False
+        self.programs.clear()
+        self.current = None
+        return True
+
     def worth_compiling(self) -> bool:
         """Ski rental: whether running by reference has cost as much as compiling would have."""
         reference, compiled, compiling = self.costs
@@ -143,7 +154,9 @@ class Plan:
             self._see(slots)
         program = self.programs.get(self.varying)
         if program is None:
+            _make_room()
             program = self.programs[self.varying] = self._compile(slots)
+            _compiled.append(self)
         self.current = program
         return program
 
@@ -190,6 +203,25 @@ _VARIANTS = 6
 def _ranks(op: Op) -> tuple[Any, ...]:
     avals = op.aval if isinstance(op.aval, tuple) else (op.aval,)
     return tuple((a.ndim, a.dtype) for a in avals)
+
+
+# An executable takes about ten of the 65530 memory maps that Linux grants a process.
+_MOST_PROGRAMS = 3000
+_compiled: deque[Plan] = deque()  # a plan for each program, the oldest first
+
+
+def _make_room() -> None:
+    """Before a program is compiled: drop old ones that are not in use, if there are too many."""
+    if len(_compiled) < _MOST_PROGRAMS:
+        return
+    for _ in range(len(_compiled)):
+        plan = _compiled.popleft()
+        if not plan.forget_programs():
+            _compiled.append(plan)
+    while len(_compiled) >= _MOST_PROGRAMS:  # all are in use
+        plan = _compiled.popleft()
+        plan.runs_seen = plan.runs
+        plan.forget_programs()
 
 
 def _same(slots: list[Any], constants: list[Any], zero_slots: list[int]) -> bool:

@@ -3,7 +3,7 @@
 | rule | signature |
 |---|---|
 | `abstract` | `(*avals, **params) -> Aval` (a tuple of them with `multiple_results`) |
-| `explicit` | `(ins, params) -> tuple[Aval, ...]`: what recorded operands are cast and broadcast to |
+| `explicit` | `(ins, params) -> tuple[Aval, ...]`: what operands are cast and broadcast to |
 | `reference` | `(*numpy_values, **params) -> numpy value`; accepts whatever `explicit` accepts |
 | `lower` | `(b, *values, **params) -> value`: emits StableHLO through the builder `b` |
 | `jvp` | `(primals, tangents, **params) -> (out, tangent)`; a tangent None is zero |

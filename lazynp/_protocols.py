@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
-from lazynp._array import from_host as node_from_host
+from lazynp._array import (
+    Array,
+    Scalar,
+    from_host as node_from_host,
+    new_array,
+    new_scalar,
+    write_lock,
+)
 from lazynp._trace import host_value
 from lazynp.functions import (
     creation,
@@ -45,12 +51,13 @@ def find(name: str) -> Any:
 def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """`Array.__array_ufunc__`."""
     out = kwargs.pop("out", None)
-    ours = find(function.__name__)
+    ours = None if _mean_otherwise(inputs) else find(function.__name__)
     if ours is None or not hasattr(ours, method) and method != "__call__":
         result = getattr(function, method)(*map(to_host, inputs), **_map(to_host, kwargs))
         result = _map(from_host, result)
     elif method == "__call__":
-        result = ours(*inputs, **kwargs)
+        # `_apply` looks for the user's line; the quick way takes it for the caller's
+        result = ours(*inputs, **kwargs) if kwargs else getattr(ours, "_apply", ours)(*inputs)
     else:
         result = getattr(ours, method)(*inputs, **kwargs)
     if out is None:
@@ -58,6 +65,11 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
     results = result if isinstance(result, tuple) else (result,)
     filled = tuple(_fill(r, o) for r, o in zip(results, out, strict=True))
     return filled if isinstance(result, tuple) else filled[0]
+
+
+def _mean_otherwise(args: Any) -> bool:
+    """Whether operations with these mean something else than with arrays."""
+    return any(isinstance(x, (np.matrix, np.ma.MaskedArray)) for x in args)
 
 
 def _fill(result: Any, out: Any) -> Any:
@@ -77,10 +89,14 @@ def _fill(result: Any, out: Any) -> Any:
 
 def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`Array.__array_function__`."""
-    ours = find(function.__name__) if function.__module__ == "numpy" else None
+    native = function.__module__ == "numpy" and not _mean_otherwise(args)
+    ours = find(function.__name__) if native else None
     if ours is not None and not isinstance(ours, ufunc):
         return ours(*args, **kwargs)
-    return _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
+    result = _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
+    if function.__name__ == "sliding_window_view":
+        result._flags = {"readonly": True}  # writing it would not reach the argument
+    return result
 
 
 def to_host(x: Any) -> Any:

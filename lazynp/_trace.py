@@ -9,10 +9,13 @@ operation, never inside one, when no half-made result is on Python's stack.
 
 from __future__ import annotations
 
+import bisect
+import dis
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from sys import _getframe, getrefcount
 from types import CodeType, FrameType
 from typing import Any
@@ -49,7 +52,7 @@ _FORMS = 4  # programs a cut site may have before it is cut at every visit
 _LARGE = 1 << 16  # bytes: a slice assignment into this much ends a program (one stencil stage)
 
 
-UNKNOWN = (0, -1)  # for `Recorder.inside`; None is outside any function of lazynp's
+UNKNOWN = (0, -1, ())  # for `Recorder.inside`; None is outside any function of lazynp's
 
 
 class Site:
@@ -82,7 +85,8 @@ class Recorder:
         self.sites: dict[tuple[int, int], Site] = {}  # by id of code and offset
         self.idle = _EARLY  # `limit` just after a cut
         self.due = False
-        self.inside: tuple[int, int] | None = UNKNOWN  # the user's operation being recorded
+        # The user's operation being recorded: its position, and how far its function has come.
+        self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced, where nothing has a value
 
 
@@ -207,7 +211,7 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         try:
             return _graph.evaluate(nodes, asked, reason)
         except BaseException:
-            recorder.pending[:0] = nodes
+            recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
             raise
 
 
@@ -234,17 +238,19 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     count = len(recorder.pending)
     if not count:
         return
-    where = (frame.f_code, frame.f_lasti)
-    site = recorder.sites.get((id(frame.f_code), frame.f_lasti))
-    reason: Any = where
+    code, offset = frame.f_code, instruction(frame.f_code, frame.f_lasti)
+    site = recorder.sites.get((id(code), offset))
+    reason: Any = (code, offset)
     if recorder.due:
         reason = "a large slice assignment ends a program"
     elif site is None:
         if count >= config.max_pending:
             reason = f"{count} operations pending"
-        elif count >= _EARLY and _begins(recorder, *where) and _recurs(recorder, *where):
-            site = Site(frame.f_code, 1 if _any_large(recorder) else _EARLY)
-            recorder.sites[id(frame.f_code), frame.f_lasti] = site
+        elif count >= _EARLY and _comes_round(recorder, code, offset):
+            if count < 4 * _EARLY and _has_site(recorder):
+                return  # this loop has one already, which will come round
+            site = Site(code, 1 if _any_large(recorder) else _EARLY)
+            recorder.sites[id(code), offset] = site
         else:
             return
     elif count < site.minimum:
@@ -258,6 +264,21 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
         site.saw(plan)
         recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
         recorder.limit = recorder.idle
+
+
+def _comes_round(recorder: Recorder, code: CodeType, offset: int) -> bool:
+    count = len(recorder.pending)
+    if count > 4 * _EARLY and count & 15:
+        return False  # a long program without loops: each look costs as much as it is long
+    return _begins(recorder, code, offset) and _recurs(recorder, code, offset)
+
+
+def _has_site(recorder: Recorder) -> bool:
+    codes = {id(site.code) for site in recorder.sites.values()}
+    return any(
+        id(n[CODE]) in codes and (id(n[CODE]), instruction(n[CODE], n[OFFSET])) in recorder.sites
+        for n in recorder.pending
+    )
 
 
 def _any_large(recorder: Recorder) -> bool:
@@ -277,7 +298,8 @@ def _begins(recorder: Recorder, code: CodeType, offset: int) -> bool:
 
 
 def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
-    return any(n[CODE] is code and n[OFFSET] == offset for n in recorder.pending)
+    end = next_instruction(code, offset)
+    return any(n[CODE] is code and offset <= n[OFFSET] < end for n in recorder.pending)
 
 
 def large_update(recorder: Recorder, op: Op) -> None:
@@ -294,18 +316,51 @@ def position(code: CodeType | None, offset: int) -> str:
     return f"{code.co_filename}:{_line(code, offset)}"
 
 
-_lines: dict[tuple[int, int], tuple[int, CodeType]] = {}  # by identity, the code kept alive
+@dataclass(frozen=True)
+class _Instructions:
+    """Where the instructions of a code object begin, and the line of each."""
+
+    code: CodeType  # kept alive: tables go by identity
+    begins: list[int]
+    lines: list[int]
+
+
+_instructions: dict[int, _Instructions] = {}
+
+
+def _table(code: CodeType) -> _Instructions:
+    found = _instructions.get(id(code))
+    if found is None:
+        begins, lines, line = [], [], code.co_firstlineno
+        starts = {start: number for start, _, number in code.co_lines()}
+        for i in dis.get_instructions(code):
+            line = starts.get(i.offset) or line
+            begins.append(i.offset)
+            lines.append(line)
+        found = _instructions[id(code)] = _Instructions(code, begins, lines)
+    return found
+
+
+def instruction(code: CodeType, offset: int) -> int:
+    """The offset of the instruction itself.
+
+    What a frame reports of a call varies once CPython has specialised the instruction: it may
+    point into the inline cache that follows.
+    """
+    begins = _table(code).begins
+    return begins[bisect.bisect_right(begins, offset) - 1]
+
+
+def next_instruction(code: CodeType, offset: int) -> int:
+    """Where the instruction at `offset` and its cache end."""
+    begins = _table(code).begins
+    place = bisect.bisect_right(begins, offset)
+    return begins[place] if place < len(begins) else sys.maxsize
 
 
 def _line(code: CodeType, offset: int) -> int:
-    found = _lines.get((id(code), offset))
-    if found is None:
-        line = code.co_firstlineno
-        for start, stop, number in code.co_lines():
-            if start <= offset < stop and number is not None:
-                line = number
-        found = _lines[id(code), offset] = line, code
-    return found[0]
+    table = _table(code)
+    return table.lines[bisect.bisect_right(table.begins, offset) - 1]
 
 
 _PACKAGE = __file__.rsplit("_trace", 1)[0]
@@ -316,11 +371,7 @@ def user_frame(frame: FrameType) -> FrameType:
     """The nearest frame that is not lazynp's own."""
     found: FrameType | None = frame
     while found is not None:
-        code = found.f_code
-        known_code = _internal.get(id(code))
-        if known_code is None:
-            known_code = _internal[id(code)] = (code.co_filename.startswith(_PACKAGE), code)
-        if not known_code[0]:
+        if not _is_internal(found.f_code):
             return found
         found = found.f_back
     return frame
@@ -332,6 +383,23 @@ def user_position() -> tuple[CodeType, int]:
         return local.where
     frame = user_frame(_getframe(1))
     return frame.f_code, frame.f_lasti
+
+
+def progress(frame: FrameType) -> tuple[FrameType, tuple[int, ...]]:
+    """The user's frame, and how far the functions below it have come, outermost first."""
+    found: FrameType | None = frame
+    offsets = []
+    while found is not None and _is_internal(found.f_code):
+        offsets.append(found.f_lasti)
+        found = found.f_back
+    return found or frame, tuple(reversed(offsets))
+
+
+def _is_internal(code: CodeType) -> bool:
+    known_code = _internal.get(id(code))
+    if known_code is None:
+        known_code = _internal[id(code)] = (code.co_filename.startswith(_PACKAGE), code)
+    return known_code[0]
 
 
 # -- recording -------------------------------------------------------------------------------------
@@ -504,7 +572,8 @@ def host_value(node: Node) -> Any:
         if node[OP] is None or node[OP].free:
             value = _graph.host_view(node)
             if value is not None:
-                return value
+                op = node[OP]
+                return value[()] if op is not None and op.scalar and not op.host else value
         flush(local.recorder, node)
     elif isinstance(value, (np.ndarray, np.generic)):
         return value

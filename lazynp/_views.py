@@ -17,8 +17,8 @@ import numpy as np
 
 from lazynp._array import Array, new_array, new_view
 from lazynp._avals import Aval, Shape
-from lazynp._node import Node, aval_of_node
-from lazynp._trace import record
+from lazynp._node import Node, aval_of_node, leaf
+from lazynp._trace import host_value, record
 from lazynp.primitives import elementwise, indexing, shaping
 
 NDArray = np.ndarray[Any, Any]
@@ -170,7 +170,25 @@ class Diagonal:
         return dummy.diagonal(self.offset, -2, -1)
 
 
-# -- making views ------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Field:
+    """One field of a structured array, or a list of some. Such arrays are NumPy's, on the host."""
+
+    names: Any
+
+    def get(self, node: Node) -> Node:
+        return leaf(np.asarray(host_value(node))[self.names])
+
+    def set(self, old: Node, new: Node) -> Node:
+        value = np.array(host_value(old))
+        value[self.names] = host_value(new)
+        return leaf(value)
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return dummy[self.names]
+
+
+# -- making views ----------------------------------------------------------------------------------
 
 
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
@@ -221,7 +239,7 @@ def layouts(*arrays: Array) -> list[NDArray]:
     owners: dict[int, NDArray] = {}
     found = []
     for array in arrays:
-        owner = array if array._base is None else array._base
+        owner = array._owner()
         dummy = owners.get(id(owner))
         if dummy is None:
             dummy = owners[id(owner)] = _owner_layout(owner)

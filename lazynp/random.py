@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy.random as _numpy
 
-from lazynp.functions._host import hosted as _hosted
-from lazynp.functions._host import to_host as _to_host
+from lazynp.functions._host import hosted as _hosted, to_host as _to_host
 
 SeedSequence = _numpy.SeedSequence
 MT19937 = _numpy.MT19937
@@ -90,6 +89,9 @@ class _Sampler:
 
     def __repr__(self) -> str:
         return repr(self._generator)
+
+    def __str__(self) -> str:
+        return str(self._generator)
 
 
 class Generator(_Sampler):

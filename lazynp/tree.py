@@ -1,9 +1,13 @@
 """Trees: nested tuples, lists, dicts and registered classes, as transformations take them."""
 
-from lazynp._tree import register_dataclass, register_pytree_node, register_pytree_node_class
-from lazynp._tree import tree_flatten as flatten
-from lazynp._tree import tree_map as map
-from lazynp._tree import tree_unflatten as unflatten
+from lazynp._tree import (
+    register_dataclass,
+    register_pytree_node,
+    register_pytree_node_class,
+    tree_flatten as flatten,
+    tree_map as map,
+    tree_unflatten as unflatten,
+)
 
 
 def leaves(tree: object) -> list[object]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import lazynp as np
+from lazynp import _graph, _plan
 from lazynp._node import OP, VALUE
 from lazynp._plan import Stats
 from lazynp._trace import local
@@ -39,7 +41,11 @@ def pending() -> list[Any]:
 
 
 def fresh_start() -> None:
-    """Nothing is pending, no cut site is known: tests that count do not depend on their order."""
+    """Nothing is pending, no cut site or form is known: tests that count do not depend on what
+    ran before them."""
+    _graph._plans.clear()
+    _graph._plans_by_count.clear()
+    _plan._families.clear()
     recorder = local.recorder
     recorder.pending.clear()
     recorder.sites.clear()
@@ -75,3 +81,18 @@ def in_thread(function: Callable[[], Any]) -> Any:
     if errors:
         raise errors[0]
     return results[0]
+
+
+class NothingForced(Counted):
+    """Nothing in the block needed a value. (Cuts for what is pending are off.)"""
+
+    def __enter__(self) -> NothingForced:
+        local.recorder.limit = sys.maxsize
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        local.recorder.limit = local.recorder.idle
+        if error[0] is None:
+            assert self.cuts == 0

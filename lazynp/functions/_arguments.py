@@ -45,6 +45,10 @@ def shape_argument(shape: Any) -> Shape:
         dims = tuple([operator.index(n) for n in shape])
     if dims and min(dims) < 0:
         raise ValueError("negative dimensions are not allowed")
+    if len(dims) > 64:
+        raise ValueError(
+            f"maximum supported dimension for an ndarray is currently 64, found {len(dims)}"
+        )
     return dims
 
 
@@ -58,6 +62,8 @@ def check_size(shape: Shape, dtype: Dtype) -> None:
 
 def dtype_argument(dtype: Any) -> Dtype:
     """The dtype, in the byte order of this machine."""
+    if isinstance(dtype, Array):
+        raise TypeError("Cannot construct a dtype from an array")
     dtype = np.dtype(dtype)
     if not dtype.isnative and dtype.names is None:
         dtype = dtype.newbyteorder("=")
@@ -84,6 +90,8 @@ def check_like(like: Any) -> None:
 def order_argument(order: Any, allowed: str = "CFAK") -> str:
     """The upper-case letter. Raises NumPy's ValueError."""
     letter = "C" if order is None else order.upper() if isinstance(order, str) else order
+    if not isinstance(letter, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
     if letter not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if letter not in allowed:

@@ -23,6 +23,7 @@ from lazynp.functions._arguments import (
     order_argument,
     own,
 )
+from lazynp.functions._foreign import from_foreign
 from lazynp.functions._nested import assemble, holds_lazy
 
 _make: Any = np.array  # its overloads in NumPy's stubs do not know all arguments
@@ -92,6 +93,8 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
         dtype = dtype_argument(dtype)
     depth = {"ndmax": ndmax} if ndmax else {}  # only where asked for: NumPy 2.4 has it first
     fresh = isinstance(object, (list, tuple, str, bytes, bool, int, float, complex))
+    if not fresh:
+        object = from_foreign(object)
     if copy is False:
         value = _make(object, dtype, copy=False, order=order, **depth).view()
         out = new_array(leaf(_sealed(value)) if value.ndim else from_host(value))

@@ -51,9 +51,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     value = np.asarray(host_value(index._read()))
     bad = value[(value < 0) | (value >= size)] if value.size else value
     if bad.size:
-        raise ValueError(
-            f"index {int(bad.flat[0])} is out of bounds for array with size {size}"
-        )
+        raise ValueError(f"index {int(bad.flat[0])} is out of bounds for array with size {size}")
     parts: list[Any] = []
     rest: Any = plain(index)
     fastest_first = dims[::-1] if order == "C" else dims

@@ -22,6 +22,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     """See `numpy.einsum`. More than two operands are always contracted pair by pair, in the order
     `optimize` asks for, by default `"greedy"`; `order` has no effect. A view where NumPy's is one.
     """
+    if len(operands) < 2 and not (operands and isinstance(operands[0], str)):
+        raise ValueError("must provide at least an operand and a subscripts list to einsum")
     for name in kwargs:
         if name not in _KEYWORDS:
             raise TypeError(f"einsum() got an unexpected keyword argument {name!r}")

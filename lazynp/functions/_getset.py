@@ -52,7 +52,16 @@ from lazynp._trace import (
     seen_value,
     user_frame,
 )
-from lazynp._views import INVALID_INDEX, Slice, basic_slice, expand_ellipsis, view, writeable
+from lazynp._views import (
+    INVALID_INDEX,
+    Field,
+    Slice,
+    basic_slice,
+    expand_ellipsis,
+    view,
+    writeable,
+)
+from lazynp.functions._host import to_host
 from lazynp.functions._recording import broadcast, cast, operand_of
 from lazynp.primitives import elementwise, indexing, shaping
 
@@ -152,6 +161,8 @@ def getitem(self: Array, index: Any) -> Any:
     except (KeyError, TypeError):
         if type(aval) is TracedAval or key is _NOT_BASIC and _moves(index):
             return _get_traced(self, aval, index)
+        if aval.dtype.names is not None and _is_field(index):
+            return view(self, Field(index))
         entry = _get_entry(aval, key, index)
         if entry is None:
             return _get_advanced(self, _normal(index))
@@ -261,7 +272,7 @@ def _moving_step(aval: Aval, index: Any) -> Any:
     return type(fixed)(fixed.index, fixed.params, tuple(starts))
 
 
-def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
+def _element(node: Node, aval: Aval, index: Any) -> Any:
     """One element of data that is there: read at once, which costs less than recording."""
     for i in index if type(index) is tuple else ():
         if type(i) is not int and not isinstance(i, np.integer):
@@ -272,12 +283,15 @@ def _element(node: Node, aval: Aval, index: Any) -> Scalar | None:
             return None
         value = _graph.host(node)
     element = value[index]
-    if not isinstance(element, np.generic):
+    if not isinstance(element, np.generic) or isinstance(element, np.void):
         return None
     try:
         element_aval = aval.get_memo[_SCALAR]
     except KeyError:
-        element_aval = aval.get_memo[_SCALAR] = aval_of((), aval.dtype)
+        element_aval = aval_of((), aval.dtype) if on_device(aval.dtype) else None
+        aval.get_memo[_SCALAR] = element_aval
+    if element_aval is None:
+        return element  # a string, a date: NumPy's own
     return new_scalar([None, None, element, None, element_aval])
 
 
@@ -286,9 +300,18 @@ def _get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step
     if op.scalar and step.scalar:
         value = got[VALUE]
         if isinstance(value, np.ndarray):
+            if value.dtype.names is not None:  # a record is a view: let no write be lost
+                value = value.view()
+                value.flags.writeable = False
             value = value[()]
-        return value if op.aval.dtype.kind in "OV" else new_scalar(leaf(value))
+        return value if not on_device(op.aval.dtype) else new_scalar(leaf(value))
     return view(self, step)
+
+
+def _is_field(index: Any) -> bool:
+    """Whether this is a name, or a list of names, of fields."""
+    names = index if type(index) is list else [index]
+    return bool(names) and all(isinstance(n, str) for n in names)
 
 
 # -- writing -------------------------------------------------------------------------------------
@@ -307,6 +330,10 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     with write_lock:
         node = self._node if self._base is None else self._read()
         aval = node[AVAL] if node[OP] is None else node[OP].aval
+        if aval.dtype.kind in "OSUVMm":
+            del node  # it counts who has the memory
+            _set_on_host(self, index, value)
+            return
         key = _key(index)
         try:
             step = aval.set_memo[key]
@@ -342,6 +369,37 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         recorder.pending.append(new)
         self._write(new)
         large_update(recorder, op)
+
+
+def _set_on_host(self: Array, index: Any, value: Any) -> None:
+    """Objects, strings, dates, records: NumPy stores, in place where nobody else has the memory."""
+    index = to_host(index)
+    if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
+        zero_d = type(value) is Array and not value.ndim
+        value = np.asarray(to_host(value)) if zero_d else to_host(value)
+    with write_lock:
+        owner = self if self._base is None else self._base
+        node = owner._node
+        memory = node[VALUE]
+        shared = getrefcount(node) != 3  # the handle's, the variable's, the argument's
+        if shared or type(memory) is not np.ndarray or getrefcount(memory) != 3:
+            memory = None
+        elif memory.base is not None or not memory.flags.writeable:
+            memory = None
+        if memory is None:
+            memory = np.array(host_value(node))
+        target = memory
+        for step in () if self._base is None else self._path:
+            target = step.layout(target)
+        target[index] = value
+        if memory is not node[VALUE]:
+            owner._node = leaf(memory)
+
+
+def _is_whole(index: Any, ndim: int) -> bool:
+    """Whether an index is of one element: an object array takes any object there, as it is."""
+    items = index if isinstance(index, tuple) else (index,)
+    return len(items) == ndim and all(isinstance(i, (int, np.integer)) for i in items)
 
 
 def _set_entry(aval: Aval, key: Any, index: Any) -> Any:
@@ -418,7 +476,7 @@ def _store_element(self: Array, index: Any, value: Any) -> bool:
         if getrefcount(node) != 3:  # the handle's, the variable's, the argument's
             return False
         aval = node[AVAL] if node[OP] is None else node[OP].aval
-        if aval.ndim != axes:
+        if aval.ndim != axes or aval.dtype.kind not in "fiubc":
             return False
         data = _writeable_data(node, aval)
         if data is None:
@@ -471,7 +529,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy's conversion
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
         aval = aval_of_node(operand)
-    if aval.dtype.kind == "c" and dtype.kind in "fiub":
+    if aval.dtype.kind == "c" and dtype.kind in "fiu":
         _warn_of_lost_imaginary_part()
     if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
         kept = aval.shape[aval.ndim - len(shape) :]
@@ -665,7 +723,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     if value.size:
         low, high = value.min(), value.max()
         if low < -length or high >= length:
-            bad = int(high) if high >= length else int(low)
+            bad = value[(value < -length) | (value >= length)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
         if low < 0:
             value = value.astype(np.int64)

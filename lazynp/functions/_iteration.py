@@ -10,12 +10,45 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._trace import host_value
+from lazynp._views import layout
 from lazynp.functions import _getset
+from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._recording import as_array, cast, plain
 from lazynp.primitives import shaping
 
 ndindex = np.ndindex
+
+
+class broadcast:
+    """See `numpy.broadcast`. The shape needs no values; iterating computes the operands."""
+
+    def __init__(self, *args: Any) -> None:
+        self._operands = args
+        self._layout = np.broadcast(*[layout(x) if isinstance(x, Array) else x for x in args])
+        self._values: Any = None
+
+    shape = property(lambda self: self._layout.shape)
+    size = property(lambda self: self._layout.size)
+    nd = ndim = property(lambda self: self._layout.ndim)
+    numiter = property(lambda self: self._layout.numiter)
+    index = property(lambda self: 0 if self._values is None else self._values.index)
+    iters = property(lambda self: self._started().iters)
+
+    def _started(self) -> Any:
+        if self._values is None:
+            self._values = np.broadcast(*to_host(self._operands))
+        return self._values
+
+    def reset(self) -> None:
+        """Begin again, at what the operands are now."""
+        self._values = None
+
+    def __iter__(self) -> broadcast:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        return tuple([to_device(x) for x in next(self._started())])
 
 
 class ndenumerate:
@@ -149,9 +182,7 @@ def apply_along_axis(
         for index in ndindex(shape)
     ]
     first = results[0]
-    parts = [
-        shaping.reshape(_fitting(r, first), shape=(1, *first.shape)) for r in results
-    ]
+    parts = [shaping.reshape(_fitting(r, first), shape=(1, *first.shape)) for r in results]
     table = parts[0] if len(parts) == 1 else shaping.concatenate(*parts, axis=0)
     table = shaping.reshape(table, shape=(*shape, *first.shape))
     n, k = len(shape), first.ndim
@@ -185,8 +216,6 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
         shape = (*result.shape[:axis], 1, *result.shape[axis:])
         result = shaping.reshape(plain(result), shape=shape)
         if result.ndim != value.ndim:
-            raise ValueError(
-                "function is not returning an array of the correct shape"
-            )
+            raise ValueError("function is not returning an array of the correct shape")
         value = result
     return value

@@ -23,6 +23,11 @@ from lazynp.primitives import shaping
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
+def _joined(x: Any) -> Array:
+    """What is joined: lists of arrays too, but no masked array without its mask."""
+    return as_array(x) if isinstance(x, np.ndarray) else asarray(x)
+
+
 def concatenate(
     arrays: Any,
     /,
@@ -37,12 +42,14 @@ def concatenate(
         raise TypeError(
             "concatenate() only takes `out` or `dtype` as an argument, but both were provided."
         )
+    if out is not None:
+        check_writeable(out, "'out' must be an array")
     if isinstance(arrays, Array) and arrays.ndim > 1 and arrays.shape[0]:
         return _delivered(_merged(arrays, axis, dtype, casting, out), out)
     items = _sequence(arrays, "The first input argument needs to be a sequence")
     if not items:
         raise ValueError("need at least one array to concatenate")
-    xs = [asarray(x) for x in items]
+    xs = [_joined(x) for x in items]
     weak = [x if type(x) in SCALAR_DTYPES else a.dtype for x, a in zip(items, xs, strict=True)]
     if axis is None:
         xs, axis = [reshaped(x, (x.size,)) for x in xs], 0
@@ -114,7 +121,7 @@ def stack(
     casting: Any = "same_kind",
 ) -> Array:
     """See `numpy.stack`."""
-    xs = [asarray(x) for x in _sequence(arrays, _TO_STACK)]
+    xs = [_joined(x) for x in _sequence(arrays, _TO_STACK)]
     if not xs:
         raise ValueError("need at least one array to stack")
     shape = xs[0].shape

@@ -7,7 +7,7 @@ few lookups, a list and a handle. Whatever is not two plain operands goes the lo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from sys import _getframe
 from typing import Any
 
@@ -23,10 +23,10 @@ from lazynp._array import (
     wrap,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES
-from lazynp._node import VALUE, Node, Op, Traced, leaf, op_of
+from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._node import OP, VALUE, Node, Op, Traced, leaf, op_of
 from lazynp._primitive import Primitive
-from lazynp._trace import check_bounds, known, local, on_host, record_traced, user_frame
+from lazynp._trace import check_bounds, host_value, known, local, on_host, record_traced, user_frame
 from lazynp._views import writeable
 from lazynp.functions._nested import assemble, holds_lazy
 from lazynp.primitives import elementwise, shaping
@@ -48,12 +48,21 @@ def _at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
         return leaf(op.reference(*values))
 
 
+def _host_result(node: Node) -> Any:
+    """Objects, strings, dates alone are Python's and NumPy's own; everything else is wrapped."""
+    op = node[OP]
+    if op.scalar and not on_device(op.aval.dtype):
+        value = node[VALUE]
+        return value[()] if isinstance(value, np.ndarray) else value
+    return wrap(node)
+
+
 def _record_slow(op: Op, operands: tuple[Any, ...]) -> Array:
     """Recording with every check: the first time an op is met, and for host dtypes."""
     if op.bounds is not None:
         check_bounds(op, operands)
     if op.host:
-        return wrap(on_host(op, operands))
+        return _host_result(on_host(op, operands))
     if op.scalar:
         node = _at_once(op, operands)
         if node is not None:
@@ -112,6 +121,8 @@ def binary(
                 op = op_of(primitive, {}, (known_a, known_b))
             except Traced:
                 return wrap(record_traced(primitive, (a, b), {}))
+            except TypeError:
+                return slow(x, y)  # which raises it again, or knows better
             if op.host or op.scalar or op.bounds is not None and _out_of_bounds(op, a, b):
                 return slow(x, y)
             memo[known_a, known_b] = op
@@ -207,7 +218,11 @@ def plain(x: Any) -> Array:
 
 def scalar_if_0d(x: Array) -> Array:
     """What NumPy returns for this result: a Scalar if it has no dimension."""
-    return new_scalar(x._read()) if x.ndim == 0 else x
+    if x.ndim:
+        return x
+    if on_device(x.dtype):
+        return new_scalar(x._read())
+    return host_value(x._read())[()]  # an object, string, date
 
 
 def cast(x: Any, dtype: Any) -> Array:
@@ -233,10 +248,35 @@ def _text(shape: tuple[int, ...]) -> str:
 
 
 def check_writeable(out: Any, what: str = "return arrays must be of ArrayType") -> None:
+    if isinstance(out, np.ndarray):  # somebody's memory: a buffer, a memmap
+        if not out.flags.writeable:
+            raise ValueError("output array is read-only")
+        return
     if not isinstance(out, Array) or isinstance(out, Scalar):
         raise TypeError(what)
     if not writeable(out):
         raise ValueError("output array is read-only")
+
+
+def check_shapes(
+    inputs: list[tuple[int, ...]],
+    outs: list[tuple[int, ...]],
+    masks: Sequence[tuple[int, ...]] = (),
+) -> None:
+    """NumPy's errors where operands, masks and outputs do not fit together."""
+    try:
+        shape = np.broadcast_shapes(*inputs, *outs, *masks)
+    except ValueError:
+        listed = " ".join(map(_text, (*inputs, *outs, *masks)))
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {listed} "
+        ) from None
+    for out in outs:
+        if out != shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {_text(out)} doesn't match the "
+                f"broadcast shape {_text(shape)}"
+            )
 
 
 def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> Any:
@@ -250,11 +290,10 @@ def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> 
             f"Cannot cast {f'ufunc {name!r} ' if name else ''}output from {result.dtype!r} to "
             f"{out.dtype!r} with casting rule {casting!r}"
         )
-    if np.broadcast_shapes(result.shape, out.shape) != out.shape:
-        raise ValueError(
-            f"non-broadcastable output operand with shape {_text(out.shape)} doesn't match the "
-            f"broadcast shape {_text(np.broadcast_shapes(result.shape, out.shape))}"
-        )
+    check_shapes([result.shape], [out.shape])
+    if isinstance(out, np.ndarray):
+        np.copyto(out, host_value(result._read()), casting="unsafe")
+        return out
     with write_lock:
         out._write(broadcast(cast(result, out.dtype), out.shape)._read())
     return out

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import index
 from sys import _getframe
 from typing import Any
 
@@ -189,7 +190,8 @@ def reduce(
 ) -> Any:
     """`ufunc.reduce`: the whole of NumPy's argument handling."""
     x = as_array(array)
-    keepdims = keepdims is not NO_VALUE and bool(keepdims)
+    if type(keepdims) is not bool:
+        keepdims = keepdims is not NO_VALUE and bool(index(keepdims))
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
         return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
     node = x._node if x._base is None and not staged else x._read()

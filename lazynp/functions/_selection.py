@@ -47,11 +47,14 @@ def nonzero(a: Any) -> tuple[Any, ...]:
     return tuple(new_array(from_host(i)) for i in np.nonzero(host_value(x._read())))
 
 
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+_MISSING: Any = np._NoValue  # type: ignore[attr-defined]
+
+
+def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     """See `numpy.where`. With one argument it computes it; see `nonzero`."""
-    if x is None and y is None:
+    if x is _MISSING:
         return nonzero(condition)
-    if x is None or y is None:
+    if y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
     if _is_ready(condition, x, y):
         try:
@@ -227,9 +230,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
             some = ufuncs.logical_or(some, c)
         conditions.append(ufuncs.logical_not(some))
     elif n != len(funclist):
-        raise ValueError(
-            f"with {n} condition(s), either {n} or {n + 1} functions are expected"
-        )
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     y = shaping.full(0, shape=array.shape, dtype=array.dtype)
     for condition, function in zip(conditions, funclist, strict=True):
         if not isinstance(function, Callable):

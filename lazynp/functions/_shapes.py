@@ -10,12 +10,18 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape
-from lazynp._views import Broadcast, Reshape, layout, view
-from lazynp._views import reshape as view_reshape
-from lazynp._views import transpose as view_transpose
+from lazynp._views import (
+    Broadcast,
+    Reshape,
+    layout,
+    reshape as view_reshape,
+    transpose as view_transpose,
+    view,
+)
 from lazynp.functions._arguments import (
     fortran,
     is_contiguous,
+    order_argument,
     own,
     sliced,
     static,
@@ -61,7 +67,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
 
 
 def _reshape_order(order: Any) -> str:
-    letter = "C" if order is None else str(order).upper()
+    letter = "C" if order is None else order_argument(order)
     if letter == "K":
         raise ValueError("order 'K' is not permitted for reshaping")
     if letter not in ("C", "F", "A"):

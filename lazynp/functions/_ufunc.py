@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +15,14 @@ from lazynp._primitive import Primitive
 from lazynp._trace import known
 from lazynp.functions import _getset
 from lazynp.functions._fold import fold, fold_along, reduceat
-from lazynp.functions._host import host_into
+from lazynp.functions._host import host_call, host_into
 from lazynp.functions._recording import (
     apply,
     as_array,
     binary,
     broadcast,
     cast,
+    check_shapes,
     check_writeable,
     plain,
     store,
@@ -28,6 +30,8 @@ from lazynp.functions._recording import (
 )
 from lazynp.functions._reduce import ROWS, accumulate, reduce
 from lazynp.primitives import elementwise, shaping
+
+_OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
 
 
 class ufunc:
@@ -72,12 +76,25 @@ class ufunc:
         if self.nin == 1:
             return unary(self._fast, self._apply) if self._fast else self._apply
 
+        compare, repeats = _COMPARES.get(self.__name__), self.__name__ == "multiply"
+
         def slow(x: Any, y: Any) -> Any:
-            return NotImplemented if defers(x) or defers(y) else self._apply(x, y)
+            if defers(x) or defers(y) or repeats and (_repeats(x, y) or _repeats(y, x)):
+                return NotImplemented
+            if compare is None:
+                return self._apply(x, y)
+            try:
+                return self._apply(x, y)
+            except TypeError:  # records; what cannot be compared is not equal
+                return host_call(compare, x, y)
 
         if self._fast is not None:
             return binary(self._fast, slow, swap=reflected)
         return (lambda x, y: slow(y, x)) if reflected else slow
+
+    def in_place(self) -> Callable[..., Any]:
+        """What the method of `Array` for this function's in-place operator calls."""
+        return binary(self._fast, self._apply, depth=2) if self._fast else self._apply
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -103,15 +120,30 @@ class ufunc:
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
+        **unknown: Any,
     ) -> Any:
+        for name in unknown:
+            raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
         if not self.nin <= len(args) <= self.nargs:
             raise TypeError(
                 f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
-                f"but {len(args)} were given"
+                f"but {len(args)} {'was' if len(args) == 1 else 'were'} given"
             )
         inputs, outs = args[: self.nin], self._outputs(args[self.nin :], out)
         if dtype is not None or signature is not None:
             inputs = self._cast_inputs(inputs, dtype, signature, casting)
+        inputs = tuple([as_array(x) if isinstance(x, (list, tuple)) else x for x in inputs])
+        if order not in ("C", "F", "A", "K", None):
+            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        try:
+            check_shapes(
+                [getattr(x, "shape", ()) for x in inputs],
+                [o.shape for o in outs if o is not None],
+                [] if where is True else [np.shape(where)],
+            )
+        except ValueError:
+            self._check_dtypes(inputs, outs, casting)  # which NumPy looks at first
+            raise
         results = self._apply(*inputs)
         if not isinstance(results, tuple):
             results = (results,)
@@ -119,6 +151,13 @@ class ufunc:
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
         return done[0] if self.nout == 1 else done
+
+    def _check_dtypes(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], casting: Any) -> None:
+        kinds = [known(as_operand(x)) for x in inputs]
+        ins = [k.dtype if isinstance(k, Aval) else k for k in kinds]
+        ins = [np.dtype(bool) if k is bool else k for k in ins]
+        given = [None if o is None else o.dtype for o in outs]
+        self._numpy.resolve_dtypes((*ins, *given), casting=casting)
 
     def _outputs(self, positional: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
         if positional:
@@ -180,11 +219,7 @@ class ufunc:
 
     def _check_cast(self, result: Array, out: Array, casting: Any) -> None:
         if not np.can_cast(result.dtype, out.dtype, casting):
-            # NumPy's own exception: run the loop on nothing
-            empty = [np.empty(0, d) for d in (result.dtype, out.dtype)]
-            np.positive(empty[0], out=empty[1], casting=casting) if result.dtype.kind != "b" else (
-                np.logical_not(empty[0], out=empty[1], casting=casting)
-            )
+            raise _OutputCastingError(self._numpy, casting, result.dtype, out.dtype, 0)
 
     # -- methods -----------------------------------------------------------------------------------
 
@@ -271,11 +306,16 @@ class ufunc:
 def defers(other: Any) -> bool:
     """Whether NumPy's operators would leave this operand to the other side."""
     if isinstance(other, (Array, np.ndarray, np.generic)):
-        return False
+        return isinstance(other, (np.matrix, np.ma.MaskedArray))
     kind = type(other)
     if getattr(kind, "__array_ufunc__", defers) is None:
         return True
     return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
+
+
+def _repeats(x: Any, y: Any) -> bool:
+    """Whether x * y repeats the sequence y, as Python's: NumPy's scalars do, arrays do not."""
+    return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))
 
 
 def _composed(implementation: Any) -> Callable[..., Any]:
@@ -318,6 +358,7 @@ def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
     return np.can_cast(given, dtype, "same_kind" if dtype.kind in "fc" else "safe")
 
 
+_COMPARES = {"equal": operator.eq, "not_equal": operator.ne}
 _AT_MODES = {
     "add": "add",
     "subtract": "add",

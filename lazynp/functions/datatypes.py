@@ -41,19 +41,19 @@ def isfortran(a: Any) -> bool:
     return layouts(a)[0].flags.fnc if isinstance(a, Array) else np.isfortran(a)
 
 
-def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     """Whether two arrays overlap: views of one owner, judged by their logical layout."""
     if not isinstance(a, Array) or not isinstance(b, Array):
         return False
     first, second = layouts(a, b)
-    owners = (a if a._base is None else a._base, b if b._base is None else b._base)
-    return owners[0] is owners[1] and np.shares_memory(first, second, max_work)
+    owners = (a._owner(), b._owner())
+    return owners[0] is owners[1] and np.shares_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]
 
 
-def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
     """Whether two arrays might overlap. See `numpy.may_share_memory`."""
     if not isinstance(a, Array) or not isinstance(b, Array):
         return False
     first, second = layouts(a, b)
-    owners = (a if a._base is None else a._base, b if b._base is None else b._base)
-    return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)
+    owners = (a._owner(), b._owner())
+    return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]

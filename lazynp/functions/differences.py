@@ -214,18 +214,18 @@ def _second_order(dx: Any, n: int) -> tuple[Any, Any]:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """See `numpy.trapezoid`."""
     y = as_array(y)
-    axis = normalize_axis_index(axis, y.ndim)
+    given, axis = axis, normalize_axis_index(axis, y.ndim)
     if x is None:
         d = dx
     else:
         x = as_array(x)
-        d = diff(x) if x.ndim == 1 else diff(x, axis=axis)
+        d = diff(x) if x.ndim == 1 else diff(x, axis=given)
         if x.ndim == 1:
             shape = tuple(d.size if i == axis else 1 for i in range(y.ndim))
             d = shaping.reshape(d, shape=shape)
     n = y.shape[axis]
     both = ufuncs.add(part(y, axis, 1, n), part(y, axis, 0, builtins.max(n - 1, 0)))
-    return reductions.sum(ufuncs.divide(ufuncs.multiply(d, both), 2.0), axis)
+    return reductions.sum(ufuncs.divide(ufuncs.multiply(d, both), 2.0), given)
 
 
 # -- interpolation, phases -------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def _extremes(x: Array) -> NDArray:
     """The least and the greatest value, on the host; nothing for no data."""
     if x.size == 0:
         return np.empty(0, x.dtype)
-    both = [host_value(f(x)._read()) for f in (reductions.min, reductions.max)]
+    both = [to_host(f(x)) for f in (reductions.min, reductions.max)]
     return np.array(both, x.dtype)
 
 

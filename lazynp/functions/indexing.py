@@ -28,7 +28,16 @@ from lazynp.functions._iteration import (
     ndindex,
     nditer,
 )
-from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._recording import (
+    as_array,
+    broadcast,
+    cast,
+    check_writeable,
+    plain,
+    scalar_if_0d,
+    store,
+)
+from lazynp.functions._reduce import check_out
 from lazynp.functions._selection import (
     choose,
     compress,
@@ -207,6 +216,9 @@ def trace(
     if dtype is None:
         dtype = _sum_dtype(x.dtype) if out is None else np.promote_types(x.dtype, out.dtype)
     result = reduction.reduce_sum(plain(cast(elements, dtype)), axes=(elements.ndim - 1,))
+    if out is not None:
+        check_writeable(out)
+        check_out("add", out, result.shape, False)
     return store(scalar_if_0d(result), out, "unsafe")
 
 
@@ -244,5 +256,3 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     with write_lock:
         new = shaping.update_slice(flat(x), values, 0, **region)
         x._write(shaping.reshape(new, shape=x.shape)._read())
-
-

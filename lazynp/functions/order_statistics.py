@@ -18,6 +18,7 @@ from lazynp.functions._recording import (
     as_array,
     broadcast,
     cast,
+    check_writeable,
     scalar_if_0d,
     store,
 )
@@ -52,6 +53,7 @@ def _delivered(
         result = shaping.reshape(result, shape=(*result.shape[:q_ndim], *ones))
     if out is None:
         return scalar_if_0d(result)
+    check_writeable(out)
     if out.shape != result.shape:
         raise ValueError(
             f"output array has shape {out.shape}, but the result has shape {result.shape}"

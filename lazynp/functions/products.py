@@ -85,9 +85,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 
 def _acceptable(out: Any, result: Array) -> bool:
     return (
-        isinstance(out, Array)
-        and out.aval is result.aval
-        and _views.layout(out).flags.c_contiguous
+        isinstance(out, Array) and out.aval is result.aval and _views.layout(out).flags.c_contiguous
     )
 
 
@@ -195,9 +193,7 @@ def cross(
     x = _axis_last(x, normalize_axis_index(axisa, x.ndim, msg_prefix="axisa"))
     y = _axis_last(y, normalize_axis_index(axisb, y.ndim, msg_prefix="axisb"))
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
-        raise ValueError(
-            "incompatible dimensions for cross product\n(dimension must be 2 or 3)"
-        )
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if 2 in (x.shape[-1], y.shape[-1]):
         warnings.warn(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
@@ -244,9 +240,7 @@ def _axis_last(x: Array, axis: int) -> Array:
 _Core = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
-def _generalized(
-    name: str, core: _Core, conjugate: bool, doc: str = ""
-) -> Callable[..., Any]:
+def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Callable[..., Any]:
     """A function with the interface of NumPy's generalised ufunc of this name.
 
     core: the labels of the core dimensions of both inputs and of the output.
@@ -332,9 +326,7 @@ def _core_labels(core: _Core, x_ndim: int, y_ndim: int) -> _Core:
     return x, y, out
 
 
-def _core_axes(
-    given: dict[str, Any], x: Array, y: Array, labels: _Core
-) -> list[list[int]] | None:
+def _core_axes(given: dict[str, Any], x: Array, y: Array, labels: _Core) -> list[list[int]] | None:
     """Which axes are the core dimensions of inputs and output; None if NumPy would object."""
     counts = [len(group) for group in labels]
     if x.ndim < counts[0] or y.ndim < counts[1] or ("axis" in given and "axes" in given):
@@ -353,9 +345,7 @@ def _core_axes(
             return None
         wanted = entries
     ndims = (x.ndim, y.ndim, loop + out_count)
-    places = [
-        [normalize_axis_index(a, n) for a in w] for w, n in zip(wanted, ndims, strict=True)
-    ]
+    places = [[normalize_axis_index(a, n) for a in w] for w, n in zip(wanted, ndims, strict=True)]
     return places if all(len(set(p)) == len(p) for p in places) else None
 
 
@@ -367,9 +357,7 @@ def _axes_entries(axes: Any, counts: list[int]) -> list[list[Any]] | None:
         entries.append(())
     if len(entries) != 3:
         return None
-    lists: list[list[Any]] = [
-        [e] if isinstance(e, (int, np.integer)) else list(e) for e in entries
-    ]
+    lists: list[list[Any]] = [[e] if isinstance(e, (int, np.integer)) else list(e) for e in entries]
     return lists if [len(e) for e in lists] == counts else None
 
 
@@ -419,9 +407,7 @@ def _labelled(ndim: int, labels: Sequence[Hashable], where: Sequence[int]) -> La
     return tuple(at[k] if k in at else next(loop) for k in range(ndim))
 
 
-def _out_fits(
-    out: Any, result: Array, core: int, given: dict[str, Any], casting: Any
-) -> bool:
+def _out_fits(out: Any, result: Array, core: int, given: dict[str, Any], casting: Any) -> bool:
     """Core dimensions must be those of the output; only the others are broadcast."""
     if not isinstance(out, Array):
         return True
@@ -450,4 +436,3 @@ matmul = _generalized("matmul", (("n?", "k"), ("k", "m?"), ("n?", "m?")), conjug
 vecdot = _generalized("vecdot", (("n",), ("n",), ()), conjugate=True)
 matvec = _generalized("matvec", (("m", "n"), ("n",), ("m",)), conjugate=False)
 vecmat = _generalized("vecmat", (("n",), ("n", "m"), ("m",)), conjugate=True)
-

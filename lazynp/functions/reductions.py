@@ -11,10 +11,19 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, new_array
+from lazynp._avals import on_device
 from lazynp._trace import host_value
 from lazynp.functions import ufuncs
 from lazynp.functions._host import host_call, host_into, needs_host
-from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
+from lazynp.functions._recording import (
+    apply,
+    as_array,
+    broadcast,
+    cast,
+    check_writeable,
+    scalar_if_0d,
+    store,
+)
 from lazynp.functions._reduce import (
     ADD,
     ALL,
@@ -93,18 +102,23 @@ def min(
 amax, amin = max, min
 
 
+def _truth(a: Any) -> Any:
+    """Of objects, NumPy's loops return one of them unless told not to."""
+    return None if isinstance(a, Array) and on_device(a.dtype) else BOOL
+
+
 def any(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
 ) -> Any:
     """See `numpy.any`."""
-    return reduce(ANY, a, axis, None, out, keepdims, NO_VALUE, where)
+    return reduce(ANY, a, axis, _truth(a), out, keepdims, NO_VALUE, where)
 
 
 def all(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
 ) -> Any:
     """See `numpy.all`."""
-    return reduce(ALL, a, axis, None, out, keepdims, NO_VALUE, where)
+    return reduce(ALL, a, axis, _truth(a), out, keepdims, NO_VALUE, where)
 
 
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
@@ -148,6 +162,7 @@ def _check_result(x: Array, axis: Any, dtype: Any, out: Any, keepdims: Any) -> A
     """What NumPy sums into `out` first decides whether `out` will do, and the dtype."""
     if out is None:
         return dtype
+    check_writeable(out)
     total = reduce(ADD, new_array(x._read()), axis, dtype, None, keepdims)
     if out.shape != total.shape:
         reduce(ADD, x, axis, dtype, out, keepdims)  # raises
@@ -328,6 +343,7 @@ def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) 
         result = shaping.reshape(result, shape=shape)
     if out is None:
         return scalar_if_0d(result)
+    check_writeable(out, "output must be an array")
     if not np.can_cast(out.dtype, _INT64, "safe"):
         raise TypeError(
             f"Cannot cast array data from {out.dtype!r} to dtype('int64') according to the rule "

@@ -13,8 +13,7 @@ from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._recording import as_array, cast, plain
-from lazynp.primitives import indexing as gathers
-from lazynp.primitives import reduction, shaping
+from lazynp.primitives import indexing as gathers, reduction, shaping
 
 __all__ = [
     "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",

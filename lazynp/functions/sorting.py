@@ -12,8 +12,7 @@ from lazynp.functions._getset import bounded
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
-from lazynp.primitives import indexing, shaping
-from lazynp.primitives import sorting as primitives
+from lazynp.primitives import indexing, shaping, sorting as primitives
 
 __all__ = [
     "argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort", "sort_complex",
@@ -31,9 +30,7 @@ def _check_kind(kind: Any, stable: Any) -> None:
     if not isinstance(kind, str):
         raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
     if kind[:1].lower() not in ("q", "h", "m", "s"):
-        raise ValueError(
-            f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})"
-        )
+        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
 
 
 def _check_order(x: Array, order: Any) -> None:
@@ -48,9 +45,7 @@ def _axis_of(x: Array, axis: Any) -> tuple[Array, int]:
     return plain(x), normalize_axis_index(axis, x.ndim)
 
 
-def sort(
-    a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-) -> Any:
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """See `numpy.sort`. Always stable."""
     x = as_array(a)
     _check_kind(kind, stable)
@@ -183,5 +178,3 @@ def _by_sorter(x: Array, sorter: Array) -> Array:
     if value.size and (value.min() < 0 or value.max() >= x.size):
         raise ValueError("Sorter index out of range.")
     return indexing.take(plain(x), bounded(sorter, x.size, 0), axes=(0,))
-
-

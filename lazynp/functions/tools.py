@@ -15,7 +15,7 @@ from lazynp._graph import host_view, jaxpr_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, CODE, OFFSET, VALUE
 from lazynp._plan import STATS, Plan, Stats
-from lazynp._trace import host_value, materialize, position
+from lazynp._trace import host_value, materialize as evaluate_node, position
 from lazynp._tree import tree_flatten
 from lazynp._views import writeable
 
@@ -25,14 +25,14 @@ def stats() -> Stats:
     return STATS
 
 
-def materialize_tree(tree: Any) -> Any:
+def materialize(tree: Any) -> Any:
     """Compute every array of a tree (tuples, lists, dicts) now, together; return the tree."""
     leaves, _ = tree_flatten(tree)
     for leaf in leaves:
         if isinstance(leaf, Array):
             node = leaf._read()
             if node[VALUE] is None and host_view(node) is None:
-                materialize(node)
+                evaluate_node(node)
     return tree
 
 

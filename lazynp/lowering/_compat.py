@@ -13,7 +13,7 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import jaxlib.version
-from jaxlib import _jax, xla_client
+from jaxlib import _jax, xla_client  # pyright: ignore[reportAttributeAccessIssue]
 
 VERSION: tuple[int, ...] = tuple(
     int(part) for part in jaxlib.version.__version__.split(".")[:3] if part.isdigit()

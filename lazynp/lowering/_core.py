@@ -21,11 +21,11 @@ from lazynp.lowering._text import dense_text, scalar_text, type_text
 class Value:
     """An SSA value. A constant has no name of its own, but `literal`, its text.
 
-    fixed: computed from constants only, so that XLA computes it. parts: of a complex one, if it
-    was put together from them.
+    operands: what it was computed from. fixed: constants only, so that XLA computes it. parts:
+    of a complex one, if it was put together from them.
     """
 
-    __slots__ = ("name", "aval", "static", "literal", "fixed", "parts")
+    __slots__ = ("name", "aval", "static", "literal", "fixed", "parts", "operands", "renames")
 
     def __init__(
         self, name: str, aval: Aval, static: Any = None, literal: str | None = None
@@ -33,11 +33,17 @@ class Value:
         self.name, self.aval, self.static, self.literal = name, aval, static, literal
         self.fixed = literal is not None
         self.parts: tuple[Value, Value] | None = None
+        self.operands: tuple[Value, ...] = ()
+        self.renames = False  # XLA may take it for other dimensions of its operand's memory
 
     def __repr__(self) -> str:
         return f"{self.name or self.literal}: {self.aval}"
 
 
+_RENAMING = {
+    f"stablehlo.{name}"
+    for name in ("bitcast_convert", "broadcast_in_dim", "reshape", "reverse", "slice", "transpose")
+}
 Values = Sequence[Value]
 Body = Callable[..., Any]
 
@@ -103,11 +109,16 @@ class Core:
             self.lines.append(f'%{count} = "{name}"({args}){attrs} : ({kinds}) -> {kind}')
             value = Value(f"%{count}", out)
             value.fixed = bool(operands) and all([v.fixed for v in operands])
+            value.operands = operands
+            value.renames = name in _RENAMING and out.nbytes == operands[0].aval.nbytes
             return value
         head = f"%{count}:{len(out)} = " if out else ""
         types = ", ".join([type_text(aval) for aval in out])
         self.lines.append(f'{head}"{name}"({args}){attrs} : ({kinds}) -> ({types})')
-        return tuple([Value(f"%{count}#{i}", aval) for i, aval in enumerate(out)])
+        values = tuple([Value(f"%{count}#{i}", aval) for i, aval in enumerate(out)])
+        for value in values:
+            value.operands = operands
+        return values
 
     def region(self, avals: Sequence[Aval], body: Callable[..., Any]) -> str:
         """The text of a region whose block has arguments of these avals.

@@ -22,7 +22,7 @@ def register() -> None:
     with _lock:
         if _registered:
             return
-        lapack._lapack.initialize()
+        lapack._lapack.initialize()  # pyright: ignore[reportPrivateImportUsage]
         for name, target, api_version in lapack.registrations()["cpu"]:
             _compat.register_custom_call(name, target, "cpu", api_version)
         _registered = True

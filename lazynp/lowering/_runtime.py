@@ -116,6 +116,8 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """`np.empty`, aligned so that `put(..., owned=True)` needs no copy."""
     dtype = np.dtype(dtype)
+    if dtype.hasobject:  # raw bytes are no references
+        return np.empty(shape, dtype)
     raw = np.empty(math.prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
     return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
 

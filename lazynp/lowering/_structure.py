@@ -15,6 +15,30 @@ _LIBRARY_DTYPES = (np.dtype("f4"), np.dtype("f8"))  # what XLA hands to library 
 _SMALL = 4096
 
 
+def _reads_renamed(x: Value, u: Value) -> bool:
+    """Whether u is computed from memory that x may lie in, under other dimensions.
+
+    XLA (0.10.2, and whatever the barriers) then updates that memory in place while u is still
+    being computed from it: `m = x.reshape(3, 4); m[1:] = m[:-1]` copies the first row down.
+    Reshapes move from operands to results, and where an axis has one element, XLA puts in its own.
+    """
+    memory = _reachable(x, x.aval.size)
+    if 1 not in x.aval.shape and not any(v.renames for v in memory):
+        return False
+    return not memory.isdisjoint(_reachable(u))
+
+
+def _reachable(value: Value, size: int | None = None) -> set[Value]:
+    """What a value is computed from, itself included; if a size is given, through such only."""
+    found, stack = {value}, [value]
+    while stack:
+        for operand in stack.pop().operands:
+            if operand not in found and (size is None or operand.aval.size == size):
+                found.add(operand)
+                stack.append(operand)
+    return found
+
+
 class Structure(Elementwise):
     """Operations that move elements or bring them together."""
 
@@ -92,7 +116,25 @@ class Structure(Elementwise):
 
     def dynamic_update_slice(self, x: Value, u: Value, starts: Values) -> Value:
         """XLA clamps the starts so that the update fits."""
+        if _reads_renamed(x, u):
+            return self._update_apart(x, u, starts)
         return self.op("stablehlo.dynamic_update_slice", x, u, *starts, out=x.aval)
+
+    def _update_apart(self, x: Value, u: Value, starts: Values) -> Value:
+        """The same into memory of its own, and a selection."""
+        zeros = self.constant(0, x.aval.dtype, x.aval.shape)
+        out = self.op("stablehlo.dynamic_update_slice", zeros, u, *starts, out=x.aval)
+        for axis, (n, size) in enumerate(zip(x.aval.shape, u.aval.shape, strict=True)):
+            if size < n:
+                place = self.iota(x.aval.shape, axis, starts[axis].aval.dtype)
+                first = self.splat(starts[axis], x.aval.shape)
+                limit = self.constant(size, place.aval.dtype, x.aval.shape)
+                after = self.compare(place, first, "LT")
+                before = self.compare(
+                    self.op("subtract", place, first, out=place.aval), limit, "GE"
+                )
+                out = self.select(self.or_(after, before), x, out)
+        return out
 
     def pad(
         self,

@@ -77,7 +77,7 @@ def cast(b: Any, x: Any, dtype: Dtype) -> Any:
         return cast(b, re, dtype)
     if dtype.kind == "c":
         re = cast(b, x, real_dtype(dtype))
-        return b.complex(re, like(b, 0.0, re))
+        return b.complex(re, b.hidden(like(b, 0.0, re)))  # XLA drops additions of 0
     if dtype == BOOL:
         return is_(b, x, "NE", 0)
     if source.kind == "f":

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives import elementwise_formulas as f
+from lazynp.primitives import elementwise_emit as e, elementwise_formulas as f
 from lazynp.primitives.elementwise_emit import in_float64, is_, like, parts
 
 PI_2 = float(np.pi / 2)
@@ -31,9 +30,13 @@ def _finite(b: Any, x: Any) -> Any:
 
 
 def _zero_wins(b: Any, x: Any, y: Any) -> Any:
-    """x * y; zero where a factor is, even beside inf or nan."""
+    """x * y; zero where a factor is, even beside inf or nan, with the sign of both."""
     product = e.mul(b, x, y)
-    return e.choose(b, product, (is_(b, x, "EQ", 0.0), x), (is_(b, y, "EQ", 0.0), y))
+    zero = b.or_(is_(b, x, "EQ", 0.0), is_(b, y, "EQ", 0.0))
+    one = like(b, 1.0, x)
+    signs = [e.copysign(b, one, b.select(e.is_nan(b, v), one, v)) for v in (x, y)]
+    signed = e.times(b, e.mul(b, *signs), 0.0)
+    return b.select(_both(b, zero, e.is_nan(b, product)), signed, product)
 
 
 def _turned(lower: Callable[..., Any]) -> Callable[..., Any]:
@@ -219,7 +222,7 @@ def arctanh(b: Any, z: Any) -> Any:
     )  # fmt: skip
     up = e.copysign(b, like(b, PI_2, y), y)
     im = e.choose(b, im, (e.is_inf(b, y), up), (y_nan, np.nan), (x_nan, np.nan))
-    return b.complex(re, e.copysign(b, im, y))
+    return b.complex(e.copysign(b, re, x), e.copysign(b, im, y))
 
 
 arctan, arcsinh = _turned(arctanh), _turned(arcsin)

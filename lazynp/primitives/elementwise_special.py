@@ -15,10 +15,10 @@ from lazynp.primitives.elementwise_arithmetic import (
     divide,
     multiply,
     negative,
+    sign as sign_,
     square,
     subtract,
 )
-from lazynp.primitives.elementwise_arithmetic import sign as sign_
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import in_float64, is_, like
 from lazynp.primitives.elementwise_factory import Formula, row

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from lazynp._primitive import Primitive
-from lazynp.primitives import elementwise_complex as z
-from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives import elementwise_formulas as f
+from lazynp.primitives import (
+    elementwise_complex as z,
+    elementwise_emit as e,
+    elementwise_formulas as f,
+)
 from lazynp.primitives.elementwise_arithmetic import (
     add,
     divide,
@@ -65,7 +67,9 @@ sqrt = _function(
     "sqrt", op("stablehlo.sqrt"), lambda g, ans, x: divide(multiply(0.5, g), ans), z.sqrt, ulp=0
 )
 cbrt = _function("cbrt", f.cbrt, lambda g, ans, x: divide(g, multiply(3.0, square(ans))))
-exp = _function("exp", _sealed(op("stablehlo.exponential")), lambda g, ans, x: multiply(g, ans), z.exp)
+exp = _function(
+    "exp", _sealed(op("stablehlo.exponential")), lambda g, ans, x: multiply(g, ans), z.exp
+)
 exp2 = _function("exp2", f.exp2, lambda g, ans, x: multiply(g, multiply(f.LN2, ans)), z.exp2)
 expm1 = _function(
     "expm1", in_float64(f.expm1), lambda g, ans, x: multiply(g, add(ans, 1.0)), z.expm1

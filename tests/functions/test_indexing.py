@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import lazynp
 from tests.functions.rows import check, run, same
@@ -279,9 +278,7 @@ def rows(table: str) -> list[str]:
     return [line for line in table.splitlines() if line]
 
 
-@pytest.mark.parametrize(
-    "program", rows(TAKE + PUT + SELECT + DIAGONALS + COORDINATES + ITERATION)
-)
+@pytest.mark.parametrize("program", rows(TAKE + PUT + SELECT + DIAGONALS + COORDINATES + ITERATION))
 def test_row(program: str) -> None:
     check(program, DATA, exact=True)
 

@@ -120,7 +120,10 @@ CASES = {
     ),
     "if": (lambda b, x: b.if_(b.constant(True, BOOL), lambda b: x, lambda b: add(b, x, x))[0], X),
     "barrier": (lambda b, x: b.barrier(x), X),
-    "hidden": (lambda b, x: add(b, b.hidden(b.constant(3.0, x.aval.dtype, x.aval.shape)), x), X + 3),
+    "hidden": (
+        lambda b, x: add(b, b.hidden(b.constant(3.0, x.aval.dtype, x.aval.shape)), x),
+        X + 3,
+    ),
 }  # fmt: skip
 
 

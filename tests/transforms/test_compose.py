@@ -8,8 +8,7 @@ import itertools
 
 import numpy
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import lazynp as np
 from lazynp import cond, grad, jacfwd, jacrev, jit, jvp, linearize, scan, value_and_grad, vjp, vmap

@@ -1,0 +1,36 @@
+"""Profiles, and the deviations of reference libraries that the standard's text shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+from array_api_tests.deviations import deviation_of
+from array_api_tests.support import MODULE
+
+_common: dict[str, Any] = {
+    "deadline": None,
+    "database": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
+settings.register_profile("default", max_examples=15, derandomize=True, **_common)
+settings.register_profile("full", max_examples=200, print_blob=True, **_common)
+settings.register_profile(  # to be failed: what fails first will do
+    "faults", max_examples=10, derandomize=True, phases=[Phase.generate], **_common
+)
+settings.load_profile("default")  # --hypothesis-profile=... comes after, and wins
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.add_marker(pytest.mark.filterwarnings("ignore"))  # NumPy's, of special values
+        found = deviation_of(MODULE, item.nodeid.rpartition("/")[2])
+        if found is not None:
+            item.add_marker(pytest.mark.xfail(reason=found, strict=True))
+
+
+def pytest_report_header() -> str:
+    return f"array API tests of: {MODULE}"

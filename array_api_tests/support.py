@@ -1,0 +1,184 @@
+"""The module under test, drawing arrays for it, and comparing what comes back.
+
+`ARRAY_API_TESTS_MODULE` names the module: lazynp.array_api, numpy, array_api_strict, ...
+Arrays are built from Python lists, so that nothing but `asarray` and `reshape` is relied upon.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+MODULE = os.environ.get("ARRAY_API_TESTS_MODULE", "lazynp.array_api")
+xp: ModuleType = importlib.import_module(MODULE)
+
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+INTEGERS = SIGNED + UNSIGNED
+FLOATS = ("float32", "float64")
+COMPLEX = ("complex64", "complex128")
+FLOATING = FLOATS + COMPLEX
+REAL = INTEGERS + FLOATS
+NUMERIC = REAL + COMPLEX
+ALL = ("bool", *NUMERIC)
+KINDS = {
+    "bool": ("bool",), "signed integer": SIGNED, "unsigned integer": UNSIGNED,
+    "integral": INTEGERS, "real floating": FLOATS, "complex floating": COMPLEX,
+    "numeric": NUMERIC,
+}  # fmt: skip
+
+info = xp.__array_namespace_info__()
+# array_api_strict's further devices are made up: they lack dtypes, and are closed to NumPy
+devices = (info.default_device(),) if MODULE == "array_api_strict" else tuple(info.devices())
+DEVICES = (None, *devices)
+
+# A palette, not any shape: a compiling library meets each program again.
+SHAPES = ((), (0,), (1,), (3,), (2, 3), (3, 1), (2, 0), (2, 1, 3))
+PROPER = tuple(s for s in SHAPES if 0 not in s)
+
+
+def dtype(name: str) -> Any:
+    return getattr(xp, name)
+
+
+def name_of(d: Any) -> str:
+    """The canonical name of a dtype of the module's."""
+    return next(n for n in ALL if d == getattr(xp, n))
+
+
+def real_name(name: str) -> str:
+    """The real dtype of the same precision."""
+    return {"complex64": "float32", "complex128": "float64"}.get(name, name)
+
+
+def complex_name(name: str) -> str:
+    return {"float32": "complex64", "float64": "complex128"}.get(name, name)
+
+
+# -- in and out ------------------------------------------------------------------------------------
+
+
+def make(value: Any) -> Any:
+    """An array of the module's from a NumPy array."""
+    value = np.asarray(value)
+    flat = xp.asarray(value.ravel().tolist(), dtype=dtype(value.dtype.name))
+    return xp.reshape(flat, value.shape)
+
+
+def host(x: Any) -> np.ndarray[Any, Any]:
+    """The values of an array of the module's."""
+    return np.asarray(x)
+
+
+def is_array(x: Any) -> bool:
+    return hasattr(x, "__array_namespace__") and isinstance(x.shape, tuple)
+
+
+def check(
+    out: Any, expected: Any, *, dtype: str | None = None, rtol: float = 0.0, what: str = ""
+) -> None:
+    """dtype, shape and values. The expected dtype is NumPy's unless it is named."""
+    expected = np.asarray(expected)
+    assert is_array(out), f"{what}: not an array: {out!r}"
+    name = dtype or expected.dtype.name
+    assert out.dtype == getattr(xp, name), f"{what}: dtype is {out.dtype}, not {name}"
+    assert tuple(out.shape) == expected.shape, f"{what}: shape {out.shape}, not {expected.shape}"
+    assert out.ndim == expected.ndim and out.size == expected.size
+    same_values(host(out), expected, rtol, what)
+
+
+def same_values(got: Any, expected: Any, rtol: float = 0.0, what: str = "") -> None:
+    if rtol and got.dtype.kind in "fc":
+        scale = np.abs(expected[np.isfinite(expected)]).max(initial=0)
+        np.testing.assert_allclose(
+            got, expected, rtol=rtol, atol=rtol * float(scale), err_msg=what, equal_nan=True
+        )
+    else:
+        np.testing.assert_array_equal(got, expected, err_msg=what)
+
+
+def tolerance(name: str) -> float:
+    return {"float32": 2e-5, "complex64": 5e-5, "float64": 1e-12, "complex128": 1e-12}.get(name, 0)
+
+
+# -- drawing ---------------------------------------------------------------------------------------
+
+_INTEGER_POOL = (0, 1, 2, 3, 5, 7, 11, 100, -1, -2, -3, -7, -100)
+_FLOAT_POOL = (0.0, 0.5, 1.0, 1.5, 2.0, 3.25, 7.0, 100.0, 0.125, -0.5, -1.0, -2.5, -3.0, -17.0)
+
+
+def pool(name: str) -> list[Any]:
+    """Values worth trying in this dtype, all of them finite."""
+    if name == "bool":
+        return [False, True]
+    if name in INTEGERS:
+        info = np.iinfo(name)
+        return [v for v in _INTEGER_POOL if info.min <= v <= info.max]
+    if name in FLOATS:
+        return list(_FLOAT_POOL)
+    return [complex(a, b) for a in _FLOAT_POOL[:8] for b in (0.0, 1.0, -2.5)]
+
+
+def arrays(
+    names: tuple[str, ...] | str = ALL,
+    shapes: tuple[tuple[int, ...], ...] = SHAPES,
+    values: Any = None,
+    unique: bool = False,
+) -> st.SearchStrategy[np.ndarray[Any, Any]]:
+    """NumPy arrays to hand to `make`: their dtype, shape and values drawn."""
+    names = (names,) if isinstance(names, str) else names
+
+    @st.composite
+    def draw_array(draw: Any) -> Any:
+        name, shape = draw(st.sampled_from(names)), draw(st.sampled_from(shapes))
+        chosen = pool(name) if values is None else values
+        items = draw(
+            st.lists(
+                st.sampled_from(chosen),
+                min_size=math.prod(shape),
+                max_size=math.prod(shape),
+                unique=unique,
+            )
+        )
+        return np.asarray(items, dtype=name).reshape(shape)
+
+    return draw_array()
+
+
+PAIRS = (
+    ((), ()), ((3,), (3,)), ((2, 3), (2, 3)), ((), (3,)), ((2, 3), (3,)), ((3, 1), (1, 2)),
+    ((2, 1, 3), (3, 1)), ((0,), (1,)), ((2, 0), ()),
+)  # fmt: skip
+
+
+def pairs(names: tuple[str, ...], **options: Any) -> st.SearchStrategy[Any]:
+    """Two arrays of one dtype, that broadcast."""
+
+    @st.composite
+    def draw_pair(draw: Any) -> Any:
+        name, shapes = draw(st.sampled_from(names)), draw(st.sampled_from(PAIRS))
+        return tuple(draw(arrays(name, (s,), **options)) for s in shapes)
+
+    return draw_pair()
+
+
+def axes_of(ndim: int) -> st.SearchStrategy[Any]:
+    """An axis, a tuple of axes, or None."""
+    single = st.integers(-ndim, ndim - 1) if ndim else st.none()
+    several = st.lists(st.integers(0, max(ndim - 1, 0)), unique=True, max_size=ndim).map(tuple)
+    return st.none() | single | several
+
+
+def axis_of(ndim: int) -> st.SearchStrategy[int]:
+    return st.integers(-ndim, ndim - 1)
+
+
+def default_of(kind: str) -> str:
+    """The name of the default dtype of a kind."""
+    return {"real floating": "float64", "complex floating": "complex128"}.get(kind, "int64")

@@ -1,0 +1,174 @@
+"""Indexing: single axis, several axes, boolean, integer arrays; assignment; take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from array_api_tests.support import ALL, INTEGERS, NUMERIC, arrays, check, dtype, make, xp
+
+RANKED = ((3,), (0,), (2, 3), (3, 1), (2, 1, 3))
+
+
+@st.composite
+def _slices(draw: Any, n: int) -> slice:
+    """Slices whose behaviour is specified: bounds inside, with the sign of the step."""
+    step = draw(st.sampled_from([None, 1, 2, 3, -1, -2]))
+    if (step or 1) > 0:
+        bounds = st.none() | st.integers(-n, n)
+    else:
+        bounds = st.none() | st.integers(-n, max(n - 1, 0))
+    return slice(draw(bounds), draw(bounds), step)
+
+
+@st.composite
+def _keys(draw: Any, shape: tuple[int, ...], new: bool = True) -> Any:
+    """Tuples of integers, slices, one ellipsis, and None (which assignment does not take)."""
+    used = draw(st.integers(0, len(shape)))
+    split = draw(st.integers(0, used))
+    items: list[Any] = []
+    sizes = [*shape[:split], *shape[len(shape) - (used - split) :]]
+    for n in sizes:
+        single = st.integers(-n, n - 1) if n else _slices(n)
+        items.append(draw(single | _slices(n)))
+    if used < len(shape) or draw(st.booleans()):
+        items.insert(split, ...)
+    for _ in range(draw(st.integers(0, 2 if new else 0))):
+        items.insert(draw(st.integers(0, len(items))), None)
+    return tuple(items)
+
+
+@given(st.data(), arrays(ALL, RANKED))
+def test_getitem(data: Any, x: Any) -> None:
+    key = data.draw(_keys(x.shape))
+    check(make(x)[key], x[key])
+
+
+@given(st.data(), arrays(ALL, ((3,),)))
+def test_getitem_without_tuple(data: Any, x: Any) -> None:
+    key = data.draw(st.integers(-3, 2) | _slices(3))
+    check(make(x)[key], x[key])
+
+
+@given(x=arrays(ALL, ((), (3,), (2, 3))))
+def test_empty_tuple_and_ellipsis(x: Any) -> None:
+    """The empty tuple indexes arrays of no dimension; the ellipsis any."""
+    if not x.ndim:
+        check(make(x)[()], x[()])
+    check(make(x)[...], x[...])
+
+
+@pytest.mark.parametrize("key", [3, -4, (0, 0), (0, 0, 0)])
+def test_out_of_bounds(key: Any) -> None:
+    """Too many indices "must result in an IndexError"; NumPy has it for bounds too."""
+    with pytest.raises(IndexError):
+        _ = make([1, 2, 3])[key]
+
+
+@given(st.data(), arrays(NUMERIC, RANKED))
+def test_setitem(data: Any, x: Any) -> None:
+    key = data.draw(_keys(x.shape, new=False))
+    target = x[key]
+    value = data.draw(arrays(x.dtype.name, ((), target.shape)))
+    a, wanted = make(x), x.copy()
+    a[key] = make(value)
+    wanted[key] = value
+    check(a, wanted)
+
+
+@given(st.data(), arrays(NUMERIC, RANKED))
+def test_setitem_of_scalars(data: Any, x: Any) -> None:
+    key = data.draw(_keys(x.shape, new=False))
+    a, wanted = make(x), x.copy()
+    a[key] = wanted[key] = 1
+    check(a, wanted)
+
+
+@given(x=arrays(NUMERIC, ((), (3,))))
+def test_setitem_everywhere(x: Any) -> None:
+    for key in (..., ()) if not x.ndim else (...,):
+        a = make(x)
+        a[key] = 2
+        check(a, np.full_like(x, 2))
+
+
+def test_setitem_keeps_the_dtype() -> None:
+    """2025.12: a value of lower dtype is promoted to the array's, which stays."""
+    a = make(np.zeros(3, "float64"))
+    a[1:] = make(np.ones(2, "float32"))
+    check(a, np.asarray([0.0, 1.0, 1.0]))
+    b = make(np.zeros(3, "int32"))
+    b[0] = make(np.asarray(7, "int8"))
+    check(b, np.asarray([7, 0, 0], "int32"))
+
+
+@given(st.data(), arrays(ALL, ((), (3,), (2, 3), (2, 1, 3), (2, 0))))
+def test_boolean_index(data: Any, x: Any) -> None:
+    """ "A boolean array index must be the sole index", of the same shape."""
+    mask = data.draw(arrays("bool", (x.shape,)))
+    check(make(x)[make(mask)], x[mask])
+
+
+@given(st.data(), arrays(NUMERIC, ((3,), (2, 3))))
+def test_boolean_assignment(data: Any, x: Any) -> None:
+    mask = data.draw(arrays("bool", (x.shape,)))
+    a, wanted = make(x), x.copy()
+    a[make(mask)] = 1
+    wanted[mask] = 1
+    check(a, wanted)
+
+
+@given(st.data(), arrays(ALL, ((3,), (2, 3), (2, 1, 3))))
+def test_integer_arrays(data: Any, x: Any) -> None:
+    """2024.12: an integer, or integer array, for every axis; the arrays broadcast."""
+    shape = data.draw(st.sampled_from([(1,), (3,), (2, 3)]))
+    key = tuple(
+        data.draw(
+            st.integers(-n, n - 1) if n > 1 and i else arrays("int64", (shape,), range(-n, n))
+        )
+        for i, n in enumerate(x.shape)
+    )
+    ours = tuple(make(k) if isinstance(k, np.ndarray) else k for k in key)
+    check(make(x)[ours], x[key])
+
+
+@given(st.data(), arrays(ALL, ((3,), (2, 3))), st.sampled_from([None, -1, 0]))
+def test_take(data: Any, x: Any, axis: int | None) -> None:
+    if axis is None and x.ndim > 1:
+        axis = 0
+    n = x.shape[axis or 0]
+    name = data.draw(st.sampled_from([i for i in INTEGERS if i.startswith("int")]))
+    index = data.draw(arrays(name, ((1,), (3,), (0,)), range(-n, n)))
+    wanted = np.take(x, index, axis=0 if axis is None else axis)
+    check(xp.take(make(x), make(index), axis=axis), wanted)
+    if x.ndim == 1:
+        check(xp.take(make(x), make(index)), wanted)
+
+
+def test_take_needs_an_axis() -> None:
+    """ "If x has more than one dimension, providing an axis must be required." """
+    with pytest.raises(Exception):  # noqa: B017
+        xp.take(make(np.ones((2, 3))), make([0, 1]))
+
+
+@given(st.data(), arrays(ALL, ((3,), (2, 3), (2, 1, 3))), st.integers(-1, 0))
+def test_take_along_axis(data: Any, x: Any, axis: int) -> None:
+    n = x.shape[axis]
+    shape = list(x.shape)
+    shape[axis] = data.draw(st.integers(1, 3))
+    index = data.draw(arrays("int64", (tuple(shape),), range(-n, n)))
+    wanted = np.take_along_axis(x, index, axis=axis)
+    check(xp.take_along_axis(make(x), make(index), axis=axis), wanted)
+    if axis == -1:
+        check(xp.take_along_axis(make(x), make(index)), wanted)
+
+
+def test_views_or_copies_of_results() -> None:
+    """Reading does not change what is read."""
+    x = make(np.arange(6).reshape(2, 3))
+    _ = x[0, :] + 1
+    check(x, np.arange(6).reshape(2, 3))
+    assert x.dtype == dtype("int64")

@@ -1,0 +1,137 @@
+"""Functions whose behaviour in the standard is not NumPy's, or that NumPy lacks a keyword of.
+
+What is not here is lazynp's own. docs/array-api.md quotes both texts for each function.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from lazynp._array import Array, Scalar
+from lazynp.functions import (
+    creation,
+    differences,
+    indexing,
+    manipulation,
+    reductions,
+    sorting,
+    ufuncs as u,
+)
+from lazynp.functions._arguments import own
+from lazynp.functions._recording import as_array, cast
+
+
+def _array(x: Any) -> Array:
+    """Never a Scalar: where the function is the standard's, so is its 0-d result, which can be
+    assigned to."""
+    return own(x) if isinstance(x, Scalar) else x
+
+
+# -- sorting ---------------------------------------------------------------------------------------
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Sorted along an axis; stable in either direction. NaN is the largest."""
+    x = as_array(x)
+    if not descending:
+        return sorting.sort(x, axis)
+    return manipulation.flip(sorting.sort(x, axis), axis)
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """Indices that sort along an axis; equal elements keep their order in either direction."""
+    x = as_array(x)
+    if not descending:
+        return sorting.argsort(x, axis)
+    # the last of the equal first, then all of it backwards
+    order = manipulation.flip(sorting.argsort(manipulation.flip(x, axis), axis), axis)
+    return u.subtract(x.shape[axis] - 1, order)
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+
+def _too_few(x: Array, axis: Any, correction: float) -> bool:
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    return math.prod([x.shape[a] for a in axes]) - correction <= 0
+
+
+def _spread(function: Any, x: Any, axis: Any, correction: float, keepdims: bool) -> Any:
+    x = as_array(x)
+    if not _too_few(x, axis, correction):
+        return _array(function(x, axis=axis, ddof=correction, keepdims=keepdims))
+    out = reductions.sum(x, axis=axis, keepdims=keepdims)
+    dtype = x.dtype if x.dtype.kind == "f" else "f8"
+    if x.dtype.kind == "c":
+        dtype = f"f{x.dtype.itemsize // 2}"
+    return creation.full(out.shape, math.nan, dtype)
+
+
+def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """Variance. NaN where there are no more elements than `correction`."""
+    return _spread(reductions.var, x, axis, correction, keepdims)
+
+
+def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """Standard deviation. NaN where there are no more elements than `correction`."""
+    return _spread(reductions.std, x, axis, correction, keepdims)
+
+
+# -- elementwise -----------------------------------------------------------------------------------
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """`x` held between bounds, in the dtype of `x`."""
+    x = as_array(x)
+    out = reductions.clip(x, min, max)
+    return _array(out if out.dtype == x.dtype else cast(out, x.dtype))
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """floor(x1 / x2). An infinite operand gives what the floor of the quotient is."""
+    out = u.floor_divide(x1, x2)
+    if out.dtype.kind != "f":
+        return _array(out)
+    quotient = u.floor(u.divide(x1, x2))
+    infinite = u.logical_or(u.isinf(x1), u.isinf(x2))
+    return _where(infinite, quotient, out)
+
+
+def expm1(x: Any, /) -> Any:
+    """exp(x) - 1. Where a complex `x` is not finite, with the special values of `exp`."""
+    out = u.expm1(x)
+    if out.dtype.kind != "c":
+        return _array(out)
+    return _where(u.isfinite(x), out, u.subtract(u.exp(x), 1))
+
+
+def sign(x: Any, /) -> Any:
+    """x / |x|, and 0 of 0. NaN in both parts of what has one in any."""
+    out = u.sign(x)
+    if out.dtype.kind != "c":
+        return _array(out)
+    return _where(u.isnan(x), out.dtype.type(complex(math.nan, math.nan)), out)
+
+
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    return _array(indexing.where(condition, x, y))
+
+
+# -- the rest --------------------------------------------------------------------------------------
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences along an axis. `prepend` and `append` are arrays, or None."""
+    given = {"prepend": prepend, "append": append}
+    return differences.diff(x, n, axis, **{k: v for k, v in given.items() if v is not None})
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """Elements at indices along an axis, which must be given unless `x` has one dimension."""
+    x = as_array(x)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"take: axis must be given for an array of {x.ndim} dimensions")
+    return _array(indexing.take(x, indices, axis=0 if axis is None else axis))

@@ -1,0 +1,198 @@
+"""Factorisations of matrices: cholesky, qr, svd, eigenvalues. Signatures and errors are NumPy's."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._trace import host_value, local
+from lazynp.functions import ufuncs
+from lazynp.functions._getset import getitem
+from lazynp.functions._matrices import (
+    adjoint,
+    any_true,
+    check_square,
+    check_stacked,
+    common_types,
+    decide,
+    operand,
+    real_type,
+    result,
+    swapped,
+)
+from lazynp.functions._recording import as_array, plain
+from lazynp.functions.indexing import take_along_axis
+from lazynp.functions.sorting import argsort, sort
+from lazynp.primitives import elementwise, linear_algebra
+
+
+class EigResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class EighResult(NamedTuple):
+    eigenvalues: Any
+    eigenvectors: Any
+
+
+class QRResult(NamedTuple):
+    Q: Any
+    R: Any
+
+
+class SVDResult(NamedTuple):
+    U: Any
+    S: Any
+    Vh: Any
+
+
+# -- cholesky, qr ----------------------------------------------------------------------------------
+
+
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    """See `numpy.linalg.cholesky`."""
+    x = as_array(a)
+    check_square(x)
+    dtype, final = common_types(x)
+    x = operand(x, dtype)
+    factor, status = linear_algebra.cholesky(adjoint(x) if upper else x)
+    decide(status, "Matrix is not positive definite")
+    return result(adjoint(factor) if upper else factor, final)
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """See `numpy.linalg.qr`."""
+    mode = _qr_mode(mode)
+    x = as_array(a)
+    check_stacked(x)
+    dtype, final = common_types(x)
+    x = operand(x, dtype)
+    if mode in ("raw", "economic"):
+        h, tau = linear_algebra.qr_raw(x)
+        if mode == "economic":
+            return result(h, final)
+        return result(swapped(h), final), result(tau, final)
+    if mode == "r":
+        (r,) = linear_algebra.qr(x, mode="r")
+        return result(r, final)
+    q, r = linear_algebra.qr(x, mode=mode)
+    return QRResult(result(q, final), result(r, final))
+
+
+def _qr_mode(mode: Any) -> str:
+    if mode in ("reduced", "complete", "r", "raw"):
+        return mode
+    if mode in ("f", "full"):
+        message = (
+            "The 'full' option is deprecated in favor of 'reduced'.\n"
+            "For backward compatibility let mode default."
+        )
+        mode = "reduced"
+    elif mode in ("e", "economic"):
+        message, mode = "The 'economic' option is deprecated.", "economic"
+    else:
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    warnings.warn(message, DeprecationWarning, stacklevel=3)
+    return mode
+
+
+# -- eigenvalues -----------------------------------------------------------------------------------
+
+
+def _not_converged(x: Array) -> str:
+    if any_true(elementwise.logical_not(elementwise.isfinite(x))):
+        return "Array must not contain infs or NaNs"
+    return "Eigenvalues did not converge"
+
+
+def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
+    """Real where NumPy's are: where the matrix is, and no eigenvalue has an imaginary part."""
+    x = as_array(a)
+    check_square(x)
+    dtype, final = common_types(x)
+    x = operand(x, dtype)
+    *outs, status = linear_algebra.eig(x, compute_v=compute_v)
+    decide(status, lambda: _not_converged(x))
+    if dtype.kind == "f":
+        if local.recorder.staging or np.any(host_value(outs[0]._read()).imag):
+            final = np.result_type(final, np.complex64)
+        else:
+            outs = [elementwise.real(v) for v in outs]
+    return tuple(result(v, final) for v in outs)
+
+
+def eig(a: Any) -> EigResult:
+    """See `numpy.linalg.eig`. Whether the result is real is seen from its values."""
+    return EigResult(*_eig(a, True))
+
+
+def eigvals(a: Any) -> Any:
+    """See `numpy.linalg.eigvals`. Whether the result is real is seen from its values."""
+    return _eig(a, False)[0]
+
+
+def _eigh(a: Any, uplo: str, compute_v: bool) -> tuple[Any, ...]:
+    uplo = uplo.upper()
+    if uplo not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    x = as_array(a)
+    check_square(x)
+    dtype, final = common_types(x)
+    params = {"lower": uplo == "L", "compute_v": compute_v}
+    w, *v, status = linear_algebra.eigh(operand(x, dtype), **params)
+    decide(status, "Eigenvalues did not converge")
+    return result(w, real_type(final)), *(result(u, final) for u in v)
+
+
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
+    """See `numpy.linalg.eigh`."""
+    return EighResult(*_eigh(a, UPLO, True))
+
+
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    """See `numpy.linalg.eigvalsh`."""
+    return _eigh(a, UPLO, False)[0]
+
+
+# -- singular values -------------------------------------------------------------------------------
+
+
+def svd(
+    a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
+) -> Any:
+    """See `numpy.linalg.svd`."""
+    x = as_array(a)
+    if hermitian:
+        return _svd_hermitian(x, compute_uv)
+    check_stacked(x)
+    params = {"full_matrices": bool(full_matrices and compute_uv), "compute_uv": bool(compute_uv)}
+    dtype, final = common_types(x)
+    *outs, status = linear_algebra.svd(operand(x, dtype), **params)
+    decide(status, "SVD did not converge")
+    if not compute_uv:
+        return result(outs[0], real_type(final))
+    u, s, vh = outs
+    return SVDResult(result(u, final), result(s, real_type(final)), result(vh, final))
+
+
+def _svd_hermitian(x: Array, compute_uv: bool) -> Any:
+    """The eigenvalues by size; their signs go into vh."""
+    backwards = (..., slice(None, None, -1))
+    if not compute_uv:
+        return plain(getitem(sort(ufuncs.absolute(eigvalsh(x))), backwards))
+    w, v = eigh(x)
+    sign, size = ufuncs.copysign(1.0, w), ufuncs.absolute(w)
+    order = getitem(argsort(size), backwards)
+    sign, size = take_along_axis(sign, order, -1), take_along_axis(size, order, -1)
+    u = take_along_axis(v, getitem(order, (..., None, slice(None))), -1)
+    vh = adjoint(ufuncs.multiply(u, getitem(sign, (..., None, slice(None)))))
+    return SVDResult(u, size, vh)
+
+
+def svdvals(x: Any, /) -> Any:
+    """See `numpy.linalg.svdvals`."""
+    return svd(x, compute_uv=False, hermitian=False)

@@ -1,0 +1,110 @@
+"""What the functions of linear algebra share: dtypes, checks, errors decided by the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from lazynp._array import Array
+from lazynp._trace import host_value, local
+from lazynp.functions._arguments import SMALL, from_numpy
+from lazynp.functions._recording import broadcast, cast, plain, scalar_if_0d
+from lazynp.primitives import elementwise, reduction, shaping
+
+Dtype = np.dtype[Any]
+
+_DOUBLE, _CDOUBLE = np.dtype("f8"), np.dtype("c16")
+
+
+def common_types(*arrays: Array) -> tuple[Dtype, Dtype]:
+    """What is computed in (always double, as in NumPy), and what the result is cast to."""
+    single, is_complex = True, False
+    for a in arrays:
+        if a.dtype.char not in "?bhilqBHILQfdFD":
+            np.linalg.inv(np.zeros((1, 1), a.dtype))  # NumPy's TypeError
+            raise TypeError(f"array type {a.dtype.name} is unsupported in linalg")
+        is_complex |= a.dtype.kind == "c"
+        single &= a.dtype.char in "fF"
+    if is_complex:
+        return _CDOUBLE, np.dtype("c8") if single else _CDOUBLE
+    return _DOUBLE, np.dtype("f4") if single else _DOUBLE
+
+
+def real_type(dtype: Dtype) -> Dtype:
+    return np.dtype(dtype.char.lower())
+
+
+def operand(x: Array, dtype: Dtype) -> Array:
+    """What primitives are given."""
+    return plain(cast(x, dtype))
+
+
+def result(x: Any, dtype: Dtype) -> Any:
+    return scalar_if_0d(cast(x, dtype))
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def check_2d(*arrays: Array) -> None:
+    for a in arrays:
+        if a.ndim != 2:
+            raise LinAlgError(f"{a.ndim}-dimensional array given. Array must be two-dimensional")
+
+
+def check_stacked(a: Array) -> None:
+    if a.ndim < 2:
+        raise LinAlgError(
+            f"{a.ndim}-dimensional array given. Array must be at least two-dimensional"
+        )
+
+
+def check_square(a: Array) -> None:
+    check_stacked(a)
+    if a.shape[-1] != a.shape[-2]:
+        raise LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def is_empty_2d(a: Array) -> bool:
+    return a.size == 0 and 0 in a.shape[-2:]
+
+
+def decide(status: Array, message: str | Callable[[], str]) -> None:
+    """Raise LinAlgError now if a matrix failed: `try: ... except LinAlgError` works as in NumPy.
+
+    While a function is only traced nothing has a value: there, results are nan.
+    """
+    if not local.recorder.staging and np.any(host_value(status._read())):
+        raise LinAlgError(message if isinstance(message, str) else message())
+
+
+# -- stacks of matrices ----------------------------------------------------------------------------
+
+
+def swapped(x: Array) -> Array:
+    """The last two axes exchanged: a fresh array."""
+    order = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+    return shaping.transpose(plain(x), permutation=order)
+
+
+def adjoint(x: Array) -> Array:
+    x = swapped(x)
+    return elementwise.conjugate(x) if x.dtype.kind == "c" else x
+
+
+def identity(shape: tuple[int, ...], dtype: Dtype) -> Array:
+    """Identity matrices of this shape. Small ones are data: that costs less than recording."""
+    m, n = shape[-2:]
+    if m * n <= SMALL:
+        return broadcast(from_numpy(np.eye(m, n, dtype=dtype)), shape)
+    rows, columns = (shaping.iota(shape=(m, n), axis=k, dtype=np.dtype("i8")) for k in (0, 1))
+    return broadcast(cast(elementwise.equal(rows, columns), dtype), shape)
+
+
+def any_true(x: Array) -> bool:
+    """Whether one element is true: computed now."""
+    axes = tuple(range(x.ndim))
+    return bool(host_value(reduction.reduce_or(plain(x), axes=axes)._read()))

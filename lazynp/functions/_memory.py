@@ -1,0 +1,107 @@
+"""Methods and attributes of `Array` about its memory, and those of NumPy's scalars.
+
+What is handed out of a value's memory is for reading only: a value never changes.
+"""
+
+from __future__ import annotations
+
+from types import GenericAlias
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, from_host, new_array, new_scalar, write_lock
+from lazynp._trace import host_value
+from lazynp.functions._host import to_device, to_host
+from lazynp.functions._recording import check_writeable
+
+
+def _host(self: Array) -> Any:
+    return host_value(self._read())
+
+
+def _ctypes(self: Array) -> Any:
+    """NumPy's `ctypes` of the present value. What is written there is lost, or does harm."""
+    return np.asarray(_host(self)).ctypes
+
+
+def _data(self: Array) -> memoryview:
+    value = np.asarray(_host(self)).view()
+    value.flags.writeable = False
+    return value.data
+
+
+def _dumps(self: Array) -> bytes:
+    return np.asarray(_host(self)).dumps()
+
+
+def _dump(self: Array, file: Any) -> None:
+    np.asarray(_host(self)).dump(file)
+
+
+def _tofile(self: Array, fid: Any, sep: str = "", format: str = "%s") -> None:
+    np.asarray(_host(self)).tofile(fid, sep, format)
+
+
+def _getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
+    """A copy: `view` and indexing give views."""
+    return new_array(from_host(np.asarray(_host(self)).getfield(dtype, offset)))
+
+
+def _setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
+    check_writeable(self)
+    with write_lock:
+        memory = np.array(_host(self))
+        memory.setfield(to_host(val), dtype, offset)
+        self._write(from_host(memory, copy=False))
+
+
+def _of_scalar(name: str) -> Any:
+    """A method of NumPy's scalars, called on the value. Attributes of it: see `_number`."""
+
+    def method(self: Array, *args: Any) -> Any:
+        function = getattr(type(_host(self)), name, None)
+        if function is None:
+            raise TypeError(f"type {type(_host(self)).__name__} doesn't define {name} method")
+        return to_device(function(_host(self), *args))
+
+    method.__name__ = name
+    return method
+
+
+_NUMBER = ("as_integer_ratio", "bit_count", "denominator", "hex", "is_integer", "numerator")
+
+
+def _number(self: Array, name: str) -> Any:
+    """`__getattr__` of Scalar: what only some of NumPy's scalar types have."""
+    if name in _NUMBER and hasattr(self.dtype.type, name):
+        found = getattr(_host(self), name)
+        return to_device(found) if isinstance(found, np.generic) else found
+    raise AttributeError(f"'numpy.{self.dtype.type.__name__}' object has no attribute {name!r}")
+
+
+def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
+    """Values are shared; objects in an array are copied."""
+    node = self._read()
+    if self.dtype.hasobject:
+        node = from_host(np.asarray(host_value(node)).__deepcopy__(memo), copy=False)
+    return new_array(node) if type(self) is Array else new_scalar(node)
+
+
+METHODS = {
+    "__class_getitem__": classmethod(GenericAlias),
+    "__deepcopy__": _deepcopy,
+    "dump": _dump,
+    "dumps": _dumps,
+    "getfield": _getfield,
+    "setfield": _setfield,
+    "tofile": _tofile,
+}
+PROPERTIES = {"ctypes": (_ctypes,), "data": (_data,)}
+SCALAR_METHODS = {
+    "__ceil__": _of_scalar("__ceil__"),
+    "__floor__": _of_scalar("__floor__"),
+    "__getattr__": _number,
+    "__round__": _of_scalar("__round__"),
+    "__trunc__": _of_scalar("__trunc__"),
+}

@@ -1,0 +1,311 @@
+"""Discrete Fourier transforms: what `numpy.fft` has, over one primitive."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from lazynp._array import Array, from_host, new_array
+from lazynp.functions import ufuncs
+from lazynp.functions._arguments import check_device, static
+from lazynp.functions._host import host_into, needs_host
+from lazynp.functions._recording import as_array, cast, plain, store
+from lazynp.functions.manipulation import roll
+from lazynp.primitives import fourier, shaping
+
+__all__ = [
+    "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift",
+    "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn",
+]  # fmt: skip
+
+_SWAPPED = {"backward": "forward", None: "forward", "ortho": "ortho", "forward": "backward"}
+
+
+# -- one or several axes at once -------------------------------------------------------------------
+
+
+def _transform(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], norm: Any) -> Array:
+    """`kind` over the axes, the last of them first. sizes: of the signals."""
+    sizes = [operator.index(n) for n in sizes]
+    for n in sizes:
+        if n < 1:
+            raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
+    norm = _checked_norm(norm, kind)
+    places = [normalize_axis_index(k, x.ndim) for k in axes]
+    x = plain(cast(x, _computed_in(x.dtype, kind)))
+    if len(set(places)) < len(places) or len(places) > fourier.MOST_AXES:
+        return _in_turns(x, kind, sizes, places, norm)
+    half = kind == "IRFFT"
+    wanted = [*sizes[:-1], sizes[-1] // 2 + 1] if half else sizes
+    x = _resized(x, dict(zip(places, wanted, strict=True)))
+    order = [*(k for k in range(x.ndim) if k not in places), *places]
+    if order != sorted(order):
+        x = shaping.transpose(x, permutation=tuple(order))
+    out = fourier.fft(x, kind=kind, length=tuple(sizes), norm=norm)
+    if order != sorted(order):
+        out = shaping.transpose(out, permutation=tuple(map(order.index, range(x.ndim))))
+    return out
+
+
+def _in_turns(x: Array, kind: str, sizes: Sequence[int], places: Sequence[int], norm: str) -> Array:
+    """Axes that repeat, or more of them than one transform takes. The real one is the last axis:
+    forward it comes first, backward last.
+    """
+    first = max(1, len(places) - fourier.MOST_AXES + 1)
+    if len(set(places)) < len(places):
+        first = len(places) - 1
+    rest = {"RFFT": "FFT", "IRFFT": "IFFT"}.get(kind, kind)
+    groups = [(kind, slice(first, None)), (rest, slice(0, first))]
+    for name, part in reversed(groups) if kind == "IRFFT" else groups:
+        x = _transform(x, name, sizes[part], places[part], norm)
+    return x
+
+
+def _computed_in(dtype: np.dtype[Any], kind: str) -> np.dtype[Any]:
+    """Single precision stays single; a complex signal for a real transform is NumPy's error."""
+    if kind == "RFFT" and dtype.kind == "c":
+        np.fft.rfft(np.zeros(1, dtype))  # TypeError
+    letter = "f" if dtype.char in "efF" else "d"
+    return np.dtype(letter.upper() if kind == "IRFFT" or dtype.kind == "c" else letter)
+
+
+def _checked_norm(norm: Any, kind: str) -> str:
+    if norm is None:
+        return "backward"
+    if norm not in ("backward", "ortho", "forward"):
+        space = " " if kind in ("IFFT", "IRFFT") else ""
+        raise ValueError(
+            f'Invalid norm value {norm}; should be "backward",{space}"ortho" or "forward".'
+        )
+    return norm
+
+
+def _swapped(norm: Any) -> str:
+    """The norm that makes of a transform the inverse of the other direction's."""
+    try:
+        return _SWAPPED[norm]
+    except KeyError:
+        raise ValueError(
+            f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".'
+        ) from None
+
+
+def _resized(x: Array, sizes: dict[int, int]) -> Array:
+    """Cut, or filled up with zeros, at the end of axes."""
+    cut = tuple(k for k, n in sorted(sizes.items()) if n < x.shape[k])
+    if cut:
+        shape = tuple(min(n, sizes.get(k, n)) for k, n in enumerate(x.shape))
+        x = shaping.slice(
+            x, *[0] * len(cut), axes=cut, sizes=tuple(sizes[k] for k in cut),
+            strides=(1,) * len(cut), shape=shape,
+        )  # fmt: skip
+    high = tuple(max(0, sizes.get(k, n) - n) for k, n in enumerate(x.shape))
+    if any(high):
+        nothing = (0,) * x.ndim
+        x = shaping.pad(x, 0, low=nothing, high=high, interior=nothing)
+    return x
+
+
+def _stored(result: Array, out: Any) -> Any:
+    if out is not None and getattr(out, "shape", result.shape) != result.shape:
+        raise ValueError("output array has wrong shape.")
+    return store(result, out)
+
+
+# -- one axis --------------------------------------------------------------------------------------
+
+
+def _one(kind: str, name: str, a: Any, n: Any, axis: Any, norm: Any, out: Any) -> Any:
+    x = as_array(a)
+    if needs_host(x):
+        return host_into(getattr(np.fft, name), x, n, axis, norm, out=out)
+    if n is None:
+        n = x.shape[axis] if kind != "IRFFT" else (x.shape[axis] - 1) * 2
+    result = _transform(x, kind, [n], [axis], norm)
+    if kind == "IRFFT" and x.dtype.char == "e":
+        result = cast(result, x.dtype)
+    return _stored(result, out)
+
+
+def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.fft`."""
+    return _one("FFT", "fft", a, n, axis, norm, out)
+
+
+def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.ifft`."""
+    return _one("IFFT", "ifft", a, n, axis, norm, out)
+
+
+def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.rfft`."""
+    return _one("RFFT", "rfft", a, n, axis, norm, out)
+
+
+def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.irfft`."""
+    return _one("IRFFT", "irfft", a, n, axis, norm, out)
+
+
+def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.hfft`."""
+    x = as_array(a)
+    if n is None:
+        n = (x.shape[axis] - 1) * 2
+    return irfft(ufuncs.conjugate(x), n, axis, norm=_swapped(norm), out=out)
+
+
+def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.ihfft`."""
+    x = as_array(a)
+    if n is None:
+        n = x.shape[axis]
+    return _stored(ufuncs.conjugate(rfft(x, n, axis, norm=_swapped(norm))), out)
+
+
+# -- several axes ----------------------------------------------------------------------------------
+
+
+def _many(kind: str, name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) -> Any:
+    x = as_array(a)
+    if needs_host(x):
+        return host_into(getattr(np.fft, name), x, s, axes, norm, out=out)
+    sizes, axes = _sizes_and_axes(x, static(s), static(axes), kind == "IRFFT")
+    if not axes and kind in ("FFT", "IFFT"):
+        return _stored(x, out)
+    result = _transform(x, kind, [_size(x, n, k) for n, k in zip(sizes, axes)], axes, norm)
+    if kind == "IRFFT" and x.dtype.char == "e" and len(axes) == 1:
+        result = cast(result, x.dtype)
+    return _stored(result, out)
+
+
+def _size(x: Array, n: Any, axis: Any) -> Any:
+    """A size of None is that of the axis: deprecated, but taken."""
+    return x.shape[axis] if n is None else n
+
+
+def _sizes_and_axes(x: Array, s: Any, axes: Any, half: bool) -> tuple[list[Any], list[Any]]:
+    """As NumPy cooks them, with its warnings."""
+    shapeless = s is None
+    if shapeless:
+        s = x.shape if axes is None else [x.shape[k] for k in axes]
+    s = list(s)
+    if axes is None:
+        if not shapeless:
+            _deprecated(
+                "`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0). In a "
+                "future version of NumPy, this will raise an error and `s[i]` will correspond to "
+                "the size along the transformed axis specified by `axes[i]`. To retain current "
+                "behaviour, pass a sequence [0, ..., k-1] to `axes` for an array of dimension k."
+            )
+        axes = range(-len(s), 0)
+    axes = list(axes)
+    if len(s) != len(axes):
+        raise ValueError("Shape and axes have different lengths.")
+    if half and shapeless:
+        s[-1] = (x.shape[axes[-1]] - 1) * 2
+    if None in s:
+        _deprecated(
+            "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0 and will "
+            "raise an error in a future version of NumPy. To use the default behaviour of the "
+            "corresponding 1-D transform, pass the value matching the default for its `n` "
+            "parameter. To use the default behaviour for every axis, the `s` argument can be "
+            "omitted."
+        )
+        if half and s[-1] is None:
+            s[-1] = (x.shape[axes[-1]] - 1) * 2
+    return [x.shape[k] if n == -1 else n for n, k in zip(s, axes, strict=True)], axes
+
+
+def _deprecated(message: str) -> None:
+    warnings.warn(message, DeprecationWarning, stacklevel=5)
+
+
+def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.fftn`."""
+    return _many("FFT", "fftn", a, s, axes, norm, out)
+
+
+def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.ifftn`."""
+    return _many("IFFT", "ifftn", a, s, axes, norm, out)
+
+
+def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.rfftn`."""
+    return _many("RFFT", "rfftn", a, s, axes, norm, out)
+
+
+def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.irfftn`."""
+    return _many("IRFFT", "irfftn", a, s, axes, norm, out)
+
+
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.fft2`."""
+    return _many("FFT", "fft2", a, s, axes, norm, out)
+
+
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.ifft2`, which in NumPy 2.4 forgets about `out`."""
+    return _many("IFFT", "ifft2", a, s, axes, norm, out)
+
+
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.rfft2`."""
+    return _many("RFFT", "rfft2", a, s, axes, norm, out)
+
+
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
+    """See `numpy.fft.irfft2`, which in NumPy 2.4 forgets about `out`."""
+    return _many("IRFFT", "irfft2", a, s, axes, norm, out)
+
+
+# -- helpers ---------------------------------------------------------------------------------------
+
+
+def _shifted(x: Any, axes: Any, sign: int) -> Any:
+    x, axes = as_array(x), static(axes)
+    if axes is None:
+        axes = tuple(range(x.ndim))
+    if isinstance(axes, (int, np.integer)):
+        return roll(x, sign * (x.shape[axes] // 2), axes)
+    return roll(x, [sign * (x.shape[k] // 2) for k in axes], axes)
+
+
+def fftshift(x: Any, axes: Any = None) -> Any:
+    """See `numpy.fft.fftshift`."""
+    return _shifted(x, axes, 1)
+
+
+def ifftshift(x: Any, axes: Any = None) -> Any:
+    """See `numpy.fft.ifftshift`."""
+    return _shifted(x, axes, -1)
+
+
+def _frequencies(n: Any, d: Any, device: Any, half: bool) -> Any:
+    n = static(n)
+    if not isinstance(n, (int, np.integer)):
+        raise ValueError("n should be an integer")
+    check_device(device)
+    step = 1.0 / (n * d)
+    if half:
+        numbers = np.arange(0, n // 2 + 1)
+    else:
+        numbers = np.concatenate([np.arange(0, (n - 1) // 2 + 1), np.arange(-(n // 2), 0)])
+    return ufuncs.multiply(new_array(from_host(numbers, copy=False)), step)
+
+
+def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    """See `numpy.fft.fftfreq`."""
+    return _frequencies(n, d, device, half=False)
+
+
+def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
+    """See `numpy.fft.rfftfreq`."""
+    return _frequencies(n, d, device, half=True)

@@ -1,0 +1,61 @@
+"""Devices and dlpack: methods of `Array`, and `from_dlpack`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, from_host, new_array
+from lazynp._trace import host_value
+from lazynp.functions._arguments import check_device
+from lazynp.functions._construct import asarray
+
+_CPU = (1, 0)  # kDLCPU, as the DLPack header has it
+
+
+def to_device(self: Array, device: Any, /, *, stream: Any = None) -> Array:
+    """The array itself: there is one device, and no streams on it."""
+    check_device(device)
+    if stream is not None:
+        raise ValueError(f"to_device: a stream must be None on this device, got {stream!r}")
+    return self
+
+
+def dlpack(
+    self: Array,
+    /,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: Any = None,
+    copy: bool | None = None,
+) -> Any:
+    """A capsule of the value: read-only memory for consumers that understand it, else a copy."""
+    value = np.asarray(host_value(self._read()))
+    versioned = max_version is not None and tuple(max_version) >= (1, 0)
+    if not versioned and copy is None and not value.flags.writeable:
+        copy = True  # a capsule before 1.0 cannot say that memory is not to be written
+    if value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = not versioned
+    return value.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def dlpack_device(self: Array, /) -> tuple[int, int]:
+    """Where the memory is: (kDLCPU, 0)."""
+    return _CPU
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array of the data in `x`. Copied, so that later writes to `x` are not seen.
+
+    `copy=False` takes the memory itself, which must then not change any more.
+    """
+    check_device(device)
+    if copy is None and isinstance(x, Array):
+        return new_array(x._read())
+    value = np.from_dlpack(x, device=device, copy=copy)
+    if copy is False:
+        return asarray(value, copy=False)
+    return new_array(from_host(value, copy=copy is None))

@@ -1,0 +1,371 @@
+"""Linear algebra: what `numpy.linalg` has, over the primitives of that name.
+
+Whether a matrix is singular or positive definite is decided when the function is called, as in
+NumPy: those functions compute. All is computed in double precision, as in NumPy.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from lazynp._array import Array
+from lazynp._trace import host_value
+from lazynp.functions import indexing, products, reductions, ufuncs
+from lazynp.functions._factorizations import (
+    EighResult,
+    EigResult,
+    QRResult,
+    SVDResult,
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
+from lazynp.functions._getset import getitem
+from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._matrices import (
+    adjoint,
+    any_true,
+    check_2d,
+    check_square,
+    common_types,
+    decide,
+    identity,
+    is_empty_2d,
+    operand,
+    real_type,
+    result,
+    swapped,
+)
+from lazynp.functions._norms import cond, matrix_norm, norm, vector_norm
+from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
+from lazynp.functions.manipulation import atleast_2d, matrix_transpose, ravel, reshape, transpose
+from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
+
+__all__ = [
+    "EigResult", "EighResult", "LinAlgError", "QRResult", "SVDResult", "SlogdetResult", "cholesky",
+    "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "inv", "lstsq",
+    "matmul", "matrix_norm", "matrix_power", "matrix_rank", "matrix_transpose", "multi_dot", "norm",
+    "outer", "pinv", "qr", "slogdet", "solve", "svd", "svdvals", "tensordot", "tensorinv",
+    "tensorsolve", "trace", "vecdot", "vector_norm",
+]  # fmt: skip
+
+
+class SlogdetResult(NamedTuple):
+    sign: Any
+    logabsdet: Any
+
+
+# -- systems ---------------------------------------------------------------------------------------
+
+
+def solve(a: Any, b: Any) -> Any:
+    """See `numpy.linalg.solve`."""
+    x, y = as_array(a), as_array(b)
+    check_square(x)
+    dtype, final = common_types(x, y)
+    vector = y.ndim == 1
+    rows = y.shape if vector else y.shape[-2:-1]
+    try:
+        loop = np.broadcast_shapes(x.shape[:-2], () if vector else y.shape[:-2])
+    except ValueError:
+        rows = ()
+    if rows != x.shape[-1:]:
+        raise _numpys_error(x, y)
+    if vector:
+        y = shaping.reshape(plain(y), shape=(*y.shape, 1))
+    x = broadcast(cast(x, dtype), (*loop, *x.shape[-2:]))
+    y = broadcast(cast(y, dtype), (*loop, *y.shape[-2:]))
+    out, status = linear_algebra.solve(plain(x), plain(y))
+    decide(status, "Singular matrix")
+    return result(shaping.reshape(out, shape=out.shape[:-1]) if vector else out, final)
+
+
+def _numpys_error(x: Array, y: Array) -> Exception:
+    """What NumPy raises for operands of these shapes, before it reads an element."""
+    try:
+        np.linalg.solve(*(np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)))
+    except ValueError as error:
+        return error.with_traceback(None)
+    return ValueError(f"solve: operands do not fit: {x.aval}, {y.aval}")
+
+
+def inv(a: Any) -> Any:
+    """See `numpy.linalg.inv`."""
+    x = as_array(a)
+    check_square(x)
+    dtype, final = common_types(x)
+    out, status = linear_algebra.solve(operand(x, dtype), identity(x.shape, dtype))
+    decide(status, "Singular matrix")
+    return result(out, final)
+
+
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    """See `numpy.linalg.tensorsolve`."""
+    x, y = as_array(a), as_array(b)
+    if axes is not None:
+        order = list(range(x.ndim))
+        for k in axes:
+            order.remove(k)
+            order.insert(x.ndim, k)
+        x = transpose(x, order)
+    shape = x.shape[-(x.ndim - y.ndim) :]
+    size = int(np.prod(shape, dtype=object))
+    if x.size != size**2:
+        raise LinAlgError(
+            "Input arrays must satisfy the requirement \
+            prod(a.shape[b.ndim:]) == prod(a.shape[:b.ndim])"
+        )
+    return reshape(solve(reshape(x, (size, size)), ravel(y)), shape)
+
+
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    """See `numpy.linalg.tensorinv`."""
+    x = as_array(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    size = int(np.prod(x.shape[ind:], dtype=object))
+    return reshape(inv(reshape(x, (size, -1))), x.shape[ind:] + x.shape[:ind])
+
+
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
+    """See `numpy.linalg.pinv`."""
+    x = as_array(a)
+    if rcond is not None and rtol is not np._NoValue:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    if rcond is None:
+        rcond = 1e-15 if rtol is np._NoValue else rtol
+    if rcond is None:
+        rcond = max(x.shape[-2:]) * np.finfo(x.dtype).eps
+    if is_empty_2d(x):
+        return shaping.full(0, shape=(*x.shape[:-2], x.shape[-1], x.shape[-2]), dtype=x.dtype)
+    u, s, vh = svd(ufuncs.conjugate(x), full_matrices=False, hermitian=hermitian)
+    cutoff = ufuncs.multiply(
+        getitem(as_array(rcond), (..., None)), reductions.max(s, axis=-1, keepdims=True)
+    )
+    scaled = ufuncs.multiply(getitem(_inverses(s, cutoff), (..., None)), swapped(u))
+    return products.matmul(swapped(vh), scaled)
+
+
+def _inverses(s: Array, cutoff: Any) -> Array:
+    """1 / s, and 0 where s is not above the cutoff."""
+    large = plain(ufuncs.greater(s, cutoff))
+    inverse = elementwise.divide(1, elementwise.select(large, plain(s), 1))
+    return elementwise.select(large, inverse, 0)
+
+
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
+    """See `numpy.linalg.lstsq`. Through the singular values, which gives the rank at once."""
+    x, y = as_array(a), as_array(b)
+    vector = y.ndim == 1
+    if vector:
+        y = getitem(y, (slice(None), None))
+    check_2d(x, y)
+    m, n = x.shape
+    if m != y.shape[0]:
+        raise LinAlgError("Incompatible dimensions")
+    dtype, final = common_types(x, y)
+    if rcond is None:
+        rcond = np.finfo(dtype).eps * max(n, m)
+    x, y = operand(x, dtype), operand(y, dtype)
+    u, s, vh, status = linear_algebra.svd(x, full_matrices=False, compute_uv=True)
+    decide(status, "SVD did not converge in Linear Least Squares")
+    cutoff = _cutoff(s, rcond)
+    inverses = getitem(_inverses(s, cutoff), (..., None))
+    parts = ufuncs.multiply(inverses, products.matmul(adjoint(u), y))
+    out = products.matmul(adjoint(vh), parts)
+    above = cast(ufuncs.greater(s, cutoff), np.int32)
+    rank = scalar_if_0d(reduction.reduce_sum(plain(above), axes=(0,)))
+    if m > n and int(host_value(rank._read())) == n:
+        rest = ufuncs.absolute(ufuncs.subtract(y, products.matmul(x, out)))
+        residues = reductions.sum(ufuncs.square(rest), axis=0)
+    else:
+        residues = shaping.full(0, shape=(0,), dtype=real_type(final))
+    if vector:
+        out = shaping.reshape(plain(out), shape=(n,))
+    real = real_type(final)
+    return result(out, final), result(residues, real), rank, result(s, real)
+
+
+def _cutoff(s: Array, rcond: Any) -> Any:
+    """LAPACK's: a fraction of the largest value; a negative one means machine precision."""
+    rcond = as_array(rcond)
+    eps = np.finfo(s.dtype).eps / 2
+    fraction = elementwise.select(plain(ufuncs.less(rcond, 0)), eps, plain(rcond))
+    largest = reductions.max(s, axis=-1, initial=0)
+    return ufuncs.maximum(ufuncs.multiply(fraction, largest), np.finfo(s.dtype).tiny)
+
+
+# -- determinants, rank, powers --------------------------------------------------------------------
+
+
+def slogdet(a: Any) -> SlogdetResult:
+    """See `numpy.linalg.slogdet`."""
+    x = as_array(a)
+    check_square(x)
+    dtype, final = common_types(x)
+    sign, log = linear_algebra.slogdet(operand(x, dtype))
+    return SlogdetResult(result(sign, final), result(log, real_type(final)))
+
+
+def det(a: Any) -> Any:
+    """See `numpy.linalg.det`. Of a singular matrix, the derivative is nan."""
+    x = as_array(a)
+    check_square(x)
+    dtype, final = common_types(x)
+    sign, log = linear_algebra.slogdet(operand(x, dtype))
+    return result(elementwise.multiply(sign, elementwise.exp(log)), final)
+
+
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """See `numpy.linalg.matrix_rank`."""
+    if rtol is not None and tol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    x = as_array(A)
+    if x.ndim < 2:
+        return int(any_true(plain(ufuncs.not_equal(x, 0))))
+    s = svd(x, compute_uv=False, hermitian=hermitian)
+    if tol is None:
+        if rtol is None:
+            rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps
+        else:
+            rtol = getitem(as_array(rtol), (..., None))
+        tol = ufuncs.multiply(reductions.max(s, axis=-1, keepdims=True, initial=0), rtol)
+    else:
+        tol = getitem(as_array(tol), (..., None))
+    return reductions.count_nonzero(ufuncs.greater(s, tol), axis=-1)
+
+
+def matrix_power(a: Any, n: Any) -> Any:
+    """See `numpy.linalg.matrix_power`."""
+    x = as_array(a)
+    check_square(x)
+    try:
+        n = operator.index(n)
+    except TypeError as error:
+        raise TypeError("exponent must be an integer") from error
+    if needs_host(x):
+        return host_call(np.linalg.matrix_power, x, n)
+    if n == 0:
+        return identity(x.shape, x.dtype)
+    if n < 0:
+        x, n = inv(x), -n
+    if n == 3:
+        return products.matmul(products.matmul(x, x), x)
+    power, out = x, None
+    while True:
+        n, bit = divmod(n, 2)
+        if bit:
+            out = power if out is None else products.matmul(out, power)
+        if not n:
+            return out
+        power = products.matmul(power, power)
+
+
+# -- products --------------------------------------------------------------------------------------
+
+
+def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
+    """See `numpy.linalg.multi_dot`."""
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    if len(arrays) == 2:
+        return products.dot(arrays[0], arrays[1], out=out)
+    factors = [as_array(a) for a in arrays]
+    first, last = factors[0].ndim, factors[-1].ndim
+    if first == 1:
+        factors[0] = atleast_2d(factors[0])
+    if last == 1:
+        factors[-1] = transpose(atleast_2d(factors[-1]))
+    check_2d(*factors)
+    order = _cheapest_order([f.shape[0] for f in factors] + [factors[-1].shape[1]])
+    product = _in_order(factors, order, 0, len(factors) - 1, out)
+    if first == 1 and last == 1:
+        return getitem(product, (0, 0))
+    return ravel(product) if 1 in (first, last) else product
+
+
+def _cheapest_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split the product of factors i..j; ties as NumPy takes them. Cormen et al."""
+    n = len(sizes) - 1
+    if n == 3:
+        a, b, c, d = sizes
+        split = 1 if a * c * (b + d) < b * d * (c + a) else 0
+        return {(0, 2): split, (0, 1): 0, (1, 2): 1}
+    cost: dict[tuple[int, int], float] = {(i, i): 0 for i in range(n)}
+    best = {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            splits = [
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            ]
+            cost[i, j], best[i, j] = min(splits)
+    return best
+
+
+def _in_order(
+    factors: Sequence[Array], order: dict[tuple[int, int], int], i: int, j: int, out: Any = None
+) -> Any:
+    if i == j:
+        return factors[i]
+    k = order[i, j]
+    return products.dot(
+        _in_order(factors, order, i, k), _in_order(factors, order, k + 1, j), out=out
+    )
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """See `numpy.linalg.outer`."""
+    x1, x2 = as_array(x1), as_array(x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(
+            f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}."
+        )
+    return products.outer(x1, x2)
+
+
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """See `numpy.linalg.cross`."""
+    x1, x2 = as_array(x1), as_array(x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, "
+            f"but they are {x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+        )
+    return products.cross(x1, x2, axis=axis)
+
+
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """See `numpy.linalg.matmul`."""
+    return products.matmul(x1, x2)
+
+
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    """See `numpy.linalg.tensordot`."""
+    return products.tensordot(x1, x2, axes=axes)
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """See `numpy.linalg.vecdot`."""
+    return products.vecdot(x1, x2, axis=axis)
+
+
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    """See `numpy.linalg.diagonal`."""
+    return indexing.diagonal(x, offset, axis1=-2, axis2=-1)
+
+
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """See `numpy.linalg.trace`."""
+    return indexing.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)

@@ -1,0 +1,233 @@
+"""What rules about stacks of matrices share: recorded helpers, references, calls of LAPACK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, aval_of
+from lazynp.primitives import contraction, elementwise, reduction, shaping
+from lazynp.primitives._index_arrays import broadcast_front, transposed
+
+BOOL, INT32 = np.dtype("?"), np.dtype("i4")
+Shape = tuple[int, ...]
+
+# -- avals -----------------------------------------------------------------------------------------
+
+
+def check_matrix(name: str, x: Aval, square: bool = False) -> None:
+    """LAPACK takes float32, float64 and their complex kin."""
+    if x.dtype.char not in "fdFD":
+        raise TypeError(f"array type {x.dtype.name} is unsupported in linalg")
+    if x.ndim < 2:
+        raise np.linalg.LinAlgError(
+            f"{x.ndim}-dimensional array given. Array must be at least two-dimensional"
+        )
+    if square and x.shape[-1] != x.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(dtype.char.lower())
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(dtype.char.upper())
+
+
+def status_of(x: Aval) -> Aval:
+    """LAPACK's `info`, one of each matrix: 0 where all went well."""
+    return aval_of(x.shape[:-2], INT32)
+
+
+# -- recorded, for derivatives ---------------------------------------------------------------------
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """Stacks of matrices, of the same leading dimensions."""
+    batch = tuple(range(x.ndim - 2))
+    numbers = (((x.ndim - 1,), (x.ndim - 2,)), (batch, batch))
+    return contraction.dot_general(x, y, dimension_numbers=numbers)
+
+
+def swapped(x: Any) -> Any:
+    """The last two axes exchanged."""
+    return transposed(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+
+
+def conjugated(x: Any) -> Any:
+    return elementwise.conjugate(x) if x.dtype.kind == "c" else x
+
+
+def adjoint(x: Any) -> Any:
+    return conjugated(swapped(x))
+
+
+def real(x: Any) -> Any:
+    return elementwise.real(x) if x.dtype.kind == "c" else x
+
+
+def band(x: Any, comparison: Any, k: int = 0) -> Any:
+    """The elements with `column comparison row + k`; zeros elsewhere."""
+    m, n = x.shape[-2:]
+    rows = shaping.iota(shape=(m, n), axis=0, dtype=np.dtype("i8"))
+    columns = shaping.iota(shape=(m, n), axis=1, dtype=np.dtype("i8"))
+    mask = comparison(columns, elementwise.add(rows, k))
+    return elementwise.select(mask, x, 0)
+
+
+def lower_triangle(x: Any, k: int = 0) -> Any:
+    return band(x, elementwise.less_equal, k)
+
+
+def upper_triangle(x: Any, k: int = 0) -> Any:
+    return band(x, elementwise.greater_equal, k)
+
+
+def diagonal(x: Any) -> Any:
+    """The main diagonal, along a last axis."""
+    m, n = x.shape[-2:]
+    on_it = band(x, elementwise.equal)
+    return reduction.reduce_sum(on_it, axes=(x.ndim - (2 if m > n else 1),))
+
+
+def as_row(x: Any) -> Any:
+    """(..., n) as (..., 1, n)."""
+    return shaping.reshape(x, shape=(*x.shape[:-1], 1, x.shape[-1]))
+
+
+def as_column(x: Any) -> Any:
+    """(..., n) as (..., n, 1)."""
+    return shaping.reshape(x, shape=(*x.shape, 1))
+
+
+def identity_like(x: Any) -> Any:
+    """Identity matrices of the shape and dtype of x."""
+    return band(shaping.full(1, shape=x.shape, dtype=x.dtype), elementwise.equal)
+
+
+def hermitian(x: Any, lower: bool = True) -> Any:
+    """The Hermitian matrix that a triangle stands for."""
+    strict = lower_triangle(x, -1) if lower else upper_triangle(x, 1)
+    middle = elementwise.select(elementwise.equal(identity_like(x), 0), 0, x)
+    if x.dtype.kind == "c":
+        middle = elementwise.convert(elementwise.real(middle), dtype=x.dtype)
+    return elementwise.add(elementwise.add(strict, middle), adjoint(strict))
+
+
+def inverse_or_zero(x: Any) -> Any:
+    """1 / x, and 0 where x is 0."""
+    zero = elementwise.equal(x, 0)
+    return elementwise.select(zero, 0, elementwise.divide(1, elementwise.select(zero, 1, x)))
+
+
+def stacked_batch(primitive: Any) -> Callable[..., Any]:
+    """The batch rule of primitives on stacks: one more leading dimension."""
+
+    def batch(size: int, batched: Sequence[bool], *operands: Any, **params: Any) -> Any:
+        rows = [
+            x if is_batched else broadcast_front(x, size)
+            for x, is_batched in zip(operands, batched, strict=True)
+        ]
+        return primitive()(*rows, **params)
+
+    return batch
+
+
+# -- references ------------------------------------------------------------------------------------
+
+
+def guarded(
+    function: Callable[..., tuple[Any, ...]], avals: Sequence[Aval], *operands: Any
+) -> tuple[Any, ...]:
+    """`function` on stacks of matrices, and the status of each: nan and 1 where it raised."""
+    shape = operands[0].shape[:-2]
+    try:
+        return *function(*operands), np.zeros(shape, np.int32)
+    except np.linalg.LinAlgError:
+        pass
+    if not shape:
+        return *(np.full(a.shape, np.nan, a.dtype) for a in avals[:-1]), np.int32(1)
+    inner = [aval_of(a.shape[1:], a.dtype) for a in avals]
+    rows = [guarded(function, inner, *(x[i] for x in operands)) for i in range(shape[0])]
+    return tuple(np.stack(column) for column in zip(*rows, strict=True))
+
+
+# -- emission --------------------------------------------------------------------------------------
+
+_PREFIX = {"f": "s", "d": "d", "F": "c", "D": "z"}
+
+
+def lapack(
+    b: Any,
+    routine: str,
+    operands: Sequence[Any],
+    outs: Sequence[tuple[Aval, int]],
+    *,
+    ranks: Sequence[int] | None = None,
+    aliases: dict[int, int] | None = None,
+    **flags: str,
+) -> list[Any]:
+    """Call `routine` on a stack: matrices are column-major within it.
+
+    outs: avals, with 2 for matrices, 1 for vectors, 0 for numbers; ranks: the same of operands.
+    flags: LAPACK's letters. A dimension of 0 must not come here: it kills the process.
+    """
+    if b.platform != "cpu":
+        raise NotImplementedError(f"linalg: only on the host, got platform {b.platform!r}")
+    ranks = ranks or [2] * len(operands)
+    return b.custom_call(
+        f"lapack_{_PREFIX[operands[0].aval.dtype.char]}{routine}_ffi",
+        operands,
+        [aval for aval, _ in outs],
+        attrs={name: f"{ord(letter)} : ui8" for name, letter in flags.items()},
+        operand_layouts=[_layout(x.aval, rank) for x, rank in zip(operands, ranks, strict=True)],
+        result_layouts=[_layout(aval, rank) for aval, rank in outs],
+        aliases=aliases,
+    )
+
+
+def _layout(aval: Aval, rank: int) -> tuple[int, ...]:
+    order = tuple(range(aval.ndim))[::-1]
+    return (order[1], order[0], *order[2:]) if rank == 2 else order
+
+
+def lower_band(b: Any, x: Any, direction: str) -> Any:
+    """`band`, written."""
+    shape = x.aval.shape
+    rows, columns = (b.iota(shape, len(shape) - k, np.dtype("i4")) for k in (2, 1))
+    zero = b.constant(0, x.aval.dtype, shape)
+    return b.select(b.compare(columns, rows, direction), x, zero)
+
+
+def lower_identity(b: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
+    """Identity matrices; they may be empty."""
+    if 0 in shape:
+        return b.constant(0, dtype, shape)
+    return lower_band(b, b.constant(1, dtype, shape), "EQ")
+
+
+def lower_zeros(b: Any, aval: Aval) -> Any:
+    return b.constant(0, aval.dtype, aval.shape)
+
+
+def lower_part(b: Any, x: Any, m: int, first: int, last: int) -> Any:
+    """Of each matrix, the first m rows, and the columns from `first` to `last`."""
+    batch = x.aval.shape[:-2]
+    return b.slice(x, (*[0] * len(batch), 0, first), (*batch, m, last))
+
+
+def lower_nan_where(b: Any, failed: Any, x: Any) -> Any:
+    """nan in whatever belongs to the matrices that failed."""
+    shape = x.aval.shape
+    if 0 in shape:
+        return x
+    failed = b.broadcast_in_dim(failed, shape, tuple(range(failed.aval.ndim)))
+    value = complex(np.nan, np.nan) if x.aval.dtype.kind == "c" else np.nan
+    return b.select(failed, b.constant(value, x.aval.dtype, shape), x)
+
+
+def lower_failed(b: Any, status: Any) -> Any:
+    return b.compare(status, b.constant(0, INT32, status.aval.shape), "NE")

@@ -1,0 +1,294 @@
+"""QR and singular value decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, aval_of
+from lazynp._primitive import NOT_LINEAR, Missing, Primitive
+from lazynp.primitives import elementwise, shaping
+from lazynp.primitives._matrices import (
+    adjoint,
+    as_column,
+    as_row,
+    check_matrix,
+    diagonal,
+    guarded,
+    identity_like,
+    inverse_or_zero,
+    lapack,
+    lower_band,
+    lower_failed,
+    lower_identity,
+    lower_nan_where,
+    lower_part,
+    lower_triangle,
+    lower_zeros,
+    matmul,
+    real,
+    real_dtype,
+    stacked_batch,
+    status_of,
+)
+from lazynp.primitives._systems import triangular_solve
+
+# -- qr --------------------------------------------------------------------------------------------
+# mode: 'reduced' and 'complete' give q, r; 'r' gives r
+
+
+def _qr_avals(a: Aval, mode: str) -> tuple[Aval, Aval]:
+    check_matrix("qr", a)
+    *batch, m, n = a.shape
+    k = m if mode == "complete" else min(m, n)
+    return aval_of((*batch, m, k), a.dtype), aval_of((*batch, k, n), a.dtype)
+
+
+def _qr_abstract(a: Aval, *, mode: str) -> tuple[Aval, ...]:
+    q, r = _qr_avals(a, mode)
+    return (r,) if mode == "r" else (q, r)
+
+
+def _qr_reference(a: Any, *, mode: str) -> tuple[Any, ...]:
+    out = np.linalg.qr(a, mode=mode)  # type: ignore[call-overload]
+    return (out,) if mode == "r" else tuple(out)
+
+
+def _qr_lower(b: Any, a: Any, *, mode: str) -> tuple[Any, ...]:
+    q_aval, r_aval = _qr_avals(a.aval, mode)
+    *batch, m, n = a.aval.shape
+    k, columns = r_aval.shape[-2], q_aval.shape[-1]
+    if a.aval.size == 0:
+        q = lower_identity(b, q_aval.shape, q_aval.dtype)
+        return (*([] if mode == "r" else [q]), lower_zeros(b, r_aval))
+    h, tau = _geqrf(b, a)
+    r = lower_band(b, lower_part(b, h, k, 0, n), "GE")
+    if mode == "r":
+        return (r,)
+    if columns > n:
+        zero = b.constant(0, a.aval.dtype)
+        nothing = (0,) * a.aval.ndim
+        h = b.pad(h, zero, nothing, (*nothing[1:], columns - n))
+    else:
+        h = lower_part(b, h, m, 0, columns)
+    routine = "ungqr" if a.aval.dtype.kind == "c" else "orgqr"
+    (q,) = lapack(b, routine, [h, tau], [(h.aval, 2)], ranks=(2, 1), aliases={0: 0})
+    return q, r
+
+
+def _geqrf(b: Any, a: Any) -> list[Any]:
+    *batch, m, n = a.aval.shape
+    tau = aval_of((*batch, min(m, n)), a.aval.dtype)
+    return lapack(b, "geqrf", [a], [(a.aval, 2), (tau, 1)], aliases={0: 0})
+
+
+def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, mode: str) -> tuple[Any, Any]:
+    (a,), (a_dot,) = primals, tangents
+    *_, m, n = a.shape
+    if a_dot is None:
+        outs = qr(a, mode=mode)
+        return outs, (None,) * len(outs)
+    if mode == "complete" and m > n:
+        raise TypeError(
+            "qr: the derivative of mode='complete' is required of no more rows than columns, got "
+            f"{a.aval}: the added columns of q are not determined"
+        )
+    q, r = qr(a, mode="reduced")
+    k = min(m, n)
+    q_dot, square_dot = _qr_tangent(q, _columns(r, 0, k), _columns(a_dot, 0, k))
+    r_dot = square_dot
+    if n > m:
+        beyond = elementwise.add(
+            matmul(adjoint(q_dot), _columns(a, k, n)), matmul(adjoint(q), _columns(a_dot, k, n))
+        )
+        r_dot = shaping.concatenate(square_dot, beyond, axis=a.ndim - 1)
+    return ((r,), (r_dot,)) if mode == "r" else ((q, r), (q_dot, r_dot))
+
+
+def _columns(x: Any, first: int, last: int) -> Any:
+    """Of each matrix, the columns from `first` to `last`."""
+    shape = (*x.shape[:-1], last - first)
+    if shape == x.shape:
+        return x
+    axis = x.ndim - 1
+    return shaping.slice(x, first, axes=(axis,), sizes=(last - first,), strides=(1,), shape=shape)
+
+
+def _qr_tangent(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
+    """Of a square r. Q' = Q W + (1 - Q Q^H) A' R^-1 with W skew; see Walter, Lehmann 2010."""
+    inverse = matmul(a_dot, _triangular_inverse(r))
+    inside = matmul(adjoint(q), inverse)
+    strict = lower_triangle(inside, -1)
+    skew = elementwise.subtract(strict, adjoint(strict))
+    if q.dtype.kind == "c":  # the diagonal of R stays real
+        phase = elementwise.imag(elementwise.multiply(identity_like(inside), inside))
+        phase = elementwise.multiply(1j, elementwise.convert(phase, dtype=q.dtype))
+        skew = elementwise.add(skew, phase)
+    rest = elementwise.subtract(skew, inside)
+    q_dot = elementwise.add(matmul(q, rest), inverse)
+    return q_dot, matmul(elementwise.negative(rest), r)
+
+
+def _triangular_inverse(r: Any) -> Any:
+    return triangular_solve(r, identity_like(r), lower=False, transpose="N", unit_diagonal=False)
+
+
+qr = Primitive(
+    "qr",
+    abstract=_qr_abstract,
+    reference=_qr_reference,
+    lower=_qr_lower,
+    jvp=_qr_jvp,
+    transpose=NOT_LINEAR,
+    batch=stacked_batch(lambda: qr),
+    multiple_results=True,
+    kind="linalg",
+)
+
+
+# -- qr_raw ----------------------------------------------------------------------------------------
+# r in the upper triangle of h, below it the Householder vectors, with their factors tau
+
+
+def _qr_raw_abstract(a: Aval) -> tuple[Aval, ...]:
+    check_matrix("qr", a)
+    *batch, m, n = a.shape
+    return a, aval_of((*batch, min(m, n)), a.dtype)
+
+
+def _qr_raw_reference(a: Any) -> tuple[Any, ...]:
+    h, tau = np.linalg.qr(a, mode="raw")
+    return np.swapaxes(h, -1, -2), tau
+
+
+def _qr_raw_lower(b: Any, a: Any) -> tuple[Any, ...]:
+    if a.aval.size == 0:
+        return a, lower_zeros(b, _qr_raw_abstract(a.aval)[1])
+    return tuple(_geqrf(b, a))
+
+
+qr_raw = Primitive(
+    "qr_raw",
+    abstract=_qr_raw_abstract,
+    reference=_qr_raw_reference,
+    lower=_qr_raw_lower,
+    jvp=Missing("the compact form of a product of reflections; differentiate mode='reduced'"),
+    transpose=NOT_LINEAR,
+    batch=stacked_batch(lambda: qr_raw),
+    multiple_results=True,
+    kind="linalg",
+)
+
+
+# -- svd -------------------------------------------------------------------------------------------
+
+
+def _svd_avals(a: Aval, full_matrices: bool) -> tuple[Aval, ...]:
+    check_matrix("svd", a)
+    *batch, m, n = a.shape
+    k = min(m, n)
+    rows, columns = (m, n) if full_matrices else (k, k)
+    return (
+        aval_of((*batch, m, rows), a.dtype),
+        aval_of((*batch, k), real_dtype(a.dtype)),
+        aval_of((*batch, columns, n), a.dtype),
+        status_of(a),
+    )
+
+
+def _svd_abstract(a: Aval, *, full_matrices: bool, compute_uv: bool) -> tuple[Aval, ...]:
+    u, s, vh, status = _svd_avals(a, full_matrices)
+    return (u, s, vh, status) if compute_uv else (s, status)
+
+
+def _svd_reference(a: Any, *, full_matrices: bool, compute_uv: bool) -> tuple[Any, ...]:
+    a = np.asarray(a)
+
+    def decompose(a: Any) -> tuple[Any, ...]:
+        out = np.linalg.svd(a, full_matrices, compute_uv)
+        return tuple(out) if compute_uv else (out,)
+
+    avals = _svd_abstract(
+        aval_of(a.shape, a.dtype), full_matrices=full_matrices, compute_uv=compute_uv
+    )
+    return guarded(decompose, avals, a)
+
+
+def _svd_lower(b: Any, a: Any, *, full_matrices: bool, compute_uv: bool) -> tuple[Any, ...]:
+    u, s, vh, status = _svd_avals(a.aval, full_matrices)
+    if a.aval.size == 0:
+        vectors = [lower_identity(b, x.shape, x.dtype) for x in (u, vh)]
+        zeros, good = lower_zeros(b, s), lower_zeros(b, status)
+        return (vectors[0], zeros, vectors[1], good) if compute_uv else (zeros, good)
+    mode = "N" if not compute_uv else "A" if full_matrices else "S"
+    if not compute_uv:
+        u, s, vh, status = _svd_avals(a.aval, False)  # what the call wants room for
+    outs = [(a.aval, 2), (s, 1), (u, 2), (vh, 2), (status, 0)]
+    *_, info = results = lapack(b, "gesdd", [a], outs, aliases={0: 0}, mode=mode)
+    failed = lower_failed(b, info)
+    wanted = [results[2], results[1], results[3]] if compute_uv else [results[1]]
+    return *(lower_nan_where(b, failed, x) for x in wanted), info
+
+
+def _svd_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, full_matrices: bool, compute_uv: bool
+) -> tuple[Any, Any]:
+    (a,), (a_dot,) = primals, tangents
+    m, n = a.shape[-2:]
+    if a_dot is None:
+        outs = svd(a, full_matrices=full_matrices, compute_uv=compute_uv)
+        return outs, (None,) * len(outs)
+    if compute_uv and full_matrices and m != n:
+        raise TypeError(
+            f"svd: full_matrices=False is required for the derivative of {a.aval}: the added "
+            "vectors are not determined"
+        )
+    u, s, vh, status = svd(a, full_matrices=False, compute_uv=True)
+    v = adjoint(vh)
+    inside = matmul(matmul(adjoint(u), a_dot), v)
+    s_dot = real(diagonal(inside))
+    if not compute_uv:
+        return (s, status), (s_dot, None)
+    u_dot, v_dot = _svd_tangents(a_dot, u, s, v, inside)
+    return (u, s, vh, status), (u_dot, s_dot, adjoint(v_dot), None)
+
+
+def _svd_tangents(a_dot: Any, u: Any, s: Any, v: Any, inside: Any) -> tuple[Any, Any]:
+    """Townsend, "Differentiating the singular value decomposition" (2016); equal values give 0."""
+    add, multiply, subtract = elementwise.add, elementwise.multiply, elementwise.subtract
+    row, column = as_row(s), as_column(s)
+    gaps = inverse_or_zero(multiply(add(row, column), subtract(row, column)))
+    right, left = multiply(row, inside), multiply(column, inside)
+    skew = multiply(0.5, subtract(inside, adjoint(inside)))  # of its diagonal: the phases
+    phases = multiply(multiply(identity_like(inside), skew), inverse_or_zero(row))
+    u_dot = matmul(u, add(multiply(gaps, add(right, adjoint(right))), phases))
+    v_dot = matmul(v, multiply(gaps, add(left, adjoint(left))))
+    inverse = inverse_or_zero(row)
+    m, n = u.shape[-2], v.shape[-2]
+    if m > n:
+        moved = matmul(a_dot, v)
+        u_dot = add(u_dot, multiply(_outside(u, moved), inverse))
+    if n > m:
+        moved = matmul(adjoint(a_dot), u)
+        v_dot = add(v_dot, multiply(_outside(v, moved), inverse))
+    return u_dot, v_dot
+
+
+def _outside(u: Any, x: Any) -> Any:
+    """The part of x that is orthogonal to the columns of u."""
+    return elementwise.subtract(x, matmul(u, matmul(adjoint(u), x)))
+
+
+svd = Primitive(
+    "svd",
+    abstract=_svd_abstract,
+    reference=_svd_reference,
+    lower=_svd_lower,
+    jvp=_svd_jvp,
+    transpose=NOT_LINEAR,
+    batch=stacked_batch(lambda: svd),
+    multiple_results=True,
+    kind="linalg",
+)

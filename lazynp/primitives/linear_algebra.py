@@ -1,0 +1,26 @@
+"""Linear systems and factorisations, on stacks of matrices (the last two axes).
+
+| primitive | results |
+|---|---|
+| `cholesky(a)` | l, status |
+| `solve(a, b)` | x, status |
+| `triangular_solve(a, b; lower, transpose, unit_diagonal)` | x |
+| `slogdet(a)` | sign, logabsdet |
+| `qr(a; mode)`, `qr_raw(a)` | q, r or r; h, tau |
+| `svd(a; full_matrices, compute_uv)` | u, s, vh, status or s, status |
+| `eigh(a; lower, compute_v)` | w, v, status or w, status |
+| `eig(a; compute_v)` | the same, always complex |
+
+Status is LAPACK's `info`, int32, one of each matrix; where it is not 0, the results are nan.
+References are NumPy's own functions, so there results are NumPy's to the last bit.
+"""
+
+from __future__ import annotations
+
+from lazynp.primitives._eigen import eig, eigh
+from lazynp.primitives._orthogonal import qr, qr_raw, svd
+from lazynp.primitives._systems import cholesky, slogdet, solve, triangular_solve
+
+__all__ = [
+    "cholesky", "eig", "eigh", "qr", "qr_raw", "slogdet", "solve", "svd", "triangular_solve",
+]  # fmt: skip

@@ -1,0 +1,115 @@
+"""Structured, object, string and date arrays: they live on the host and do what NumPy's do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lazynp
+from tests.functions.rows import check
+
+RECORDS = np.array(
+    [(1, 2.5, "ab"), (3, 4.5, "cd"), (5, 6.5, "ef")],
+    dtype=[("a", "i4"), ("b", "f8"), ("s", "U4")],
+)
+OBJECTS = np.array([1, "a", None, 2.5], dtype=object)
+WORDS = np.array(["pear", "fig", "apple"])
+DAYS = np.arange("2024-02-27", "2024-03-03", dtype="M8[D]")
+
+PROGRAMS = [
+    # fields are views
+    "x['a']",
+    "x['b'] += 1; x",
+    "v = x['a']; v[1:] = 7; x",
+    "x['b'][x['a'] > 1] = -1; x",
+    "v = x[1:]; v['a'] = 9; x",
+    "x['a'] = 8; v = x[:2]['a']; v += 1; x",
+    "x[['a', 'b']]",
+    "x[0] = (7, 8.0, 'zz'); x",
+    "x[[0, 2]] = (7, 8.0, 'zz'); x",
+    "x[x['a'] > 1] = (0, 0, ''); x",
+    "y = x.copy(); x['a'] = 0; y['a']",
+    "np.sort(x, order='b')[::-1]",
+    "x[np.argsort(x, order='s')]['s']",
+    "x == x[::-1]",
+    "x != x",
+    "np.concatenate([x, x[:1]])['s']",
+    "x['zz']",
+    "x['zz'] = 1",
+    "x['a', 'b']",
+    "x.reshape(3, 1)['a']",
+    "x.tolist()",
+    "x.fill((1, 2, 'q')); x",
+    # objects
+    "o[1] = [1, 2]; o.tolist()",
+    "o[:2] = 0; o",
+    "o == None",
+    "y = o[1:]; y[0] = 'z'; o",
+    "o[[0, 3]] * 2",
+    "o.reshape(2, 2).T[0, 1]",
+    "np.all(o), np.any(o)",
+    "np.array([1, 2], dtype=object).sum()",
+    "y = np.empty(2, object); y[...] = np.array(3); y.tolist()",
+    "np.where(o == 1, o, None)",
+    # strings
+    "w[1] = 'kiwi and more'; w",
+    "w[w == 'fig'] = 'X'; w",
+    "np.sort(w)",
+    "w == 'fig', w > 'b', w != 3",
+    "w[0].upper()",
+    "', '.join(w)",
+    "{k: i for i, k in enumerate(w)}['fig']",
+    "np.strings.upper(w)",
+    "w.astype('S')",
+    "w['a']",
+    "w + 1",
+    # dates
+    "d[1:] - d[:-1]",
+    "d[d >= np.datetime64('2024-03-01')]",
+    "d[0] = '2023-01-01'; d",
+    "d[1:3] = np.datetime64('NaT'); np.isnat(d)",
+    "(d - d[0]) / np.timedelta64(1, 'D')",
+    "d.max() - d.min()",
+    "np.unique(d.astype('M8[M]'))",
+    "d[0].astype(object).year",
+    "np.searchsorted(d, np.datetime64('2024-03-01'))",
+    "d + np.arange(5)",
+    "d + d",
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs(program: str) -> None:
+    check(program, {"x": RECORDS, "o": OBJECTS, "w": WORDS, "d": DAYS})
+
+
+def test_a_record_is_read_only() -> None:
+    """NumPy's writes through to the array: here the write is refused rather than lost."""
+    x = lazynp.array(RECORDS)
+    with pytest.raises(ValueError, match="read-only"):
+        x[0]["a"] = 5
+
+
+def test_storing_objects_is_in_place() -> None:
+    x = lazynp.zeros(3, dtype=object)
+    x[0] = 1
+    before = id(x._node[2])
+    x[1] = 2
+    assert id(x._node[2]) == before and x.tolist() == [1, 2, 0]
+    y = x.copy()
+    x[2] = 3
+    assert y.tolist() == [1, 2, 0] and x.tolist() == [1, 2, 3]
+    view = np.asarray(x)
+    x[0] = 9
+    assert view.tolist() == [1, 2, 3]
+
+
+def test_lazy_arrays_as_objects() -> None:
+    x = lazynp.empty(2, dtype=object)
+    x[0] = lazynp.arange(3)
+    assert x[0].tolist() == [0, 1, 2]
+
+
+def test_recarray_of_a_copy() -> None:
+    r = lazynp.array(RECORDS).view(np.recarray)
+    assert r.a.tolist() == [1, 3, 5] and r[0].s == "ab"

@@ -1,0 +1,82 @@
+"""Bad input: NumPy's exception comes, with its message where that can be had."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.functions.rows import check
+
+DATA = {
+    "a": np.arange(6.0).reshape(2, 3),
+    "b": np.ones((4, 5)),
+    "v": np.arange(3),
+    "s": np.array(["a", "b"]),
+}
+
+MESSAGES = [
+    "np.cos(np.zeros((3, 3)), np.zeros((2, 2)))",
+    "np.add(v, np.zeros((2, 3)), out=np.zeros(3))",
+    "np.add(v, v, out=np.zeros(3), where=np.ones(2, bool))",
+    "np.add(v, np.zeros(2), out=np.zeros(3))",
+    "v += np.zeros((2, 3))",
+    "v += 0.5",
+    "v /= 2",
+    "np.add(1)",
+    "np.add(1, 2, 3, 4)",
+    "np.add(1, 2, foo=3)",
+    "np.add(v, 1, order='Q')",
+    "a[[0, 5, 1]]",
+    "a[a.astype(int)]",
+    "a['x']",
+    "a.fill([1, 2])",
+    "a.reshape()",
+    "np.argmax(a, out=1)",
+    "np.concatenate([v, v], out=1)",
+    "np.mean(a, out=1)",
+    "np.copy(a, order=7)",
+    "np.reshape(a, (3, 2), order=7)",
+    "np.array(a, a)",
+    "np.where(v, v)",
+    "np.einsum(a)",
+    "s.conj()",
+    "v * 'ab'",
+    "2.5 * [1] * v[0]",
+    "np.array([1.5]).astype(int, casting='same_value')",
+]
+
+CLASSES = [
+    "np.abs(a, out=v)",
+    "np.abs(s, v)",
+    "np.sum(a, keepdims='x')",
+    "np.max(a, keepdims='x')",
+    "np.trace(a, out=v)",
+    "np.median(a, out=1)",
+    "np.histogram_bin_edges(None)",
+    "np.sum(a, axis=7)",
+    "np.sort(a, axis=(0, 0))",
+    "np.stack([a, b])",
+    "np.zeros(a)",
+    "np.linalg.inv(a)",
+    "np.fft.fft(s)",
+]
+
+VALUES = [
+    "np.trapezoid(v, [[1, 2]])",
+    "np.where(v > 1, v, None)",
+    "np.where(v > 1, None, v)",
+    "np.array([1.0, 2.0]).astype(int, casting='same_value')",
+    "x = np.array([[0, 1], [2, 3]], order='F'); x.resize((2, 1)); x",
+    "a.conj(np.zeros((2, 3)))",
+    "v == 'a', v != None",
+]
+
+
+@pytest.mark.parametrize("program", MESSAGES)
+def test_messages(program: str) -> None:
+    check(program, DATA, message=True)
+
+
+@pytest.mark.parametrize("program", CLASSES + VALUES)
+def test_outcomes(program: str) -> None:
+    check(program, DATA)

@@ -1,0 +1,109 @@
+"""Settings: as a call, as a block, from the environment."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import lazynp as np
+from lazynp._config import Config
+from tests.helpers import Counted, fresh_start
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Any:
+    before = (np.config.execution, np.config.max_pending, np.config.debug)
+    yield
+    np.config(execution=before[0], max_pending=before[1], debug=before[2])
+
+
+def test_a_call_sets() -> None:
+    np.config(execution="reference", max_pending=7)
+    assert (np.config.execution, np.config.max_pending) == ("reference", 7)
+    np.config(execution="adaptive")
+    assert (np.config.execution, np.config.max_pending) == ("adaptive", 7)
+
+
+def test_a_block_puts_back_also_after_an_exception() -> None:
+    np.config(execution="compiled", debug=False)
+    with np.config(execution="reference", debug=True) as settings:
+        assert settings is np.config
+        assert (np.config.execution, np.config.debug) == ("reference", True)
+        with np.config(execution="adaptive"):
+            assert (np.config.execution, np.config.debug) == ("adaptive", True)
+        assert np.config.execution == "reference"
+    with pytest.raises(ZeroDivisionError), np.config(execution="reference"):
+        _ = 1 // 0
+    assert (np.config.execution, np.config.debug) == ("compiled", False)
+
+
+def test_a_setting_takes_effect_at_once() -> None:
+    x = np.arange(3.0) * 2.0
+    with np.config(execution="reference"), Counted() as counted:
+        x.tolist()
+    assert (counted.reference_runs, counted.compiled_runs) == (1, 0)
+    y = x * 3.0
+    with np.config(execution="compiled"), Counted() as counted:
+        assert y.tolist() == [0.0, 6.0, 12.0]
+    assert (counted.reference_runs, counted.compiled_runs) == (0, 1)
+
+
+def test_max_pending_bounds_what_is_pending() -> None:
+    fresh_start()
+    source = "x = x + 1.0\n" * 50
+    space = {"x": np.zeros(2)}
+    with np.config(execution="reference", max_pending=10), Counted() as counted:
+        exec(compile(source, "<straight>", "exec"), space)
+    assert counted.cuts >= 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "message"),
+    [
+        ({"execution": "fast"}, ValueError, "execution must be one of"),
+        ({"execution": None}, ValueError, "execution must be one of"),
+        ({"max_pending": 0}, ValueError, "max_pending must be a positive int"),
+        ({"max_pending": -1}, ValueError, "max_pending must be a positive int"),
+        ({"max_pending": 1.5}, ValueError, "max_pending must be a positive int"),
+        ({"max_pending": "many"}, ValueError, "max_pending must be a positive int"),
+        ({"speed": 11}, TypeError, "no setting is called 'speed'"),
+        ({"version": 3}, TypeError, "no setting is called 'version'"),
+    ],
+)
+def test_bad_values_change_nothing(settings: dict[str, Any], error: Any, message: str) -> None:
+    before = repr(np.config)
+    with pytest.raises(error, match=message):
+        np.config(debug=not np.config.debug, **settings)
+    assert repr(np.config) == before
+
+
+def test_repr_shows_the_settings() -> None:
+    with np.config(execution="adaptive", max_pending=99, debug=True):
+        assert repr(np.config) == "config(execution='adaptive', max_pending=99, debug=True)"
+
+
+def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LAZYNP_EXECUTION", "LAZYNP_DEBUG"):
+        monkeypatch.delenv(name, raising=False)
+    assert (Config().execution, Config().debug) == ("compiled", False)
+    monkeypatch.setenv("LAZYNP_EXECUTION", "adaptive")
+    monkeypatch.setenv("LAZYNP_DEBUG", "1")
+    assert (Config().execution, Config().debug) == ("adaptive", True)
+    monkeypatch.setenv("LAZYNP_DEBUG", "0")
+    assert not Config().debug
+    monkeypatch.setenv("LAZYNP_EXECUTION", "quick")
+    with pytest.raises(ValueError, match="LAZYNP_EXECUTION: must be one of"):
+        Config()
+
+
+def test_a_bad_environment_stops_the_import() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import lazynp"],
+        env={**os.environ, "LAZYNP_EXECUTION": "quick"}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "LAZYNP_EXECUTION: must be one of" in done.stderr

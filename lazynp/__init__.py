@@ -557,6 +557,7 @@ from lazynp.functions.ufuncs import (
 )
 from lazynp.transforms import (
     ShapeDtype as ShapeDtype,
+    axis_index as axis_index,
     check_grads as check_grads,
     checkpoint as checkpoint,
     cond as cond,
@@ -579,6 +580,10 @@ from lazynp.transforms import (
     linearize as linearize,
     make_jaxpr as make_jaxpr,
     map as map,
+    pmax as pmax,
+    pmean as pmean,
+    pmin as pmin,
+    psum as psum,
     pure_callback as pure_callback,
     scan as scan,
     stop_gradient as stop_gradient,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import bisect
 import dis
+import sys
 import threading
 import weakref
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
 """Transformations: interpreters of the same primitives that the graph records."""
 
 from lazynp.transforms._check import check_grads
+from lazynp.transforms._collectives import axis_index, pmax, pmean, pmin, psum
 from lazynp.transforms._cond import cond, switch
 from lazynp.transforms._custom import custom_jvp, custom_vjp
 from lazynp.transforms._extras import (
@@ -30,6 +31,7 @@ from lazynp.transforms._vmap import vmap
 
 __all__ = [
     "ShapeDtype",
+    "axis_index",
     "check_grads",
     "checkpoint",
     "cond",
@@ -52,6 +54,10 @@ __all__ = [
     "linearize",
     "make_jaxpr",
     "map",
+    "pmax",
+    "pmean",
+    "pmin",
+    "psum",
     "pure_callback",
     "scan",
     "stop_gradient",

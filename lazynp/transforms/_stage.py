@@ -36,7 +36,7 @@ from lazynp.transforms._stack import (
     running,
     zeros,
 )
-from lazynp.transforms._vmap import BatchTrace, batch_nodes
+from lazynp.transforms._vmap import BatchTrace, batch_nodes, current_axis
 
 Flags = tuple[bool, ...]
 
@@ -276,14 +276,20 @@ def jvp_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) -> tuple
     return stage_closed(run, avals), flags[0]
 
 
-@lru_cache(maxsize=4096)
 def batch_jaxpr(
-    jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None = None, axis_name: Any = None
+    jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None = None
 ) -> tuple[Jaxpr, Flags]:
     """The jaxpr of all examples, and which results are batched.
 
     forced: results that are to be batched in any case.
     """
+    return _batch_jaxpr(jaxpr, size, batched, forced, current_axis())
+
+
+@lru_cache(maxsize=4096)
+def _batch_jaxpr(
+    jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None, axis_name: Any
+) -> tuple[Jaxpr, Flags]:
     avals = [
         aval_of((size, *a.shape), a.dtype) if b else a
         for a, b in zip(jaxpr.in_avals, batched, strict=True)

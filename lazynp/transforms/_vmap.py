@@ -7,7 +7,9 @@ function sees the shape of one example; a batched value has no single value to l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from numpy.exceptions import AxisError
@@ -19,7 +21,7 @@ from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, op_of, tr
 from lazynp._primitive import Missing
 from lazynp._trace import extent, position, user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
-from lazynp.primitives import elementwise, shaping
+from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.transforms._stack import (
     Flat,
     Params,
@@ -85,6 +87,8 @@ class BatchTrace(Trace):
 
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
         rule = primitive.batch
+        if primitive.kind == "collective" and params["axis_name"] == self.axis_name:
+            return reduced(new_array(self.split(operands[0])[0]), params["op"])._read()
         if isinstance(rule, Missing):
             raise TypeError(f"{self.what}: {primitive.name} cannot be batched: {rule.reason}")
         ins = tuple([aval_of_node(o) if type(o) is list else type(o) for o in operands])
@@ -97,7 +101,11 @@ class BatchTrace(Trace):
             given.append(
                 self._coerced(node, aval) if is_batched else coerced(node, aval, shape=everything)
             )
-        outs = rule(self.size, tuple(batched), *given, **params)
+        _axes.current.append(self.axis_name)
+        try:
+            outs = rule(self.size, tuple(batched), *given, **params)
+        finally:
+            _axes.current.pop()
         nodes = tuple([self.tracer(o._read()) for o in results(primitive, outs)])
         return nodes if primitive.multiple_results else nodes[0]
 
@@ -112,6 +120,54 @@ class BatchTrace(Trace):
             shape = (self.size, *target.shape)
             array = shaping.broadcast_in_dim(array, shape=shape, dims=dims)
         return array
+
+
+# -- axes with a name ------------------------------------------------------------------------------
+
+
+class _Axes(threading.local):
+    def __init__(self) -> None:
+        self.named: list[BatchTrace] = []
+        self.current: list[Any] = []  # names of the vmaps whose batch rules are running
+
+
+_axes = _Axes()
+
+
+@contextmanager
+def _named(trace: BatchTrace) -> Iterator[None]:
+    if trace.axis_name is None:
+        yield
+        return
+    _axes.named.append(trace)
+    try:
+        yield
+    finally:
+        _axes.named.pop()
+
+
+def named_trace(axis_name: Any) -> BatchTrace:
+    """The innermost vmap at work with this axis_name. NameError if there is none."""
+    for trace in reversed(_axes.named):
+        if trace.axis_name == axis_name:
+            return trace
+    raise NameError(f"no vmap is at work over an axis of the name {axis_name!r}")
+
+
+def current_axis() -> Any:
+    """The axis_name of the vmap whose batch rule is running."""
+    return _axes.current[-1] if _axes.current else None
+
+
+_REDUCTIONS = {
+    "sum": reduction.reduce_sum,
+    "max": reduction.reduce_max,
+    "min": reduction.reduce_min,
+}
+
+
+def reduced(array: Array, op: str) -> Array:
+    return _REDUCTIONS[op](array, axes=(0,))
 
 
 def moved(array: Array, source: int, target: int) -> Array:
@@ -150,7 +206,7 @@ def batch_nodes(
     named: Callable[..., Any],
 ) -> tuple[list[tuple[Node, bool]], list[Any]]:
     """Results as nodes, with whether they are batched (axis 0 in front), and what was returned."""
-    with running(trace, _settle_for(named, trace)):
+    with running(trace, _settle_for(named, trace)), _named(trace):
         ins = []
         for node, axis in zip(nodes, axes, strict=True):
             if axis is not None:

@@ -218,6 +218,10 @@ from lazynp.functions.differences import (
     trapezoid,
     unwrap,
 )
+from lazynp.functions.functional import (
+    adopt as adopt,
+    associative_scan as associative_scan,
+)
 from lazynp.functions.indexing import (
     apply_along_axis,
     apply_over_axes,

@@ -30,6 +30,7 @@ from lazynp._views import (
 from lazynp.functions import (
     _memory,
     creation,
+    functional,
     indexing,
     interchange,
     manipulation,
@@ -621,6 +622,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "view": _view,
 }
 _PROPERTIES: dict[str, tuple[Any, ...]] = {
+    "at": (functional.At,),
     "T": (lambda self: transpose(self, tuple(reversed(range(self.ndim)))),),
     "mT": (_matrix_transpose,),
     "base": (_base,),

@@ -123,4 +123,3 @@ def axis_index(axis_name: Any) -> Any:
     trace = named_trace(axis_name)
     numbers = shaping.iota(shape=(trace.size,), axis=0, dtype=np.dtype(np.int64))
     return result_handle(trace.tracer(numbers._read()))
-

@@ -31,7 +31,9 @@ def test_two_names() -> None:
 def test_with_other_transformations() -> None:
     f = vmap(lambda x: np.sin(x) * psum(x * x, "i"), axis_name="i")
     reference = lambda x: np.sin(x) * (x * x).sum()  # noqa: E731
-    numpy.testing.assert_allclose(grad(lambda x: f(x).sum())(X), grad(lambda x: reference(x).sum())(X))
+    numpy.testing.assert_allclose(
+        grad(lambda x: f(x).sum())(X), grad(lambda x: reference(x).sum())(X)
+    )
     numpy.testing.assert_allclose(jvp(f, (X,), (X,))[1], jvp(reference, (X,), (X,))[1])
     inner = vmap(jit(lambda x: np.sin(x) * psum(x * x, "i")), axis_name="i")
     numpy.testing.assert_allclose(inner(X), reference(X))

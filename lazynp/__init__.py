@@ -1,7 +1,7 @@
 """NumPy, lazy: `import lazynp as np`.
 
 `from lazynp import *` gives NumPy's names and nothing else. What lazynp adds (`explain`,
-`materialize`, `make_jaxpr`, `config`, `stats`, `writable`) is reached by attribute.
+`materialize`, `grad`, `vmap`, `jit`, `config`, `stats`, ...) is reached by attribute.
 """
 
 import numpy as _numpy
@@ -130,6 +130,8 @@ from lazynp import (
     linalg,
     random,
     testing,
+    transforms as transforms,
+    tree as tree,
 )
 from lazynp._array import (
     Array as Array,
@@ -215,6 +217,10 @@ from lazynp.functions.differences import (
     sinc,
     trapezoid,
     unwrap,
+)
+from lazynp.functions.functional import (
+    adopt as adopt,
+    associative_scan as associative_scan,
 )
 from lazynp.functions.indexing import (
     apply_along_axis,
@@ -446,7 +452,6 @@ from lazynp.functions.statistics import (
 )
 from lazynp.functions.tools import (
     explain as explain,
-    make_jaxpr as make_jaxpr,
     materialize as materialize,
     stats as stats,
     writable as writable,
@@ -554,6 +559,46 @@ from lazynp.functions.ufuncs import (
     true_divide,
     trunc,
 )
+from lazynp.transforms import (
+    ShapeDtype as ShapeDtype,
+    axis_index as axis_index,
+    check_grads as check_grads,
+    checkpoint as checkpoint,
+    cond as cond,
+    custom_jvp as custom_jvp,
+    custom_vjp as custom_vjp,
+    debug_callback as debug_callback,
+    debug_print as debug_print,
+    disable_jit as disable_jit,
+    eval_jaxpr as eval_jaxpr,
+    eval_shape as eval_shape,
+    fori_loop as fori_loop,
+    grad as grad,
+    hessian as hessian,
+    hvp as hvp,
+    jacfwd as jacfwd,
+    jacrev as jacrev,
+    jit as jit,
+    jvp as jvp,
+    linear_transpose as linear_transpose,
+    linearize as linearize,
+    make_jaxpr as make_jaxpr,
+    map as map,
+    pmax as pmax,
+    pmean as pmean,
+    pmin as pmin,
+    psum as psum,
+    pure_callback as pure_callback,
+    scan as scan,
+    stop_gradient as stop_gradient,
+    switch as switch,
+    value_and_grad as value_and_grad,
+    vjp as vjp,
+    vmap as vmap,
+    while_loop as while_loop,
+)
+
+block_until_ready = materialize  # JAX's name
 
 __version__ = "0.1.0"
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from sys import _getframe
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,18 @@ from lazynp import lowering
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
 from lazynp._config import config
 from lazynp._jaxpr import Rules
-from lazynp._node import AVAL, OP, VALUE, Node, leaf
-from lazynp._trace import UNKNOWN, at_entry, instruction, local, progress, record, record_multiple
+from lazynp._node import AVAL, OP, VALUE, Node, is_tracer, leaf
+from lazynp._trace import (
+    UNKNOWN,
+    StagingRecorder,
+    at_entry,
+    instruction,
+    local,
+    progress,
+    record,
+    record_multiple,
+    staged,
+)
 
 write_lock = threading.RLock()  # read-modify-write of a base
 os.register_at_fork(after_in_child=write_lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
@@ -51,6 +62,8 @@ class Array(Declarations):
 
     def _read(self) -> Node:
         """The node of the present value."""
+        if staged:
+            capture(self)
         base = self._base
         if base is None:
             return self._node
@@ -65,7 +78,11 @@ class Array(Declarations):
 
     def _write(self, node: Node) -> None:
         """Replace the value, in the owner too. The caller has checked shape and dtype."""
+        if staged:
+            capture(self)
         if self._base is None:
+            if node[OP] is None:
+                _noted(self, node)
             self._node = node
             return
         base = self._owner()
@@ -75,6 +92,8 @@ class Array(Declarations):
         new = node
         for step, old in zip(reversed(self._path), reversed(before), strict=True):
             new = step.set(old, new)
+        if new[OP] is None:
+            _noted(base, new)
         base._node, self._node, self._seen = new, node, new
 
     def _owner(self) -> Array:
@@ -89,7 +108,7 @@ class Array(Declarations):
         """Shape and dtype, as the rules of primitives see them."""
         node = self._read()
         op = node[OP]
-        return node[AVAL] if op is None else op.aval
+        return node[AVAL].plain if op is None else op.aval
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -116,10 +135,34 @@ class Scalar(Array):
 
 def new_array(node: Node) -> Array:
     """An owner of this node's value."""
+    if staged:
+        fresh(node)
     array = _new(Array)
     array._node = node
     array._base = array._flags = None
     return array
+
+
+def capture(array: Array) -> None:
+    """While a function is staged here: an array from outside holds an input of its program."""
+    recorder = local.recorder
+    if isinstance(recorder, StagingRecorder):
+        owner = array._owner()
+        if type(owner) is Array:
+            recorder.capture(owner)
+
+
+def fresh(node: Node) -> None:
+    """While a function is staged here: a handle made now is none from outside."""
+    recorder = local.recorder
+    if isinstance(recorder, StagingRecorder):
+        recorder.fresh(node)
+
+
+def _noted(owner: Array, new: Node) -> None:
+    """A transformation remembers the handles that hold its tracers."""
+    if is_tracer(new):
+        new[VALUE].trace.written.append((weakref.ref(owner), owner._node))
 
 
 def new_scalar(node: Node) -> Scalar:
@@ -192,24 +235,31 @@ def as_operand(x: Any) -> Any:
 
 def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Record a primitive: a new Array, or a tuple of them."""
+    recorder = local.recorder
+    if len(recorder.pending) >= recorder.limit:
+        enter(_getframe(1), *operands)
     nodes = tuple(
         [o._node if type(o) is Array and o._base is None else as_operand(o) for o in operands]
     )
-    recorder = local.recorder
-    if len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1))
     if primitive.multiple_results:
         return tuple(new_array(n) for n in record_multiple(primitive, nodes, params))
     return new_array(record(primitive, nodes, params))
 
 
-def enter(frame: FrameType) -> None:
+def enter(frame: FrameType, *operands: Any) -> None:
     """`at_entry`, unless a function of lazynp's is in the middle of the user's operation.
 
     That is so if the user is where he was and the function he called has gone on since. After a
     cut for a value it is not known, so the first step only notes the position.
     """
     recorder = local.recorder
+    if recorder.staging:
+        for o in operands:
+            if type(o) is Array:
+                capture(o)
+        return
+    if local.where is not None and len(recorder.pending) < config.max_pending:
+        return
     user, offsets = progress(frame)
     inside = recorder.inside
     if user is frame:

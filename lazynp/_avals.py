@@ -19,7 +19,9 @@ Shape = tuple[Dim, ...]
 class Aval:
     """Shape and dtype of an array. Make one with `aval_of`, never directly."""
 
-    __slots__ = ("shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo")
+    __slots__ = (
+        "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "plain",
+    )  # fmt: skip
 
     shape: Shape
     dtype: np.dtype[Any]
@@ -29,6 +31,7 @@ class Aval:
     weak: bool
     get_memo: dict[Any, Any]  # index -> recorded op, see _views
     set_memo: dict[Any, Any]
+    plain: Aval  # itself; of a tracer's aval, the interned one
 
     def __repr__(self) -> str:
         return short_name(self.dtype) + "[" + ",".join(map(str, self.shape)) + "]"
@@ -54,8 +57,34 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
         aval.ndim, aval.size = len(shape), math.prod(shape)
         aval.nbytes = aval.size * dtype.itemsize
         aval.get_memo, aval.set_memo = {}, {}
+        aval.plain = aval
         aval = _interned.setdefault((shape, dtype, weak), aval)
     return aval
+
+
+class _Forgetful(dict[Any, Any]):
+    """A memo table that remembers nothing."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        pass
+
+
+_FORGETFUL = _Forgetful()
+
+
+class TracedAval(Aval):
+    """What a tracer's node is known by: of its own, so that every memo table misses it.
+
+    On the miss, and only there, it is found that a transformation interprets this operation.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, plain: Aval) -> None:
+        self.shape, self.dtype, self.weak = plain.shape, plain.dtype, plain.weak
+        self.ndim, self.size, self.nbytes = plain.ndim, plain.size, plain.nbytes
+        self.get_memo = self.set_memo = _FORGETFUL
+        self.plain = plain
 
 
 def short_name(dtype: np.dtype[Any]) -> str:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from sys import getrefcount
 from typing import Any
 
@@ -24,7 +24,7 @@ import numpy as np
 from lazynp import lowering
 from lazynp._config import config
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, CODE, OP, PROJECT, VALUE, Node, Op, aval_of_node
+from lazynp._node import ARGS, CODE, OP, PROJECT, VALUE, Node, Op, Tracer, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Step
 
 lock = threading.RLock()
@@ -325,33 +325,75 @@ def _build(
 
 def jaxpr_of(roots: list[Node], inputs: list[Node]) -> Jaxpr:
     """The program that computes these nodes from `inputs` and from what has a value already."""
+    return program_of(roots, inputs)[0]
+
+
+def program_of(
+    roots: list[Node],
+    inputs: list[Node],
+    recorded: Callable[[Node], bool] | None = None,
+    effects: list[Node] | None = None,
+) -> tuple[Jaxpr, list[Node]]:
+    """The program that computes these nodes, and what it takes after `inputs`: data, and what is
+    not of the program (`recorded` tells what is). 0-d host values are constants of it. `effects`
+    are part of it although nothing needs them."""
+    nodes = _collected([*(effects or ()), *roots], inputs, recorded)
+    places = {id(n): i for i, n in enumerate(nodes)}
+    leaves = list(inputs)
+    leaf_places = {id(n): j for j, n in enumerate(leaves)}
+
+    def leaf_place(node: Node) -> int:
+        if id(node) not in leaf_places:
+            leaf_places[id(node)] = len(leaves)
+            leaves.append(node)
+        return leaf_places[id(node)]
+
+    slots = []
+    for node in nodes:
+        for a in node[ARGS]:
+            if type(a) is not list or isinstance(a[VALUE], np.generic):
+                slots.append(a[VALUE] if type(a) is list else a)
+            elif id(a) not in places:
+                leaf_place(a)
+    refs: list[Ref] = [
+        ("node", places[id(r)]) if id(r) in places else ("leaf", leaf_place(r)) for r in roots
+    ]
+    wanted = {id(r) for r in (*roots, *(effects or ()))}
+    outside = [id(n) in wanted for n in nodes]
+    plan = _build(nodes, leaves, outside, [True] * len(leaves), -1, free_too=True)
+    return plan.to_jaxpr(slots, refs), leaves[len(inputs) :]
+
+
+def _collected(
+    roots: list[Node], inputs: list[Node], recorded: Callable[[Node], bool] | None
+) -> list[Node]:
+    """The pending nodes below the roots, operands first."""
     nodes: list[Node] = []
     known = set(map(id, inputs))
+
+    def pending(a: Any) -> bool:
+        return (
+            type(a) is list
+            and a[VALUE] is None
+            and a[ARGS] is not None
+            and id(a) not in known
+            and (recorded is None or recorded(a))
+        )
+
     for root in roots:
-        if root[VALUE] is None and root[ARGS] is not None and id(root) not in known:
-            _depth_first(root, known, nodes)
-    places = {id(n) for n in nodes}
-    leaves = list(inputs)
-    for node in (*nodes, *(r for r in roots if id(r) not in places)):
-        for a in node[ARGS] if id(node) in places else (node,):
-            if type(a) is list and id(a) not in places and not isinstance(a[VALUE], np.generic):
-                if not any(a is n for n in leaves):
-                    leaves.append(a)
-    slots = [
-        a[VALUE] if type(a) is list else a
-        for node in nodes
-        for a in node[ARGS]
-        if type(a) is not list or isinstance(a[VALUE], np.generic)
-    ]
-    wanted = [any(n is r for r in roots) for n in nodes]
-    plan = _build(nodes, leaves, wanted, [True] * len(leaves), -1, free_too=True)
-    places_of = {id(n): i for i, n in enumerate(nodes)}
-    leaf_places = {id(n): j for j, n in enumerate(leaves)}
-    refs: list[Ref] = [
-        ("node", places_of[id(r)]) if id(r) in places_of else ("leaf", leaf_places[id(r)])
-        for r in roots
-    ]
-    return plan.to_jaxpr(slots, refs)
+        stack = [(root, iter(root[ARGS]))] if pending(root) else []
+        known.add(id(root))
+        while stack:
+            node, operands = stack[-1]
+            for a in operands:
+                if pending(a):
+                    known.add(id(a))
+                    stack.append((a, iter(a[ARGS])))
+                    break
+            else:
+                nodes.append(node)
+                stack.pop()
+    return nodes
 
 
 def _operand_positions(node: Node, position: dict[int, int]) -> list[int]:
@@ -465,6 +507,8 @@ def host(node: Node) -> Any:
     value = node[VALUE]
     if isinstance(value, (np.ndarray, np.generic)):
         return value
+    if isinstance(value, Tracer):
+        return value.exact()
     if isinstance(value, tuple):  # several results
         return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
     value = lowering.host(value)

@@ -16,7 +16,7 @@ from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write
 from lazynp._avals import aval_of
 from lazynp._graph import lock as evaluation_lock
 from lazynp._node import leaf
-from lazynp._trace import host_value
+from lazynp._trace import description, host_value, seen_value
 from lazynp._views import (
     Bitcast,
     Imag,
@@ -30,6 +30,7 @@ from lazynp._views import (
 from lazynp.functions import (
     _memory,
     creation,
+    functional,
     indexing,
     interchange,
     manipulation,
@@ -155,9 +156,19 @@ def _host(self: Array) -> Any:
     return host_value(self._read())
 
 
+def _seen(self: Array) -> Any:
+    """The value for who only looks at it: while differentiating, the primal."""
+    return seen_value(self._read())
+
+
 def _real_host(self: Array) -> Any:
     """A 0-d complex array is no real number, where NumPy's complex scalars are, with a warning."""
     value = _host(self)
+    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
+
+
+def _seen_real(self: Array) -> Any:
+    value = _seen(self)
     return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
 
 
@@ -193,11 +204,11 @@ def _contains(self: Array, item: Any) -> bool:
 
 
 def _index(self: Array) -> int:
-    return operator.index(_host(self))
+    return operator.index(_seen(self))
 
 
 def _format(self: Array, spec: str) -> str:
-    return format(_host(self), spec)
+    return description(self._read()) or format(_seen(self), spec)
 
 
 def _item(self: Array, *args: Any) -> Any:
@@ -213,11 +224,14 @@ def _tobytes(self: Array, order: Any = "C") -> bytes:
 
 
 def _str(self: Array) -> str:
-    return str(_host(self))
+    return description(self._read()) or str(_seen(self))
 
 
 def _repr(self: Array) -> str:
-    value = _host(self)
+    unknown = description(self._read())
+    if unknown is not None:
+        return unknown
+    value = _seen(self)
     return repr(value if isinstance(self, Scalar) else np.asarray(value))
 
 
@@ -568,7 +582,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "var": reductions.var,
     # with a signature of their own
     "__array__": _array,
-    "__bool__": lambda self: bool(_host(self)),
+    "__bool__": lambda self: bool(_seen(self)),
     "__complex__": lambda self: complex(_host(self)),
     "__contains__": _contains,
     "__copy__": _dunder_copy,
@@ -577,7 +591,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__float__": lambda self: float(_real_host(self)),
     "__format__": _format,
     "__index__": _index,
-    "__int__": lambda self: int(_real_host(self)),
+    "__int__": lambda self: int(_seen_real(self)),
     "__iter__": _iter,
     "__len__": _len,
     "__reduce__": _reduce,
@@ -608,6 +622,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "view": _view,
 }
 _PROPERTIES: dict[str, tuple[Any, ...]] = {
+    "at": (functional.At,),
     "T": (lambda self: transpose(self, tuple(reversed(range(self.ndim)))),),
     "mT": (_matrix_transpose,),
     "base": (_base,),

@@ -6,6 +6,8 @@ A node is a plain list, the cheapest object Python can build (a third of a slott
     pending    [op, operands, None,  code, offset]
     evaluated  [op, plan,     value, code, offset]   plan: what computed it, for `explain`
     leaf       [None, None,   value, None, aval]     data, recorded by nobody
+    tracer     [None, None,  tracer, None, aval]     a value as a transformation sees it
+    input      [None, None,    None, None, aval]     of a function that is staged
 
 `operands` is a tuple of nodes and Python scalars. `code, offset` is the position of the user's
 instruction (never a frame, which would keep its variables alive).
@@ -22,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._avals import Aval, In, aval_of, aval_of_operand, on_device
-from lazynp._jaxpr import Rules
+from lazynp._avals import Aval, In, TracedAval, aval_of, aval_of_operand, on_device
+from lazynp._jaxpr import Jaxpr, Rules
 
 OP, ARGS, VALUE, CODE, OFFSET = range(5)
 AVAL = 4  # of a leaf
@@ -65,7 +67,14 @@ def op_of(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     try:
         return _ops[key]
     except KeyError:
+        for i in ins:
+            if type(i) is TracedAval:
+                raise Traced from None
         return _ops.setdefault(key, _infer(primitive, params, ins))
+
+
+class Traced(Exception):
+    """Raised by `op_of` where an operand is a tracer: the operation is not the graph's."""
 
 
 def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
@@ -79,11 +88,27 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     outs = op.aval if primitive.multiple_results else (op.aval,)
     op.reference = _with_params(primitive.reference, params)
     op.free = primitive.free
-    op.host = not all(on_device(a.dtype) for a in (*explicit, *outs))
+    op.host = not all(on_device(a.dtype) for a in (*explicit, *outs)) or hosted(primitive, params)
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
     return op
+
+
+def hosted(primitive: Rules, params: Params) -> bool:
+    """Whether host code is called: by the primitive, or by a jaxpr among its parameters."""
+    if primitive.kind == "host":
+        return True
+    if primitive.kind != "call":
+        return False
+    jaxprs = []
+    for p in params.values():
+        jaxprs += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
+    return any(
+        hosted(e.primitive, e.params) or not all(on_device(v.aval.dtype) for v in e.outputs)
+        for j in jaxprs
+        for e in j.eqns
+    )
 
 
 def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., Any]:
@@ -112,7 +137,72 @@ def leaf(value: Any) -> Node:
 
 def aval_of_node(node: Node) -> Any:
     op = node[OP]
-    return node[AVAL] if op is None else op.aval
+    return node[AVAL].plain if op is None else op.aval
+
+
+# -- tracers -------------------------------------------------------------------------------------
+
+
+class Trace:
+    """One transformation at work. Those above it in the stack have a higher level."""
+
+    __slots__ = ("level", "what", "alive", "written")
+
+    def __init__(self, what: str) -> None:
+        self.what = what  # for errors: "grad of f"
+        self.level = 0
+        self.alive = True
+        self.written: list[tuple[Any, Node]] = []  # weak references to handles, nodes before
+
+    def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
+        """Interpret one operation: a node, or a tuple of them."""
+        raise NotImplementedError
+
+
+class Tracer:
+    """The value entry of a node that a transformation interprets."""
+
+    __slots__ = ("trace", "aval", "code", "offset")
+
+    trace: Trace
+    aval: Aval
+    code: Any  # where it was recorded, if that is known
+    offset: int
+
+    def seen(self) -> Any:
+        """The host value for whoever only looks: bool, int, comparisons, printing."""
+        raise escaped(self)
+
+    def exact(self) -> Any:
+        """The host value for whoever takes it away: float, item, __array__."""
+        raise escaped(self)
+
+    def extent(self) -> Any:
+        """The host values of everything behind this, for checks of bounds; None if unknown."""
+        return None
+
+    def known(self) -> bool:
+        """Whether there is one value to look at."""
+        return False
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise escaped(self)
+
+
+def tracer_node(tracer: Tracer) -> Node:
+    return [None, None, tracer, None, TracedAval(tracer.aval)]
+
+
+def is_tracer(x: Any) -> bool:
+    return type(x) is list and x[OP] is None and type(x[AVAL]) is TracedAval
+
+
+def escaped(tracer: Tracer) -> TypeError:
+    return TypeError(
+        f"a value of type {tracer.aval} that was traced by {tracer.trace.what} is used after that "
+        "has ended: it was stored where it outlived the function (a global, an attribute, a list). "
+        "Return it from the function instead"
+    )
 
 
 class _Project:
@@ -124,6 +214,7 @@ class _Project:
     multiple_results = False
     free = True
     kind = "project"
+    jvp = transpose = batch = None
 
     @staticmethod
     def abstract(*avals: Any, index: int) -> Aval:

@@ -382,7 +382,8 @@ class _Lowerer:
             return var
         if index in self.varying:
             return self._unpack(index)
-        return Literal(cast_scalar(self.slots[index], target.dtype), aval_of((), target.dtype))
+        aval = aval_of((), target.dtype, target.weak)
+        return Literal(cast_scalar(self.slots[index], target.dtype), aval)
 
     def _unpack(self, slot: int) -> Atom:
         var = self.slot_vars.get(slot)

@@ -8,6 +8,7 @@
 | `lower` | `(b, *values, **params) -> value`: emits StableHLO through the builder `b` |
 | `jvp` | `(primals, tangents, **params) -> (out, tangent)`; a tangent None is zero |
 | `transpose` | `(ct, *operands, **params) -> list`; linear operands come as `Undefined` |
+| `linearize` | as `jvp`, for primitives with jaxprs in them: what moves is kept apart |
 | `batch` | `(size, batched, *operands, **params) -> out`; batched operands have axis 0 in front |
 
 A rule that cannot exist is declared so, with one of the sentinels; it is never left out.
@@ -61,6 +62,7 @@ class Primitive:
     explicit: Rule | None = None
     multiple_results: bool = False
     free: bool = False  # cheaper to compute again than to store: views, broadcasts, iotas
+    linearize: Rule | None = None  # a jvp whose tangents are programs of their own: no values
     inplace: Rule | None = None  # reference for a first operand that may be overwritten
     kind: str = "other"  # elementwise, reduction, view, fill, update, contract, index, sort
 

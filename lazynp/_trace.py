@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from sys import _getframe
+from sys import _getframe, getrefcount
 from types import CodeType, FrameType
 from typing import Any
 
@@ -36,9 +36,16 @@ from lazynp._node import (
     VALUE,
     Node,
     Op,
+    Trace,
+    Traced,
+    Tracer,
+    aval_of_node,
+    escaped,
+    is_tracer,
     leaf,
     op_of,
     projection,
+    tracer_node,
 )
 
 _EARLY = 16  # pending nodes before recurrence is looked for
@@ -84,7 +91,93 @@ class Recorder:
         self.staging = ""  # what is being traced, where nothing has a value
 
 
+class StagingRecorder(Recorder):
+    """Records a function that is only traced: nothing in it is evaluated.
+
+    What it meets from outside becomes an operand: a handle by its owner, which holds an input of
+    the staged program until that is complete, so that reads and writes of it are seen here like
+    any other; a tracer, or the node of an immutable scalar, by itself.
+    """
+
+    __slots__ = (
+        "level", "outer", "handles", "aliases", "inputs", "effects", "_own", "_counted", "_fresh",
+    )  # fmt: skip
+
+    def __init__(self, what: str, outer: Recorder, level: int) -> None:
+        super().__init__()
+        self.staging, self.outer, self.level = what, outer, level
+        self.limit = -1  # `enter` is called for every operation
+        self.handles: dict[int, tuple[Any, Node, Node]] = {}  # owner, its node before, the input
+        self.aliases: dict[int, tuple[Node, Node]] = {}  # of tracers of outer levels
+        self.inputs: list[Node] = []
+        self.effects: list[Node] = []  # calls of host code that are made for no result
+        self._own: set[int] = set()
+        self._counted = 0
+        self._fresh: dict[int, Node] = {}  # nodes of handles made while this is traced
+
+    def input(self, aval: Any) -> Node:
+        node = [None, None, None, None, aval]
+        self.inputs.append(node)
+        self._fresh[id(node)] = node
+        return node
+
+    def owns(self, node: Node) -> bool:
+        """Whether the node was recorded here, or is that of a handle made here."""
+        return id(node) in self._fresh or self.recorded(node)
+
+    def recorded(self, node: Node) -> bool:
+        if self._counted < len(self.pending):
+            self._own.update(map(id, self.pending[self._counted :]))
+            self._counted = len(self.pending)
+        return id(node) in self._own
+
+    def fresh(self, node: Node) -> None:
+        self._fresh[id(node)] = node
+
+    def alias(self, node: Node) -> Node:
+        """The input that stands for a tracer of an outer level."""
+        found = self.aliases.get(id(node))
+        if found is None:
+            found = self.aliases[id(node)] = node, self.input(aval_of_node(node))
+        return found[1]
+
+    def capture(self, owner: Any) -> None:
+        """Let an array from outside hold an input of this program."""
+        node = owner._node
+        if is_tracer(node) and node[VALUE].trace.level > self.level:
+            return  # of a transformation inside the function
+        if id(owner) not in self.handles and not self.owns(node):
+            self.handles[id(owner)] = owner, node, self.input(aval_of_node(node))
+            owner._node = self.handles[id(owner)][2]
+
+    def release(self) -> None:
+        """Arrays from outside hold again what they held; what escapes tells where it was made."""
+        for owner, node, _ in self.handles.values():
+            owner._node = node
+        trace = Trace(self.staging)
+        trace.alive = False
+        self._fresh.clear()
+        self.effects.clear()
+        node = None
+        while self.pending:  # from the end, so that operands are free when they are looked at
+            node = self.pending.pop()
+            if getrefcount(node) > 2 and not isinstance(aval_of_node(node), tuple):
+                _make_dead(node, trace)
+        for node in self.inputs:
+            _make_dead(node, trace)
+
+
+def _make_dead(node: Node, trace: Trace) -> None:
+    """Whoever uses this node from now on is told what traced it."""
+    tracer = Tracer()
+    tracer.trace, tracer.aval = trace, aval_of_node(node)
+    node[:] = tracer_node(tracer)
+
+
 class _Local(threading.local):
+    level = 0  # of the innermost transformation
+    where: tuple[CodeType, int] | None = None  # the user's operation that a rule is about
+
     def __init__(self) -> None:
         self.recorder = Recorder()
         _recorders.add(self.recorder)
@@ -104,13 +197,10 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
 
     reason: text, or the position of a loop that came round.
     """
-    if recorder.staging:
-        if asked is None:
-            return None  # the whole trace is one program
-        raise TypeError(
-            f"{recorder.staging}: the value of {known(asked)} recorded at "
-            f"{position(asked[CODE], asked[OFFSET])} is needed, but this function is only traced"
-        )
+    if isinstance(recorder, StagingRecorder):
+        if asked is not None:
+            _flush_staged(recorder, asked, reason)
+        return
     with _graph.lock:
         if asked is not None and asked[VALUE] is not None:
             return None
@@ -124,6 +214,24 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         except BaseException:
             recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
             raise
+
+
+def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
+    """What is asked for while a function is staged can be had if no operand decides it."""
+    if not recorder.owns(asked):
+        flush(recorder.outer, asked, reason)
+        return
+    needed = _below(asked) if asked[OP] is not None else []
+    if not needed or any(n[OP] is None for n in needed):
+        where = position(asked[CODE], asked[OFFSET]) if asked[OP] is not None else "its arguments"
+        raise TypeError(
+            f"{recorder.staging} is only traced: there, the value of {aval_of_node(asked)} "
+            f"recorded at {where} is not known, but bool(), int(), float(), a mask read or NumPy "
+            "itself asks for it. Use cond, switch, while_loop or where in place of "
+            "Python's control flow on values, or make the argument static (static_argnums)"
+        )
+    with _graph.lock:
+        _graph.evaluate(needed, asked, reason)
 
 
 def at_entry(recorder: Recorder, frame: FrameType) -> None:
@@ -270,6 +378,14 @@ def user_frame(frame: FrameType) -> FrameType:
     return frame
 
 
+def user_position() -> tuple[CodeType, int]:
+    """Where the user's program is now."""
+    if local.where is not None:
+        return local.where
+    frame = user_frame(_getframe(1))
+    return frame.f_code, frame.f_lasti
+
+
 def progress(frame: FrameType) -> tuple[FrameType, tuple[int, ...]]:
     """The user's frame, and how far the functions below it have come, outermost first."""
     found: FrameType | None = frame
@@ -300,19 +416,69 @@ def known(operand: Any) -> In:
 
 def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Node:
     """Record one operation on nodes and Python scalars."""
-    op = op_of(primitive, params, tuple([known(o) for o in operands]))
+    try:
+        op = op_of(primitive, params, tuple([known(o) for o in operands]))
+    except Traced:
+        return record_traced(primitive, operands, params)
     if op.bounds is not None:
         check_bounds(op, operands)
     return record_op(op, operands)
 
 
-def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
-    if op.host:
-        return on_host(op, operands)
+def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
+    """An operation on tracers: it is for the innermost transformation that one belongs to.
+
+    Tracers of transformations around the function that is being staged are operands of it.
+    """
     recorder = local.recorder
-    frame = user_frame(_getframe(2))
-    node = [op, operands, None, frame.f_code, frame.f_lasti]
+    staged = getattr(recorder, "level", 0)
+    top: Trace | None = None
+    for o in operands:
+        if is_tracer(o):
+            trace = o[VALUE].trace
+            if not trace.alive:
+                raise escaped(o[VALUE])
+            if trace.level > staged and (top is None or trace.level > top.level):
+                top = trace
+    if top is not None:
+        if local.where is not None:
+            return top.process(primitive, operands, params)
+        with inside_operation():
+            return top.process(primitive, operands, params)
+    assert isinstance(recorder, StagingRecorder)
+    operands = tuple([recorder.alias(o) if is_tracer(o) else o for o in operands])
+    if primitive.multiple_results:
+        return record_multiple(primitive, operands, params)
+    return record(primitive, operands, params)
+
+
+class inside_operation:
+    """While rules run: what they record is of the user's operation, which is found only once."""
+
+    def __enter__(self) -> None:
+        self.before = local.where
+        if self.before is None:
+            frame = user_frame(_getframe(1))
+            local.where = frame.f_code, frame.f_lasti
+
+    def __exit__(self, *_: Any) -> None:
+        local.where = self.before
+
+
+def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
+    recorder = local.recorder
+    if op.host:
+        staged = op.primitive.kind in ("host", "call") and isinstance(recorder, StagingRecorder)
+        if not staged:
+            return on_host(op, operands)
+    where = local.where
+    if where is None:
+        frame = user_frame(_getframe(2))
+        where = frame.f_code, frame.f_lasti
+    node = [op, operands, None, *where]
     recorder.pending.append(node)
+    if op.primitive.kind == "host" and op.params["effect"]:
+        recorder.effects.append(node)  # type: ignore[attr-defined]
     return node
 
 
@@ -321,6 +487,8 @@ def record_multiple(
 ) -> tuple[Node, ...]:
     """Record an operation with several results: one node each."""
     node = record(primitive, operands, params)
+    if type(node) is tuple:
+        return node  # a transformation interpreted it
     avals = node[OP].aval
     ops = [projection(avals, i) for i in range(len(avals))]
     if node[VALUE] is not None:
@@ -352,16 +520,40 @@ def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
 
 
 @contextmanager
-def staging(what: str) -> Iterator[Recorder]:
-    """Record into a list of its own that is never evaluated."""
+def staging(what: str) -> Iterator[StagingRecorder]:
+    """Record into a list of its own that is never evaluated. `what`: for errors, "jit of f"."""
     before = local.recorder
-    recorder = Recorder()
-    recorder.staging, recorder.limit = what, sys.maxsize
-    local.recorder = recorder
+    local.level += 1
+    recorder = local.recorder = StagingRecorder(what, before, local.level)
+    staged.append(recorder)
     try:
         yield recorder
     finally:
+        staged.remove(recorder)
         local.recorder = before
+        local.level -= 1
+        recorder.release()
+
+
+staged: list[StagingRecorder] = []  # of all threads: empty on the ordinary path
+
+
+@contextmanager
+def interpreting(trace: Trace) -> Iterator[None]:
+    """Put a transformation on top of the stack. Afterwards its tracers are dead."""
+    local.level += 1
+    trace.level = local.level
+    try:
+        yield
+    finally:
+        trace.alive = False
+        local.level -= 1
+
+
+def seen_value(node: Node) -> Any:
+    """`host_value` for those who only look, and for whom a tangent is not lost."""
+    value = node[VALUE]
+    return value.seen() if isinstance(value, Tracer) else host_value(node)
 
 
 # -- values ----------------------------------------------------------------------------------------
@@ -387,6 +579,41 @@ def host_value(node: Node) -> Any:
     elif isinstance(value, (np.ndarray, np.generic)):
         return value
     return _graph.host(node)
+
+
+def description(node: Node) -> str | None:
+    """What is printed for a value that is not known."""
+    if knowable(node):
+        return None
+    value = node[VALUE]
+    what = value.trace.what if isinstance(value, Tracer) else local.recorder.staging
+    return f"<{aval_of_node(node)} traced by {what}>"
+
+
+def knowable(node: Node) -> bool:
+    """Whether `seen_value` would give a value: not for what differs from example to example, nor
+    for what depends on the operands of a function that is staged."""
+    value = node[VALUE]
+    if value is not None:
+        return value.known() if isinstance(value, Tracer) else True
+    recorder = local.recorder
+    if not isinstance(recorder, StagingRecorder) or not recorder.owns(node):
+        return True
+    return node[OP] is not None and all(n[OP] is not None for n in _below(node))
+
+
+def _below(node: Node) -> list[Node]:
+    needed: list[Node] = []
+    _graph._depth_first(node, set(), needed)
+    return needed
+
+
+def extent(node: Node) -> Any:
+    """All values behind a node, for checks of bounds; None where they are not known."""
+    value = node[VALUE]
+    if isinstance(value, Tracer):
+        return value.extent()
+    return host_value(node) if knowable(node) else None
 
 
 def is_pending(node: Node) -> bool:

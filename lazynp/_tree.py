@@ -1,30 +1,97 @@
-"""Trees: nested tuples, lists and dicts of leaves. None is a tree without leaves."""
+"""Trees: nested tuples, lists, dicts and registered classes of leaves. None has no leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, TypeVar
 
-Structure = Any  # a nested description; equal structures compare equal
+Structure = Any  # a nested description; equal structures compare equal, and hash
+
+T = TypeVar("T")
+Flatten = Callable[[Any], tuple[Any, Any]]
+
+_registry: dict[type, tuple[Flatten, Callable[[Any, Any], Any]]] = {}
+LEAF = "leaf"
 
 
-def tree_flatten(tree: Any) -> tuple[list[Any], Structure]:
+def register_pytree_node(
+    kind: type, flatten: Flatten, unflatten: Callable[[Any, Any], Any]
+) -> None:
+    """`flatten(x) -> (children, static data)`, `unflatten(static data, children) -> x`."""
+    if kind in _registry:
+        raise ValueError(f"register_pytree_node: {kind.__name__} is registered already")
+    _registry[kind] = flatten, unflatten
+
+
+def register_pytree_node_class(kind: type[T]) -> type[T]:
+    """A decorator for classes with `tree_flatten()` and `tree_unflatten(aux, children)`."""
+    register_pytree_node(kind, lambda x: x.tree_flatten(), kind.tree_unflatten)  # type: ignore[attr-defined]
+    return kind
+
+
+def register_dataclass(
+    kind: type[T],
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+) -> type[T]:
+    """A dataclass as a tree: of `data_fields` (by default all but those declared static)."""
+    fields = [f for f in dataclasses.fields(kind) if f.init]  # type: ignore[arg-type]
+    if meta_fields is None:
+        meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
+    if data_fields is None:
+        data_fields = [f.name for f in fields if f.name not in meta_fields]
+    data, meta = tuple(data_fields), tuple(meta_fields)
+
+    def flatten(x: Any) -> tuple[Any, Any]:
+        return tuple(getattr(x, n) for n in data), tuple(getattr(x, n) for n in meta)
+
+    def unflatten(static: Any, children: Any) -> Any:
+        return kind(**dict(zip(data, children)), **dict(zip(meta, static)))
+
+    register_pytree_node(kind, flatten, unflatten)
+    return kind
+
+
+def tree_flatten(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[Any], Structure]:
     """The leaves in order (dicts by key) and what is left without them."""
     leaves: list[Any] = []
-    return leaves, _flatten(tree, leaves)
+    return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def _flatten(tree: Any, leaves: list[Any]) -> Structure:
+def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None) -> Structure:
+    if is_leaf is not None and is_leaf(tree):
+        leaves.append(tree)
+        return LEAF
+    parts = _parts(tree)
+    if parts is None:
+        leaves.append(tree)
+        return LEAF
+    kind, static, children = parts
+    return kind, static, tuple([_flatten(child, leaves, is_leaf) for child in children])
+
+
+def _parts(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
+    """Kind, static data and children of a tree; None for a leaf."""
+    kind = type(tree)
+    if kind is tuple or kind is list:
+        return kind, None, tree
     if tree is None:
-        return None
+        return type(None), None, ()
+    if kind in _registry:
+        children, static = _registry[kind][0](tree)
+        return kind, static, tuple(children)
+    if isinstance(tree, OrderedDict):
+        return kind, tuple(tree), tuple(tree.values())
     if isinstance(tree, dict):
         keys = sorted(tree)
-        return dict, tuple(keys), tuple(_flatten(tree[k], leaves) for k in keys)
+        return kind, tuple(keys), tuple(tree[k] for k in keys)
     if isinstance(tree, (tuple, list)):
-        children = tuple(_flatten(child, leaves) for child in tree)
-        return type(tree), None, children
-    leaves.append(tree)
-    return "leaf"
+        return kind, None, tree
+    return None
 
 
 def tree_unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
@@ -33,12 +100,96 @@ def tree_unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
 
 
 def _unflatten(structure: Structure, leaves: Any) -> Any:
-    if structure is None:
-        return None
-    if structure == "leaf":
+    if structure is LEAF:
         return next(leaves)
-    kind, keys, children = structure
-    built = [_unflatten(child, leaves) for child in children]
-    if kind is dict:
-        return dict(zip(keys, built, strict=True))
-    return kind(*built) if hasattr(kind, "_fields") else kind(built)
+    kind, static, children = structure
+    return _built(kind, static, [_unflatten(child, leaves) for child in children])
+
+
+def _built(kind: Any, static: Any, children: list[Any]) -> Any:
+    if kind is tuple:
+        return tuple(children)
+    if kind is list:
+        return children
+    if kind is type(None):
+        return None
+    if kind in _registry:
+        return _registry[kind][1](static, tuple(children))
+    if issubclass(kind, dict):
+        return kind(zip(static, children, strict=True))
+    return kind(*children) if hasattr(kind, "_fields") else kind(children)
+
+
+def tree_map(
+    function: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """The tree of `function(leaf, *leaves of the others in the same place)`."""
+    leaves, structure = tree_flatten(tree, is_leaf)
+    others = [flatten_up_to(structure, r, "tree map") for r in rest]
+    return tree_unflatten(structure, [function(*xs) for xs in zip(leaves, *others, strict=True)])
+
+
+def flatten_up_to(structure: Structure, tree: Any, what: str) -> list[Any]:
+    """What stands in the tree where the structure has leaves. TypeError if they do not agree."""
+    if structure is LEAF:
+        return [tree]
+    kind, static, children = structure
+    parts = _parts(tree)
+    if parts is None or not _alike(parts[0], kind) or parts[1] != static:
+        raise TypeError(f"{what}: a tree like {show(structure)} is required, got {tree!r}")
+    if len(parts[2]) != len(children):
+        raise TypeError(
+            f"{what}: a {kind.__name__} of {len(children)} is required, got {len(parts[2])}"
+        )
+    found = []
+    for child, part in zip(children, parts[2], strict=True):
+        found += flatten_up_to(child, part, what)
+    return found
+
+
+def _alike(a: type, b: type) -> bool:
+    return a is b or {a, b} <= {tuple, list}
+
+
+def broadcast_prefix(
+    prefix: Any, structure: Structure, what: str, is_leaf: Callable[[Any], bool] | None = None
+) -> list[Any]:
+    """A leaf of `prefix` for each leaf of the structure: one may stand for a whole subtree.
+
+    None is a leaf here: it means something in `in_axes`.
+    """
+    if prefix is None or (is_leaf is not None and is_leaf(prefix)):
+        return [prefix] * count(structure)
+    parts = _parts(prefix)
+    if parts is None:
+        return [prefix] * count(structure)
+    if structure is LEAF:
+        raise ValueError(f"{what}: {prefix!r} is a tree where the argument is a leaf")
+    kind, static, children = structure
+    if not _alike(parts[0], kind) or len(parts[2]) != len(children) or parts[1] != static:
+        raise ValueError(f"{what}: {prefix!r} is no prefix of a tree like {show(structure)}")
+    found = []
+    for p, child in zip(parts[2], children, strict=True):
+        found += broadcast_prefix(p, child, what, is_leaf)
+    return found
+
+
+def count(structure: Structure) -> int:
+    """How many leaves there are."""
+    return 1 if structure is LEAF else sum(count(child) for child in structure[2])
+
+
+def show(structure: Structure) -> str:
+    """The structure with a star for each leaf."""
+    return repr(tree_unflatten(structure, [_STAR] * count(structure)))
+
+
+class _Star:
+    def __repr__(self) -> str:
+        return "*"
+
+
+_STAR = _Star()

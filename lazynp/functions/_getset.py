@@ -25,15 +25,31 @@ from lazynp._array import (
     new_scalar,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
-from lazynp._node import ARGS, AVAL, CODE, OP, VALUE, Node, leaf, op_of
+from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, on_device
+from lazynp._node import (
+    ARGS,
+    AVAL,
+    CODE,
+    OP,
+    VALUE,
+    Node,
+    Traced,
+    Tracer,
+    aval_of_node,
+    leaf,
+    op_of,
+)
 from lazynp._trace import (
+    extent,
     host_value,
+    knowable,
     known,
     large_update,
     local,
     on_host,
     record,
+    record_traced,
+    seen_value,
     user_frame,
 )
 from lazynp._views import (
@@ -91,7 +107,8 @@ def _normal_item(item: Any) -> Any:
     if isinstance(item, np.integer):
         return int(item)
     if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
-        return int(host_value(item._read()))
+        node = item._read()
+        return int(seen_value(node)) if knowable(node) else item
     if isinstance(item, (bool, np.bool_)):
         return np.bool_(item)
     if isinstance(item, int):
@@ -128,7 +145,7 @@ def getitem(self: Array, index: Any) -> Any:
     """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy."""
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1))
+        enter(_getframe(1), self)
     node = self._node if self._base is None else self._read()
     op = node[0]
     aval = node[4] if op is None else op.aval
@@ -142,6 +159,8 @@ def getitem(self: Array, index: Any) -> Any:
     try:
         op, starts, step = aval.get_memo[key]
     except (KeyError, TypeError):
+        if type(aval) is TracedAval or key is _NOT_BASIC and _moves(index):
+            return _get_traced(self, aval, index)
         if aval.dtype.names is not None and _is_field(index):
             return view(self, Field(index))
         entry = _get_entry(aval, key, index)
@@ -194,11 +213,7 @@ def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
             return aval.get_memo[key]
     elif not isinstance(key, int) and key is not None:
         index = _normal(index)
-    items = index if isinstance(index, tuple) else (index,)
-    meaning = basic_slice(aval, items)
-    plain = all(type(i) is int for i in items) and len(items) == aval.ndim
-    kind = _ScalarStep if plain else _IndexStep
-    step = kind(meaning.index, meaning.params, meaning.starts)
+    step = _index_step(aval, index)
     op = op_of(shaping.slice, step.params, (aval, *(int,) * len(step.starts)))
     if len(aval.get_memo) >= _MEMO_SIZE:
         aval.get_memo.clear()
@@ -209,6 +224,54 @@ def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
     return op, step.starts, step
 
 
+def _index_step(aval: Aval, index: Any) -> Any:
+    items = index if isinstance(index, tuple) else (index,)
+    meaning = basic_slice(aval, items)
+    plain = all(type(i) is int for i in items) and len(items) == aval.ndim
+    kind = _ScalarStep if plain else _IndexStep
+    return kind(meaning.index, meaning.params, meaning.starts)
+
+
+def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
+    """`getitem` of a value that a transformation interprets: nothing is remembered."""
+    normal = _normal(index)
+    if _moves(normal):
+        step = _moving_step(aval, normal)
+    elif _key(normal) is _NOT_BASIC:
+        return _get_advanced(self, normal)
+    else:
+        step = _index_step(aval, normal)
+    if step.scalar:
+        return new_scalar(step.get(self._read()))
+    out = view(self, step)
+    return new_array(out._read()) if _has_array(index) else out
+
+
+def _moves(index: Any) -> bool:
+    """Whether the index is basic but for integers whose values are not known (vmap, jit)."""
+    items = index if isinstance(index, tuple) else (index,)
+    moving = [i for i in items if isinstance(i, Array) and not i.ndim and i.dtype.kind in "iu"]
+    return any(not knowable(i._read()) for i in moving) and all(
+        i is None or i is Ellipsis or isinstance(i, (int, np.integer, slice))
+        for i in items
+        if not any(i is m for m in moving)
+    )
+
+
+def _moving_step(aval: Aval, index: Any) -> Any:
+    """The step of such an index: those integers are operands."""
+    items = expand_ellipsis(index if isinstance(index, tuple) else (index,), aval.ndim)
+    fixed = _index_step(aval, tuple([0 if isinstance(i, Array) else i for i in items]))
+    starts: list[Any] = list(fixed.starts)
+    axis = 0
+    for item in items:
+        if isinstance(item, Array):
+            start = bounded(item, aval.shape[axis], axis)
+            starts[fixed.params["axes"].index(axis)] = start._read()
+        axis += item is not None
+    return type(fixed)(fixed.index, fixed.params, tuple(starts))
+
+
 def _element(node: Node, aval: Aval, index: Any) -> Any:
     """One element of data that is there: read at once, which costs less than recording."""
     for i in index if type(index) is tuple else ():
@@ -216,7 +279,7 @@ def _element(node: Node, aval: Aval, index: Any) -> Any:
             return None
     value = node[VALUE]
     if type(value) is not np.ndarray:
-        if not lowering.on_host():
+        if not lowering.on_host() or isinstance(value, Tracer):
             return None
         value = _graph.host(node)
     element = value[index]
@@ -258,7 +321,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     """`self[index] = value`, in the owner and so in every view."""
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1))
+        enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):
         raise ValueError("assignment destination is read-only")
     if self._base is None and _store_element(self, index, value):
@@ -292,7 +355,11 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             _check_depth(value, aval, index, step.params["shape"])
             u = assigned(value, aval.dtype, step.params["shape"])
             operands = (node, u, *step.starts)
-            op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
+            try:
+                op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
+            except Traced:
+                self._write(record_traced(shaping.update_slice, operands, step.params))
+                return
             if op.host:
                 self._write(on_host(op, operands))
                 return
@@ -340,7 +407,7 @@ def _set_entry(aval: Aval, key: Any, index: Any) -> Any:
         index = _normal(index)
         key = _key(index)
         if key is _NOT_BASIC:
-            return None
+            return _moving_step(aval, index) if _moves(index) else None
     step = basic_slice(aval, index if isinstance(index, tuple) else (index,))
     if len(aval.set_memo) >= _MEMO_SIZE:
         aval.set_memo.clear()
@@ -382,7 +449,8 @@ def _is_itself(self: Array, step: Slice, value: Array) -> bool:
 
 
 def _same_slice(a: Slice, b: Slice) -> bool:
-    return a.starts == b.starts and a.params == b.params
+    same = all(x is y or type(x) is not list and x == y for x, y in zip(a.starts, b.starts))
+    return same and a.params == b.params
 
 
 def _store_element(self: Array, index: Any, value: Any) -> bool:
@@ -422,14 +490,19 @@ def _writeable_data(node: Node, aval: Aval) -> Any:
     data = node[VALUE]
     if data is None:
         op = node[OP]
-        if op.primitive is not shaping.full or node[ARGS] is None or not lowering.on_host():
+        if (
+            op is None
+            or op.primitive is not shaping.full
+            or node[ARGS] is None
+            or not lowering.on_host()
+        ):
             return None
         data = lowering.aligned_empty(aval.shape, aval.dtype)
         data[...] = op.reference(*[_graph.operand(a) for a in node[ARGS]])
         node[VALUE], node[ARGS] = data, None
         return data
     if type(data) is not np.ndarray:
-        if not lowering.on_host():
+        if not lowering.on_host() or isinstance(data, Tracer):
             return None
         data = _graph.host(node)
     if data.flags.writeable and getrefcount(data) != 3:
@@ -452,16 +525,16 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     operand = operand_of(value)
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
-    aval = operand[AVAL] if operand[OP] is None else operand[OP].aval
+    aval = aval_of_node(operand)
     if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy's conversion
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
-        aval = operand[AVAL]
+        aval = aval_of_node(operand)
     if aval.dtype.kind == "c" and dtype.kind in "fiu":
         _warn_of_lost_imaginary_part()
     if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
         kept = aval.shape[aval.ndim - len(shape) :]
         operand = record(shaping.reshape, (operand,), {"shape": kept})
-        aval = operand[OP].aval
+        aval = aval_of_node(operand)
     if aval.shape != shape and aval.ndim:
         _check_broadcast(aval.shape, shape)
     return operand
@@ -644,6 +717,8 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     This looks at the data: where the index is still pending, it is computed now, so that the
     error comes out of the statement that caused it.
     """
+    if isinstance(index, Array) and not knowable(index._read()):
+        return _bounded_later(index, length, axis)
     value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
     if value.size:
         low, high = value.min(), value.max()
@@ -659,9 +734,22 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     return new_array(from_host(value.astype(np.int64)))
 
 
+def _bounded_later(index: Array, length: int, axis: int) -> Array:
+    """The same of an index that is mapped or traced: checked as far as its values are known."""
+    value = extent(index._read())
+    if value is not None and np.size(value):
+        low, high = np.min(value), np.max(value)
+        if low < -length or high >= length:
+            bad = int(high) if high >= length else int(low)
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
+    index = cast(index, np.int64)
+    negative = elementwise.less(index, 0)
+    return elementwise.select(negative, elementwise.add(index, length), index)
+
+
 def _get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
-    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    aval = aval_of_node(node)
     found = advanced(aval, index)
     mask = _sole_mask(aval, index)
     if mask is not None and mask.ndim == aval.ndim:
@@ -675,7 +763,7 @@ def _get_advanced(self: Array, index: Any) -> Any:
 
 def _set_advanced(self: Array, index: Any, value: Any) -> None:
     node = self._read()
-    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    aval = aval_of_node(node)
     mask = _sole_mask(aval, index)
     whole = mask is not None and mask.ndim == aval.ndim
     whole = whole and not (isinstance(index, tuple) and len(index) > 1)
@@ -719,7 +807,7 @@ def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
 
 def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
     """The array with `u` stored, added, ... at an advanced index."""
-    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    aval = aval_of_node(node)
     dtype, some = aval.dtype, _selects(found.basic, aval)
     sliced = found.basic.get(node) if some else node
     if type(u) is not list:
@@ -782,7 +870,11 @@ def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> b
         mask = broadcast(spread, aval.shape)
     frame = user_frame(_getframe(2))
     operands = (mask._read(), u, node)
-    op = op_of(elementwise.select, {}, tuple([known(o) for o in operands]))
+    try:
+        op = op_of(elementwise.select, {}, tuple([known(o) for o in operands]))
+    except Traced:
+        self._write(record_traced(elementwise.select, operands, {}))
+        return True
     if op.aval is not aval:
         return False
     new = [op, operands, None, frame.f_code, frame.f_lasti]

@@ -24,9 +24,9 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._node import OP, VALUE, Node, Op, leaf, op_of
+from lazynp._node import OP, VALUE, Node, Op, Traced, leaf, op_of
 from lazynp._primitive import Primitive
-from lazynp._trace import check_bounds, host_value, known, local, on_host, user_frame
+from lazynp._trace import check_bounds, host_value, known, local, on_host, record_traced, user_frame
 from lazynp._views import writeable
 from lazynp.functions._nested import assemble, holds_lazy
 from lazynp.primitives import elementwise, shaping
@@ -93,7 +93,7 @@ def binary(
         recorder = local.recorder
         pending = recorder.pending
         if len(pending) >= recorder.limit:
-            enter(_getframe(depth))
+            enter(_getframe(depth), x, y)
         t = type(x)
         if t is Array or t is Scalar:
             a = x._node if x._base is None else x._read()
@@ -119,6 +119,8 @@ def binary(
         except KeyError:
             try:
                 op = op_of(primitive, {}, (known_a, known_b))
+            except Traced:
+                return wrap(record_traced(primitive, (a, b), {}))
             except TypeError:
                 return slow(x, y)  # which raises it again, or knows better
             if op.host or op.scalar or op.bounds is not None and _out_of_bounds(op, a, b):
@@ -145,7 +147,7 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
         recorder = local.recorder
         pending = recorder.pending
         if len(pending) >= recorder.limit:
-            enter(_getframe(depth))
+            enter(_getframe(depth), x)
         t = type(x)
         if t is not Array and t is not Scalar:
             return slow(x)
@@ -155,7 +157,10 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
         try:
             op = memo[known_a]
         except KeyError:
-            op = op_of(primitive, {}, (known_a,))
+            try:
+                op = op_of(primitive, {}, (known_a,))
+            except Traced:
+                return wrap(record_traced(primitive, (a,), {}))
             if op.host or op.scalar:
                 return slow(x)
             memo[known_a] = op
@@ -176,7 +181,11 @@ def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1))
-    return _record_slow(op_of(primitive, params, tuple([known(n) for n in nodes])), nodes)
+    try:
+        op = op_of(primitive, params, tuple([known(n) for n in nodes]))
+    except Traced:
+        return wrap(record_traced(primitive, nodes, params))
+    return _record_slow(op, nodes)
 
 
 # -- arguments that every room takes ---------------------------------------------------------------

@@ -18,8 +18,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, enter, new_array, new_scalar
 from lazynp._avals import Aval
-from lazynp._node import ARGS, AVAL, OP, Node, Op
-from lazynp._trace import local, user_frame
+from lazynp._node import ARGS, OP, Node, Op, aval_of_node, is_tracer
+from lazynp._trace import local, staged, user_frame
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -194,9 +194,9 @@ def reduce(
         keepdims = keepdims is not NO_VALUE and bool(index(keepdims))
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
         return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
-    node = x._node if x._base is None else x._read()
-    key = (row, node[AVAL] if node[OP] is None else node[OP].aval, axis, dtype, keepdims)
-    op = _ops.get(key) if type(axis) is not list else None
+    node = x._node if x._base is None and not staged else x._read()
+    key = (row, aval_of_node(node), axis, dtype, keepdims)
+    op = _ops.get(key) if type(axis) is not list and not is_tracer(node) else None
     if op is not None:
         return record_reduction(op, node)
     plan = _plans.get(key) if type(axis) is not list else None

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
-from lazynp._trace import host_value
+from lazynp._trace import host_value, seen_value
 from lazynp.functions import _getset, ufuncs
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
@@ -44,7 +44,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
             "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
             "instead."
         )
-    return tuple(new_array(from_host(i)) for i in np.nonzero(host_value(x._read())))
+    return tuple(new_array(from_host(i)) for i in np.nonzero(seen_value(x._read())))
 
 
 _MISSING: Any = np._NoValue  # type: ignore[attr-defined]

@@ -14,7 +14,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._node import leaf
-from lazynp._trace import host_value
+from lazynp._trace import seen_value
 from lazynp._views import Diagonal, view
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
@@ -375,7 +375,7 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
 def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Array, ...]:
     """See `numpy.mask_indices`. The mask is computed: it decides the shape."""
     mask = as_array(mask_func(ones((n, n), int), k))
-    return _tuple(np.nonzero(np.asarray(host_value(mask._read()) != 0)))
+    return _tuple(np.nonzero(np.asarray(seen_value(mask._read()) != 0)))
 
 
 # -- host data -------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
-from lazynp._trace import host_value
+from lazynp._trace import seen_value
 from lazynp.functions import _getset
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
@@ -180,12 +180,12 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 def argwhere(a: Any) -> Any:
     """See `numpy.argwhere`. Computes `a`: the shape of the result depends on it."""
-    return new_array(from_host(np.argwhere(host_value(as_array(a)._read())), copy=False))
+    return new_array(from_host(np.argwhere(seen_value(as_array(a)._read())), copy=False))
 
 
 def flatnonzero(a: Any) -> Any:
     """See `numpy.flatnonzero`. Computes `a`: the shape of the result depends on it."""
-    return new_array(from_host(np.flatnonzero(host_value(as_array(a)._read())), copy=False))
+    return new_array(from_host(np.flatnonzero(seen_value(as_array(a)._read())), copy=False))
 
 
 # -- diagonals -------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, as_operand, from_host, new_array, write_lock
+from lazynp._array import Array, from_host, write_lock
 from lazynp._graph import host_view, jaxpr_of
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node
+from lazynp._node import ARGS, CODE, OFFSET, VALUE
 from lazynp._plan import STATS, Plan, Stats
-from lazynp._trace import host_value, known, materialize as evaluate_node, position, staging
-from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp._trace import host_value, materialize as evaluate_node, position
+from lazynp._tree import tree_flatten
 from lazynp._views import writeable
 
 
@@ -34,27 +34,6 @@ def materialize(tree: Any) -> Any:
             if node[VALUE] is None and host_view(node) is None:
                 evaluate_node(node)
     return tree
-
-
-def make_jaxpr(function: Callable[..., Any]) -> Callable[..., Jaxpr]:
-    """`make_jaxpr(f)(*args)`: the jaxpr of f at arguments like these. f is only traced."""
-
-    def traced(*args: Any) -> Jaxpr:
-        leaves, structure = tree_flatten(args)
-        inputs: list[Node] = []
-        for leaf in leaves:
-            operand = as_operand(leaf)
-            aval = known(operand if type(operand) is list else from_host(np.asarray(operand)[()]))
-            inputs.append([None, None, None, None, aval])
-        name = getattr(function, "__name__", repr(function))
-        with staging(f"make_jaxpr of {name}"):
-            out = function(*tree_unflatten(structure, [new_array(n) for n in inputs]))
-            outs, _ = tree_flatten(out)
-            roots = [as_operand(o) for o in outs]
-            roots = [r if type(r) is list else from_host(np.asarray(r)[()]) for r in roots]
-            return jaxpr_of(roots, inputs)
-
-    return traced
 
 
 def array_jaxpr(array: Array) -> Jaxpr:

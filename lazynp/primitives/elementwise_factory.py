@@ -59,7 +59,10 @@ def _known(i: In) -> Any:
 
 def loop_dtypes(ufunc: np.ufunc, ins: Sequence[In]) -> tuple[Dtype, ...]:
     """Dtypes of the loop NumPy runs: operands, then results. Raises as NumPy does."""
-    return ufunc.resolve_dtypes((*map(_known, ins), *[None] * ufunc.nout))
+    known = [_known(i) for i in ins]
+    if all(isinstance(k, type) for k in known):  # weak all of them: as NumPy scalars
+        known = [i.dtype if isinstance(i, Aval) else k for i, k in zip(ins, known, strict=True)]
+    return ufunc.resolve_dtypes((*known, *[None] * ufunc.nout))
 
 
 def common_shape(ins: Sequence[In]) -> Shape:
@@ -76,10 +79,11 @@ def common_shape(ins: Sequence[In]) -> Shape:
 def made_explicit(ins: Sequence[In], dtypes: Sequence[Dtype]) -> tuple[Aval, ...]:
     """Avals of the operands, cast to these dtypes and broadcast together."""
     shape = common_shape(ins)
+    weak = not shape and all(not isinstance(i, Aval) or i.weak for i in ins)
     return tuple(
         i
         if isinstance(i, Aval) and i.shape == shape and i.dtype == dtype
-        else aval_of(shape, dtype)
+        else aval_of(shape, dtype, weak)
         for i, dtype in zip(ins, dtypes)
     )
 
@@ -103,7 +107,8 @@ def _abstract(name: str, ufunc: np.ufunc, output: int) -> Rule:
             raise TypeError(
                 f"{name}: operands of dtypes {dtypes[: len(avals)]} are required, got {avals}"
             )
-        return aval_of(shape, dtypes[ufunc.nin + output])
+        weak = all([a.weak for a in avals])  # of Python numbers that jit traces
+        return aval_of(shape, dtypes[ufunc.nin + output], weak)
 
     return abstract
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 import lazynp
 from lazynp._array import Array
-from lazynp.functions.tools import make_jaxpr
+from lazynp.transforms import make_jaxpr
 from tests.functions.rows import check
 
 rng = np.random.default_rng(2)

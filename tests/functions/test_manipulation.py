@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import lazynp
-from lazynp.functions.tools import make_jaxpr
+from lazynp.transforms import make_jaxpr
 from tests.functions.rows import check
 
 rng = np.random.default_rng(3)

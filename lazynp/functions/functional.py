@@ -1,0 +1,209 @@
+"""Helpers for code that comes from JAX or stays with NumPy: `x.at`, associative_scan, adopt."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, new_array
+from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.functions import ufuncs
+from lazynp.functions._getset import getitem, setitem
+from lazynp.functions._recording import as_array
+from lazynp.functions.creation import zeros
+from lazynp.functions.manipulation import flip, moveaxis
+
+# -- x.at ------------------------------------------------------------------------------------------
+
+
+class At:
+    """`x.at[index].set(v)`: a new array with the elements changed; x stays as it is."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __getitem__(self, index: Any) -> AtIndex:
+        return AtIndex(self._array, index)
+
+
+class AtIndex:
+    """What can be done at an index. Where it repeats, `add` and its kin count every time."""
+
+    __slots__ = ("_array", "_index")
+
+    def __init__(self, array: Array, index: Any) -> None:
+        self._array, self._index = array, index
+
+    def get(self, **_: Any) -> Any:
+        out = getitem(self._array, self._index)
+        return new_array(out._read()) if type(out) is Array else out
+
+    def set(self, values: Any, **_: Any) -> Array:
+        out = new_array(self._array._read())
+        setitem(out, self._index, values)
+        return out
+
+    def apply(self, function: Callable[[Any], Any], **_: Any) -> Array:
+        return self.set(function(self.get()))
+
+    def _updated(self, function: Any, values: Any) -> Array:
+        out = new_array(self._array._read())
+        function.at(out, self._index, values)
+        return out
+
+    def add(self, values: Any, **_: Any) -> Array:
+        return self._updated(ufuncs.add, values)
+
+    def subtract(self, values: Any, **_: Any) -> Array:
+        return self._updated(ufuncs.subtract, values)
+
+    def multiply(self, values: Any, **_: Any) -> Array:
+        return self._updated(ufuncs.multiply, values)
+
+    def divide(self, values: Any, **_: Any) -> Array:
+        return self.set(ufuncs.divide(self.get(), values))
+
+    def power(self, values: Any, **_: Any) -> Array:
+        return self.set(ufuncs.power(self.get(), values))
+
+    def min(self, values: Any, **_: Any) -> Array:
+        return self._updated(ufuncs.minimum, values)
+
+    def max(self, values: Any, **_: Any) -> Array:
+        return self._updated(ufuncs.maximum, values)
+
+
+# -- associative_scan ------------------------------------------------------------------------------
+
+
+def associative_scan(
+    fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
+) -> Any:
+    """All prefixes of `elems` combined by the associative fn, in a logarithmic number of steps.
+
+    fn takes two trees like elems and works along whole arrays.
+    """
+    leaves, structure = tree_flatten(elems)
+    arrays = [moveaxis(as_array(x), axis, 0) for x in leaves]
+    if reverse:
+        arrays = [flip(x, 0) for x in arrays]
+
+    def combine(a: list[Any], b: list[Any]) -> list[Any]:
+        turned = [tree_unflatten(structure, [moveaxis(x, 0, axis) for x in xs]) for xs in (a, b)]
+        found = fn(turned[1], turned[0]) if reverse else fn(*turned)
+        return [moveaxis(as_array(x), axis, 0) for x in tree_flatten(found)[0]]
+
+    out = _prefixes(combine, arrays)
+    if reverse:
+        out = [flip(x, 0) for x in out]
+    return tree_unflatten(structure, [moveaxis(x, 0, axis) for x in out])
+
+
+def _prefixes(combine: Callable[..., list[Any]], elems: list[Any]) -> list[Any]:
+    n = elems[0].shape[0]
+    if n < 2:
+        return elems
+    last = n - n % 2
+    pairs = combine([x[:last:2] for x in elems], [x[1:last:2] for x in elems])
+    odd = _prefixes(combine, pairs)
+    even = [x[2::2] for x in elems]
+    before = [x[: even[0].shape[0]] for x in odd]
+    combined = combine(before, even) if even[0].shape[0] else even
+    out = []
+    for x, o, e in zip(elems, odd, combined, strict=True):
+        whole = zeros((n, *o.shape[1:]), o.dtype)
+        whole[:1] = x[:1]
+        whole[1::2] = o
+        whole[2::2] = e
+        out.append(whole)
+    return out
+
+
+# -- adopt -----------------------------------------------------------------------------------------
+
+_adopting = threading.RLock()
+
+
+def adopt(target: Any) -> Any:
+    """Code that imports numpy, run on lazynp: for the duration of each call, numpy and what was
+    imported from it are lazynp's in the globals of the function's module (or of a module given).
+
+    For code that allocates with numpy and stores into it; other code needs no adopting.
+    """
+    if isinstance(target, ModuleType):
+        return _AdoptedModule(target)
+    if not callable(target):
+        raise TypeError(f"adopt: a function or a module is required, got {target!r}")
+    inner = getattr(target, "__wrapped__", target)
+    scope = getattr(inner, "__globals__", None)
+    if scope is None:
+        raise TypeError(f"adopt: a Python function is required, got {target!r}")
+
+    @functools.wraps(target)
+    def adopted(*args: Any, **kwargs: Any) -> Any:
+        with _rebound(scope, getattr(inner, "__closure__", None) or ()):
+            return target(*args, **kwargs)
+
+    return adopted
+
+
+class _AdoptedModule:
+    """A module whose functions are adopted."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._module, name)
+        return adopt(value) if hasattr(value, "__globals__") else value
+
+
+@contextmanager
+def _rebound(scope: dict[str, Any], cells: tuple[Any, ...]) -> Iterator[None]:
+    """Let numpy be lazynp in a namespace and in the cells of a closure."""
+    with _adopting:
+        names = {k: v for k, v in scope.items() if _counterpart(v) is not None}
+        held = [(c, c.cell_contents) for c in cells if _counterpart(_content(c)) is not None]
+        scope.update({k: _counterpart(v) for k, v in names.items()})
+        for cell, value in held:
+            cell.cell_contents = _counterpart(value)
+        try:
+            yield
+        finally:
+            scope.update(names)
+            for cell, value in held:
+                cell.cell_contents = value
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty
+        return None
+
+
+_MODULES = ("linalg", "fft", "random")
+
+
+def _counterpart(value: Any) -> Any:
+    """lazynp's own for numpy, for one of its submodules or functions; else None."""
+    lazy = sys.modules["lazynp"]
+    if value is np:
+        return lazy
+    if isinstance(value, ModuleType):
+        return next((getattr(lazy, n) for n in _MODULES if value is getattr(np, n)), None)
+    if isinstance(value, type) or not callable(value):
+        return None
+    name = getattr(value, "__name__", None)
+    if isinstance(name, str) and getattr(np, name, None) is value:
+        return getattr(lazy, name, None)
+    return None

@@ -1,0 +1,69 @@
+"""Transformations: interpreters of the same primitives that the graph records."""
+
+from lazynp.transforms._check import check_grads
+from lazynp.transforms._collectives import axis_index, pmax, pmean, pmin, psum
+from lazynp.transforms._cond import cond, switch
+from lazynp.transforms._custom import custom_jvp, custom_vjp
+from lazynp.transforms._extras import (
+    checkpoint,
+    debug_callback,
+    debug_print,
+    linear_transpose,
+    pure_callback,
+    stop_gradient,
+)
+from lazynp.transforms._grad import (
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    linearize,
+    value_and_grad,
+    vjp,
+)
+from lazynp.transforms._jit import disable_jit, jit
+from lazynp.transforms._jvp import jvp
+from lazynp.transforms._loops import fori_loop, while_loop
+from lazynp.transforms._scan import map_ as map, scan
+from lazynp.transforms._stage import ShapeDtype, eval_jaxpr, eval_shape, make_jaxpr
+from lazynp.transforms._vmap import vmap
+
+__all__ = [
+    "ShapeDtype",
+    "axis_index",
+    "check_grads",
+    "checkpoint",
+    "cond",
+    "custom_jvp",
+    "custom_vjp",
+    "debug_callback",
+    "debug_print",
+    "disable_jit",
+    "eval_jaxpr",
+    "eval_shape",
+    "fori_loop",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jit",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "make_jaxpr",
+    "map",
+    "pmax",
+    "pmean",
+    "pmin",
+    "psum",
+    "pure_callback",
+    "scan",
+    "stop_gradient",
+    "switch",
+    "value_and_grad",
+    "vjp",
+    "vmap",
+    "while_loop",
+]

@@ -1,0 +1,112 @@
+"""Functions for control flow: staged with what they capture, brought to one signature.
+
+A captured array that a branch or a body writes is an output (cond) or a carry (loops), and is
+written back after the whole. So bodies may work in place on arrays from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lazynp._array import Array, new_array
+from lazynp._avals import Aval, aval_of
+from lazynp._jaxpr import Jaxpr
+from lazynp._node import Node, aval_of_node
+from lazynp._tree import Structure, show
+from lazynp.transforms._stack import Flat, name_of
+from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed
+
+
+def staged_function(
+    function: Callable[..., Any],
+    structure: Structure,
+    avals: Sequence[Aval],
+    kinds: Sequence[Any],
+    what: str,
+) -> tuple[Program, Flat]:
+    """A function of a tuple of trees, staged."""
+    flat = Flat(function, structure)
+    program = stage(flat, avals, f"{what} {name_of(function)}", kinds)
+    return program, flat
+
+
+def kind_of_argument(x: Any, aval: Aval) -> Any:
+    """0-d values that are Arrays stay Arrays in the body; numbers are Scalars."""
+    return Array if aval.ndim or type(x) is Array else None
+
+
+class Merged:
+    """Programs of one signature: `(arguments, owners, nodes) -> (results, new values)`."""
+
+    def __init__(self, programs: Sequence[Program], count: int) -> None:
+        self.owners: list[Array] = []
+        self.nodes: list[Node] = []
+        for p in programs:
+            _add(self.owners, p.owners)
+            _add(self.nodes, p.nodes)
+        self.written: list[int] = []
+        for p in programs:
+            for i in p.written:
+                place = _place(self.owners, p.owners[i])
+                if place not in self.written:
+                    self.written.append(place)
+        self.avals = [
+            *(o.aval for o in self.owners), *(aval_of_node(n) for n in self.nodes)
+        ]  # fmt: skip
+        self.jaxprs = [self._aligned(p, count) for p in programs]
+
+    def _aligned(self, program: Program, count: int) -> Jaxpr:
+        places = [_place(self.owners, o) for o in program.owners]
+        places += [len(self.owners) + _place(self.nodes, n) for n in program.nodes]
+        new = {_place(self.owners, program.owners[i]): k for k, i in enumerate(program.written)}
+        results = len(program.jaxpr.outputs) - len(program.written)
+
+        def run(xs: list[Array]) -> list[Array]:
+            args, rest = xs[:count], xs[count:]
+            outs = run_jaxpr(program.jaxpr, [*args, *(rest[p] for p in places)])
+            values = [outs[results + new[w]] if w in new else rest[w] for w in self.written]
+            return [*outs[:results], *values]
+
+        return stage_closed(run, [*program.jaxpr.in_avals[:count], *self.avals])
+
+    @property
+    def captured(self) -> list[Array]:
+        return [*self.owners, *map(new_array, self.nodes)]
+
+    def write_back(self, values: Sequence[Array]) -> None:
+        for i, value in zip(self.written, values, strict=True):
+            self.owners[i]._write(value._read())
+
+
+def _add(known: list[Any], more: Sequence[Any]) -> None:
+    for x in more:
+        if not any(x is k for k in known):
+            known.append(x)
+
+
+def _place(items: Sequence[Any], x: Any) -> int:
+    return next(i for i, k in enumerate(items) if k is x)
+
+
+def same_types(
+    what: str,
+    first: tuple[str, Structure, Sequence[Aval]],
+    second: tuple[str, Structure, Sequence[Aval]],
+) -> None:
+    """TypeError saying where two trees of results differ."""
+    (a, tree_a, avals_a), (b, tree_b, avals_b) = first, second
+    if tree_a != tree_b:
+        raise TypeError(
+            f"{what}: {a} and {b} must be trees of one structure, got {show(tree_a)} and "
+            f"{show(tree_b)}"
+        )
+    for i, (x, y) in enumerate(zip(avals_a, avals_b)):
+        if x.shape != y.shape or x.dtype != y.dtype:
+            raise TypeError(
+                f"{what}: {a} and {b} must have the same types, but leaf {i} is {x} and {y}"
+            )
+
+
+def without_weak(avals: Sequence[Aval]) -> list[Aval]:
+    return [aval_of(a.shape, a.dtype) for a in avals]

@@ -1,0 +1,96 @@
+"""jit_call: a jaxpr as one operation, with every rule. Each rule calls a transformed jaxpr."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lazynp._array import Array
+from lazynp._avals import Aval, In, aval_of
+from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._primitive import Primitive, Undefined
+from lazynp.transforms._stage import (
+    batch_jaxpr,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    spread_out,
+    transpose_jaxpr,
+)
+
+
+def moving_flags(tangents: Sequence[Any]) -> tuple[bool, ...]:
+    return tuple(t is not None for t in tangents)
+
+
+def present(items: Sequence[Any]) -> list[Any]:
+    return [x for x in items if x is not None]
+
+
+def jaxpr_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+    return params["jaxpr"].in_avals
+
+
+def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str) -> tuple[Aval, ...]:
+    return strong(jaxpr.out_avals)
+
+
+def strong(avals: Sequence[Aval]) -> tuple[Aval, ...]:
+    """Results are weak inside a jaxpr only."""
+    return tuple([aval_of(a.shape, a.dtype) if a.weak else a for a in avals])
+
+
+def _reference(*values: Any, jaxpr: Jaxpr, name: str) -> tuple[Any, ...]:
+    return tuple(eval_reference(jaxpr, values))
+
+
+def _lower(b: Any, *values: Any, jaxpr: Jaxpr, name: str) -> tuple[Any, ...]:
+    return tuple(b.subjaxpr(jaxpr, values))
+
+
+def _jvp(
+    primals: Sequence[Array], tangents: Sequence[Array | None], *, jaxpr: Jaxpr, name: str
+) -> tuple[Any, Any]:
+    pushed, moves = jvp_jaxpr(jaxpr, moving_flags(tangents))
+    outs = jit_call(*primals, *present(tangents), jaxpr=pushed, name=name)
+    n = len(jaxpr.outputs)
+    return outs[:n], spread_out(outs[n:], moves)
+
+
+def _linearize(
+    primals: Sequence[Array], tangents: Sequence[Array | None], *, jaxpr: Jaxpr, name: str
+) -> tuple[Any, Any]:
+    pair = linearize_jaxpr(jaxpr, moving_flags(tangents))
+    outs = jit_call(*primals, jaxpr=pair.primal, name=name)
+    n = len(jaxpr.outputs)
+    moved = jit_call(*outs[n:], *present(tangents), jaxpr=pair.tangent, name=name)
+    return outs[:n], spread_out(moved, pair.moves)
+
+
+def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
+    linear = tuple(isinstance(x, Undefined) for x in operands)
+    known = [x for x in operands if not isinstance(x, Undefined)]
+    found = jit_call(*known, *cts, jaxpr=transpose_jaxpr(jaxpr, linear), name=name)
+    return spread_out(found, linear)
+
+
+def _batch(
+    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, name: str
+) -> tuple[Any, ...]:
+    everything = (True,) * len(jaxpr.outputs)
+    mapped, _ = batch_jaxpr(jaxpr, size, tuple(batched), everything)
+    return jit_call(*operands, jaxpr=mapped, name=name)
+
+
+jit_call = Primitive(
+    "jit",
+    abstract=_abstract,
+    explicit=jaxpr_explicit,
+    reference=_reference,
+    lower=_lower,
+    jvp=_jvp,
+    linearize=_linearize,
+    transpose=_transpose,
+    batch=_batch,
+    multiple_results=True,
+    kind="call",
+)

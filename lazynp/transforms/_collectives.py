@@ -1,0 +1,125 @@
+"""psum, pmean, pmax, pmin, axis_index: what examples of a named vmap axis know of each other.
+
+The primitive is interpreted by the `BatchTrace` of that name; interpreters of other names map it,
+differentiation pushes tangents through it, and a staged function keeps it as an equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, new_array
+from lazynp._avals import Aval, aval_of
+from lazynp._node import VALUE, is_tracer
+from lazynp._primitive import Missing, Primitive, Rule, Undefined
+from lazynp._trace import StagingRecorder, local
+from lazynp._tree import tree_map
+from lazynp.primitives import elementwise, shaping
+from lazynp.transforms._jvp import JVPTracer
+from lazynp.transforms._stack import node_of, result_handle
+from lazynp.transforms._vmap import BatchTrace, BatchTracer, named_trace
+
+
+def _unbound(*_: Any, axis_name: Any, **__: Any) -> Any:
+    raise NameError(f"no vmap is at work over an axis of the name {axis_name!r}")
+
+
+def _abstract(x: Aval, *, axis_name: Any, op: str) -> Aval:
+    return aval_of(x.shape, x.dtype)
+
+
+def _batch(size: int, batched: Sequence[bool], x: Array, *, axis_name: Any, op: str) -> Array:
+    """Of a vmap with another name: each example's own collective."""
+    return collective(x, axis_name=axis_name, op=op)
+
+
+def _jvp(primals: Any, tangents: Any, *, axis_name: Any, op: str) -> Any:
+    (x,), (t,) = primals, tangents
+    out = collective(x, axis_name=axis_name, op=op)
+    if t is None or op == "sum":
+        return out, None if t is None else collective(t, axis_name=axis_name, op=op)
+    here = elementwise.convert(elementwise.equal(x, out), dtype=x.dtype)
+    count = collective(here, axis_name=axis_name, op="sum")
+    share = elementwise.divide(elementwise.multiply(t, here), count)
+    return out, collective(share, axis_name=axis_name, op="sum")
+
+
+def _transpose(ct: Array, x: Any, *, axis_name: Any, op: str) -> list[Any]:
+    return [collective(ct, axis_name=axis_name, op=op) if isinstance(x, Undefined) else None]
+
+
+def _primitive(name: str, jvp: Rule | Missing, transpose: Rule | Missing) -> Primitive:
+    return Primitive(
+        name,
+        abstract=_abstract,
+        reference=_unbound,
+        lower=_unbound,
+        jvp=jvp,
+        transpose=transpose,
+        batch=_batch,
+        kind="collective",
+    )
+
+
+collective = _primitive("collective", _jvp, _transpose)
+
+
+def _differs(node: Any, trace: BatchTrace) -> bool:
+    """Whether a value may be another for each example of the trace."""
+    if not is_tracer(node):
+        return isinstance(local.recorder, StagingRecorder) and local.recorder.owns(node)
+    tracer = node[VALUE]
+    if isinstance(tracer, JVPTracer):
+        return _differs(tracer.primal, trace) or _differs(tracer.tangent, trace)
+    if isinstance(tracer, BatchTracer):
+        return tracer.trace is trace or _differs(tracer.value, trace)
+    return True
+
+
+def _over(op: str, axis_name: Any, x: Any) -> Any:
+    trace = named_trace(axis_name)
+    array = new_array(node_of(x))
+    if op == "sum" and array.dtype.kind == "b":
+        array = elementwise.convert(array, dtype=np.dtype(np.int64))
+    if _differs(array._read(), trace):
+        out = collective(array, axis_name=axis_name, op=op)
+    else:
+        out = elementwise.multiply(array, trace.size) if op == "sum" else array
+    return result_handle(out._read(), type(x))
+
+
+def psum(x: Any, axis_name: Any) -> Any:
+    """The sum over the examples of the vmap with this axis_name; of each leaf of a tree."""
+    named_trace(axis_name)
+    return tree_map(lambda leaf: _over("sum", axis_name, leaf), x)
+
+
+def pmax(x: Any, axis_name: Any) -> Any:
+    named_trace(axis_name)
+    return tree_map(lambda leaf: _over("max", axis_name, leaf), x)
+
+
+def pmin(x: Any, axis_name: Any) -> Any:
+    named_trace(axis_name)
+    return tree_map(lambda leaf: _over("min", axis_name, leaf), x)
+
+
+def pmean(x: Any, axis_name: Any) -> Any:
+    """The mean over the examples of the vmap with this axis_name."""
+    size = named_trace(axis_name).size
+
+    def mean(leaf: Any) -> Any:
+        total = _over("sum", axis_name, leaf)
+        return result_handle(elementwise.divide(total, size)._read(), type(total))
+
+    return tree_map(mean, x)
+
+
+def axis_index(axis_name: Any) -> Any:
+    """The number of the example, along the vmap axis of this name."""
+    trace = named_trace(axis_name)
+    numbers = shaping.iota(shape=(trace.size,), axis=0, dtype=np.dtype(np.int64))
+    return result_handle(trace.tracer(numbers._read()))

@@ -1,0 +1,230 @@
+"""cond and switch: one of several jaxprs, with every rule.
+
+Under vmap a predicate that is the same for all examples still chooses one branch; a batched one
+computes all of them and selects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, new_array
+from lazynp._avals import Aval, In, aval_of
+from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._node import aval_of_node
+from lazynp._primitive import Primitive, Undefined
+from lazynp._tree import tree_flatten
+from lazynp.primitives import elementwise, shaping
+from lazynp.transforms._branches import (
+    Merged,
+    kind_of_argument,
+    same_types,
+    staged_function,
+)
+from lazynp.transforms._call import moving_flags, present, strong
+from lazynp.transforms._stack import check_leaf, node_of, zeros
+from lazynp.transforms._stage import (
+    batch_jaxpr,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    run_jaxpr,
+    spread_out,
+    stage_closed,
+    transpose_jaxpr,
+)
+
+_INT = np.dtype(np.int64)
+_INT32 = np.dtype(np.int32)
+Branches = tuple[Jaxpr, ...]
+
+
+def _abstract(index: Aval, *avals: Aval, branches: Branches) -> tuple[Aval, ...]:
+    return strong(branches[0].out_avals)
+
+
+def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+    return (aval_of((), _INT), *params["branches"][0].in_avals)
+
+
+def _reference(index: Any, *values: Any, branches: Branches) -> tuple[Any, ...]:
+    return tuple(eval_reference(branches[int(index)], values))
+
+
+def _lower(b: Any, index: Any, *values: Any, branches: Branches) -> tuple[Any, ...]:
+    if not branches[0].outputs:
+        return ()
+    bodies = [lambda inner, j=j: inner.subjaxpr(j, values) for j in branches]
+    return tuple(b.case(b.convert(index, _INT32), bodies))
+
+
+def _union(flags: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
+    return tuple(map(any, zip(*flags, strict=True)))
+
+
+def _jvp(
+    primals: Sequence[Array], tangents: Sequence[Array | None], *, branches: Branches
+) -> tuple[Any, Any]:
+    moving = moving_flags(tangents[1:])
+    moves = _union([jvp_jaxpr(j, moving)[1] for j in branches])
+    pushed = tuple([jvp_jaxpr(j, moving, moves)[0] for j in branches])
+    outs = cond_call(*primals, *present(tangents[1:]), branches=pushed)
+    n = len(branches[0].outputs)
+    return outs[:n], spread_out(outs[n:], moves)
+
+
+def _linearize(
+    primals: Sequence[Array], tangents: Sequence[Array | None], *, branches: Branches
+) -> tuple[Any, Any]:
+    """Each branch leaves its residuals, and zeros in the places of the others'."""
+    moving = moving_flags(tangents[1:])
+    moves = _union([linearize_jaxpr(j, moving).moves for j in branches])
+    pairs = [linearize_jaxpr(j, moving, moves) for j in branches]
+    n = len(branches[0].outputs)
+    everything = [a for p in pairs for a in p.residuals]
+    firsts = [sum(len(p.residuals) for p in pairs[:k]) for k in range(len(pairs))]
+
+    def primal(k: int) -> Jaxpr:
+        def run(xs: list[Array]) -> list[Array]:
+            outs = run_jaxpr(pairs[k].primal, xs)
+            rest = list(map(zeros, everything))
+            rest[firsts[k] : firsts[k] + len(pairs[k].residuals)] = outs[n:]
+            return [*outs[:n], *rest]
+
+        return stage_closed(run, branches[k].in_avals)
+
+    def tangent(k: int) -> Jaxpr:
+        first, last = firsts[k], firsts[k] + len(pairs[k].residuals)
+
+        def run(xs: list[Array]) -> list[Array]:
+            return run_jaxpr(pairs[k].tangent, [*xs[first:last], *xs[len(everything) :]])
+
+        moved = pairs[k].tangent.in_avals[len(pairs[k].residuals) :]
+        return stage_closed(run, [*everything, *moved])
+
+    places = range(len(branches))
+    outs = cond_call(*primals, branches=tuple(map(primal, places)))
+    moved = cond_call(
+        primals[0], *outs[n:], *present(tangents[1:]), branches=tuple(map(tangent, places))
+    )
+    return outs[:n], spread_out(moved, moves)
+
+
+def _transpose(cts: Sequence[Array], index: Any, *operands: Any, branches: Branches) -> list[Any]:
+    linear = tuple(isinstance(x, Undefined) for x in operands)
+    known = [x for x in operands if not isinstance(x, Undefined)]
+    turned = tuple([transpose_jaxpr(j, linear) for j in branches])
+    return [None, *spread_out(cond_call(index, *known, *cts, branches=turned), linear)]
+
+
+def _batch(
+    size: int, batched: Sequence[bool], index: Array, *operands: Array, branches: Branches
+) -> tuple[Any, ...]:
+    everything = (True,) * len(branches[0].outputs)
+    mapped = tuple([batch_jaxpr(j, size, tuple(batched[1:]), everything)[0] for j in branches])
+    if not batched[0]:
+        return cond_call(index, *operands, branches=mapped)
+    results = [run_jaxpr(j, operands) for j in mapped]
+    chosen = results[0]
+    for k, outs in enumerate(results[1:], 1):
+        here = elementwise.equal(index, k)
+        chosen = [select_examples(here, new, old) for new, old in zip(outs, chosen, strict=True)]
+    return tuple(chosen)
+
+
+def select_examples(mask: Array, new: Array, old: Array) -> Array:
+    """`new` for the examples where the mask is true."""
+    mask = shaping.broadcast_in_dim(mask, shape=new.shape, dims=(0,))
+    return elementwise.select(mask, new, old)
+
+
+cond_call = Primitive(
+    "cond",
+    abstract=_abstract,
+    explicit=_explicit,
+    reference=_reference,
+    lower=_lower,
+    jvp=_jvp,
+    linearize=_linearize,
+    transpose=_transpose,
+    batch=_batch,
+    multiple_results=True,
+    kind="call",
+)
+
+
+# -- the public functions --------------------------------------------------------------------------
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
+         operand: Any = None) -> Any:  # fmt: skip
+    """`true_fun(*operands)` if pred, else `false_fun(*operands)`; results of one type."""
+    if operand is not None:
+        operands = (operand,)
+    node = node_of(pred)
+    aval = aval_of_node(node)
+    if aval.shape:
+        raise TypeError(f"cond: the predicate must be a scalar, got shape {aval.shape}")
+    if aval.dtype.kind not in "biuf":
+        raise TypeError(f"cond: the predicate must be a bool or a number, got {aval.dtype}")
+    array = new_array(node)
+    if aval.dtype.kind != "b":
+        array = elementwise.not_equal(array, 0)
+    index = elementwise.convert(array, dtype=_INT)
+    return _chosen("cond", index, [false_fun, true_fun], ["false_fun", "true_fun"], operands)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
+           operand: Any = None) -> Any:  # fmt: skip
+    """`branches[index](*operands)`; an index out of range takes the nearest branch."""
+    if operand is not None:
+        operands = (operand,)
+    if not branches:
+        raise ValueError("switch: at least one branch is required")
+    node = node_of(index)
+    aval = aval_of_node(node)
+    if aval.shape or aval.dtype.kind not in "iu":
+        raise TypeError(f"switch: the index must be an integer scalar, got {aval}")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    array = elementwise.convert(new_array(node), dtype=_INT)
+    clipped = elementwise.minimum(elementwise.maximum(array, 0), len(branches) - 1)
+    names = [f"branch {i}" for i in range(len(branches))]
+    return _chosen("switch", clipped, list(branches), names, operands)
+
+
+def _chosen(
+    what: str,
+    index: Array,
+    functions: Sequence[Callable[..., Any]],
+    names: Sequence[str],
+    operands: tuple[Any, ...],
+) -> Any:
+    leaves, structure = tree_flatten(operands)
+    for x in leaves:
+        check_leaf(x, what)
+    nodes = [node_of(x) for x in leaves]
+    avals = [aval_of_node(n) for n in nodes]
+    kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
+    staged = [
+        staged_function(f, structure, avals, kinds, f"{what} {n}:")
+        for f, n in zip(functions, names, strict=True)
+    ]
+    first, first_flat = staged[0]
+    for (program, flat), name in zip(staged[1:], names[1:], strict=True):
+        same_types(
+            what,
+            (f"the result of {names[0]}", first_flat.tree, _result_avals(first, first_flat)),
+            (f"that of {name}", flat.tree, _result_avals(program, flat)),
+        )
+    merged = Merged([p for p, _ in staged], len(avals))
+    outs = cond_call(index, *map(new_array, nodes), *merged.captured, branches=tuple(merged.jaxprs))
+    count = first_flat.count
+    merged.write_back(outs[count:])
+    return first_flat.rebuilt([o._read() for o in outs], first.like)
+
+
+def _result_avals(program: Any, flat: Any) -> Sequence[Aval]:
+    return program.jaxpr.out_avals[: flat.count]

@@ -1,0 +1,472 @@
+"""How a function with a derivative rule of its own meets the interpreters.
+
+A call is handled where it is made, in final style, so that Python's control flow in function and
+rule sees values. Under vmap function and rule are mapped together: the rule survives. Where a
+function is staged, the call becomes an equation that carries function and rule as jaxprs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lazynp._array import Array, new_array
+from lazynp._avals import Aval, In
+from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._node import VALUE, Node, Trace, aval_of_node, escaped, is_tracer, tracer_node
+from lazynp._primitive import Missing, Primitive
+from lazynp._trace import StagingRecorder, local
+from lazynp.primitives import reduction
+from lazynp.transforms._call import jaxpr_explicit, present, strong
+from lazynp.transforms._jvp import JVPTrace
+from lazynp.transforms._linearize import Entry, LinearTracer
+from lazynp.transforms._stack import zeros
+from lazynp.transforms._stage import Program, batch_jaxpr, repeated, run_jaxpr, stage, stage_closed
+from lazynp.transforms._vmap import BatchTrace, batch_nodes
+
+Arrays = Sequence[Array]
+Maybe = Sequence[Array | None]
+
+
+class Call:
+    """A function of flat arguments, with its rules; they take and give lists of Arrays.
+
+    jvp: `(primals, tangents) -> (outs, tangents)`, None for a zero tangent. For a custom_vjp it
+    is None, and fwd: `primals -> (outs, residuals)`, bwd: `(residuals, cts) -> cts of primals`.
+    """
+
+    __slots__ = ("name", "function", "jvp", "fwd", "bwd")
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[[Arrays], list[Array]],
+        jvp: Callable[[Arrays, Maybe], tuple[list[Array], list[Array | None]]] | None = None,
+        fwd: Callable[[Arrays], tuple[list[Array], list[Array]]] | None = None,
+        bwd: Callable[[Arrays, Arrays], list[Array | None]] | None = None,
+    ) -> None:
+        self.name, self.function, self.jvp, self.fwd, self.bwd = name, function, jvp, fwd, bwd
+
+
+def dispatch(call: Call, nodes: Sequence[Node]) -> list[Node]:
+    """Run a call for the innermost interpreter that one of its arguments belongs to."""
+    recorder = local.recorder
+    staged = getattr(recorder, "level", 0)
+    top: Trace | None = None
+    for n in nodes:
+        if is_tracer(n):
+            trace = n[VALUE].trace
+            if not trace.alive:
+                raise escaped(n[VALUE])
+            if trace.level > staged and (top is None or trace.level > top.level):
+                top = trace
+    if isinstance(top, JVPTrace):
+        return _differentiated(call, nodes, top)
+    if isinstance(top, BatchTrace):
+        return _batched(call, nodes, top)
+    if isinstance(recorder, StagingRecorder):
+        return _staged(call, nodes)
+    return [x._read() for x in call.function(list(map(new_array, nodes)))]
+
+
+def forward_error(name: str) -> TypeError:
+    return TypeError(
+        f"forward mode of {name}, which has only a custom_vjp rule: use custom_jvp for a function "
+        "that both modes shall differentiate"
+    )
+
+
+def _differentiated(call: Call, nodes: Sequence[Node], trace: JVPTrace) -> list[Node]:
+    primals, tangents = zip(*map(trace.split, nodes), strict=True)
+    if all(t is None for t in tangents):
+        return dispatch(call, primals)
+    given = list(map(new_array, primals))
+    if call.jvp is not None:
+        outs, dots = call.jvp(given, [None if t is None else new_array(t) for t in tangents])
+        ends = [None if t is None else t._read() for t in dots]
+        _check_closure([*outs, *present(dots)], trace, call.name)
+        return [trace.joined(p._read(), t) for p, t in zip(outs, ends, strict=True)]
+    linear: Any = trace.linear
+    if linear is None:
+        raise forward_error(call.name)
+    assert call.fwd is not None
+    outs, residuals = call.fwd(given)
+    _check_closure([*outs, *residuals], trace, call.name)
+    avals = tuple([o.aval for o in outs])
+    atoms = [
+        *(r._read() for r in residuals),
+        *(linear.tracer_of(t) or t for t in present(tangents)),
+    ]
+    params = {
+        "bwd": call.bwd, "avals": avals, "residuals": len(residuals), "name": call.name,
+        "moving": tuple(t is not None for t in tangents),
+    }  # fmt: skip
+    tracers = [LinearTracer(linear, a) for a in avals]
+    linear.tape.append(Entry(custom_linear, atoms, params, tracers))
+    return [
+        trace.joined(p._read(), tracer_node(t) if t.aval.dtype.kind in "fc" else None)
+        for p, t in zip(outs, tracers, strict=True)
+    ]
+
+
+def _check_closure(arrays: Arrays, trace: JVPTrace, name: str) -> None:
+    """What a rule returns must not itself carry a tangent: the rule knows only its arguments."""
+    if any(trace.split(a._read())[1] is not None for a in arrays):
+        raise TypeError(
+            f"{trace.what}: {name}, which has a custom rule, uses a value from outside that is "
+            "being differentiated; make it an argument"
+        )
+
+
+# -- vmap ------------------------------------------------------------------------------------------
+
+
+def _batched(call: Call, nodes: Sequence[Node], trace: BatchTrace) -> list[Node]:
+    values, flags = zip(*map(trace.split, nodes), strict=True)
+    return [trace.tracer(n) for n in dispatch(_mapped_call(call, flags, trace), values)]
+
+
+def _mapped(
+    function: Callable[[Arrays], list[Array]], flags: Sequence[bool], trace: BatchTrace
+) -> Callable[[Arrays], list[Array]]:
+    """The function of all examples; every result is batched."""
+
+    def run(xs: Arrays) -> list[Array]:
+        inner = BatchTrace(trace.what, trace.size, trace.axis_name)
+        axes = [0 if f else None for f in flags]
+        outs, _ = batch_nodes(function, xs, [x._read() for x in xs], axes, inner, function)
+        return [new_array(n) if b else repeated(new_array(n), trace.size) for n, b in outs]
+
+    return run
+
+
+def _mapped_call(call: Call, flags: Sequence[bool], trace: BatchTrace) -> Call:
+    mapped = Call(call.name, _mapped(call.function, flags, trace))
+    if call.jvp is not None:
+        mapped.jvp = _mapped_jvp(call.jvp, flags, trace)
+        return mapped
+    fwd, bwd = call.fwd, call.bwd
+    assert fwd is not None and bwd is not None
+    count: list[int] = []
+
+    def both(xs: Arrays) -> list[Array]:
+        outs, residuals = fwd(xs)
+        count[:] = [len(outs)]
+        return [*outs, *residuals]
+
+    def mapped_fwd(xs: Arrays) -> tuple[list[Array], list[Array]]:
+        found = _mapped(both, flags, trace)(xs)
+        return found[: count[0]], found[count[0] :]
+
+    def mapped_bwd(residuals: Arrays, cts: Arrays) -> list[Array | None]:
+        found = _mapped_optional(lambda xs: bwd(xs[: len(residuals)], xs[len(residuals) :]))(
+            [*residuals, *cts], [True] * (len(residuals) + len(cts)), trace
+        )
+        return [
+            reduction.reduce_sum(ct, axes=(0,)) if ct is not None and not f else ct
+            for ct, f in zip(found, flags, strict=True)
+        ]
+
+    mapped.fwd, mapped.bwd = mapped_fwd, mapped_bwd
+    return mapped
+
+
+def _mapped_optional(
+    function: Callable[[Arrays], list[Array | None]],
+) -> Callable[[Arrays, Sequence[bool], BatchTrace], list[Array | None]]:
+    """A function some of whose results are None."""
+
+    def run(xs: Arrays, flags: Sequence[bool], trace: BatchTrace) -> list[Array | None]:
+        some: list[bool] = []
+
+        def flat(args: Arrays) -> list[Array]:
+            found = function(args)
+            some[:] = [x is not None for x in found]
+            return present(found)
+
+        rest = iter(_mapped(flat, flags, trace)(xs))
+        return [next(rest) if s else None for s in some]
+
+    return run
+
+
+def _mapped_jvp(jvp: Any, flags: Sequence[bool], trace: BatchTrace) -> Callable[..., Any]:
+    n = len(flags)
+
+    def mapped(primals: Arrays, tangents: Maybe) -> tuple[list[Array], list[Array | None]]:
+        moving = [t is not None for t in tangents]
+
+        def both(xs: Arrays) -> list[Array | None]:
+            rest = iter(xs[n:])
+            outs, dots = jvp(xs[:n], [next(rest) if m else None for m in moving])
+            return [*outs, *dots]
+
+        everything = [*flags, *(f for f, m in zip(flags, moving, strict=True) if m)]
+        found = _mapped_optional(both)([*primals, *present(tangents)], everything, trace)
+        half = len(found) // 2
+        return present(found[:half]), found[half:]
+
+    return mapped
+
+
+# -- staged ----------------------------------------------------------------------------------------
+
+
+class Rule:
+    """A rule as jaxprs, staged when first needed: rules may call the function itself.
+
+    `parts()` gives jaxprs that take, after their own operands, all of `items`, and the arrays of
+    those items that the call does not have among its operands.
+    """
+
+    def __init__(self, build: Callable[[], tuple[list[Jaxpr], list[Array]]]) -> None:
+        self._build = build
+        self._found: tuple[list[Jaxpr], list[Array]] | None = None
+
+    def parts(self) -> tuple[list[Jaxpr], list[Array]]:
+        if self._found is None:
+            self._found = self._build()
+        return self._found
+
+    def mapped(self, function: Callable[[Jaxpr, int], Jaxpr]) -> Rule:
+        """The rule with `function(jaxpr, which part, how many extra operands)` of its jaxprs."""
+
+        def build() -> tuple[list[Jaxpr], list[Array]]:
+            jaxprs, extras = self.parts()
+            return [function(j, i) for i, j in enumerate(jaxprs)], extras
+
+        return Rule(build)
+
+
+def _captured(program: Program) -> list[Any]:
+    if program.written:
+        raise TypeError("a function with a custom rule must not write arrays from outside")
+    return [*program.owners, *program.nodes]
+
+
+def _arrays(items: Sequence[Any]) -> list[Array]:
+    return [x if isinstance(x, Array) else new_array(x) for x in items]
+
+
+def _aligned(programs: Sequence[Program], items: list[Any]) -> tuple[list[Jaxpr], list[Array]]:
+    """The programs as functions of their arguments, then of `items`, then of what else there is."""
+    everything = list(items)
+    for program in programs:
+        everything += [x for x in _captured(program) if not any(x is k for k in everything)]
+    captured_avals = [x.aval if isinstance(x, Array) else aval_of_node(x) for x in everything]
+
+    def aligned(program: Program) -> Jaxpr:
+        own = _captured(program)
+        n = len(program.jaxpr.inputs) - len(own)
+        places = [next(i for i, k in enumerate(everything) if k is x) for x in own]
+
+        def run(xs: list[Array]) -> list[Array]:
+            return run_jaxpr(program.jaxpr, [*xs[:n], *(xs[n + p] for p in places)])
+
+        return stage_closed(run, [*program.jaxpr.in_avals[:n], *captured_avals])
+
+    return list(map(aligned, programs)), _arrays(everything[len(items) :])
+
+
+def _staged(call: Call, nodes: Sequence[Node]) -> list[Node]:
+    avals = [aval_of_node(n) for n in nodes]
+    program = stage(lambda xs: list(call.function(xs)), avals, call.name)
+    items = _captured(program)
+    make = _jvp_rule if call.jvp is not None else _vjp_rule
+    (jaxpr,), _ = _aligned([program], items)
+    outs = custom_call(
+        *map(new_array, nodes), *_arrays(items), jaxpr=jaxpr, rule=make(call, avals, items),
+        count=len(nodes), kind="jvp" if call.jvp is not None else "vjp", name=call.name,
+    )  # fmt: skip
+    return [o._read() for o in outs]
+
+
+def _jvp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
+    moving = [a.dtype.kind in "fc" for a in avals]
+    moved = [a for a, m in zip(avals, moving, strict=True) if m]
+    n = len(avals)
+
+    def rule(xs: list[Array]) -> list[Array]:
+        rest = iter(xs[n:])
+        outs, dots = call.jvp(xs[:n], [next(rest) if m else None for m in moving])  # type: ignore[misc]
+        return [*outs, *(zeros(o.aval) if d is None else d for o, d in zip(outs, dots))]
+
+    def build() -> tuple[list[Jaxpr], list[Array]]:
+        return _aligned([stage(rule, [*avals, *moved], f"the rule of {call.name}")], items)
+
+    return Rule(build)
+
+
+def _vjp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
+    count: list[int] = []
+
+    def forward(xs: list[Array]) -> list[Array]:
+        outs, residuals = call.fwd(xs)  # type: ignore[misc]
+        count[:] = [len(residuals)]
+        return [*outs, *residuals]
+
+    def backward(xs: list[Array]) -> list[Array]:
+        found = call.bwd(xs[: count[0]], xs[count[0] :])  # type: ignore[misc]
+        return [zeros(a) if ct is None else ct for a, ct in zip(avals, found, strict=True)]
+
+    def build() -> tuple[list[Jaxpr], list[Array]]:
+        fwd = stage(forward, avals, f"the forward rule of {call.name}")
+        results = len(fwd.like) - count[0]
+        made = fwd.jaxpr.out_avals
+        given = [*made[results : len(fwd.like)], *made[:results]]
+        bwd = stage(backward, given, f"the backward rule of {call.name}")
+        return _aligned([fwd, bwd], items)
+
+    return Rule(build)
+
+
+def _abstract(*avals: Aval, jaxpr: Jaxpr, **_: Any) -> tuple[Aval, ...]:
+    return strong(jaxpr.out_avals)
+
+
+def _reference(*values: Any, jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
+    return tuple(eval_reference(jaxpr, values))
+
+
+def _lower(b: Any, *values: Any, jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
+    return tuple(b.subjaxpr(jaxpr, values))
+
+
+def _call_jvp(
+    primals: Any, tangents: Any, *, jaxpr: Jaxpr, rule: Rule, count: int, kind: str, name: str
+) -> Any:
+    if kind == "vjp":
+        raise forward_error(name)
+    (pushed,), extras = rule.parts()
+    moving = [
+        zeros(p.aval) if t is None else t
+        for p, t in zip(primals[:count], tangents[:count], strict=True)
+        if p.aval.dtype.kind in "fc"
+    ]
+    outs = run_jaxpr(pushed, [*primals[:count], *moving, *primals[count:], *extras])
+    n = len(jaxpr.outputs)
+    return outs[:n], [d if d.dtype.kind in "fc" else None for d in outs[n:]]
+
+
+def _call_linearize(
+    primals: Any, tangents: Any, *, jaxpr: Jaxpr, rule: Rule, count: int, kind: str, name: str
+) -> Any:
+    if kind == "jvp":
+        return _call_jvp(
+            primals, tangents, jaxpr=jaxpr, rule=rule, count=count, kind=kind, name=name
+        )
+    (fwd, bwd), extras = rule.parts()
+    outs = run_jaxpr(fwd, [*primals, *extras])
+    n = len(jaxpr.outputs)
+    if not any(t is not None for t in tangents[:count]):
+        return outs[:n], [None] * n
+    captured = [*primals[count:], *extras]
+    residuals = [*outs[n:], *captured]
+    dots = custom_linear(
+        *residuals, *present(tangents[:count]), bwd=Backward(bwd, len(captured)),
+        avals=tuple(o.aval for o in outs[:n]), residuals=len(residuals), name=name,
+        moving=tuple(t is not None for t in tangents[:count]),
+    )  # fmt: skip
+    return outs[:n], [d if d.dtype.kind in "fc" else None for d in dots]
+
+
+class Backward:
+    """A backward rule as a jaxpr of residuals, cotangents, captured values."""
+
+    def __init__(self, jaxpr: Jaxpr, captured: int) -> None:
+        self.jaxpr, self.captured = jaxpr, captured
+
+    def __call__(self, residuals: Arrays, cts: Arrays) -> list[Array | None]:
+        k = len(residuals) - self.captured
+        found = run_jaxpr(self.jaxpr, [*residuals[:k], *cts, *residuals[k:]])
+        return [ct if ct.dtype.kind in "fc" else None for ct in found]
+
+
+def _call_batch(
+    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, rule: Rule, count: int,
+    kind: str, name: str,
+) -> tuple[Any, ...]:  # fmt: skip
+    """The function and its rule, mapped together."""
+    flags = tuple(batched)
+    args, captured = flags[:count], flags[count:]
+    mapped, _ = batch_jaxpr(jaxpr, size, flags, (True,) * len(jaxpr.outputs))
+    moving = [f for f, a in zip(args, jaxpr.in_avals, strict=False) if a.dtype.kind in "fc"]
+
+    def pushed(part: Jaxpr, which: int) -> Jaxpr:
+        if kind == "jvp":
+            own: tuple[bool, ...] = (*args, *moving, *captured)
+        elif which == 0:
+            own = flags
+        else:
+            extras = len(rule.parts()[0][0].inputs) - len(flags)
+            own = (*[True] * (len(part.inputs) - len(captured) - extras), *captured)
+        given = (*own, *[False] * (len(part.inputs) - len(own)))
+        made, _ = batch_jaxpr(part, size, given, (True,) * len(part.outputs))
+        return made if kind == "jvp" or which == 0 else _summed(made, args, jaxpr.in_avals)
+
+    return custom_call(
+        *operands, jaxpr=mapped, rule=rule.mapped(pushed), count=count, kind=kind, name=name
+    )
+
+
+def _summed(bwd: Jaxpr, batched: Sequence[bool], avals: Sequence[Aval]) -> Jaxpr:
+    """Cotangents of what is the same for all examples are added up."""
+
+    def run(xs: list[Array]) -> list[Array]:
+        return [
+            ct if f else reduction.reduce_sum(ct, axes=(0,)) if ct.dtype.kind in "fc" else zeros(a)
+            for ct, f, a in zip(run_jaxpr(bwd, xs), batched, avals, strict=False)
+        ]
+
+    return stage_closed(run, bwd.in_avals)
+
+
+custom_call = Primitive(
+    "custom_call",
+    abstract=_abstract,
+    explicit=jaxpr_explicit,
+    reference=_reference,
+    lower=_lower,
+    jvp=_call_jvp,
+    linearize=_call_linearize,
+    transpose=Missing("its rule decides what its derivative is"),
+    batch=_call_batch,
+    multiple_results=True,
+    kind="call",
+)
+
+
+# -- the tangent of a custom_vjp: known only by its transpose --------------------------------------
+
+
+def _linear_abstract(*_: Aval, avals: tuple[Aval, ...], **__: Any) -> tuple[Aval, ...]:
+    return avals
+
+
+def _linear_forward(*_: Any, name: str, **__: Any) -> Any:
+    raise forward_error(name)
+
+
+def _linear_transpose(
+    cts: Any, *operands: Any, bwd: Any, residuals: int, moving: Sequence[bool], **_: Any
+) -> list[Any]:
+    found = bwd(list(operands[:residuals]), list(cts))
+    return [*[None] * residuals, *(ct for ct, m in zip(found, moving, strict=True) if m)]
+
+
+def _same(ins: Sequence[In], params: Any) -> tuple[Any, ...]:
+    return tuple(ins)
+
+
+custom_linear = Primitive(
+    "custom_linear",
+    abstract=_linear_abstract,
+    explicit=_same,
+    reference=_linear_forward,
+    lower=_linear_forward,
+    jvp=Missing("it stands in the tangent of a custom_vjp, which has no forward mode"),
+    transpose=_linear_transpose,
+    batch=Missing("it stands in the tangent of a custom_vjp, which has no forward mode"),
+    multiple_results=True,
+    kind="call",
+)

@@ -1,0 +1,345 @@
+"""Reverse mode for users: linearize, vjp, grad, value_and_grad; Jacobians and Hessians."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, new_array, new_scalar
+from lazynp._avals import Aval, aval_of
+from lazynp._node import Node, aval_of_node, leaf
+from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten
+from lazynp.primitives import elementwise, shaping
+from lazynp.transforms._jvp import FLOAT0, is_zero, jvp, tangent_nodes, whole_tangent
+from lazynp.transforms._linearize import Linearized, linearize_nodes
+from lazynp.transforms._stack import (
+    Flat,
+    check_leaf,
+    coerced,
+    name_of,
+    node_of,
+    result_handle,
+    zeros,
+)
+from lazynp.transforms._vmap import vmap
+
+
+def _moving(nodes: Sequence[Node]) -> list[bool]:
+    return [aval_of_node(n).dtype.kind in "fc" for n in nodes]
+
+
+def linearize(
+    function: Callable[..., Any], *primals: Any, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """`(f(*primals), the linear function of tangents)`: the primals are computed once."""
+    what = f"linearize of {name_of(function)}"
+    leaves, structure = tree_flatten(primals)
+    for x in leaves:
+        check_leaf(x, what)
+    nodes = [node_of(x) for x in leaves]
+    flat = Flat(function, structure, has_aux=has_aux)
+    outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
+
+    def tangent_program(*tangents: Any) -> Any:
+        given = tangent_nodes(nodes, structure, tangents, what)
+        arrays = [None if t is None else new_array(t) for t in given]
+        outs_dot = [None if t is None else t._read() for t in program.forward(arrays)]
+        whole = [whole_tangent(p, t) for p, t in zip(outs, outs_dot, strict=True)]
+        return flat.rebuilt(whole, like)
+
+    if has_aux:
+        return flat.rebuilt(outs, like), tangent_program, flat.aux(outs, like)
+    return flat.rebuilt(outs, like), tangent_program
+
+
+def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """`(f(*primals), the function from cotangents of the result to those of the arguments)`.
+
+    The inner product is `sum(real(a * b))`, as JAX's, for complex values too. The cotangent of
+    an integer argument has dtype float0.
+    """
+    what = f"vjp of {name_of(function)}"
+    leaves, structure = tree_flatten(primals)
+    for x in leaves:
+        check_leaf(x, what)
+    nodes = [node_of(x) for x in leaves]
+    flat = Flat(function, structure, has_aux=has_aux)
+    outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
+    avals = [aval_of_node(n) for n in nodes]
+
+    def backward(ct: Any) -> Any:
+        given = flatten_up_to(flat.tree, ct, f"{what}: the cotangent")
+        cts = [_cotangent(o, x, what) for o, x in zip(outs, given)]
+        cts += [None] * (len(outs) - len(cts))
+        found = program.backward(cts)
+        return tree_unflatten(
+            structure, [_whole(aval, ct) for aval, ct in zip(avals, found, strict=True)]
+        )
+
+    if has_aux:
+        return flat.rebuilt(outs, like), backward, flat.aux(outs, like)
+    return flat.rebuilt(outs, like), backward
+
+
+def _cotangent(out: Node, ct: Any, what: str) -> Array | None:
+    """A cotangent as the rules take it, checked against its result."""
+    aval = aval_of_node(out)
+    if aval.dtype.kind not in "fc" or is_zero(ct):
+        return None
+    if type(ct) in (bool, int, float, complex):
+        array = coerced(ct, aval_of((), aval.dtype))
+    else:
+        array = new_array(node_of(ct))
+    if array.shape != aval.shape or array.dtype != aval.dtype:
+        raise TypeError(f"{what}: a cotangent must be like its result, got {array.aval} for {aval}")
+    return array
+
+
+def _whole(aval: Aval, ct: Array | None) -> Any:
+    """A cotangent as users see it: zeros where nothing came, float0 for what cannot move."""
+    if aval.dtype.kind not in "fc":
+        return np.zeros(aval.shape, FLOAT0)
+    return result_handle((zeros(aval) if ct is None else ct)._read())
+
+
+# -- grad ------------------------------------------------------------------------------------------
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """`(f(...), gradient)`; with `has_aux`, `((f(...), aux), gradient)`.
+
+    The gradient of a real function of complex z = x + iy is df/dx - i df/dy, JAX's convention;
+    with `holomorphic` it is df/dz.
+    """
+
+    def both(*args: Any, **kwargs: Any) -> Any:
+        what = f"grad of {name_of(function)}"
+        chosen, rest = _chosen(args, argnums, what)
+        leaves, structure = tree_flatten(chosen)
+        for x in leaves:
+            check_leaf(x, what)
+        nodes = [node_of(x) for x in leaves]
+        _check_inputs(nodes, holomorphic, allow_int, what)
+
+        def of_chosen(*given: Any) -> Any:
+            return function(*rest(given), **kwargs)
+
+        flat = Flat(of_chosen, structure, has_aux=has_aux)
+        outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
+        if flat.count != 1 or flat.tree is not None and tree_flatten(flat.tree)[0] is None:
+            raise TypeError(f"{what}: the function must return one scalar, got {flat.count} leaves")
+        found = _gradient(program, outs, holomorphic, what)
+        grads = tree_unflatten(
+            structure, [_whole(aval_of_node(n), g) for n, g in zip(nodes, found, strict=True)]
+        )
+        grads = grads[0] if isinstance(argnums, int) else grads
+        value = flat.rebuilt(outs, like)
+        return ((value, flat.aux(outs, like)) if has_aux else value), grads
+
+    both.__name__ = name_of(function)
+    both.__wrapped__ = function  # type: ignore[attr-defined]
+    return both
+
+
+def grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """The gradient of a function with one real scalar result; see `value_and_grad`."""
+    both = value_and_grad(function, argnums, has_aux, holomorphic, allow_int)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, grads = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    gradient.__name__ = name_of(function)
+    gradient.__wrapped__ = function  # type: ignore[attr-defined]
+    return gradient
+
+
+def _chosen(
+    args: tuple[Any, ...], argnums: Any, what: str
+) -> tuple[tuple[Any, ...], Callable[[Any], list[Any]]]:
+    """The arguments to differentiate by, and how to put others in their places."""
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for n in numbers:
+        if not -len(args) <= n < len(args):
+            raise ValueError(f"{what}: argnums has {n}, but there are {len(args)} arguments")
+    places = [n % len(args) for n in numbers]
+
+    def put(given: Any) -> list[Any]:
+        whole = list(args)
+        for place, x in zip(places, given, strict=True):
+            whole[place] = x
+        return whole
+
+    return tuple(args[p] for p in places), put
+
+
+def _check_inputs(nodes: Sequence[Node], holomorphic: bool, allow_int: bool, what: str) -> None:
+    for node in nodes:
+        dtype = aval_of_node(node).dtype
+        if holomorphic and dtype.kind != "c":
+            raise TypeError(
+                f"{what} with holomorphic=True: complex inputs are required, got {dtype}"
+            )
+        if dtype.kind not in "fc" and not allow_int:
+            raise TypeError(
+                f"{what}: inputs of a real or complex dtype are required, got {dtype.name}. "
+                "With allow_int=True the gradient by such an input is of dtype float0"
+            )
+
+
+def _gradient(
+    program: Linearized, outs: Sequence[Node], holomorphic: bool, what: str
+) -> list[Array | None]:
+    aval = aval_of_node(outs[0])
+    if aval.shape:
+        raise TypeError(f"{what}: the function must return a scalar, got shape {aval.shape}")
+    if aval.dtype.kind != ("c" if holomorphic else "f"):
+        kind = "complex" if holomorphic else "real"
+        raise TypeError(
+            f"{what}: the function must return a {kind} scalar, got dtype {aval.dtype.name}"
+            + (
+                ""
+                if holomorphic or aval.dtype.kind != "c"
+                else " (holomorphic=True, or take .real)"
+            )
+        )
+    one = new_scalar(leaf(aval.dtype.type(1)))
+    return program.backward([one] + [None] * (len(outs) - 1))
+
+
+# -- Jacobians -------------------------------------------------------------------------------------
+
+
+def _basis(aval: Aval) -> Array:
+    """The unit vectors of this type: (size, *shape)."""
+    n = aval.size
+    rows = shaping.iota(shape=(n, n), axis=0, dtype=np.dtype(np.int64))
+    columns = shaping.iota(shape=(n, n), axis=1, dtype=np.dtype(np.int64))
+    eye = elementwise.convert(elementwise.equal(rows, columns), dtype=aval.dtype)
+    return shaping.reshape(eye, shape=(n, *aval.shape))
+
+
+def _aval(x: Any) -> Aval:
+    return aval_of_node(node_of(x))
+
+
+def jacfwd(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The Jacobian, column by column: for each result, a tree of arguments (*out, *in)."""
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        what = f"jacfwd of {name_of(function)}"
+        chosen, rest = _chosen(args, argnums, what)
+        leaves, structure = tree_flatten(chosen)
+        nodes = [node_of(x) for x in leaves]
+        _check_inputs(nodes, holomorphic, False, what)
+        aux: list[Any] = []
+
+        def of_chosen(*given: Any) -> Any:
+            out = function(*rest(given), **kwargs)
+            if has_aux:
+                aux[:] = [out[1]]
+                out = out[0]
+            return out
+
+        def push(i: int, column: Any) -> Any:
+            tangents = [zeros(aval_of_node(n)) for n in nodes]
+            tangents[i] = column
+            return jvp(of_chosen, chosen, tree_unflatten(structure, tangents))[1]
+
+        columns = []
+        for i, node in enumerate(nodes):
+            one = vmap(lambda t, i=i: push(i, t), out_axes=-1)(_basis(aval_of_node(node)))
+            shape = aval_of_node(node).shape
+            columns.append(tree_map(lambda c, s=shape: _split(c, s, -1), one))
+        out_leaves, out_tree = tree_flatten(columns[0])
+        flat = [tree_flatten(c)[0] for c in columns]
+        found = [tree_unflatten(structure, [f[k] for f in flat]) for k in range(len(out_leaves))]
+        found = [f[0] if isinstance(argnums, int) else f for f in found]
+        result = tree_unflatten(out_tree, found)
+        return (result, _aux_values(function, has_aux, args, kwargs)) if has_aux else result
+
+    return jacobian
+
+
+def _aux_values(function: Any, has_aux: bool, args: Any, kwargs: Any) -> Any:
+    return function(*args, **kwargs)[1] if has_aux else None
+
+
+def _split(x: Array, shape: tuple[int, ...], axis: int) -> Array:
+    """The first or last axis as several."""
+    rest = x.shape[:-1] if axis == -1 else x.shape[1:]
+    return shaping.reshape(x, shape=(*rest, *shape) if axis == -1 else (*shape, *rest))
+
+
+def jacrev(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """The Jacobian, row by row: for each result, a tree of arguments (*out, *in)."""
+
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        what = f"jacrev of {name_of(function)}"
+        chosen, rest = _chosen(args, argnums, what)
+        nodes = [node_of(x) for x in tree_flatten(chosen)[0]]
+        _check_inputs(nodes, holomorphic, allow_int, what)
+
+        def of_chosen(*given: Any) -> Any:
+            return function(*rest(given), **kwargs)
+
+        out, backward, *aux = vjp(of_chosen, *chosen, has_aux=has_aux)
+        outs, out_tree = tree_flatten(out)
+        found = []
+        for i, x in enumerate(outs):
+            aval = _aval(x)
+
+            def pull(ct: Any, i: int = i) -> Any:
+                cts = [zeros(_aval(o)) for o in outs]
+                cts[i] = ct
+                return backward(tree_unflatten(out_tree, cts))
+
+            rows = vmap(pull)(_basis(aval))
+            rows = tree_map(lambda r, s=aval.shape: _split(r, s, 0), rows)
+            found.append(rows[0] if isinstance(argnums, int) else rows)
+        result = tree_unflatten(out_tree, found)
+        return (result, aux[0]) if has_aux else result
+
+    return jacobian
+
+
+def hessian(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The Jacobian of the gradient, forward over reverse."""
+    inner = jacrev(function, argnums, has_aux, holomorphic)
+    return jacfwd(inner, argnums, has_aux, holomorphic)
+
+
+def hvp(function: Callable[..., Any], primals: Any, tangents: Any) -> Any:
+    """The Hessian of f at `primals` times `tangents`: a jvp of the gradient."""
+    argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    return jvp(grad(function, argnums), primals, tangents)[1]

@@ -1,0 +1,422 @@
+"""jit: a function is traced once per kind of arguments, and called as one operation after that.
+
+Arguments and captured arrays are operands, read afresh at each call. What the function writes in
+place becomes a result that is written back after the call; if that fails, nothing is written.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._array import Array, Scalar, new_array, new_scalar, new_view, write_lock
+from lazynp._avals import SCALAR_DTYPES, Aval
+from lazynp._jaxpr import Jaxpr
+from lazynp._node import Node, aval_of_node
+from lazynp._trace import StagingRecorder, staging
+from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp._views import writeable
+from lazynp.transforms._call import jit_call
+from lazynp.transforms._stack import check_leaf, name_of, node_of
+from lazynp.transforms._stage import ShapeDtype, captured_program, weak_aval
+
+
+@dataclass
+class JitStats:
+    """Counters of this process. `reasons` says of each retrace what was new."""
+
+    traces: int = 0
+    calls: int = 0
+    reasons: list[str] = field(default_factory=list)
+
+
+STATS = JitStats()
+_disabled: list[int] = []
+
+
+class disable_jit:
+    """`with disable_jit():` jitted functions run as they are, operation by operation."""
+
+    def __enter__(self) -> None:
+        _disabled.append(1)
+
+    def __exit__(self, *error: Any) -> None:
+        _disabled.pop()
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+def _key_of_path(path: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([(type(step).__name__, _frozen(vars(step))) for step in path])
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple([(k, _frozen(v)) for k, v in value.items() if k not in ("ops", "index")])
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return value if not isinstance(value, slice) else (value.start, value.stop, value.step)
+
+
+class Arguments:
+    """Flat dynamic arguments: their key, and the operands they stand for.
+
+    Arrays count by owner, so that arguments which share memory are known to.
+    """
+
+    __slots__ = ("leaves", "structure", "owners", "values", "key")
+
+    def __init__(self, tree: Any, what: str) -> None:
+        self.leaves, self.structure = tree_flatten(tree)
+        self.owners: list[Array] = []
+        self.values: list[Any] = []  # what is no array of ours, or immutable
+        key: list[Any] = [self.structure]
+        for x in self.leaves:
+            key.append(self._enter(x, what))
+        self.key = tuple(key)
+
+    def _enter(self, x: Any, what: str) -> Any:
+        t = type(x)
+        if t is Array:
+            flags = x._flags
+            if x._base is None:
+                if flags is None:
+                    return self._owner(x), x.aval
+                return self._owner(x), x.aval, tuple(flags.items())
+            owner = x._base
+            return self._owner(owner), owner.aval, _key_of_path(x._path), writeable(x)
+        if t in SCALAR_DTYPES:
+            self.values.append(x)
+            return t
+        if not isinstance(x, (Scalar, ShapeDtype)):
+            check_leaf(x, what)
+        self.values.append(x)
+        if isinstance(x, ShapeDtype):
+            return "array", x.aval
+        if t is Scalar:
+            return t, x.aval
+        return "array", weak_aval(x)
+
+    def _owner(self, owner: Array) -> int:
+        for i, known in enumerate(self.owners):
+            if known is owner:
+                return i
+        self.owners.append(owner)
+        return len(self.owners) - 1
+
+
+# -- traced ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Traced:
+    """One trace: the program, where its operands come from, and where its results go."""
+
+    jaxpr: Jaxpr
+    captured: list[Array]  # owners that are no arguments
+    avals: tuple[Aval, ...]  # of those
+    nodes: list[Node]  # tracers, data: the same at each call
+    outs: list[Any]  # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x)
+    written: list[tuple[str, int]]  # ("argument" or "captured", place)
+    tree: Any
+
+    def valid(self) -> bool:
+        return all(o.aval is a for o, a in zip(self.captured, self.avals, strict=True))
+
+
+def _trace(function: Callable[..., Any], given: Arguments, what: str) -> Traced:
+    with staging(what) as recorder:
+        for owner in given.owners:
+            recorder.capture(owner)
+        values = [recorder.input(_value_aval(x)) for x in given.values]
+        inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values]
+        fresh = iter(values)
+        leaves = [x if type(x) is Array else _handle(x, next(fresh)) for x in given.leaves]
+        args, kwargs = tree_unflatten(given.structure, leaves)
+        out = function(*args, **kwargs)
+        return _finished(recorder, given, inputs, out, what)
+
+
+def _value_aval(x: Any) -> Aval:
+    return x.aval if isinstance(x, ShapeDtype) else weak_aval(x)
+
+
+def _handle(x: Any, node: Node) -> Array:
+    scalar = isinstance(x, (Scalar, np.generic)) or type(x) in SCALAR_DTYPES
+    return new_scalar(node) if scalar else new_array(node)
+
+
+def _finished(
+    recorder: StagingRecorder, given: Arguments, inputs: list[Node], out: Any, what: str
+) -> Traced:
+    places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
+    leaves, tree = tree_flatten(out)
+    roots: list[Node] = []
+    outs = [_result(x, recorder, roots, what) for x in leaves]
+    changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
+    roots += [owner._node for owner in changed]
+    jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
+    places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
+    written = [places[id(owner)] for owner in changed]
+    outs = [_placed(kind, captured, places) for kind in outs]
+    return Traced(
+        jaxpr=jaxpr,
+        captured=[h[0] for h in captured],
+        avals=tuple(aval_of_node(h[1]) for h in captured),
+        nodes=nodes,
+        outs=outs,
+        written=written,
+        tree=tree,
+    )
+
+
+def _result(x: Any, recorder: StagingRecorder, roots: list[Node], what: str) -> Any:
+    """What a result is: an array from outside, a view of one, or a new value."""
+    if type(x) is Array:
+        if id(x) in recorder.handles:
+            return "same", x
+        if x._base is not None and id(x._base) in recorder.handles:
+            return "view", x._base, x._path, x._flags
+    check_leaf(x, f"{what}: a result")
+    roots.append(node_of(x))
+    return "new", Array if type(x) is Array or isinstance(x, np.ndarray) else Scalar
+
+
+def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
+    """The result with its owner by place, where it has one that is an operand."""
+    if kind[0] == "new" or id(kind[1]) not in places:
+        return kind  # an array from outside that was only returned
+    return kind[0], places[id(kind[1])], *kind[2:]
+
+
+def _run(traced: Traced, given: Arguments, name: str) -> Any:
+    values = [x if isinstance(x, Array) else new_array(node_of(x)) for x in given.values]
+    operands = [*given.owners, *values, *traced.captured, *map(new_array, traced.nodes)]
+    results = iter(jit_call(*operands, jaxpr=traced.jaxpr, name=name))
+    made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
+    owners = {"argument": given.owners, "captured": traced.captured}
+    with write_lock:
+        for (where, i), value in zip(traced.written, results, strict=True):
+            owners[where][i]._write(value._read())
+    leaves = [_delivered(k, x, owners) for k, x in zip(traced.outs, made, strict=True)]
+    return tree_unflatten(traced.tree, leaves)
+
+
+def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]]) -> Any:
+    if kind[0] == "new":
+        return made if kind[1] is Array or made.ndim else new_scalar(made._read())
+    owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]
+    if kind[0] == "same":
+        return owner
+    node = owner._read()
+    for step in kind[2]:
+        node = step.get(node)
+    view = new_view(owner, kind[2], node)
+    view._flags = kind[3]
+    return view
+
+
+# -- the public function ---------------------------------------------------------------------------
+
+
+class Jitted:
+    """A function that is traced once for each kind of arguments. See `jit`."""
+
+    def __init__(
+        self, function: Callable[..., Any], numbers: tuple[int, ...], names: tuple[str, ...]
+    ) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._name = function, name_of(function)
+        self._what = f"jit of {self._name}"
+        self._numbers, self._names = _static(function, numbers, names)
+        self._cache: dict[Any, Traced] = {}
+
+    def __repr__(self) -> str:
+        return f"<jit of {self._name}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _disabled:
+            return self._function(*args, **kwargs)
+        given, call, static = self._split(args, kwargs)
+        traced = self._traced(given, call, static)
+        STATS.calls += 1
+        return _run(traced, given, self._name)
+
+    def _split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Arguments, Callable[..., Any], Any]:
+        """Dynamic arguments, the function of them, and the key of the static ones."""
+        if not self._numbers and not self._names:
+            return Arguments((args, kwargs), self._what), self._function, ()
+        places = {n % len(args) for n in self._numbers if -len(args) <= n < len(args)}
+        dynamic = tuple([x for i, x in enumerate(args) if i not in places])
+        named = {k: v for k, v in kwargs.items() if k not in self._names}
+        fixed = {k: v for k, v in kwargs.items() if k in self._names}
+        static = tuple([(i, type(args[i]), args[i]) for i in sorted(places)])
+        static += tuple([(k, type(v), v) for k, v in sorted(fixed.items())])
+        for where, kind, value in static:
+            _check_hashable(self._what, where, kind, value)
+
+        def call(*given: Any, **keywords: Any) -> Any:
+            rest = iter(given)
+            whole = [x if i in places else next(rest) for i, x in enumerate(args)]
+            return self._function(*whole, **fixed, **keywords)
+
+        return Arguments((dynamic, named), self._what), call, static
+
+    def _traced(self, given: Arguments, call: Callable[..., Any], static: Any) -> Traced:
+        key = (given.key, static)
+        traced = self._cache.get(key)
+        if traced is None or not traced.valid():
+            STATS.traces += 1
+            if self._cache:
+                STATS.reasons.append(f"{self._what}: {_difference(key, self._cache)}")
+            traced = self._cache[key] = _trace(call, given, self._what)
+        return traced
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for arguments like these (arrays or ShapeDtype), not run."""
+        given, call, static = self._split(args, kwargs)
+        return Lowered(self, self._traced(given, call, static), given)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
+        given, call, static = self._split(args, kwargs)
+        return self._traced(given, call, static).jaxpr
+
+    def clear_cache(self) -> None:
+        self._cache.clear()
+
+    def _cache_size(self) -> int:
+        return len(self._cache)
+
+
+class Lowered:
+    """What `jit(f).lower(...)` gives."""
+
+    def __init__(self, jitted: Jitted, traced: Traced, given: Arguments) -> None:
+        self._jitted, self._traced, self._given = jitted, traced, given
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        return self._traced.jaxpr
+
+    def as_text(self) -> str:
+        return lowering.lower(self._traced.jaxpr)
+
+    def compile(self) -> Compiled:
+        return Compiled(self)
+
+
+class Compiled:
+    """A lowered function that takes arguments like those it was lowered for, and no others."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self._lowered = lowered
+
+    def as_text(self) -> str:
+        return self._lowered.as_text()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        jitted = self._lowered._jitted
+        given, _, _ = jitted._split(args, kwargs)
+        if given.structure != self._lowered._given.structure:
+            raise TypeError(f"{jitted._what}: compiled for arguments of another structure")
+        return _run(self._lowered._traced, given, jitted._name)
+
+
+def _check_hashable(what: str, where: Any, kind: type, value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise ValueError(
+            f"{what}: static argument {where!r} must be hashable, got {kind.__name__}"
+        ) from None
+
+
+def _difference(key: Any, cache: dict[Any, Any]) -> str:
+    """What of the arguments was never seen before."""
+    last = next(reversed(cache))
+    if key[1] != last[1]:
+        return f"static arguments {key[1]}"
+    if key[0][0] != last[0][0]:
+        return "arguments of another structure"
+    new = [f"{a} (was {b})" for a, b in zip(key[0][1:], last[0][1:]) if a != b]
+    return "arguments " + ", ".join(new) if new else "a captured array changed its type"
+
+
+def _static(
+    function: Callable[..., Any], numbers: tuple[int, ...], names: tuple[str, ...]
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Static arguments by place and by name: each implies the other, where there is a signature."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return numbers, names
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    variadic = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    for n in numbers:
+        if not variadic and not -len(positional) <= n < len(positional):
+            raise ValueError(
+                f"jit of {name_of(function)}: static_argnums has {n}, but there are "
+                f"{len(positional)} positional parameters"
+            )
+    known = {p.name for p in parameters}
+    keywords = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    for name in names:
+        if name not in known and not keywords:
+            raise ValueError(
+                f"jit of {name_of(function)}: static_argnames has {name!r}, which is no parameter"
+            )
+    from_names = tuple(positional.index(n) for n in names if n in positional)
+    from_numbers = tuple(positional[n] for n in numbers if -len(positional) <= n < len(positional))
+    return (*numbers, *from_names), (*names, *from_numbers)
+
+
+def _numbers(x: Any) -> tuple[int, ...]:
+    return () if x is None else (x,) if isinstance(x, int) else tuple(x)
+
+
+def _strings(x: Any) -> tuple[str, ...]:
+    return () if x is None else (x,) if isinstance(x, str) else tuple(x)
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    static_argnums: Any = None,
+    static_argnames: Any = None,
+    donate_argnums: Any = None,
+    donate_argnames: Any = None,
+    inline: bool = False,
+    keep_unused: bool = False,
+    device: Any = None,
+) -> Any:
+    """The function as one operation, traced once for each kind of arguments.
+
+    A new trace is made for another structure, shape, dtype, weak type (of Python numbers) or
+    static value, or where other arguments share memory. Arrays that the function writes, its
+    arguments and captured ones, are written after each call.
+    """
+    options = {
+        "static_argnums": static_argnums, "static_argnames": static_argnames,
+        "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,
+    }  # fmt: skip
+    if function is None:
+        return lambda f: jit(f, **options)
+    if not callable(function):
+        raise TypeError(f"jit: a callable is required, got {function!r}")
+    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
+        raise TypeError(f"jit of {name_of(function)}: generators and coroutines cannot be traced")
+    return Jitted(function, _numbers(static_argnums), _strings(static_argnames))

@@ -1,0 +1,217 @@
+"""Forward mode: every value carries a tangent, and each primitive's `jvp` rule computes both.
+
+It runs in final style, while Python runs: control flow sees the primals, and what is written in
+place is written with its tangent. A value without a tangent (an integer, a constant) is no
+tracer at all, and costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._avals import aval_of
+from lazynp._jaxpr import Rules
+from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
+from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
+from lazynp._trace import extent, host_value, knowable, record, record_multiple, seen_value
+from lazynp._tree import flatten_up_to, tree_flatten
+from lazynp.transforms._stack import (
+    Flat,
+    Params,
+    check_leaf,
+    coerced,
+    handle_like,
+    inferred,
+    kind_of,
+    leaf_node,
+    name_of,
+    node_of,
+    results,
+    running,
+    write_back,
+    zeros,
+)
+
+
+class JVPTracer(Tracer):
+    """A primal and its tangent, nodes of the level below."""
+
+    __slots__ = ("primal", "tangent")
+
+    def __init__(self, trace: Trace, primal: Node, tangent: Node) -> None:
+        self.trace, self.primal, self.tangent = trace, primal, tangent
+        self.aval = aval_of_node(primal)
+
+    def seen(self) -> Any:
+        return seen_value(self.primal)
+
+    def extent(self) -> Any:
+        return extent(self.primal)
+
+    def known(self) -> bool:
+        return knowable(self.primal)
+
+    def exact(self) -> Any:
+        if not self.trace.alive:
+            return host_value(self.primal)
+        raise TypeError(
+            f"{self.trace.what}: the value of {self.aval} carries a tangent, which float(), "
+            "item(), tolist(), numpy.asarray() or a function that only NumPy has would lose. Use "
+            "stop_gradient(x) where that is meant; where an array made by numpy is stored into, adopt(f)"
+        )
+
+
+class JVPTrace(Trace):
+    """`linear` is the trace of the tangents where they are staged (linearize, vjp, grad)."""
+
+    __slots__ = ("linear",)
+
+    def __init__(self, what: str, linear: Trace | None = None) -> None:
+        super().__init__(what)
+        self.linear = linear
+
+    def split(self, x: Any) -> tuple[Any, Node | None]:
+        """The primal and the tangent of an operand; None for zero."""
+        if type(x) is list and x[OP] is None:
+            tracer = x[VALUE]
+            if type(tracer) is JVPTracer and tracer.trace is self:
+                return tracer.primal, tracer.tangent
+        return x, None
+
+    def joined(self, primal: Node, tangent: Node | None) -> Node:
+        if tangent is None:
+            return primal
+        return tracer_node(JVPTracer(self, primal, tangent))
+
+    def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
+        primals, tangents = zip(*map(self.split, operands), strict=True)
+        rule = primitive.jvp
+        if rule is NOT_DIFFERENTIABLE:
+            if primitive.multiple_results:
+                return record_multiple(primitive, primals, params)
+            return record(primitive, primals, params)
+        if isinstance(rule, Missing):
+            raise TypeError(f"{self.what}: {primitive.name} has no derivative: {rule.reason}")
+        op = inferred(primitive, primals, params)
+        given, moving = _explicit(op, primals, tangents)
+        if self.linear is not None:
+            rule = getattr(primitive, "linearize", None) or rule
+        outs, outs_dot = rule(given, moving, **params)
+        joined = [
+            self.joined(p._read(), None if t is None else t._read())
+            for p, t in zip(results(primitive, outs), results(primitive, outs_dot), strict=True)
+        ]
+        return tuple(joined) if primitive.multiple_results else joined[0]
+
+
+def _explicit(
+    op: Op, primals: Sequence[Any], tangents: Sequence[Node | None]
+) -> tuple[tuple[Array, ...], tuple[Array | None, ...]]:
+    """Operands and tangents as the rules take them.
+
+    Elementwise operands that do not move need no broadcasting: the rules record them implicitly.
+    """
+    everything = op.primitive.kind != "elementwise"
+    given, moving = [], []
+    for primal, tangent, aval in zip(primals, tangents, op.explicit, strict=True):
+        given.append(coerced(primal, aval, shape=everything or tangent is not None))
+        differentiable = tangent is not None and aval.dtype.kind in "fc"
+        moving.append(coerced(tangent, aval) if differentiable else None)
+    return tuple(given), tuple(moving)
+
+
+def settle(handle: Array, before: Node) -> None:
+    """A handle from outside that was written under differentiation: it holds the primal."""
+    handle._write(handle._node[VALUE].primal)
+
+
+def jvp_nodes(
+    function: Callable[[Sequence[Array]], list[Any]],
+    arguments: Sequence[Any],
+    primals: Sequence[Node],
+    tangents: Sequence[Node | None],
+    what: str,
+    linear: Trace | None = None,
+) -> tuple[list[Node], list[Node | None], list[Any]]:
+    """Results and their tangents, as nodes, and what the function returned for them."""
+    trace = JVPTrace(what, linear)
+    with running(trace, settle):
+        nodes = [trace.joined(p, t) for p, t in zip(primals, tangents, strict=True)]
+        handles = [handle_like(x, n) for x, n in zip(arguments, nodes, strict=True)]
+        leaves = function(handles)
+        outs = [trace.split(leaf_node(x)) for x in leaves]
+        like = list(map(kind_of, leaves))
+        del leaves  # what was made inside is gone when handles are settled
+    for x, handle, node in zip(arguments, handles, nodes, strict=True):
+        write_back(x, handle, node, lambda n: trace.split(n)[0])
+    return [p for p, _ in outs], [t for _, t in outs], like
+
+
+def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+    """`(f(*primals), tangents of the results)`; with `has_aux`, f returns `(out, aux)`.
+
+    Tangents have the types of the primals; of an integer primal, None or float0 stands for zero.
+    """
+    what = f"jvp of {name_of(function)}"
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(f"{what}: primals and tangents must be tuples or lists of arguments")
+    leaves, structure = tree_flatten(tuple(primals))
+    for x in leaves:
+        check_leaf(x, what)
+    nodes = [node_of(x) for x in leaves]
+    given = tangent_nodes(nodes, structure, tuple(tangents), what)
+    flat = Flat(function, structure, has_aux=has_aux)
+    outs, outs_dot, like = jvp_nodes(flat, leaves, nodes, given, what)
+    whole = [whole_tangent(p, t) for p, t in zip(outs, outs_dot, strict=True)]
+    out, out_dot = flat.rebuilt(outs, like), flat.rebuilt(whole, like)
+    return (out, out_dot, flat.aux(outs, like)) if has_aux else (out, out_dot)
+
+
+def whole_tangent(primal: Node, tangent: Node | None) -> Node:
+    """Zero where nothing moves; float0 for what cannot move."""
+    if tangent is not None:
+        return tangent
+    aval = aval_of_node(primal)
+    if aval.dtype.kind in "fc":
+        return zeros(aval)._read()
+    return zeros(aval_of(aval.shape, bool))._read()
+
+
+def is_zero(x: Any) -> bool:
+    """What stands for the tangent of an integer: None, or JAX's float0."""
+    return x is None or getattr(x, "dtype", None) == FLOAT0
+
+
+FLOAT0 = np.dtype([("float0", np.void, 0)])
+
+
+def tangent_nodes(
+    primals: Sequence[Node], structure: Any, tangents: Any, what: str
+) -> list[Node | None]:
+    """Tangents like the primals; weak Python numbers take the primal's dtype."""
+    leaves = flatten_up_to(structure, tangents, what)
+    return [_tangent_node(p, t, what) for p, t in zip(primals, leaves, strict=True)]
+
+
+def _tangent_node(primal: Node, tangent: Any, what: str) -> Node | None:
+    aval = aval_of_node(primal)
+    if aval.dtype.kind not in "fc":
+        if is_zero(tangent) or getattr(tangent, "dtype", None) == np.bool_:
+            return None
+        raise TypeError(f"{what}: the tangent of {aval} is zero: None or float0, got {tangent!r}")
+    if tangent is None:
+        return None
+    if type(tangent) in (bool, int, float, complex):
+        node = coerced(tangent, aval, shape=False)._read()
+    else:
+        node = node_of(tangent)
+    given = aval_of_node(node)
+    if given.shape != aval.shape or given.dtype != aval.dtype:
+        raise TypeError(
+            f"{what}: a tangent must be like its primal, got tangent {given} for {aval}"
+        )
+    return node

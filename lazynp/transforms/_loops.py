@@ -1,0 +1,268 @@
+"""while_loop, with every rule but transposition: how often it runs is not known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, new_array
+from lazynp._avals import Aval, In
+from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._node import aval_of_node
+from lazynp._primitive import Missing, Primitive
+from lazynp._tree import tree_flatten
+from lazynp.primitives import elementwise, reduction
+from lazynp.transforms._branches import (
+    Merged,
+    kind_of_argument,
+    same_types,
+    staged_function,
+)
+from lazynp.transforms._call import moving_flags, present, strong
+from lazynp.transforms._cond import select_examples
+from lazynp.transforms._scan import scan
+from lazynp.transforms._stack import check_leaf, node_of, zeros
+from lazynp.transforms._stage import (
+    batch_jaxpr,
+    jvp_jaxpr,
+    repeated,
+    run_jaxpr,
+    spread_out,
+    stage_closed,
+)
+
+Flags = tuple[bool, ...]
+
+
+def _abstract(*avals: Aval, cond: Jaxpr, body: Jaxpr, consts: int) -> tuple[Aval, ...]:
+    return strong(body.out_avals)
+
+
+def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+    return params["body"].in_avals
+
+
+def _reference(*values: Any, cond: Jaxpr, body: Jaxpr, consts: int) -> tuple[Any, ...]:
+    fixed, carry = values[:consts], list(values[consts:])
+    while bool(eval_reference(cond, [*fixed, *carry])[0]):
+        carry = eval_reference(body, [*fixed, *carry])
+    return tuple(carry)
+
+
+def _lower(b: Any, *values: Any, cond: Jaxpr, body: Jaxpr, consts: int) -> tuple[Any, ...]:
+    fixed, carry = values[:consts], values[consts:]
+    return tuple(
+        b.while_loop(
+            lambda inner, state: inner.subjaxpr(cond, [*fixed, *state])[0],
+            lambda inner, state: inner.subjaxpr(body, [*fixed, *state]),
+            carry,
+        )
+    )
+
+
+def _jvp(
+    primals: Sequence[Array],
+    tangents: Sequence[Array | None],
+    *,
+    cond: Jaxpr,
+    body: Jaxpr,
+    consts: int,
+) -> tuple[Any, Any]:
+    flags = moving_flags(tangents)
+    fixed, moves = flags[:consts], flags[consts:]
+    while True:  # what moves in one round may make more move in the next
+        _, out = jvp_jaxpr(body, (*fixed, *moves), moves)
+        if out == moves:
+            break
+        moves = out
+    pushed, _ = jvp_jaxpr(body, (*fixed, *moves), moves)
+    n, k = len(moves), sum(fixed)
+
+    def run_body(xs: list[Array]) -> list[Array]:
+        constants, constants_dot = xs[:consts], xs[consts : consts + k]
+        carry, carry_dot = xs[consts + k : consts + k + n], xs[consts + k + n :]
+        return run_jaxpr(pushed, [*constants, *carry, *constants_dot, *carry_dot])
+
+    def run_cond(xs: list[Array]) -> list[Array]:
+        return run_jaxpr(cond, [*xs[:consts], *xs[consts + k : consts + k + n]])
+
+    moving = [
+        (zeros(p.aval) if t is None else t)
+        for p, t, m in zip(primals[consts:], tangents[consts:], moves, strict=True)
+        if m
+    ]
+    operands = [*primals[:consts], *present(tangents[:consts]), *primals[consts:], *moving]
+    avals = [x.aval for x in operands]
+    outs = while_call(
+        *operands,
+        cond=stage_closed(run_cond, avals),
+        body=stage_closed(run_body, avals),
+        consts=consts + k,
+    )
+    return outs[:n], spread_out(outs[n:], moves)
+
+
+def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
+    if all(t is None for t in tangents[params["consts"] :]) and not any(
+        t is not None for t in tangents
+    ):
+        outs = while_call(*primals, **params)
+        return outs, [None] * len(outs)
+    raise TypeError(
+        "while_loop has no reverse mode: how many rounds it takes is not known beforehand. Use "
+        "scan, or fori_loop with bounds that are Python ints; or forward mode (jvp, jacfwd)"
+    )
+
+
+def _batch(
+    size: int,
+    batched: Sequence[bool],
+    *operands: Array,
+    cond: Jaxpr,
+    body: Jaxpr,
+    consts: int,
+) -> tuple[Any, ...]:
+    fixed, carry = tuple(batched[:consts]), tuple(batched[consts:])
+    while True:
+        _, out = batch_jaxpr(body, size, (*fixed, *carry), carry)
+        _, (by_example,) = batch_jaxpr(cond, size, (*fixed, *out))
+        if by_example:
+            out = (True,) * len(carry)
+        if out == carry:
+            break
+        carry = out
+    mapped, _ = batch_jaxpr(body, size, (*fixed, *carry), carry)
+    test, _ = batch_jaxpr(cond, size, (*fixed, *carry))
+    given = [
+        repeated(x, size) if now and not before else x
+        for x, now, before in zip(operands[consts:], carry, batched[consts:], strict=True)
+    ]
+    whole = [*operands[:consts], *given]
+    if by_example:
+        mapped, test = _selecting(mapped, test, [x.aval for x in whole], consts)
+    outs = while_call(*whole, cond=test, body=mapped, consts=consts)
+    return tuple([x if c else repeated(x, size) for x, c in zip(outs, carry, strict=True)])
+
+
+def _selecting(body: Jaxpr, test: Jaxpr, avals: Sequence[Aval], consts: int) -> tuple[Jaxpr, Jaxpr]:
+    """Examples that are done keep their values, until all are."""
+
+    def run_body(xs: list[Array]) -> list[Array]:
+        (active,) = run_jaxpr(test, xs)
+        outs = run_jaxpr(body, xs)
+        return [select_examples(active, o, x) for o, x in zip(outs, xs[consts:], strict=True)]
+
+    def run_test(xs: list[Array]) -> list[Array]:
+        (active,) = run_jaxpr(test, xs)
+        return [reduction.reduce_or(active, axes=(0,))]
+
+    return stage_closed(run_body, avals), stage_closed(run_test, avals)
+
+
+while_call = Primitive(
+    "while",
+    abstract=_abstract,
+    explicit=_explicit,
+    reference=_reference,
+    lower=_lower,
+    jvp=_jvp,
+    linearize=_linearize,
+    transpose=Missing("how many rounds a while_loop takes is not known beforehand"),
+    batch=_batch,
+    multiple_results=True,
+    kind="call",
+)
+
+
+# -- the public functions --------------------------------------------------------------------------
+
+
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """`while cond_fun(val): val = body_fun(val)`. The types of val must not change.
+
+    Forward mode and vmap; for reverse mode use scan or fori_loop with bounds that are ints.
+    """
+    leaves, structure = tree_flatten((init_val,))
+    for x in leaves:
+        check_leaf(x, "while_loop")
+    nodes = [node_of(x) for x in leaves]
+    avals = [aval_of_node(n) for n in nodes]
+    kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
+    test, test_flat = staged_function(cond_fun, structure, avals, kinds, "while_loop condition")
+    body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body")
+    out = test.jaxpr.out_avals[: test_flat.count]
+    if len(out) != 1 or out[0].shape or out[0].dtype != np.bool_:
+        raise TypeError(f"while_loop: the condition must return one bool, got {list(out)}")
+    if test.written:
+        raise TypeError("while_loop: the condition must not write arrays from outside")
+    same_types(
+        "while_loop",
+        ("the value", structure[2][0], avals),
+        ("the result of the body", flat.tree, body.jaxpr.out_avals[: flat.count]),
+    )
+    outs = _run_merged(Merged([body, test], len(avals)), list(map(new_array, nodes)))
+    return flat.rebuilt([o._read() for o in outs], [kind or None for kind in kinds])
+
+
+def _run_merged(merged: Merged, init: list[Array]) -> list[Array]:
+    """Captured arrays that the body writes are carried too."""
+    n, written = len(init), merged.written
+    others = [i for i in range(len(merged.avals)) if i not in written]
+    consts = len(others)
+
+    def rearranged(jaxpr: Jaxpr, outputs: slice) -> Jaxpr:
+        def run(xs: list[Array]) -> list[Array]:
+            captured = dict(zip(others, xs[:consts], strict=True))
+            captured.update(zip(written, xs[consts + n :], strict=True))
+            rest = [captured[i] for i in range(len(merged.avals))]
+            return run_jaxpr(jaxpr, [*xs[consts : consts + n], *rest])[outputs]
+
+        avals = [merged.avals[i] for i in others] + [x.aval for x in init]
+        return stage_closed(run, [*avals, *(merged.avals[i] for i in written)])
+
+    captured = merged.captured
+    operands = [captured[i] for i in others] + init + [captured[i] for i in written]
+    body, test = merged.jaxprs
+    outs = while_call(
+        *operands,
+        cond=rearranged(test, slice(0, 1)),
+        body=rearranged(body, slice(None)),
+        consts=consts,
+    )
+    merged.write_back(outs[n:])
+    return list(outs[:n])
+
+
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
+    unroll: Any = None,
+) -> Any:  # fmt: skip
+    """`for i in range(lower, upper): val = body_fun(i, val)`.
+
+    With bounds that are Python ints it is a scan, and has a reverse mode.
+    """
+    if type(lower) is int and type(upper) is int:
+        if upper <= lower:
+            return init_val
+
+        def step(carry: Any, _: Any) -> Any:
+            i, val = carry
+            return (elementwise.add(i, 1), body_fun(i, val)), None
+
+        start = new_array(node_of(np.int64(lower)))
+        return scan(step, (start, init_val), None, length=upper - lower)[0][1]
+
+    def test(state: Any) -> Any:
+        return elementwise.less(state[0], state[1])
+
+    def body(state: Any) -> Any:
+        i, stop, val = state
+        return elementwise.add(i, 1), stop, body_fun(i, val)
+
+    first = elementwise.convert(new_array(node_of(lower)), dtype=np.dtype(np.int64))
+    stop = elementwise.convert(new_array(node_of(upper)), dtype=np.dtype(np.int64))
+    return while_loop(test, body, (first, stop, init_val))[2]

@@ -1,0 +1,249 @@
+"""What all interpreters share: trees of arguments, explicit operands, and the end of a trace.
+
+An interpreter (`Trace`) is handed a primitive with the nodes and Python scalars it was recorded
+on. It makes them explicit and calls a rule of the primitive with Arrays one level down, which
+binds primitives for the interpreters below, or for the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import (
+    Array,
+    Scalar,
+    as_operand,
+    from_host,
+    new_array,
+    new_scalar,
+    write_lock,
+)
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._jaxpr import Rules
+from lazynp._node import Node, Op, Trace, aval_of_node, is_tracer, leaf, op_of
+from lazynp._plan import cast_scalar
+from lazynp._trace import check_bounds, interpreting
+from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.primitives import elementwise, shaping
+
+Params = dict[str, Any]
+
+
+def name_of(function: Any) -> str:
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+# -- operands --------------------------------------------------------------------------------------
+
+
+def inferred(primitive: Rules, operands: Sequence[Any], params: Params) -> Op:
+    """What the graph would record: the op of the operands' own avals. Raises NumPy's errors."""
+    ins = tuple([aval_of_node(o) if type(o) is list else type(o) for o in operands])
+    return check(op_of(primitive, params, ins), tuple(operands))
+
+
+def check(op: Op, operands: tuple[Any, ...]) -> Op:
+    if op.bounds is not None:
+        check_bounds(op, operands)
+    if op.host and op.primitive.kind not in ("host", "call"):
+        raise TypeError(
+            f"{op.primitive.name}: values of types {op.ins} are not traced by transformations, "
+            "NumPy computes them on the host"
+        )
+    return op
+
+
+def coerced(x: Any, target: Aval, *, shape: bool = True) -> Array:
+    """An operand as the jaxpr will have it: cast, then broadcast."""
+    if type(x) is not list:
+        x = leaf(cast_scalar(x, target.dtype))
+    array, aval = new_array(x), aval_of_node(x)
+    if aval is target:
+        return array
+    if aval.dtype != target.dtype:
+        array = elementwise.convert(array, dtype=target.dtype)
+    if shape and aval.shape != target.shape:
+        first = target.ndim - aval.ndim
+        dims = tuple(range(first, target.ndim))
+        array = shaping.broadcast_in_dim(array, shape=target.shape, dims=dims)
+    return array
+
+
+def results(primitive: Rules, out: Any) -> tuple[Any, ...]:
+    return tuple(out) if primitive.multiple_results else (out,)
+
+
+# -- trees of arguments ----------------------------------------------------------------------------
+
+
+def node_of(x: Any) -> Node:
+    """The node of a leaf of arguments or results. Python scalars become NumPy's."""
+    operand = as_operand(x)
+    if type(operand) is list:
+        return operand
+    return leaf(SCALAR_DTYPES[type(operand)].type(operand))
+
+
+def handle_like(x: Any, node: Node) -> Array:
+    """A fresh handle for an argument: a Scalar where the argument was one."""
+    if isinstance(x, (Scalar, bool, int, float, complex, np.generic)):
+        return new_scalar(node)
+    return new_array(node)
+
+
+def result_handle(node: Node, like: Any = None) -> Array:
+    """What a transformed function returns: a Scalar where the function returned one."""
+    scalar = not aval_of_node(node).ndim and like is not Array
+    return new_scalar(node) if scalar else new_array(node)
+
+
+def kind_of(x: Any) -> Any:
+    """What is kept of a result: its class (so that no handle is kept); all of what is no array."""
+    return type(x) if isinstance(x, Array) else x
+
+
+def check_leaf(x: Any, what: str) -> None:
+    """Only arrays and numbers can be traced."""
+    if isinstance(x, (Array, np.ndarray, np.generic, bool, int, float, complex)):
+        dtype = getattr(x, "dtype", None)
+        if dtype is None or dtype.kind in "biufc":
+            return
+    if hasattr(x, "__array__"):
+        return
+    raise TypeError(f"{what}: arrays and numbers are required, got {x!r} ({type(x).__name__})")
+
+
+class Flat:
+    """A function of a flat list of handles that gives a flat list, and puts trees together again.
+
+    has_aux: the function returns `(out, aux)`; the leaves of aux come last.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        structure: Any,
+        kwargs: dict[str, Any] | None = None,
+        has_aux: bool = False,
+    ) -> None:
+        self.function, self.structure, self.kwargs = function, structure, kwargs or {}
+        self.has_aux = has_aux
+        self.tree: Any = None
+        self.aux_tree: Any = None
+        self.count = 0  # leaves of the result proper
+
+    def __call__(self, handles: Sequence[Any]) -> list[Any]:
+        out = self.function(*tree_unflatten(self.structure, handles), **self.kwargs)
+        aux = None
+        if self.has_aux:
+            if not isinstance(out, (tuple, list)) or len(out) != 2:
+                raise TypeError(
+                    f"has_aux: {name_of(self.function)} must return a pair (out, aux), got {out!r}"
+                )
+            out, aux = out
+        leaves, self.tree = tree_flatten(out)
+        more, self.aux_tree = tree_flatten(aux)
+        self.count = len(leaves)
+        for x in leaves:
+            check_leaf(x, f"the result of {name_of(self.function)}")
+        return leaves + more
+
+    def rebuilt(self, nodes: Sequence[Node], like: Sequence[Any]) -> Any:
+        """The result proper."""
+        made = [result_handle(n, x) for n, x in zip(nodes, like)]
+        return tree_unflatten(self.tree, made[: self.count])
+
+    def aux(self, nodes: Sequence[Any], like: Sequence[Any]) -> Any:
+        rest = zip(nodes[self.count :], like[self.count :], strict=True)
+        return tree_unflatten(self.aux_tree, [_aux_leaf(n, x) for n, x in rest])
+
+
+def _aux_leaf(node: Any, like: Any) -> Any:
+    """An auxiliary result: arrays hold primal values, anything else is handed through."""
+    return result_handle(node, like) if like is Array or like is Scalar else like
+
+
+def leaf_node(x: Any) -> Node:
+    """The node of a result; of an auxiliary one that is no array, any node."""
+    try:
+        return node_of(x)
+    except (TypeError, ValueError):
+        return leaf(np.float64(0))
+
+
+# -- the end of a trace ----------------------------------------------------------------------------
+
+
+@contextmanager
+def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]:
+    """Run a trace; afterwards, also after an exception, no handle holds one of its tracers.
+
+    settle: `(handle, node before)`, for each handle that does.
+    """
+    failed = True
+    try:
+        with interpreting(trace):
+            yield
+            failed = False
+    finally:
+        errors = []
+        for reference, before in trace.written:
+            handle = reference()
+            if handle is not None and is_tracer(handle._node):
+                if handle._node[2].trace is trace:
+                    try:
+                        settle(handle, before)
+                    except Exception as error:
+                        errors.append(error)
+        trace.written.clear()
+        if errors and not failed:
+            raise errors[0]
+
+
+def write_back(argument: Any, handle: Array, initial: Node, value: Callable[[Node], Node]) -> None:
+    """An argument that the function wrote holds afterwards what was written."""
+    node = handle._node
+    if node is initial or not isinstance(argument, (Array, np.ndarray)):
+        return
+    if isinstance(argument, Scalar):
+        return
+    node = value(node)
+    if isinstance(argument, Array):
+        with write_lock:
+            argument._write(node)
+    elif argument.flags.writeable:
+        argument[...] = np.asarray(new_array(node))
+
+
+def data_leaf(value: Any) -> Node:
+    return from_host(np.asarray(value))
+
+
+def zeros(aval: Aval) -> Array:
+    return shaping.full(0, shape=aval.shape, dtype=aval.dtype)
+
+
+def plain_aval(shape: tuple[int, ...], dtype: Any) -> Aval:
+    return aval_of(tuple(shape), np.dtype(dtype))
+
+
+def outside_name(function: Any, handle: Array) -> str:
+    """What the function calls an array that it did not make."""
+    inner = getattr(function, "__wrapped__", function)
+    code = getattr(inner, "__code__", None)
+    cells = getattr(inner, "__closure__", None) or ()
+    for name, cell in zip(code.co_freevars if code else (), cells):
+        try:
+            if cell.cell_contents is handle:
+                return repr(name)
+        except ValueError:  # an empty cell
+            pass
+    scope = getattr(inner, "__globals__", {})
+    for name in code.co_names if code else ():
+        if scope.get(name) is handle:
+            return repr(name)
+    return "an array"

@@ -1,0 +1,390 @@
+"""Staging: a function becomes a jaxpr, and jaxprs are transformed into jaxprs.
+
+While a function is staged its operations are recorded into a list of its own, whose inputs stand
+for the arguments and for everything it meets from outside. Transforming a jaxpr is staging the
+transformed interpretation of it: `eval_jaxpr` under jvp, vmap or linearize.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from lazynp._array import Array, new_array, new_scalar
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._graph import program_of
+from lazynp._jaxpr import Atom, Jaxpr, Literal, Var
+from lazynp._node import Node, aval_of_node, leaf, tracer_node
+from lazynp._trace import StagingRecorder, staging
+from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.primitives import shaping
+from lazynp.transforms._jvp import JVPTrace, jvp_nodes
+from lazynp.transforms._linearize import (
+    Linearized,
+    LinearTrace,
+    LinearTracer,
+    linearize_nodes,
+)
+from lazynp.transforms._stack import (
+    Flat,
+    check_leaf,
+    kind_of,
+    name_of,
+    node_of,
+    running,
+    zeros,
+)
+from lazynp.transforms._vmap import BatchTrace, batch_nodes, current_axis
+
+Flags = tuple[bool, ...]
+
+
+# -- interpreting ----------------------------------------------------------------------------------
+
+
+def eval_jaxpr(jaxpr: Jaxpr, *args: Any) -> list[Array]:
+    """Record the equations of a jaxpr on these arguments: whatever interprets them now, does."""
+    if len(args) != len(jaxpr.inputs):
+        raise TypeError(f"eval_jaxpr: {len(jaxpr.inputs)} arguments are required, got {len(args)}")
+    return run_jaxpr(jaxpr, [x if isinstance(x, Array) else new_array(node_of(x)) for x in args])
+
+
+def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
+    env: dict[Var, Array] = dict(zip(jaxpr.inputs, args, strict=True))
+
+    def read(atom: Atom) -> Array:
+        return new_scalar(leaf(atom.value)) if isinstance(atom, Literal) else env[atom]
+
+    for eqn in jaxpr.eqns:
+        out: Any = eqn.primitive(*[read(a) for a in eqn.inputs], **eqn.params)  # type: ignore[operator]
+        outs = out if eqn.primitive.multiple_results else (out,)
+        env.update(zip(eqn.outputs, outs, strict=True))
+    return [read(a) for a in jaxpr.outputs]
+
+
+# -- staging ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Program:
+    """A staged function: the jaxpr, and what its inputs after the arguments are.
+
+    owners: captured arrays, to be read when the program is called. nodes: tracers of outer
+    levels and data. written: the owners (by place) whose new values are the last outputs.
+    """
+
+    jaxpr: Jaxpr
+    owners: list[Array]
+    nodes: list[Node]
+    written: list[int]
+    like: list[Any]  # of the results: kinds, see `kind_of`
+
+    @property
+    def captured(self) -> list[Array]:
+        """The operands after the arguments, as they are now."""
+        return [*self.owners, *map(new_array, self.nodes)]
+
+    def write_back(self, values: Sequence[Array]) -> None:
+        for i, value in zip(self.written, values, strict=True):
+            self.owners[i]._write(value._read())
+
+
+def stage(
+    function: Callable[[list[Array]], list[Any]],
+    avals: Sequence[Aval],
+    what: str,
+    kinds: Sequence[Any] | None = None,
+) -> Program:
+    """Stage a function of flat handles. kinds: the classes of the handles it is given."""
+    with staging(what) as recorder:
+        inputs = [recorder.input(aval) for aval in avals]
+        made = kinds or [Array] * len(inputs)
+        handles: list[Array] = [
+            new_scalar(n) if k is not Array else new_array(n)
+            for n, k in zip(inputs, made, strict=True)
+        ]
+        leaves = function(handles)
+        nodes = [node_of(x) for x in leaves]
+        return finish(recorder, inputs, nodes, list(map(kind_of, leaves)))
+
+
+def finish(
+    recorder: StagingRecorder, inputs: list[Node], outs: list[Node], like: list[Any]
+) -> Program:
+    """The program of what was recorded. Call while the recorder is at work."""
+    roots = [*outs, *(owner._node for owner, _, given in recorder.handles.values()
+                      if owner._node is not given)]  # fmt: skip
+    jaxpr, captured, nodes = captured_program(recorder, roots, inputs)
+    written = [i for i, (owner, _, given) in enumerate(captured) if owner._node is not given]
+    return Program(jaxpr, [owner for owner, _, _ in captured], nodes, written, like)
+
+
+def captured_program(
+    recorder: StagingRecorder, roots: list[Node], inputs: list[Node], known: Sequence[int] = ()
+) -> tuple[Jaxpr, list[tuple[Any, Node, Node]], list[Node]]:
+    """The program of these roots. Its inputs after the given ones: captured arrays that are read
+    or written (with those `known`, by id, left out), tracers of outer levels, data."""
+    handles = [h for h in recorder.handles.values() if id(h[0]) not in known]
+    aliases = list(recorder.aliases.values())
+    taken = [*inputs, *(h[2] for h in handles), *(given for _, given in aliases)]
+    jaxpr, more = program_of(roots, taken, recorder.recorded, recorder.effects)
+    used = {a for eqn in jaxpr.eqns for a in eqn.inputs}.union(jaxpr.outputs)
+    first, last = len(inputs), len(inputs) + len(handles)
+    kept = [
+        jaxpr.inputs[first + i] in used or owner._node is not given
+        for i, (owner, _, given) in enumerate(handles)
+    ]
+    tail = _taken(jaxpr.inputs[first:last], kept)
+    jaxpr = Jaxpr([*jaxpr.inputs[:first], *tail, *jaxpr.inputs[last:]], jaxpr.eqns, jaxpr.outputs)
+    return jaxpr, _taken(handles, kept), [*(node for node, _ in aliases), *more]
+
+
+def stage_closed(function: Callable[[list[Array]], Sequence[Any]], avals: Sequence[Aval]) -> Jaxpr:
+    """The jaxpr of a function that meets nothing from outside but constants."""
+    program = stage(lambda xs: list(function(xs)), avals, "a transformed jaxpr")
+    return close(program)
+
+
+def close(program: Program) -> Jaxpr:
+    """The jaxpr with captured data as constants of it: only for programs without owners."""
+    if not program.nodes and not program.owners:
+        return program.jaxpr
+    raise AssertionError(f"a jaxpr that captures {program.captured}")
+
+
+def weak_aval(x: Any) -> Aval:
+    """The type of an argument; Python numbers stay weak."""
+    if type(x) in SCALAR_DTYPES:
+        return aval_of((), SCALAR_DTYPES[type(x)], type(x) is not bool)
+    return aval_of_node(node_of(x))
+
+
+# -- the public functions --------------------------------------------------------------------------
+
+
+def make_jaxpr(
+    function: Callable[..., Any], static_argnums: Any = (), return_shape: bool = False
+) -> Callable[..., Any]:
+    """`make_jaxpr(f)(*args)`: the jaxpr of f at arguments like these. f is only traced.
+
+    What f captures comes after the arguments, as inputs.
+    """
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        program, flat = trace_call(function, args, kwargs, f"make_jaxpr of {name_of(function)}",
+                                   numbers)  # fmt: skip
+        if not return_shape:
+            return program.jaxpr
+        return program.jaxpr, _shapes(program, flat)
+
+    return traced
+
+
+def trace_call(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    what: str,
+    static: tuple[int, ...] = (),
+) -> tuple[Program, Flat]:
+    """Stage a call; static arguments (by number) are taken as they are."""
+    places = {n % len(args) for n in static} if args else set()
+    dynamic = tuple(x for i, x in enumerate(args) if i not in places)
+
+    def call(given: Any, keywords: Any) -> Any:
+        rest = iter(given)
+        return function(*[x if i in places else next(rest) for i, x in enumerate(args)], **keywords)
+
+    leaves, structure = tree_flatten((dynamic, kwargs))
+    for x in leaves:
+        if not isinstance(x, ShapeDtype):
+            check_leaf(x, what)
+    flat = Flat(call, structure)
+    avals = [x.aval if isinstance(x, ShapeDtype) else weak_aval(x) for x in leaves]
+    kinds = [Array if a.ndim or isinstance(x, Array) and kind_of(x) is Array else None
+             for x, a in zip(leaves, avals, strict=True)]  # fmt: skip
+    return stage(flat, avals, what, kinds), flat
+
+
+@dataclass(frozen=True)
+class ShapeDtype:
+    """A shape and a dtype: what `eval_shape` returns, and takes for arguments."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+
+    @property
+    def aval(self) -> Aval:
+        return aval_of(tuple(self.shape), self.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of `f(*args)`, without computing anything."""
+    program, flat = trace_call(function, args, kwargs, f"eval_shape of {name_of(function)}")
+    return _shapes(program, flat)
+
+
+def _shapes(program: Program, flat: Flat) -> Any:
+    shapes = [ShapeDtype(a.shape, a.dtype) for a in program.jaxpr.out_avals[: flat.count]]
+    return tree_unflatten(flat.tree, shapes)
+
+
+# -- transformed jaxprs ----------------------------------------------------------------------------
+
+
+def _taken(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    return [x for x, f in zip(items, flags, strict=True) if f]
+
+
+def spread_out(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """The items where the flags are, None elsewhere."""
+    rest = iter(items)
+    return [next(rest) if f else None for f in flags]
+
+
+@lru_cache(maxsize=4096)
+def jvp_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) -> tuple[Jaxpr, Flags]:
+    """`(primals, tangents that move) -> (results, tangents that move)`, and which results move.
+
+    forced: results that are to have a tangent in any case.
+    """
+    avals = [*jaxpr.in_avals, *_taken(jaxpr.in_avals, moving)]
+    n = len(jaxpr.inputs)
+    flags: list[Flags] = []
+
+    def run(xs: list[Array]) -> list[Array]:
+        tangents = [None if t is None else t._read() for t in spread_out(xs[n:], moving)]
+        outs, outs_dot, _ = jvp_nodes(
+            lambda handles: run_jaxpr(jaxpr, handles), xs[:n], [x._read() for x in xs[:n]],
+            tangents, "jvp of a jaxpr",
+        )  # fmt: skip
+        wanted = [t is not None for t in outs_dot]
+        if forced is not None:
+            wanted = [w or f for w, f in zip(wanted, forced, strict=True)]
+        flags.append(tuple(wanted))
+        tails = [zeros(aval_of_node(p))._read() if t is None else t
+                 for p, t in zip(outs, outs_dot, strict=True)]  # fmt: skip
+        return list(map(new_array, [*outs, *_taken(tails, wanted)]))
+
+    return stage_closed(run, avals), flags[0]
+
+
+def batch_jaxpr(
+    jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None = None
+) -> tuple[Jaxpr, Flags]:
+    """The jaxpr of all examples, and which results are batched.
+
+    forced: results that are to be batched in any case.
+    """
+    return _batch_jaxpr(jaxpr, size, batched, forced, current_axis())
+
+
+@lru_cache(maxsize=4096)
+def _batch_jaxpr(
+    jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None, axis_name: Any
+) -> tuple[Jaxpr, Flags]:
+    avals = [
+        aval_of((size, *a.shape), a.dtype) if b else a
+        for a, b in zip(jaxpr.in_avals, batched, strict=True)
+    ]
+    flags: list[Flags] = []
+
+    def run(xs: list[Array]) -> list[Array]:
+        trace = BatchTrace("vmap of a jaxpr", size, axis_name)
+        axes = [0 if b else None for b in batched]
+        outs, _ = batch_nodes(
+            lambda handles: run_jaxpr(jaxpr, handles), xs, [x._read() for x in xs], axes, trace,
+            run_jaxpr,
+        )  # fmt: skip
+        wanted = tuple(b or forced is not None and forced[i] for i, (_, b) in enumerate(outs))
+        flags.append(wanted)
+        return [
+            repeated(new_array(n), size) if w and not b else new_array(n)
+            for (n, b), w in zip(outs, wanted, strict=True)
+        ]
+
+    return stage_closed(run, avals), flags[0]
+
+
+def repeated(x: Array, size: int) -> Array:
+    """The same value for each example."""
+    return shaping.broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
+
+
+@dataclass(frozen=True)
+class LinearPair:
+    """A jaxpr linearized: `primal: ins -> (outs, residuals)`, `tangent: (residuals, tangents
+    that move) -> tangents of the results in `moves``. `constant`: for each residual, the place of
+    the input of the jaxpr that it is, or None."""
+
+    primal: Jaxpr
+    tangent: Jaxpr
+    moves: Flags
+    residuals: tuple[Aval, ...]
+    constant: tuple[int | None, ...]
+
+
+@lru_cache(maxsize=4096)
+def linearize_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) -> LinearPair:
+    """See `LinearPair`."""
+    with staging("linearize of a jaxpr") as recorder:
+        inputs = [recorder.input(a) for a in jaxpr.in_avals]
+        outs, program, _ = linearize_nodes(
+            lambda handles: run_jaxpr(jaxpr, handles), list(map(new_array, inputs)), inputs,
+            moving, "linearize of a jaxpr",
+        )  # fmt: skip
+        kept = program.residuals()
+        primal = close(finish(recorder, inputs, [*outs, *kept], []))
+        places = {id(n): i for i, n in enumerate(inputs)}
+        constant = tuple(places.get(id(r)) for r in kept)
+    moves = tuple(o is not None for o in program.outputs)
+    if forced is not None:
+        moves = tuple(m or f for m, f in zip(moves, forced, strict=True))
+    residuals = tuple(map(aval_of_node, kept))
+    tangent = _tangent_jaxpr(jaxpr, program, kept, moving, moves)
+    return LinearPair(primal, tangent, moves, residuals, constant)
+
+
+def _tangent_jaxpr(
+    jaxpr: Jaxpr, program: Linearized, kept: list[Node], moving: Flags, moves: Flags
+) -> Jaxpr:
+    avals = [*map(aval_of_node, kept), *_taken(jaxpr.in_avals, moving)]
+
+    def run(xs: list[Array]) -> list[Array]:
+        given = {id(r): x for r, x in zip(kept, xs, strict=False)}
+        outs = program.forward(spread_out(xs[len(kept) :], moving), given)
+        whole = [zeros(a) if t is None else t for a, t in zip(program.out_avals, outs, strict=True)]
+        return _taken(whole, moves)
+
+    return stage_closed(run, avals)
+
+
+@lru_cache(maxsize=4096)
+def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags) -> Jaxpr:
+    """Of a jaxpr linear in some inputs: `(other inputs, cotangents) -> cotangents of those`."""
+    known = [a for a, f in zip(jaxpr.in_avals, linear, strict=True) if not f]
+    wanted = _taken(jaxpr.in_avals, linear)
+
+    def run(xs: list[Array]) -> list[Array]:
+        trace = LinearTrace("transpose of a jaxpr")
+        with running(trace, lambda handle, before: None):
+            inputs = [LinearTracer(trace, a) for a in wanted]
+            rest, moving = iter(xs[: len(known)]), iter(inputs)
+            args = [new_array(tracer_node(next(moving))) if f else next(rest) for f in linear]
+            outs = run_jaxpr(jaxpr, args)
+            ends = [trace.tracer_of(o._read()) for o in outs]
+        program = Linearized(trace.tape, inputs, ends, jaxpr.out_avals)
+        cts = program.backward(xs[len(known) :])
+        return [zeros(a) if ct is None else ct for a, ct in zip(wanted, cts, strict=True)]
+
+    return stage_closed(run, [*known, *jaxpr.out_avals])
+
+
+_unused = JVPTrace

@@ -1,0 +1,387 @@
+"""Batching: a function of one example runs once, on values that hold all examples.
+
+A batched value is held with its batch axis in front; each primitive's `batch` rule computes all
+examples together. What is the same for every example is no tracer and is computed once. The
+function sees the shape of one example; a batched value has no single value to look at.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from numpy.exceptions import AxisError
+
+from lazynp._array import Array, new_array, new_scalar
+from lazynp._avals import aval_of
+from lazynp._jaxpr import Rules
+from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, op_of, tracer_node
+from lazynp._primitive import Missing
+from lazynp._trace import extent, position, user_position
+from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
+from lazynp.primitives import elementwise, reduction, shaping
+from lazynp.transforms._stack import (
+    Flat,
+    Params,
+    check,
+    check_leaf,
+    coerced,
+    handle_like,
+    kind_of,
+    name_of,
+    node_of,
+    outside_name,
+    results,
+    running,
+    write_back,
+)
+
+
+class BatchTracer(Tracer):
+    """All examples, along axis 0 of a node of the level below."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, trace: Trace, value: Node) -> None:
+        self.trace, self.value = trace, value
+        aval = aval_of_node(value)
+        self.aval = aval_of(aval.shape[1:], aval.dtype)
+        self.code, self.offset = user_position()
+
+    def seen(self) -> Any:
+        raise TypeError(
+            f"{self.trace.what}: the value of {self.aval} recorded at "
+            f"{position(self.code, self.offset)} is another for each example, but bool(), int(), "
+            "float(), a mask read or NumPy itself asks for one. Use where (or cond, "
+            "switch, while_loop) in place of Python's control flow on values, and x[m] = v or "
+            "where in place of x[m]; what is the same for all examples can be passed with "
+            "in_axes=None"
+        )
+
+    exact = seen
+
+    def extent(self) -> Any:
+        return extent(self.value)
+
+
+class BatchTrace(Trace):
+    __slots__ = ("size", "axis_name")
+
+    def __init__(self, what: str, size: int, axis_name: Any = None) -> None:
+        super().__init__(what)
+        self.size, self.axis_name = size, axis_name
+
+    def mine(self, x: Any) -> bool:
+        if type(x) is list and x[OP] is None:
+            tracer = x[VALUE]
+            return type(tracer) is BatchTracer and tracer.trace is self
+        return False
+
+    def split(self, x: Any) -> tuple[Any, bool]:
+        return (x[VALUE].value, True) if self.mine(x) else (x, False)
+
+    def tracer(self, node: Node) -> Node:
+        return tracer_node(BatchTracer(self, node))
+
+    def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
+        rule = primitive.batch
+        if primitive.kind == "collective" and params["axis_name"] == self.axis_name:
+            return reduced(new_array(self.split(operands[0])[0]), params["op"])._read()
+        if isinstance(rule, Missing):
+            raise TypeError(f"{self.what}: {primitive.name} cannot be batched: {rule.reason}")
+        ins = tuple([aval_of_node(o) if type(o) is list else type(o) for o in operands])
+        op = check(op_of(primitive, params, ins), operands)
+        everything = op.primitive.kind != "elementwise"
+        given, batched = [], []
+        for o, aval in zip(operands, op.explicit, strict=True):
+            node, is_batched = self.split(o)
+            batched.append(is_batched)
+            given.append(
+                self._coerced(node, aval) if is_batched else coerced(node, aval, shape=everything)
+            )
+        _axes.current.append(self.axis_name)
+        try:
+            outs = rule(self.size, tuple(batched), *given, **params)
+        finally:
+            _axes.current.pop()
+        nodes = tuple([self.tracer(o._read()) for o in results(primitive, outs)])
+        return nodes if primitive.multiple_results else nodes[0]
+
+    def _coerced(self, node: Node, target: Any) -> Array:
+        """All examples cast and broadcast to what one example shall be."""
+        array = new_array(node)
+        if array.dtype != target.dtype:
+            array = elementwise.convert(array, dtype=target.dtype)
+        if array.shape[1:] != target.shape:
+            first = 1 + target.ndim - (array.ndim - 1)
+            dims = (0, *range(first, 1 + target.ndim))
+            shape = (self.size, *target.shape)
+            array = shaping.broadcast_in_dim(array, shape=shape, dims=dims)
+        return array
+
+
+# -- axes with a name ------------------------------------------------------------------------------
+
+
+class _Axes(threading.local):
+    def __init__(self) -> None:
+        self.named: list[BatchTrace] = []
+        self.current: list[Any] = []  # names of the vmaps whose batch rules are running
+
+
+_axes = _Axes()
+
+
+@contextmanager
+def _named(trace: BatchTrace) -> Iterator[None]:
+    if trace.axis_name is None:
+        yield
+        return
+    _axes.named.append(trace)
+    try:
+        yield
+    finally:
+        _axes.named.pop()
+
+
+def named_trace(axis_name: Any) -> BatchTrace:
+    """The innermost vmap at work with this axis_name. NameError if there is none."""
+    for trace in reversed(_axes.named):
+        if trace.axis_name == axis_name:
+            return trace
+    raise NameError(f"no vmap is at work over an axis of the name {axis_name!r}")
+
+
+def current_axis() -> Any:
+    """The axis_name of the vmap whose batch rule is running."""
+    return _axes.current[-1] if _axes.current else None
+
+
+_REDUCTIONS = {
+    "sum": reduction.reduce_sum,
+    "max": reduction.reduce_max,
+    "min": reduction.reduce_min,
+}
+
+
+def reduced(array: Array, op: str) -> Array:
+    return _REDUCTIONS[op](array, axes=(0,))
+
+
+def moved(array: Array, source: int, target: int) -> Array:
+    """The array with one axis at another place."""
+    if source == target:
+        return array
+    order = [i for i in range(array.ndim) if i != source]
+    order.insert(target, source)
+    return shaping.transpose(array, permutation=tuple(order))
+
+
+def _settle_for(function: Callable[..., Any], trace: BatchTrace) -> Callable[[Array, Node], None]:
+    def settle(handle: Array, before: Node) -> None:
+        tracer = handle._node[VALUE]
+        handle._node = before
+        if handle._flags is not None and "argument" in handle._flags:
+            name = f"argument {handle._flags['argument']} (in_axes None)"
+        else:
+            name = outside_name(function, handle)
+        raise ValueError(
+            f"{trace.what}: {name} of {aval_of_node(before)} is an array "
+            f"from outside, which {position(tracer.code, tracer.offset)} gave another value for "
+            "each example. Pass it as an argument with an axis for the examples, or make the "
+            "array inside the function"
+        )
+
+    return settle
+
+
+def batch_nodes(
+    function: Callable[[Sequence[Array]], list[Any]],
+    arguments: Sequence[Any],
+    nodes: Sequence[Node],
+    axes: Sequence[int | None],
+    trace: BatchTrace,
+    named: Callable[..., Any],
+) -> tuple[list[tuple[Node, bool]], list[Any]]:
+    """Results as nodes, with whether they are batched (axis 0 in front), and what was returned."""
+    with running(trace, _settle_for(named, trace)), _named(trace):
+        ins = []
+        for node, axis in zip(nodes, axes, strict=True):
+            if axis is not None:
+                node = trace.tracer(moved(new_array(node), axis, 0)._read())
+            ins.append(node)
+        handles = [  # one example of a vector is a scalar, as when it is iterated over
+            handle_like(x, n) if axis is None or aval_of_node(n).ndim else new_scalar(n)
+            for x, n, axis in zip(arguments, ins, axes, strict=True)
+        ]
+        leaves = function(handles)
+        outs = [trace.split(node_of(x)) for x in leaves]
+        like = list(map(kind_of, leaves))
+        del leaves  # what was made inside is gone when handles are settled
+        for i, handle in enumerate(handles):
+            if axes[i] is None and trace.mine(handle._node):
+                handle._flags = {"argument": i}  # an error, see `_settle_for`
+                continue
+            _write_argument(arguments[i], handle, ins[i], axes[i], trace)
+            handle._node = nodes[i]
+    return outs, like
+
+
+def _write_argument(
+    argument: Any, handle: Array, initial: Node, axis: int | None, trace: BatchTrace
+) -> None:
+    def value(node: Node) -> Node:
+        raw, batched = trace.split(node)
+        if axis is None:
+            return raw
+        if not batched:
+            aval = aval_of_node(raw)
+            raw = shaping.broadcast_in_dim(
+                new_array(raw), shape=(trace.size, *aval.shape), dims=tuple(range(1, aval.ndim + 1))
+            )._read()
+        return moved(new_array(raw), 0, axis)._read()
+
+    write_back(argument, handle, initial, value)
+
+
+# -- the public function ---------------------------------------------------------------------------
+
+
+def vmap(
+    function: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+) -> Callable[..., Any]:
+    """The function mapped over axes of its arguments.
+
+    in_axes: an int, None (the same for all examples), or a tree of them that is a prefix of the
+    arguments; keyword arguments are mapped over axis 0. out_axes: likewise, for the results.
+    """
+    what = f"vmap of {name_of(function)}"
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or isinstance(in_axes, (int, tuple))):
+        raise TypeError(
+            f"{what}: in_axes must be an int, None or a tuple with an entry for each argument, "
+            f"got {type(in_axes).__name__}"
+        )
+
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, structure = tree_flatten((args, kwargs))
+        for x in leaves:
+            check_leaf(x, what)
+        nodes = [node_of(x) for x in leaves]
+        axes = _argument_axes(in_axes, args, structure, nodes, what)
+        size = _common_size(args, kwargs, nodes, axes, axis_size, what)
+        trace = BatchTrace(what, size, axis_name)
+        flat = Flat(lambda a, k: function(*a, **k), structure)
+        outs, like = batch_nodes(flat, leaves, nodes, axes, trace, function)
+        targets = broadcast_prefix(out_axes, flat.tree, f"{what}: out_axes")
+        placed = [
+            _placed(n, batched, axis, size, what)
+            for (n, batched), axis in zip(outs, targets, strict=True)
+        ]
+        return flat.rebuilt(
+            placed, [_mapped_kind(x, a) for x, a in zip(like, targets, strict=True)]
+        )
+
+    mapped.__name__ = name_of(function)
+    mapped.__wrapped__ = function  # type: ignore[attr-defined]
+    return mapped
+
+
+def _argument_axes(
+    in_axes: Any, args: tuple[Any, ...], structure: Any, nodes: Sequence[Node], what: str
+) -> list[int | None]:
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise ValueError(
+            f"{what}: in_axes has {len(in_axes)} entries, but there are {len(args)} arguments"
+        )
+    positional, keywords = structure[2]
+    axes = broadcast_prefix(in_axes, positional, f"{what}: in_axes") + [0] * count(keywords)
+    found: list[int | None] = []
+    for axis, node in zip(axes, nodes, strict=True):
+        if axis is None:
+            found.append(None)
+            continue
+        if not isinstance(axis, int) or isinstance(axis, bool):
+            raise TypeError(f"{what}: an entry of in_axes must be an int or None, got {axis!r}")
+        aval = aval_of_node(node)
+        if not -aval.ndim <= axis < aval.ndim:
+            i = len(found)
+            raise ValueError(
+                f"{what}: in_axes asks for axis {axis} of {_leaf_name(structure, i)}, "
+                f"which has shape {aval.shape}"
+            )
+        found.append(axis % aval.ndim)
+    return found
+
+
+def _leaf_name(structure: Any, index: int) -> str:
+    """Which argument the leaf belongs to."""
+    positional, keywords = structure[2]
+    for i, child in enumerate(positional[2]):
+        n = count(child)
+        if index < n:
+            return f"argument {i}" if child is LEAF else f"leaf {index} of argument {i}"
+        index -= n
+    for key, child in zip(keywords[1], keywords[2], strict=True):
+        if index < count(child):
+            return f"argument {key!r}"
+        index -= count(child)
+    return "an argument"
+
+
+def _common_size(
+    args: Any,
+    kwargs: Any,
+    nodes: Sequence[Node],
+    axes: Sequence[int | None],
+    axis_size: int | None,
+    what: str,
+) -> int:
+    _, structure = tree_flatten((args, kwargs))
+    sizes = {i: aval_of_node(nodes[i]).shape[a] for i, a in enumerate(axes) if a is not None}
+    if not sizes and axis_size is None:
+        raise ValueError(
+            f"{what}: at least one argument must be mapped (in_axes is None for all), or axis_size "
+            "given"
+        )
+    size = axis_size if axis_size is not None else next(iter(sizes.values()))
+    if any(n != size for n in sizes.values()):
+        listed = ", ".join(
+            f"{_leaf_name(structure, i)} has {n} along axis {axes[i]}" for i, n in sizes.items()
+        )
+        given = "" if axis_size is None else f"; axis_size is {axis_size}"
+        raise ValueError(f"{what}: mapped axes must have one size: {listed}{given}")
+    return size
+
+
+def _placed(node: Node, batched: bool, axis: Any, size: int, what: str) -> Node:
+    """A result with its batch axis where out_axes has it."""
+    if axis is None:
+        if batched:
+            raise ValueError(
+                f"{what}: out_axes is None for a result of {aval_of_node(node)} that differs from "
+                "example to example"
+            )
+        return node
+    aval = aval_of_node(node)
+    ndim = aval.ndim if batched else aval.ndim + 1
+    if not -ndim <= axis < ndim:
+        raise AxisError(axis, ndim, f"{what}: out_axes")
+    axis %= ndim
+    if batched:
+        return moved(new_array(node), 0, axis)._read()
+    shape = list(aval.shape)
+    shape.insert(axis, size)
+    dims = tuple(i for i in range(ndim) if i != axis)
+    return shaping.broadcast_in_dim(new_array(node), shape=tuple(shape), dims=dims)._read()
+
+
+def _mapped_kind(kind: Any, axis: int | None) -> Any:
+    return kind if axis is None else Array

@@ -1,0 +1,239 @@
+"""jit: traced once, mutation written back, captured arrays read afresh, every rule."""
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import grad, jacfwd, jit, jvp, make_jaxpr, vmap
+
+X = np.array([0.3, -0.7, 1.2])
+
+
+def count(f):
+    calls = []
+
+    def counted(*args, **kwargs):
+        calls.append(1)
+        return f(*args, **kwargs)
+
+    return counted, calls
+
+
+def test_traced_once_per_kind_of_arguments() -> None:
+    f, calls = count(lambda x, s=1.0: np.sin(x) * s)
+    jf = jit(f)
+    for _ in range(3):
+        numpy.testing.assert_allclose(jf(X, 2.0), numpy.sin(X) * 2)
+        numpy.testing.assert_allclose(jf(X, s=3.0), numpy.sin(X) * 3)
+    assert len(calls) == 2
+    jf(X.astype("f4"), 2.0)
+    jf(X[:2], 2.0)
+    assert len(calls) == 4
+    jf(np.ones(2), 1.5)  # no view: another kind
+    assert len(calls) == 5
+
+
+def test_weak_scalars_stay_weak() -> None:
+    x = X.astype("f4")
+    assert jit(lambda x, s: x * s)(x, 2.0).dtype == numpy.float32
+    assert jit(lambda x, s: x * (s * 2 + 1))(x, 2).dtype == numpy.float32
+    assert jit(lambda s: s)(2).dtype == numpy.int64
+
+
+def test_static_arguments() -> None:
+    f, calls = count(lambda x, n: x**n if n > 1 else x)
+    jf = jit(f, static_argnums=1)
+    numpy.testing.assert_allclose(jf(X, 2), numpy.asarray(X) ** 2)
+    numpy.testing.assert_allclose(jf(X, 3), numpy.asarray(X) ** 3)
+    jf(X, 2)
+    assert len(calls) == 2
+
+    @jit(static_argnames="axis")
+    def total(x, axis):
+        return x.sum(axis)
+
+    assert float(total(X, axis=0)) == float(total(X, 0))
+    with pytest.raises(ValueError, match="must be hashable, got list"):
+        jf(X, [1])
+    with pytest.raises(ValueError, match="static_argnums has 5"):
+        jit(lambda x: x, static_argnums=5)
+    with pytest.raises(ValueError, match="'y', which is no parameter"):
+        jit(lambda x: x, static_argnames="y")
+
+
+def test_arguments_and_captured_arrays_are_written_at_each_call() -> None:
+    counter, state = np.zeros(2), np.ones(4)
+
+    @jit
+    def step(u, v):
+        u[1:-1] += v
+        counter[0] += 1
+        u *= 2
+        return v.sum()
+
+    for n in (1, 2, 3):
+        expected = numpy.array(state)
+        v = expected[2:]  # shares memory
+        expected[1:-1] += v
+        expected *= 2
+        got = step(state, state[2:])
+        numpy.testing.assert_allclose(state, expected)
+        numpy.testing.assert_allclose(got, v.sum())
+        assert float(counter[0]) == n
+
+
+def test_captured_arrays_are_read_afresh() -> None:
+    c = np.ones(3)
+    f, calls = count(lambda x: x + c)
+    jf = jit(f)
+    numpy.testing.assert_allclose(jf(X), X + 1)
+    c[:] = 5
+    numpy.testing.assert_allclose(jf(X), X + 5)
+    assert len(calls) == 1
+
+
+def test_sharing_memory_is_another_trace() -> None:
+    def f(x, y):
+        x[0] = 10.0
+        return y.sum()
+
+    jf, a, b = jit(f), np.zeros(3), np.zeros(3)
+    assert float(jf(a, b)) == 0
+    assert float(jf(b, b)) == 10
+
+
+def test_an_exception_leaves_everything_as_it_was() -> None:
+    u, c = np.zeros(3), np.zeros(3)
+
+    @jit
+    def fails(u):
+        u[0] = 1
+        c[0] = 1
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        fails(u)
+    assert not u.any() and not c.any()
+
+
+def test_returned_arguments_and_views_of_them() -> None:
+    u = np.zeros(3)
+
+    @jit
+    def f(u):
+        u += 1
+        return u, u[1:], u * 2
+
+    for n in (1.0, 2.0):
+        same, view, new = f(u)
+        assert same is u and view.base is u
+        numpy.testing.assert_array_equal(new, [2 * n] * 3)
+    view[0] = 9.0
+    assert float(u[1]) == 9.0
+
+
+def test_python_control_flow_names_the_value_and_the_cure() -> None:
+    with pytest.raises(TypeError, match=r"jit of <lambda>.*test_jit.py:\d+.*cond.*static_argnums"):
+        jit(lambda x: x if x > 0 else -x)(1.0)
+    with pytest.raises(TypeError, match="only traced"):
+        jit(lambda x: x[x > 0])(X)
+    numpy.testing.assert_allclose(jit(lambda x: x[np.arange(3)[::-1]])(X), X[::-1])
+
+
+def test_a_staged_value_that_escaped() -> None:
+    kept = []
+
+    @jit
+    def f(x):
+        kept.append(x * 2)
+        return x
+
+    f(X)
+    with pytest.raises(TypeError, match="traced by jit of f"):
+        numpy.asarray(kept[0] + 1)
+
+
+def masked(x):
+    y = np.zeros(3)
+    y[1:] = x[:-1] ** 2
+    y[x > 1] = x[0]
+    return (y * x).sum()
+
+
+def test_rules() -> None:
+    jm = jit(masked)
+    numpy.testing.assert_allclose(grad(jm)(X), grad(masked)(X))
+    numpy.testing.assert_allclose(jit(grad(jm))(X), grad(masked)(X))
+    numpy.testing.assert_allclose(jvp(jm, (X,), (X,))[1], jvp(masked, (X,), (X,))[1])
+    rows = np.stack([X, X * 2, -X])
+    numpy.testing.assert_allclose(vmap(jm)(rows), vmap(masked)(rows))
+    numpy.testing.assert_allclose(vmap(jit(grad(jm)))(rows), vmap(grad(masked))(rows))
+    numpy.testing.assert_allclose(jacfwd(grad(jm))(X), jacfwd(grad(masked))(X))
+    numpy.testing.assert_allclose(jit(jacfwd(jit(grad(jit(masked)))))(X), jacfwd(grad(masked))(X))
+
+
+def test_closing_over_tracers() -> None:
+    f = lambda x: jit(lambda y: y * x[0])(x[1]).sum()  # noqa: E731
+    numpy.testing.assert_allclose(grad(f)(X), [-0.7, 0.3, 0])
+    numpy.testing.assert_allclose(vmap(f)(np.stack([X, X])), [-0.21, -0.21])
+
+
+def test_writes_inside_differentiated_jit() -> None:
+    @jit
+    def store(y, x):
+        y[0] = x * x
+
+    def f(x):
+        y = np.zeros(2)
+        store(y, x)
+        return y.sum()
+
+    assert float(grad(f)(3.0)) == 6.0
+    assert float(grad(grad(f))(3.0)) == 2.0
+    numpy.testing.assert_array_equal(vmap(f)(np.arange(3.0)), [0, 1, 4])
+
+
+def test_ahead_of_time() -> None:
+    lowered = jit(lambda x: np.sin(x) * 2).lower(np.ShapeDtype((3,), float))
+    assert "stablehlo.sine" in lowered.as_text()
+    numpy.testing.assert_allclose(lowered.compile()(X), 2 * numpy.sin(X))
+
+
+def test_methods_and_disable_jit() -> None:
+    class Model:
+        @jit
+        def scaled(self, x):
+            return x * self.k
+
+    with pytest.raises(TypeError, match="arrays and numbers are required"):
+        Model().scaled(X)
+    with np.disable_jit():
+        assert float(jit(lambda x: 1.0 if x > 0 else 0.0)(2.0)) == 1.0
+    with pytest.raises(TypeError, match="generators"):
+        jit(lambda: (yield 1))
+
+
+def test_make_jaxpr() -> None:
+    text = str(make_jaxpr(lambda x, y: np.sin(x) * y)(X, 2.0))
+    assert text.startswith("{ lambda a:f64[3] b:f64[] . let\n    c:f64[3] = sin a\n")
+    assert text.endswith("in ( e ) }")
+    jaxpr = make_jaxpr(lambda x: (x * 2).sum())(X)
+    numpy.testing.assert_allclose(np.eval_jaxpr(jaxpr, X)[0], 2 * float(X.sum()))
+    shape = np.eval_shape(lambda x: {"a": x @ x, "b": x[None]}, X)
+    assert shape == {"a": np.ShapeDtype((), float), "b": np.ShapeDtype((1, 3), float)}
+
+
+def test_moving_indices() -> None:
+    f = jit(lambda x, i: x[i] + x[-i])
+    for i in (0, 1):
+        assert float(f(X, i)) == float(X[i] + X[-i])
+
+    @jit
+    def store(x, i, v):
+        row = x[i]
+        row[0] = v
+        x[i, 1] += 1
+
+    m = np.zeros((3, 2))
+    store(m, 2, 7.0)
+    numpy.testing.assert_array_equal(m, [[0, 0], [0, 0], [7, 1]])

@@ -61,7 +61,8 @@ class JVPTracer(Tracer):
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} carries a tangent, which float(), "
             "item(), tolist(), numpy.asarray() or a function that only NumPy has would lose. Use "
-            "stop_gradient(x) where that is meant; where an array made by numpy is stored into, adopt(f)"
+            "stop_gradient(x) where that is meant; where an array made by numpy is stored into, "
+            "adopt(f)"
         )
 
 

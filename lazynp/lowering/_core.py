@@ -118,6 +118,7 @@ class Core:
         values = tuple([Value(f"%{count}#{i}", aval) for i, aval in enumerate(out)])
         for value in values:
             value.operands = operands
+            value.fixed = bool(operands) and all([v.fixed for v in operands])
         return values
 
     def region(self, avals: Sequence[Aval], body: Callable[..., Any]) -> str:

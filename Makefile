@@ -21,24 +21,24 @@ DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
 
+# each suite in a session of its own: both have profiles of hypothesis of these names
 test: $(VENV)/.installed-test
-	@echo "== tests, default execution"
-	$(PYTEST) -q -n $(JOBS) $(SUITE)
-	@echo "== tests, execution=reference"
-	LAZYNP_EXECUTION=reference $(PYTEST) -q -n $(JOBS) $(SUITE)
-	@echo "== the array API standard"
-	$(PYTEST) -q -n $(JOBS) array_api_tests
+	for suite in $(SUITE); do \
+		echo "== $$suite, default execution"; \
+		$(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
+		echo "== $$suite, execution=reference"; \
+		LAZYNP_EXECUTION=reference $(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
+	done
 	for module in numpy array_api_strict; do \
+		echo "== array_api_tests, tried on $$module"; \
 		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \
 	done
 
 test-full: $(VENV)/.installed-test
-	for tier in compiled adaptive reference; do \
-		echo "== all tests, many examples, execution=$$tier"; \
-		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) --hypothesis-profile=full $(SUITE) || exit 1; \
-		echo "== the array API standard, many examples, execution=$$tier"; \
-		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) --hypothesis-profile=full array_api_tests || exit 1; \
-	done
+	for tier in compiled adaptive reference; do for suite in $(SUITE); do \
+		echo "== $$suite, many examples, execution=$$tier"; \
+		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) --hypothesis-profile=full $$suite || exit 1; \
+	done; done
 
 doctest: $(VENV)/.installed-test
 	$(PYTEST) -q --doctest-modules --doctest-glob='*.md' $(DOCTESTS)

@@ -124,7 +124,7 @@ class Traced:
     avals: tuple[Aval, ...]  # of those
     nodes: list[Node]  # tracers, data: the same at each call
     outs: list[Any]  # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x)
-    written: list[tuple[str, int]]  # ("argument" or "captured", place)
+    written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
 
     def valid(self) -> bool:
@@ -139,9 +139,10 @@ def _trace(function: Callable[..., Any], given: Arguments, what: str) -> Traced:
         inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values]
         fresh = iter(values)
         leaves = [x if type(x) is Array else _handle(x, next(fresh)) for x in given.leaves]
+        handles = [h for h, x in zip(leaves, given.leaves, strict=True) if type(x) is not Array]
         args, kwargs = tree_unflatten(given.structure, leaves)
         out = function(*args, **kwargs)
-        return _finished(recorder, given, inputs, out, what)
+        return _finished(recorder, given, inputs, (handles, values), out, what)
 
 
 def _value_aval(x: Any) -> Aval:
@@ -154,17 +155,25 @@ def _handle(x: Any, node: Node) -> Array:
 
 
 def _finished(
-    recorder: StagingRecorder, given: Arguments, inputs: list[Node], out: Any, what: str
+    recorder: StagingRecorder,
+    given: Arguments,
+    inputs: list[Node],
+    lent: tuple[list[Array], list[Node]],
+    out: Any,
+    what: str,
 ) -> Traced:
+    """lent: handles made for arguments that are no Arrays of ours, and what they held."""
     places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
     leaves, tree = tree_flatten(out)
     roots: list[Node] = []
     outs = [_result(x, recorder, roots, what) for x in leaves]
     changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
     roots += [owner._node for owner in changed]
+    stored = [i for i, (h, n) in enumerate(zip(*lent, strict=True)) if h._read() is not n]
+    roots += [lent[0][i]._read() for i in stored]
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
     places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
-    written = [places[id(owner)] for owner in changed]
+    written = [places[id(owner)] for owner in changed] + [("value", i) for i in stored]
     outs = [_placed(kind, captured, places) for kind in outs]
     return Traced(
         jaxpr=jaxpr,
@@ -204,9 +213,18 @@ def _run(traced: Traced, given: Arguments, name: str) -> Any:
     owners = {"argument": given.owners, "captured": traced.captured}
     with write_lock:
         for (where, i), value in zip(traced.written, results, strict=True):
-            owners[where][i]._write(value._read())
+            if where == "value":
+                _store(given.values[i], value)
+            else:
+                owners[where][i]._write(value._read())
     leaves = [_delivered(k, x, owners) for k, x in zip(traced.outs, made, strict=True)]
     return tree_unflatten(traced.tree, leaves)
+
+
+def _store(argument: Any, value: Array) -> None:
+    """An array of NumPy's that the function wrote is written."""
+    if isinstance(argument, np.ndarray) and argument.flags.writeable:
+        argument[...] = np.asarray(value)
 
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]]) -> Any:

@@ -82,6 +82,17 @@ def test_arguments_and_captured_arrays_are_written_at_each_call() -> None:
         assert float(counter[0]) == n
 
 
+def test_arrays_of_numpy_are_written_too() -> None:
+    @jit
+    def f(x):
+        x[1:] *= 2
+        return x.sum()
+
+    u = numpy.ones(3)
+    assert float(f(u)) == 5 and float(f(u)) == 9
+    numpy.testing.assert_array_equal(u, [1, 4, 4])
+
+
 def test_captured_arrays_are_read_afresh() -> None:
     c = np.ones(3)
     f, calls = count(lambda x: x + c)
@@ -90,6 +101,19 @@ def test_captured_arrays_are_read_afresh() -> None:
     c[:] = 5
     numpy.testing.assert_allclose(jf(X), X + 5)
     assert len(calls) == 1
+
+
+def test_nested_jit_writes_once_per_call() -> None:
+    total = np.zeros(2)
+
+    @jit
+    def inner(x):
+        total[0] += x
+        return total.sum()
+
+    outer = jit(lambda x: inner(x) + inner(x))
+    assert float(outer(1.0)) == 3.0 and float(outer(1.0)) == 7.0
+    assert float(total[0]) == 4.0
 
 
 def test_sharing_memory_is_another_trace() -> None:

@@ -1,4 +1,4 @@
-"""The handle: NumPy's array as seen from outside. NumPy itself is the oracle, on the same program."""
+"""The handle: NumPy's array as seen from outside, with NumPy as the oracle on the same program."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def raises(function: Callable[[], Any]) -> str:
     return "nothing"
 
 
-# -- scalars -----------------------------------------------------------------------------------------
+# -- scalars ---------------------------------------------------------------------------------------
 
 
 def test_scalars_are_immutable_and_rebind() -> None:
@@ -88,7 +88,8 @@ def test_scalars_go_where_python_numbers_go() -> None:
         table = {a[0]: "three", 2.0: "two"}
         return (
             [10, 20, 30][n], list(range(a[0])), "ab" * a[2], table[3], table[x],
-            f"{x:.3f} {n:4d} {x}", str(x), repr(x), int(x), float(n), complex(x), bool(n), round(x, 1),
+            f"{x:.3f} {n:4d} {x}", str(x), repr(x), int(x), float(n), complex(x), bool(n),
+            round(x, 1),
             divmod(7, n), 2**n, hash(x) == hash(2.0), x in (1.0, 2.0), n == 1, x.item(), x.tolist(),
             numpy.zeros(a[0]).shape, slice(n, a[0]).indices(5), max(a[0], a[1]), sorted(a),
         )  # fmt: skip
@@ -100,7 +101,8 @@ def test_arrays_cannot_be_hashed_and_truth_needs_one_element() -> None:
     def program(np: Any) -> Any:
         a = np.arange(3)
         return (
-            raises(lambda: hash(a)), raises(lambda: bool(a)), bool(a[1:2]), raises(lambda: float(a)),
+            raises(lambda: hash(a)), raises(lambda: bool(a)), bool(a[1:2]),
+            raises(lambda: float(a)),
             raises(lambda: len(np.array(1))), raises(lambda: iter(np.array(1))),
             raises(lambda: [1, 2][np.array([1])]), raises(lambda: int(np.ones(2))),
         )  # fmt: skip
@@ -108,7 +110,7 @@ def test_arrays_cannot_be_hashed_and_truth_needs_one_element() -> None:
     both(program)
 
 
-# -- views -------------------------------------------------------------------------------------------
+# -- views -----------------------------------------------------------------------------------------
 
 
 def _views(np: Any, a: Any) -> dict[str, Any]:
@@ -119,7 +121,8 @@ def _views(np: Any, a: Any) -> dict[str, Any]:
         "chain": a[1:].T[::2][:, 0], "view": a.view(), "squeezed": a[:1].squeeze(),
         "broadcast": np.broadcast_to(a[0], (2, 4)), "diagonal": a.diagonal(),
         "split": np.split(a, 3)[1], "atleast": np.atleast_3d(a), "flipped": np.flip(a, 0),
-        "bytes": a.view("i8"), "reshaped transpose": a.T.reshape(-1), "ravelled transpose": a.T.ravel(),
+        "bytes": a.view("i8"), "reshaped transpose": a.T.reshape(-1),
+        "ravelled transpose": a.T.ravel(),
         "copy": a.copy(), "taken": a[[0, 1]], "sum": a + 0, "flattened": a.flatten(),
     }  # fmt: skip
 
@@ -265,7 +268,8 @@ def test_read_only() -> None:
         w = a[2:]
         errors = [
             raises(lambda: a.__setitem__(0, 1.0)), raises(lambda: a.__iadd__(1.0)),
-            raises(lambda: w.__setitem__(0, 1.0)), raises(lambda: a.sort()), raises(lambda: a.fill(1)),
+            raises(lambda: w.__setitem__(0, 1.0)), raises(lambda: a.sort()),
+            raises(lambda: a.fill(1)),
             raises(lambda: np.add(a, 1.0, out=a)), raises(lambda: v.__setitem__(0, 5.0)),
             raises(lambda: a.put(0, 1.0)), raises(lambda: np.copyto(a, 1.0)),
             raises(lambda: w.setflags(write=True)),
@@ -278,7 +282,7 @@ def test_read_only() -> None:
     both(program)
 
 
-# -- attributes that write ---------------------------------------------------------------------------
+# -- attributes that write -------------------------------------------------------------------------
 
 
 def test_flat() -> None:
@@ -363,7 +367,7 @@ def test_resize_and_sort_in_place() -> None:
     both(program)
 
 
-# -- what forces and what does not -------------------------------------------------------------------
+# -- what forces and what does not -----------------------------------------------------------------
 
 
 def test_nothing_forces_but_what_must() -> None:
@@ -393,7 +397,8 @@ def test_nothing_forces_but_what_must() -> None:
         a.sort()
         _ = a == b.reshape(4, 3), a is b, np.isnan(a), np.clip(a, 0, 1), np.roll(a, 1), a[::-1]
         _ = copy.copy(a), copy.deepcopy(a)
-    for look in (str, repr, float, bool, int, lambda x: x.item(), lambda x: x.tolist(), numpy.asarray,
+    for look in (str, repr, float, bool, int, lambda x: x.item(), lambda x: x.tolist(),
+                 numpy.asarray,
                  hash, lambda x: f"{x:.1f}", complex):  # fmt: skip
         x = np.ones(3) * 2.0
         x = x.sum()
@@ -415,14 +420,15 @@ def test_reading_and_storing_elements_of_data_runs_nothing() -> None:
     assert counted.cuts <= 1  # of m, which was pending
 
 
-# -- copies ------------------------------------------------------------------------------------------
+# -- copies ----------------------------------------------------------------------------------------
 
 
 def test_copies_are_apart() -> None:
     def program(np: Any) -> Any:
         a = np.arange(6.0).reshape(2, 3)
         v = a[:, 1:]
-        made = [a.copy(), copy.copy(a), copy.deepcopy(v), pickle.loads(pickle.dumps(v)), np.array(v),
+        made = [a.copy(), copy.copy(a), copy.deepcopy(v), pickle.loads(pickle.dumps(v)),
+                np.array(v),
                 v.copy(), np.array(a, copy=True), a.astype(float), +a, np.copy(a)]  # fmt: skip
         a[...] = -1.0
         made[0][0] = 5.0
@@ -504,7 +510,7 @@ def test_writable_lends_memory() -> None:
         pass
 
 
-# -- foreign objects ---------------------------------------------------------------------------------
+# -- foreign objects -------------------------------------------------------------------------------
 
 
 def test_byte_order_and_host_dtypes() -> None:
@@ -528,7 +534,8 @@ def test_matrices_and_masked_arrays_are_refused() -> None:
     masked = numpy.ma.masked_array(numpy.ones((2, 2)), mask=[[1, 0], [0, 1]])
     for foreign in (matrix, masked):
         for operate in (lambda f: np.add(a, f), lambda f: np.concatenate([a, f]),
-                        lambda f: a.__setitem__(slice(None), f), lambda f: a.__iadd__(f)):  # fmt: skip
+                        lambda f: a.__setitem__(slice(None), f),
+                        lambda f: a.__iadd__(f)):  # fmt: skip
             with pytest.raises(TypeError, match="is not taken as an operand"):
                 operate(foreign)
         # operators are theirs, and keep what they mean

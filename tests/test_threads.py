@@ -239,7 +239,7 @@ def test_threads_that_die_leave_their_arrays() -> None:
         assert x.tolist() == [-1.0, *(numpy.arange(1.0, 5.0) + k)]
 
 
-# -- fork --------------------------------------------------------------------------------------------
+# -- fork ------------------------------------------------------------------------------------------
 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 

@@ -18,7 +18,7 @@ from lazynp import lowering
 from lazynp._array import Array, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import SCALAR_DTYPES, Aval
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import Node, aval_of_node
+from lazynp._node import VALUE, Node, aval_of_node, is_tracer
 from lazynp._trace import StagingRecorder, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp._views import writeable
@@ -128,6 +128,9 @@ class Traced:
     tree: Any
 
     def valid(self) -> bool:
+        """Whether it may be called again: what it captured is alive and of the same types."""
+        if any(is_tracer(n) and not n[VALUE].trace.alive for n in self.nodes):
+            return False
         return all(o.aval is a for o, a in zip(self.captured, self.avals, strict=True))
 
 

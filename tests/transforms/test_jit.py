@@ -202,6 +202,19 @@ def test_closing_over_tracers() -> None:
     numpy.testing.assert_allclose(vmap(f)(np.stack([X, X])), [-0.21, -0.21])
 
 
+def test_a_captured_scalar_of_a_finished_transformation_is_captured_anew() -> None:
+    holder = {}
+    scaled = jit(lambda y: y * holder["s"])
+
+    def f(x):
+        holder["s"] = x * 2
+        return scaled(x)
+
+    assert float(grad(f)(3.0)) == 12.0
+    assert float(grad(f)(5.0)) == 20.0
+    holder.clear()
+
+
 def test_writes_inside_differentiated_jit() -> None:
     @jit
     def store(y, x):

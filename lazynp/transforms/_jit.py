@@ -194,11 +194,16 @@ def _result(x: Any, recorder: StagingRecorder, roots: list[Node], what: str) -> 
     if type(x) is Array:
         if id(x) in recorder.handles:
             return "same", x
-        if x._base is not None and id(x._base) in recorder.handles:
+        if x._base is not None and id(x._base) in recorder.handles and _fixed(x._path):
             return "view", x._base, x._path, x._flags
     check_leaf(x, f"{what}: a result")
     roots.append(node_of(x))
     return "new", Array if type(x) is Array or isinstance(x, np.ndarray) else Scalar
+
+
+def _fixed(path: Sequence[Any]) -> bool:
+    """Whether the steps are the same at each call: no index is itself traced."""
+    return not any(type(s) is list for step in path for s in getattr(step, "starts", ()))
 
 
 def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:

@@ -271,6 +271,9 @@ def test_moving_indices() -> None:
         row[0] = v
         x[i, 1] += 1
 
+    column = jit(lambda x, i: x[:, i])
+    for i in (0, 2):
+        numpy.testing.assert_array_equal(column(np.arange(6.0).reshape(2, 3), i), [i, i + 3])
     m = np.zeros((3, 2))
     store(m, 2, 7.0)
     numpy.testing.assert_array_equal(m, [[0, 0], [0, 0], [7, 1]])

@@ -21,6 +21,7 @@ class Aval:
 
     __slots__ = (
         "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "plain",
+        "traced",
     )  # fmt: skip
 
     shape: Shape
@@ -32,6 +33,7 @@ class Aval:
     get_memo: dict[Any, Any]  # index -> recorded op, see _views
     set_memo: dict[Any, Any]
     plain: Aval  # itself; of a tracer's aval, the interned one
+    traced: TracedAval | None  # what tracers of this type are known by
 
     def __repr__(self) -> str:
         return short_name(self.dtype) + "[" + ",".join(map(str, self.shape)) + "]"
@@ -57,7 +59,7 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
         aval.ndim, aval.size = len(shape), math.prod(shape)
         aval.nbytes = aval.size * dtype.itemsize
         aval.get_memo, aval.set_memo = {}, {}
-        aval.plain = aval
+        aval.plain, aval.traced = aval, None
         aval = _interned.setdefault((shape, dtype, weak), aval)
     return aval
 
@@ -73,7 +75,7 @@ _FORGETFUL = _Forgetful()
 
 
 class TracedAval(Aval):
-    """What a tracer's node is known by: of its own, so that every memo table misses it.
+    """What a tracer's node is known by: never in a memo table.
 
     On the miss, and only there, it is found that a transformation interprets this operation.
     """
@@ -85,6 +87,12 @@ class TracedAval(Aval):
         self.ndim, self.size, self.nbytes = plain.ndim, plain.size, plain.nbytes
         self.get_memo = self.set_memo = _FORGETFUL
         self.plain = plain
+
+
+def traced_aval(plain: Aval) -> TracedAval:
+    if plain.traced is None:
+        plain.traced = TracedAval(plain)
+    return plain.traced
 
 
 def short_name(dtype: np.dtype[Any]) -> str:

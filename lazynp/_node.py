@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._avals import Aval, In, TracedAval, aval_of, aval_of_operand, on_device
+from lazynp._avals import Aval, In, TracedAval, aval_of, aval_of_operand, on_device, traced_aval
 from lazynp._jaxpr import Jaxpr, Rules
 
 OP, ARGS, VALUE, CODE, OFFSET = range(5)
@@ -190,7 +190,7 @@ class Tracer:
 
 
 def tracer_node(tracer: Tracer) -> Node:
-    return [None, None, tracer, None, TracedAval(tracer.aval)]
+    return [None, None, tracer, None, tracer.aval.traced or traced_aval(tracer.aval)]
 
 
 def is_tracer(x: Any) -> bool:

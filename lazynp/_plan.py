@@ -436,6 +436,8 @@ def _op_cost(op: Op) -> tuple[float, float]:
     if op.free:
         return 0.3, 0.0
     kind = op.primitive.kind
+    if kind == "call":
+        return _call_cost(op)
     if kind == "contract":
         flops = 2.0 * size * max((a.size // max(size, 1) for a in op.explicit), default=1)
         return 1.0 + flops * 4e-5, 1.0 + flops * 5e-5
@@ -445,6 +447,17 @@ def _op_cost(op: Op) -> tuple[float, float]:
     if kind in ("index", "sort"):
         return 1.0 + size * 4e-3, 0.3 + size * 2e-3
     return 1.0 + moved * 1e-4, 0.3 + moved * 5e-5
+
+
+def _call_cost(op: Op) -> tuple[float, float]:
+    """Of a jaxpr run as one operation: `jit` is compiled at once, loops count their rounds."""
+    if op.primitive.name == "jit":
+        return 1e9, 1.0
+    jaxprs: list[Any] = []
+    for p in op.params.values():
+        jaxprs += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
+    steps = sum(len(j.eqns) for j in jaxprs) * op.params.get("length", 1)
+    return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
 
 
 def output_avals(nodes: Sequence[Node]) -> list[Aval]:

@@ -5,6 +5,7 @@ What lazynp has no function for runs in NumPy on the values, and comes back as A
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -89,14 +90,23 @@ def _fill(result: Any, out: Any) -> Any:
 
 def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`Array.__array_function__`."""
-    native = function.__module__ == "numpy" and not _mean_otherwise(args)
-    ours = find(function.__name__) if native else None
+    ours = None if _mean_otherwise(args) else _counterpart(function)
     if ours is not None and not isinstance(ours, ufunc):
         return ours(*args, **kwargs)
     result = _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
     if function.__name__ == "sliding_window_view":
         result._flags = {"readonly": True}  # writing it would not reach the argument
     return result
+
+
+def _counterpart(function: Any) -> Any:
+    """Our function for one of numpy's, numpy.linalg's or numpy.fft's; or None."""
+    if function.__module__ == "numpy":
+        return find(function.__name__)
+    if function.__module__ in ("numpy.linalg", "numpy.fft"):
+        room = sys.modules.get("lazynp" + function.__module__.removeprefix("numpy"))
+        return getattr(room, function.__name__, None)
+    return None
 
 
 def to_host(x: Any) -> Any:

@@ -260,6 +260,23 @@ def test_an_assignment_that_fails_changes_nothing() -> None:
     both(program)
 
 
+def test_numbers_that_do_not_fit_are_an_error_of_the_statement_that_stores_them() -> None:
+    def program(np: Any) -> Any:
+        results = []
+        for dtype, values in (("i8", [2**20, 2**20]), ("f8", [1e20, 1e20]), ("f8", [float("nan")]),
+                              ("i8", [2, 3]), ("f8", [2.5, 3.0])):  # fmt: skip
+            a = np.zeros(3, "i4") + np.ones(3, "i4")
+            number = np.array(values, dtype).prod()
+            for index in (1, slice(0, 2), ...):
+                for _ in range(2):
+                    results.append(raises(lambda a=a, i=index, n=number: operator.setitem(a, i, n)))
+            a[[0, 1]] = np.array(2**40)  # wraps
+            results.append(a)
+        return results
+
+    both(program)
+
+
 def test_read_only() -> None:
     def program(np: Any) -> Any:
         a = np.arange(4.0)

@@ -353,6 +353,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         operands = (node, u, *step.starts)
         if op is None:
             _check_depth(value, aval, index, step.params["shape"])
+            looked_at = _check_fits(value, aval.dtype)
             u = assigned(value, aval.dtype, step.params["shape"])
             operands = (node, u, *step.starts)
             try:
@@ -363,7 +364,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             if op.host:
                 self._write(on_host(op, operands))
                 return
-            if u is value or isinstance(value, Array) and u is value._read():
+            if not looked_at and (u is value or isinstance(value, Array) and u is value._read()):
                 step.ops[known(u)] = op
         new = [op, operands, None, frame.f_code, frame.f_lasti]
         recorder.pending.append(new)
@@ -538,6 +539,20 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     if aval.shape != shape and aval.ndim:
         _check_broadcast(aval.shape, shape)
     return operand
+
+
+def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    """A number stored into integers: NumPy's error if it is too large, or nan, raised by this
+    statement. (Not of arrays, nor by advanced indices: these wrap.) Whether it was looked at."""
+    if dtype.kind not in "iu" or not isinstance(value, (Array, np.generic)):
+        return False
+    if value.ndim or value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype):
+        return False
+    if isinstance(value, np.generic):
+        assigned_scalar(value, dtype)
+    elif isinstance(value, Scalar) and knowable(value._read()):
+        assigned_scalar(seen_value(value._read()), dtype)
+    return True  # a 0-d array too: it shares its entry in the memo with a scalar
 
 
 def _warn_of_lost_imaginary_part() -> None:

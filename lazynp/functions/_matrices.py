@@ -9,7 +9,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
-from lazynp._trace import host_value, local
+from lazynp._trace import extent, host_value
 from lazynp.functions._arguments import SMALL, from_numpy
 from lazynp.functions._recording import broadcast, cast, plain, scalar_if_0d
 from lazynp.primitives import elementwise, reduction, shaping
@@ -75,9 +75,11 @@ def is_empty_2d(a: Array) -> bool:
 def decide(status: Array, message: str | Callable[[], str]) -> None:
     """Raise LinAlgError now if a matrix failed: `try: ... except LinAlgError` works as in NumPy.
 
-    While a function is only traced nothing has a value: there, results are nan.
+    While a function is only traced nothing has a value: there, results are nan. Under vmap one
+    matrix that failed fails all.
     """
-    if not local.recorder.staging and np.any(host_value(status._read())):
+    values = extent(status._read())
+    if values is not None and np.any(values):
         raise LinAlgError(message if isinstance(message, str) else message())
 
 

@@ -211,6 +211,8 @@ def _write(target: np.ndarray[Any, Any], u: Any, shape: Shape, add: bool) -> Non
     """u, which broadcasts to `shape`, into a view of as many elements."""
     if isinstance(u, np.ndarray) and u.shape and u.shape != target.shape:
         u = np.broadcast_to(u, shape).reshape(target.shape)
+    if isinstance(u, np.generic):  # whether it fits was asked when it was recorded
+        u = u.astype(target.dtype)
     if add:
         target += u
     else:

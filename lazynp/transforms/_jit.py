@@ -18,7 +18,7 @@ from lazynp import lowering
 from lazynp._array import Array, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import SCALAR_DTYPES, Aval
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import Node, aval_of_node
+from lazynp._node import VALUE, Node, aval_of_node, is_tracer
 from lazynp._trace import StagingRecorder, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp._views import writeable
@@ -124,10 +124,13 @@ class Traced:
     avals: tuple[Aval, ...]  # of those
     nodes: list[Node]  # tracers, data: the same at each call
     outs: list[Any]  # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x)
-    written: list[tuple[str, int]]  # ("argument" or "captured", place)
+    written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
 
     def valid(self) -> bool:
+        """Whether it may be called again: what it captured is alive and of the same types."""
+        if any(is_tracer(n) and not n[VALUE].trace.alive for n in self.nodes):
+            return False
         return all(o.aval is a for o, a in zip(self.captured, self.avals, strict=True))
 
 
@@ -139,9 +142,10 @@ def _trace(function: Callable[..., Any], given: Arguments, what: str) -> Traced:
         inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values]
         fresh = iter(values)
         leaves = [x if type(x) is Array else _handle(x, next(fresh)) for x in given.leaves]
+        handles = [h for h, x in zip(leaves, given.leaves, strict=True) if type(x) is not Array]
         args, kwargs = tree_unflatten(given.structure, leaves)
         out = function(*args, **kwargs)
-        return _finished(recorder, given, inputs, out, what)
+        return _finished(recorder, given, inputs, (handles, values), out, what)
 
 
 def _value_aval(x: Any) -> Aval:
@@ -154,17 +158,25 @@ def _handle(x: Any, node: Node) -> Array:
 
 
 def _finished(
-    recorder: StagingRecorder, given: Arguments, inputs: list[Node], out: Any, what: str
+    recorder: StagingRecorder,
+    given: Arguments,
+    inputs: list[Node],
+    lent: tuple[list[Array], list[Node]],
+    out: Any,
+    what: str,
 ) -> Traced:
+    """lent: handles made for arguments that are no Arrays of ours, and what they held."""
     places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
     leaves, tree = tree_flatten(out)
     roots: list[Node] = []
     outs = [_result(x, recorder, roots, what) for x in leaves]
     changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
     roots += [owner._node for owner in changed]
+    stored = [i for i, (h, n) in enumerate(zip(*lent, strict=True)) if h._read() is not n]
+    roots += [lent[0][i]._read() for i in stored]
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
     places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
-    written = [places[id(owner)] for owner in changed]
+    written = [places[id(owner)] for owner in changed] + [("value", i) for i in stored]
     outs = [_placed(kind, captured, places) for kind in outs]
     return Traced(
         jaxpr=jaxpr,
@@ -182,11 +194,16 @@ def _result(x: Any, recorder: StagingRecorder, roots: list[Node], what: str) -> 
     if type(x) is Array:
         if id(x) in recorder.handles:
             return "same", x
-        if x._base is not None and id(x._base) in recorder.handles:
+        if x._base is not None and id(x._base) in recorder.handles and _fixed(x._path):
             return "view", x._base, x._path, x._flags
     check_leaf(x, f"{what}: a result")
     roots.append(node_of(x))
     return "new", Array if type(x) is Array or isinstance(x, np.ndarray) else Scalar
+
+
+def _fixed(path: Sequence[Any]) -> bool:
+    """Whether the steps are the same at each call: no index is itself traced."""
+    return not any(type(s) is list for step in path for s in getattr(step, "starts", ()))
 
 
 def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
@@ -204,9 +221,18 @@ def _run(traced: Traced, given: Arguments, name: str) -> Any:
     owners = {"argument": given.owners, "captured": traced.captured}
     with write_lock:
         for (where, i), value in zip(traced.written, results, strict=True):
-            owners[where][i]._write(value._read())
+            if where == "value":
+                _store(given.values[i], value)
+            else:
+                owners[where][i]._write(value._read())
     leaves = [_delivered(k, x, owners) for k, x in zip(traced.outs, made, strict=True)]
     return tree_unflatten(traced.tree, leaves)
+
+
+def _store(argument: Any, value: Array) -> None:
+    """An array of NumPy's that the function wrote is written."""
+    if isinstance(argument, np.ndarray) and argument.flags.writeable:
+        argument[...] = np.asarray(value)
 
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]]) -> Any:

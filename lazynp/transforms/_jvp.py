@@ -30,7 +30,6 @@ from lazynp.transforms._stack import (
     leaf_node,
     name_of,
     node_of,
-    results,
     running,
     write_back,
     zeros,
@@ -61,8 +60,7 @@ class JVPTracer(Tracer):
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} carries a tangent, which float(), "
             "item(), tolist(), numpy.asarray() or a function that only NumPy has would lose. Use "
-            "stop_gradient(x) where that is meant; where an array made by numpy is stored into, "
-            "adopt(f)"
+            "stop_gradient(x) where that is meant (or, to store into arrays made by numpy, adopt)"
         )
 
 
@@ -89,7 +87,7 @@ class JVPTrace(Trace):
         return tracer_node(JVPTracer(self, primal, tangent))
 
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
-        primals, tangents = zip(*map(self.split, operands), strict=True)
+        primals, tangents = zip(*[self.split(o) for o in operands])
         rule = primitive.jvp
         if rule is NOT_DIFFERENTIABLE:
             if primitive.multiple_results:
@@ -102,11 +100,14 @@ class JVPTrace(Trace):
         if self.linear is not None:
             rule = getattr(primitive, "linearize", None) or rule
         outs, outs_dot = rule(given, moving, **params)
-        joined = [
-            self.joined(p._read(), None if t is None else t._read())
-            for p, t in zip(results(primitive, outs), results(primitive, outs_dot), strict=True)
-        ]
-        return tuple(joined) if primitive.multiple_results else joined[0]
+        if not primitive.multiple_results:
+            return self.joined(outs._node, None if outs_dot is None else outs_dot._node)
+        return tuple(
+            [
+                self.joined(p._read(), None if t is None else t._read())
+                for p, t in zip(outs, outs_dot, strict=True)
+            ]
+        )
 
 
 def _explicit(

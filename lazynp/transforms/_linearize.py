@@ -81,7 +81,10 @@ class LinearTrace(Trace):
         op = inferred(primitive, operands, params)
         atoms: list[Any] = []
         everything = primitive.kind != "elementwise"
-        for o, aval in zip(operands, op.explicit, strict=True):
+        for o, aval in zip(operands, op.explicit):
+            if type(o) is list and aval_of_node(o) is aval:
+                atoms.append(self.tracer_of(o) or o)
+                continue
             linear = self.tracer_of(o) is not None
             array = coerced(o, aval, shape=linear or everything)
             node = array._read()

@@ -205,3 +205,36 @@ def test_control_flow_within_control_flow() -> None:
     check_grads(f, (0.7,), order=2)
     check_grads(jit(f), (0.7,), order=1)
     numpy.testing.assert_allclose(vmap(f)(X), [float(f(x)) for x in X])
+
+
+def test_checkpointed_scan_of_in_place_steps() -> None:
+    def run(step, x):
+        u = np.zeros(6)
+        u[1:4] = x
+
+        def body(u, _):
+            u = step(u)
+            return u, (u * u).sum()
+
+        return scan(body, u, length=5)[1].sum()
+
+    def step(u):
+        u[1:-1] += 0.2 * (u[2:] - 2 * u[1:-1] + u[:-2])
+        v = u[::2]
+        v[0] = np.sin(v[1])
+        return u
+
+    plain = grad(lambda x: run(step, x))
+    saved = grad(lambda x: run(np.checkpoint(step), x))
+    numpy.testing.assert_allclose(saved(X), plain(X))
+    numpy.testing.assert_allclose(jit(saved)(X), plain(X))
+    text = str(np.make_jaxpr(saved)(X))
+    assert "checkpoint" in text
+
+
+def test_a_long_scan_is_one_program() -> None:
+    f = jit(grad(lambda x: scan(lambda c, _: (np.sin(c) * x, None), x, length=2000)[0]))
+    f(0.9)
+    before = np.stats().compiles
+    f(0.8), f(0.7)
+    assert np.stats().compiles <= before + 1

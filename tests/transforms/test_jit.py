@@ -82,6 +82,17 @@ def test_arguments_and_captured_arrays_are_written_at_each_call() -> None:
         assert float(counter[0]) == n
 
 
+def test_arrays_of_numpy_are_written_too() -> None:
+    @jit
+    def f(x):
+        x[1:] *= 2
+        return x.sum()
+
+    u = numpy.ones(3)
+    assert float(f(u)) == 5 and float(f(u)) == 9
+    numpy.testing.assert_array_equal(u, [1, 4, 4])
+
+
 def test_captured_arrays_are_read_afresh() -> None:
     c = np.ones(3)
     f, calls = count(lambda x: x + c)
@@ -90,6 +101,19 @@ def test_captured_arrays_are_read_afresh() -> None:
     c[:] = 5
     numpy.testing.assert_allclose(jf(X), X + 5)
     assert len(calls) == 1
+
+
+def test_nested_jit_writes_once_per_call() -> None:
+    total = np.zeros(2)
+
+    @jit
+    def inner(x):
+        total[0] += x
+        return total.sum()
+
+    outer = jit(lambda x: inner(x) + inner(x))
+    assert float(outer(1.0)) == 3.0 and float(outer(1.0)) == 7.0
+    assert float(total[0]) == 4.0
 
 
 def test_sharing_memory_is_another_trace() -> None:
@@ -178,6 +202,19 @@ def test_closing_over_tracers() -> None:
     numpy.testing.assert_allclose(vmap(f)(np.stack([X, X])), [-0.21, -0.21])
 
 
+def test_a_captured_scalar_of_a_finished_transformation_is_captured_anew() -> None:
+    holder = {}
+    scaled = jit(lambda y: y * holder["s"])
+
+    def f(x):
+        holder["s"] = x * 2
+        return scaled(x)
+
+    assert float(grad(f)(3.0)) == 12.0
+    assert float(grad(f)(5.0)) == 20.0
+    holder.clear()
+
+
 def test_writes_inside_differentiated_jit() -> None:
     @jit
     def store(y, x):
@@ -234,6 +271,9 @@ def test_moving_indices() -> None:
         row[0] = v
         x[i, 1] += 1
 
+    column = jit(lambda x, i: x[:, i])
+    for i in (0, 2):
+        numpy.testing.assert_array_equal(column(np.arange(6.0).reshape(2, 3), i), [i, i + 3])
     m = np.zeros((3, 2))
     store(m, 2, 7.0)
     numpy.testing.assert_array_equal(m, [[0, 0], [0, 0], [7, 1]])

@@ -143,3 +143,11 @@ def test_views_of_a_row_chosen_by_a_mapped_index_write_through() -> None:
 
     got = numpy.asarray(vmap(f)(np.array([2, 0])))
     assert got[0, 2, 1] == 5 and got[1, 0, 1] == 5 and got.sum() == 10
+
+
+def test_factorizations() -> None:
+    m = np.stack([np.eye(2) * 2, np.eye(2) + 0.5])
+    got = vmap(np.linalg.solve)(m, np.ones((2, 2)))
+    numpy.testing.assert_allclose(got, numpy.linalg.solve(m, numpy.ones((2, 2, 1)))[..., 0])
+    with pytest.raises(numpy.linalg.LinAlgError):
+        vmap(np.linalg.inv)(np.stack([np.eye(2), np.zeros((2, 2))]))

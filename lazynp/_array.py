@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, on_device
 from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, is_tracer, leaf
@@ -280,7 +280,3 @@ def concrete(array: Array) -> Any:
     """The host value if there is one already, else None. Not to be written."""
     value = array._read()[VALUE]
     return value if isinstance(value, (np.ndarray, np.generic)) else None
-
-
-def aval_of_value(value: Any) -> Aval:
-    return aval_of(value.shape, value.dtype)

@@ -134,10 +134,3 @@ DEVICE_DTYPES = frozenset(
 def on_device(dtype: np.dtype[Any]) -> bool:
     """Whether arrays of this dtype can be part of a compiled program."""
     return dtype in DEVICE_DTYPES
-
-
-def default_dtype(kind: str) -> np.dtype[Any]:
-    """NumPy's dtype of a Python scalar of this kind (`b`, `i`, `f` or `c`)."""
-    return {"b": np.dtype("?"), "i": np.dtype("i8"), "f": np.dtype("f8"), "c": np.dtype("c16")}[
-        kind
-    ]

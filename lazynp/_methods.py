@@ -11,11 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import lowering
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
-from lazynp._avals import aval_of
-from lazynp._graph import lock as evaluation_lock
-from lazynp._node import leaf
 from lazynp._trace import description, host_value, seen_value
 from lazynp._views import (
     Bitcast,
@@ -47,7 +43,7 @@ from lazynp.functions._arguments import (
     order_argument,
 )
 from lazynp.functions._getset import getitem, setitem
-from lazynp.functions._recording import as_array, broadcast, check_writeable, store
+from lazynp.functions._recording import as_array, check_writeable, store
 from lazynp.functions._ufunc import defers, ufunc
 
 # -- operators -------------------------------------------------------------------------------------
@@ -672,5 +668,3 @@ def _attach() -> None:
 
 
 _attach()
-
-_unused = (aval_of, broadcast, evaluation_lock, leaf, lowering)

@@ -22,7 +22,7 @@ from lazynp import lowering
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
-from lazynp._node import OP, PROJECT, VALUE, Node, Op, aval_of_node
+from lazynp._node import PROJECT, VALUE, Node, Op
 
 
 @dataclass
@@ -458,7 +458,3 @@ def _call_cost(op: Op) -> tuple[float, float]:
         jaxprs += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
     steps = sum(len(j.eqns) for j in jaxprs) * op.params.get("length", 1)
     return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
-
-
-def output_avals(nodes: Sequence[Node]) -> list[Aval]:
-    return [aval_of_node(n) for n in nodes if n[OP] is not None]

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from lazynp._array import Array, bind
+from lazynp._array import bind
 from lazynp._avals import Aval
 
 
@@ -72,8 +72,3 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
-
-
-def zeros_like_aval(aval: Aval, full: Primitive) -> Array:
-    """A zero of this aval, made by the primitive `full`."""
-    return full(0, shape=aval.shape, dtype=aval.dtype)

@@ -28,7 +28,6 @@ from lazynp._avals import In
 from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import (
-    ARGS,
     AVAL,
     CODE,
     OFFSET,
@@ -614,7 +613,3 @@ def extent(node: Node) -> Any:
     if isinstance(value, Tracer):
         return value.extent()
     return host_value(node) if knowable(node) else None
-
-
-def is_pending(node: Node) -> bool:
-    return node[VALUE] is None and node[ARGS] is not None

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, as_operand, new_array
-from lazynp._node import leaf
+from lazynp._array import Array, as_operand
 from lazynp._trace import host_value, known
 from lazynp.functions._recording import apply, as_array
 from lazynp.functions._ufunc import ufunc
@@ -186,7 +185,3 @@ bitwise_invert, bitwise_left_shift, bitwise_right_shift = invert, left_shift, ri
 bitwise_not, conj, mod, pow, true_divide = invert, conjugate, remainder, power, divide
 
 _CHEAP = {1: positive, 0.5: sqrt, -1: reciprocal}
-
-
-def python_scalar(x: Any) -> Array:
-    return new_array(leaf(np.asarray(x)[()]))

@@ -109,8 +109,11 @@ def _not_converged(x: Array) -> str:
     return "Eigenvalues did not converge"
 
 
+# since NumPy 2.5; before, those of a real matrix were real if none had an imaginary part
+_ALWAYS_COMPLEX = np.linalg.eigvals(np.eye(1)).dtype.kind == "c"
+
+
 def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
-    """Real where NumPy's are: where the matrix is, and no eigenvalue has an imaginary part."""
     x = as_array(a)
     check_square(x)
     dtype, final = common_types(x)
@@ -118,7 +121,7 @@ def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
     *outs, status = linear_algebra.eig(x, compute_v=compute_v)
     decide(status, lambda: _not_converged(x))
     if dtype.kind == "f":
-        if local.recorder.staging or np.any(host_value(outs[0]._read()).imag):
+        if _ALWAYS_COMPLEX or local.recorder.staging or np.any(host_value(outs[0]._read()).imag):
             final = np.result_type(final, np.complex64)
         else:
             outs = [elementwise.real(v) for v in outs]
@@ -126,12 +129,12 @@ def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
 
 
 def eig(a: Any) -> EigResult:
-    """See `numpy.linalg.eig`. Whether the result is real is seen from its values."""
+    """See `numpy.linalg.eig`. Before NumPy 2.5 its values decide whether the result is real."""
     return EigResult(*_eig(a, True))
 
 
 def eigvals(a: Any) -> Any:
-    """See `numpy.linalg.eigvals`. Whether the result is real is seen from its values."""
+    """See `numpy.linalg.eigvals`. Before NumPy 2.5 its values decide whether it is real."""
     return _eig(a, False)[0]
 
 

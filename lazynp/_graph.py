@@ -400,6 +400,16 @@ def _operand_positions(node: Node, position: dict[int, int]) -> list[int]:
     return [position[id(a)] for a in node[ARGS] if type(a) is list and id(a) in position]
 
 
+_WORTH_PARKING = 1 << 10  # bytes of a constant array: below, to collect it again costs more
+
+
+def _is_parked(op: Op) -> bool:
+    """Whether a result that somebody may want is not stored but made again where it is used."""
+    if not op.free or op.primitive is PROJECT:
+        return False
+    return op.primitive.kind != "fill" or op.aval.nbytes > _WORTH_PARKING
+
+
 def _outputs(
     nodes: list[Node], position: dict[int, int], outside: list[bool], asked: int
 ) -> tuple[set[int], set[int]]:
@@ -410,8 +420,7 @@ def _outputs(
     seen = set(stack)
     while stack:
         i = stack.pop()
-        op = nodes[i][OP]
-        if op.free and i != asked and op.primitive is not PROJECT:
+        if i != asked and _is_parked(nodes[i][OP]):
             for j in _operand_positions(nodes[i], position):
                 if j not in seen:
                     seen.add(j)
@@ -437,7 +446,7 @@ def _run_reference(nodes: list[Node], asked: Node | None) -> None:
                 if node is None:
                     continue
                 op = node[OP]
-                if not op.free or node is asked or op.primitive is PROJECT:
+                if node is asked or not _is_parked(op):
                     _store_reference(node)
                     node[ARGS] = None
                 nodes[i] = node = None  # type: ignore[call-overload]

@@ -22,7 +22,7 @@ from lazynp import lowering
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
-from lazynp._node import PROJECT, VALUE, Node, Op
+from lazynp._node import OP, PROJECT, VALUE, Node, Op
 
 
 @dataclass
@@ -104,7 +104,7 @@ class Plan:
         self.tier = "compiled"
         self.runs = self.runs_seen = 0
         self.owed = 0.0
-        self.costs = _costs(steps)
+        self.costs = _costs([s.op for s in steps])
         self.family = hash(tuple((s.op.primitive, _ranks(s.op), s.refs) for s in steps))
         STATS.forms += 1
 
@@ -420,13 +420,21 @@ class _Lowerer:
 _SLOW = frozenset("exp log sin cos tan power tanh arctan2 hypot log1p expm1".split())
 
 
-def _costs(steps: list[Step]) -> tuple[float, float, float]:
+def worth_compiling(nodes: list[Node]) -> bool:
+    """Whether a single run of these nodes would cost as much as compiling them."""
+    reference, compiled, compiling = _costs([n[OP] for n in nodes])
+    return reference - compiled >= compiling
+
+
+def _costs(ops: list[Op]) -> tuple[float, float, float]:
     """Estimated time by reference, compiled, and of compiling (fits: benchmarks/)."""
     reference, compiled = 0.0, 8.0
-    for step in steps:
-        r, c = _op_cost(step.op)
+    for op in ops:
+        if op.cost is None:
+            op.cost = _op_cost(op)
+        r, c = op.cost
         reference, compiled = reference + r, compiled + c
-    return reference, compiled, 15000.0 + 1000.0 * len(steps)
+    return reference, compiled, 15000.0 + 1000.0 * len(ops)
 
 
 def _op_cost(op: Op) -> tuple[float, float]:

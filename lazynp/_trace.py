@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _graph
+from lazynp import _graph, _reference
 from lazynp._avals import In
 from lazynp._config import config
+from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
 from lazynp._node import (
     AVAL,
@@ -200,10 +201,10 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         if asked is not None:
             _flush_staged(recorder, asked, reason)
         return
-    with _graph.lock:
+    with _reference.lock:
         if asked is not None and asked[VALUE] is not None:
             return None
-        nodes = recorder.pending[:]
+        nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
         recorder.pending.clear()
         recorder.due = False
         recorder.limit = recorder.idle
@@ -229,7 +230,7 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
             "itself asks for it. Use cond, switch, while_loop or where in place of "
             "Python's control flow on values, or make the argument static (static_argnums)"
         )
-    with _graph.lock:
+    with _reference.lock:
         _graph.evaluate(needed, asked, reason)
 
 
@@ -570,14 +571,14 @@ def host_value(node: Node) -> Any:
     value = node[VALUE]
     if value is None:
         if node[OP] is None or node[OP].free:
-            value = _graph.host_view(node)
+            value = _reference.host_view(node)
             if value is not None:
                 op = node[OP]
                 return value[()] if op is not None and op.scalar and not op.host else value
         flush(local.recorder, node)
     elif isinstance(value, (np.ndarray, np.generic)):
         return value
-    return _graph.host(node)
+    return _reference.host(node)
 
 
 def description(node: Node) -> str | None:
@@ -603,7 +604,7 @@ def knowable(node: Node) -> bool:
 
 def _below(node: Node) -> list[Node]:
     needed: list[Node] = []
-    _graph._depth_first(node, set(), needed)
+    depth_first(node, set(), needed)
     return needed
 
 

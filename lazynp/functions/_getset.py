@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _graph, lowering
+from lazynp import _reference, lowering
 from lazynp._array import (
     Array,
     Scalar,
@@ -281,7 +281,7 @@ def _element(node: Node, aval: Aval, index: Any) -> Any:
     if type(value) is not np.ndarray:
         if not lowering.on_host() or isinstance(value, Tracer):
             return None
-        value = _graph.host(node)
+        value = _reference.host(node)
     element = value[index]
     if not isinstance(element, np.generic) or isinstance(element, np.void):
         return None
@@ -499,13 +499,13 @@ def _writeable_data(node: Node, aval: Aval) -> Any:
         ):
             return None
         data = lowering.aligned_empty(aval.shape, aval.dtype)
-        data[...] = op.reference(*[_graph.operand(a) for a in node[ARGS]])
+        data[...] = op.reference(*[_reference.operand(a) for a in node[ARGS]])
         node[VALUE], node[ARGS] = data, None
         return data
     if type(data) is not np.ndarray:
         if not lowering.on_host() or isinstance(data, Tracer):
             return None
-        data = _graph.host(node)
+        data = _reference.host(node)
     if data.flags.writeable and getrefcount(data) != 3:
         lowering.collect_garbage()  # a program that has run may still be noted as its user
     if not data.flags.writeable or getrefcount(data) != 3 or not _owns(data):

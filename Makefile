@@ -23,12 +23,10 @@ demo: $(VENV)/.installed-demo
 
 # each suite in a session of its own: both have profiles of hypothesis of these names
 test: $(VENV)/.installed-test
-	for suite in $(SUITE); do \
-		echo "== $$suite, default execution"; \
-		$(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
-		echo "== $$suite, execution=reference"; \
-		LAZYNP_EXECUTION=reference $(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
-	done
+	for suite in $(SUITE); do for tier in adaptive compiled reference; do \
+		echo "== $$suite, execution=$$tier"; \
+		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
+	done; done
 	for module in numpy array_api_strict; do \
 		echo "== array_api_tests, tried on $$module"; \
 		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \

@@ -54,8 +54,8 @@ def scan(nodes: list[Node], asked: Node | None) -> Scan | None:
     add, place = key.append, places.get
     i = 0
     for node in nodes:
-        op, operands, value, _, _ = node
-        if value is not None:
+        op, operands = node[OP], node[ARGS]
+        if node[VALUE] is not None:
             return None
         add(op)
         for a in operands:

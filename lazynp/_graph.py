@@ -25,7 +25,8 @@ from lazynp._form import Likeness, Scan, depth_first, drop_dead, outside_of, pla
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Step, worth_compiling
-from lazynp._reference import is_parked, keep_views
+from lazynp._reference import is_parked, keep_views, note_read
+from lazynp._unread import after_run, before_run, leave, regret
 
 
 def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
@@ -41,6 +42,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
         _reference.run(nodes, asked)
         return None
     plan, leaves, slots = _planned(nodes, asked)
+    note_read(leaves)
     if plan is not None:
         if not plan.outputs:
             nodes.clear()
@@ -55,6 +57,22 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
         _reference.run(nodes, asked)
         return plan
     plan.tier = "compiled"
+    if plan.watch is not None and plan.lean is None:
+        before_run(plan)
+    if plan.lean is not None:
+        _run_compiled(plan.lean, nodes, leaves, slots)
+        plan.lean.runs += 1
+        plan.lean.reason = reason
+        leave(plan, nodes)
+    else:
+        _run_compiled(plan, nodes, leaves, slots)
+        if plan.watch is None or plan.watch.candidates:
+            after_run(plan, nodes, asked)
+    nodes.clear()
+    return plan
+
+
+def _run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:
     results: list[Any] = []
     try:
         plan.run(leaves, slots, results)
@@ -63,8 +81,6 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
         if results:  # interrupted after the run, which may have consumed donated operands
             _commit(nodes, plan, results[0])
         raise
-    nodes.clear()
-    return plan
 
 
 def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:
@@ -98,6 +114,7 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         for node in nodes
         for a in node[ARGS]
     ):
+        regret(nodes)
         return
     # What another thread recorded may itself read what this one did: sort all of it.
     order: list[Node] = []
@@ -107,6 +124,7 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         if id(node) not in known:
             depth_first(node, known, order)
     node = None  # a leftover loop variable would count as an outside reference
+    regret(order)
     if len(order) > len(nodes) and keep_views(nodes, here, len(order) - len(nodes)):
         _complete(nodes, asked)
     else:

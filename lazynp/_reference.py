@@ -22,6 +22,17 @@ lock = threading.RLock()  # serialises evaluation: who holds it has claimed what
 # another thread may have held it
 os.register_at_fork(after_in_child=lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
 
+watched: dict[int, bool] = {}  # by identity of some nodes, whether they were read; see _unread
+
+
+def note_read(nodes: list[Node]) -> None:
+    """These are read by a program, or were asked for."""
+    if watched:
+        for a in nodes:
+            if id(a) in watched:
+                watched[id(a)] = True
+
+
 _DEEP = 32  # views of views: from here on the value of one is kept, it takes no memory
 
 
@@ -147,6 +158,8 @@ def host(node: Node) -> Any:
         return value
     if isinstance(value, Tracer):
         return value.exact()
+    if id(node) in watched:
+        watched[id(node)] = True
     if isinstance(value, tuple):  # several results
         return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
     value = lowering.host(value)

@@ -151,9 +151,15 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     known = _recognised(nodes, asked)
     if known is None and drop_dead(nodes, asked):  # what is dead makes no form of its own
         known = _recognised(nodes, asked)
+    found = None
+    if known is None:
+        found = scan(nodes, asked)
+        if found is None:
+            _complete(nodes, asked)
+            known = _recognised(nodes, asked)
     if known is not None:
         return known
-    key, leaves, slots = _scan_whole(nodes, asked)
+    key, leaves, slots = found or _scan_whole(nodes, asked)
     counts = list(map(getrefcount, nodes))
     leaf_counts = list(map(getrefcount, leaves))
     quick = (tuple(key), tuple(counts), tuple(leaf_counts))
@@ -211,10 +217,7 @@ def forget() -> None:
 
 def _scan_whole(nodes: list[Node], asked: Node | None) -> Scan:
     found = scan(nodes, asked)
-    if found is None:
-        _complete(nodes, asked)
-        found = scan(nodes, asked)
-        assert found is not None
+    assert found is not None
     return found
 
 

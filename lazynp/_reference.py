@@ -41,7 +41,7 @@ _WORTH_PARKING = 1 << 10  # bytes of a constant array: below, to collect it agai
 
 def is_parked(op: Op) -> bool:
     """Whether a result that somebody may want is not stored but made again where it is used."""
-    if not op.free or op.primitive is PROJECT:
+    if not op.free or op.primitive is PROJECT or op.scalar:
         return False
     return op.primitive.kind != "fill" or op.aval.nbytes > _WORTH_PARKING
 

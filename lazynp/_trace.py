@@ -75,16 +75,44 @@ class Site:
             self.minimum = 1
 
 
+class Gap:
+    """How many operations came, at the least, between a cut at one place and the cut after it.
+
+    Until then no cut site is to be expected, so none need be looked for.
+    """
+
+    __slots__ = ("least", "recent", "count")
+
+    def __init__(self, length: int) -> None:
+        self.least = self.recent = length
+        self.count = 0
+
+    def saw(self, length: int) -> None:
+        self.least = min(self.least, length)
+        self.recent = min(self.recent, length)
+        self.count += 1
+        if self.count % _WINDOW == 0:  # what was short once need not be so for ever
+            self.least, self.recent = self.recent, sys.maxsize
+
+
+_WINDOW = 64
+
+
 class Recorder:
     """What one thread has pending, and where it is cut."""
 
-    __slots__ = ("pending", "limit", "idle", "sites", "due", "inside", "staging", "__weakref__")
+    __slots__ = (
+        "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
+        "__weakref__",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.pending: list[Node] = []
         self.limit = _EARLY
         self.sites: dict[tuple[int, int], Site] = {}  # by id of code and offset
-        self.idle = _EARLY  # `limit` just after a cut
+        self.idle = _EARLY  # `limit` just after a cut at an origin that is not known
+        self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
+        self.origin: Any = None  # where the last cut was made
         self.due = False
         # The user's operation being recorded: its position, and how far its function has come.
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
@@ -207,13 +235,40 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
         recorder.pending.clear()
         recorder.due = False
-        recorder.limit = recorder.idle
         recorder.inside = UNKNOWN
+        _origin(recorder, len(nodes), _place(asked, reason))
         try:
             return _graph.evaluate(nodes, asked, reason)
         except BaseException:
             recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
             raise
+
+
+def _origin(recorder: Recorder, count: int, origin: Any) -> None:
+    """A cut of so many operations was made here: from how many on is the next to be looked for?
+
+    One operation early: whether a composed function has just been entered is seen by comparing
+    with the operation before.
+    """
+    gap = recorder.gaps.get(recorder.origin)
+    if gap is not None:
+        gap.saw(count)
+    elif count:
+        if len(recorder.gaps) >= _MOST_GAPS:
+            recorder.gaps.clear()
+        recorder.gaps[recorder.origin] = Gap(count)
+    recorder.origin = origin
+    gap = recorder.gaps.get(origin)
+    recorder.limit = recorder.idle if gap is None else max(gap.least - 1, 0)
+
+
+def _place(asked: Node | None, reason: Any) -> Any:
+    if asked is not None and asked[OP] is not None:
+        return id(asked[CODE]), asked[OFFSET]
+    return (id(reason[0]), reason[1]) if type(reason) is tuple else reason
+
+
+_MOST_GAPS = 1 << 12
 
 
 def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
@@ -264,7 +319,8 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     if site is not None:
         site.saw(plan)
         recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
-        recorder.limit = recorder.idle
+        if recorder.origin not in recorder.gaps:
+            recorder.limit = recorder.idle
 
 
 def _comes_round(recorder: Recorder, code: CodeType, offset: int) -> bool:

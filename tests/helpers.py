@@ -48,6 +48,8 @@ def fresh_start() -> None:
     recorder = local.recorder
     recorder.pending.clear()
     recorder.sites.clear()
+    recorder.gaps.clear()
+    recorder.origin = None
     recorder.due = False
     recorder.inside = None
     recorder.limit = 16

@@ -24,7 +24,7 @@ from lazynp._config import config
 from lazynp._form import Likeness, Scan, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
-from lazynp._plan import STATS, Plan, Ref, Step, worth_compiling
+from lazynp._plan import STATS, Plan, Ref, Sighting, Step
 from lazynp._reference import is_parked, keep_views, note_read
 from lazynp._unread import after_run, before_run, leave, regret
 
@@ -136,17 +136,15 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
 
 _MAX_PLANS = 1 << 14
 _plans: dict[Any, Plan] = {}
-_plans_by_count: dict[Any, Plan | None] = {}  # by raw reference counts; None: seen once
-_likenesses: dict[Any, Likeness[Plan]] = {}  # the quick way in
+_plans_by_count: dict[Any, Plan | Sighting] = {}  # by raw reference counts
+_likenesses: dict[Any, Likeness[Plan | Sighting]] = {}  # the quick way in
 Planned = tuple[Plan | None, list[Node], list[Any]]
-_NEW: Any = object()
 
 
 def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     """The plan of these nodes, with the leaves and slots to run it on.
 
-    None where that of a form seen for the first time would not be used: it costs more to make
-    than to run by reference.
+    None where it would not be used yet: making it costs more than some runs by reference.
     """
     known = _recognised(nodes, asked)
     if known is None and drop_dead(nodes, asked):  # what is dead makes no form of its own
@@ -163,13 +161,15 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     counts = list(map(getrefcount, nodes))
     leaf_counts = list(map(getrefcount, leaves))
     quick = (tuple(key), tuple(counts), tuple(leaf_counts))
-    plan = _plans_by_count.get(quick, _NEW)
-    if plan is _NEW and config.execution == "adaptive" and not worth_compiling(nodes):
-        plan = _plans_by_count[quick] = None
-    elif plan is _NEW or plan is None:
-        plan = _plans_by_count[quick] = _form(nodes, leaves, key, counts, leaf_counts)
-    else:
+    plan = _plans_by_count.get(quick)
+    if plan is not None:
         _remember(nodes, leaves, asked, key[-1], plan)
+    elif config.execution == "adaptive":
+        plan = _plans_by_count[quick] = Sighting(nodes)
+    if isinstance(plan, Sighting) and config.execution == "adaptive" and plan.again():
+        return None, leaves, slots
+    if plan is None or isinstance(plan, Sighting):
+        plan = _plans_by_count[quick] = _form(nodes, leaves, key, counts, leaf_counts)
     return plan, leaves, slots
 
 
@@ -186,11 +186,14 @@ def _recognised(nodes: list[Node], asked: Node | None) -> Planned | None:
         return None
     if list(map(getrefcount, leaves)) != like.leaf_counts:
         return None
-    return like.plan, leaves, slots
+    plan = like.plan
+    if isinstance(plan, Sighting):
+        return (None, leaves, slots) if plan.left > 0 and plan.again() else None
+    return plan, leaves, slots
 
 
 def _remember(
-    nodes: list[Node], leaves: list[Node], asked: Node | None, where: int, plan: Plan
+    nodes: list[Node], leaves: list[Node], asked: Node | None, where: int, plan: Plan | Sighting
 ) -> None:
     """For `_recognised`, from which it must not differ in who refers to the nodes meanwhile."""
     counts = list(map(getrefcount, nodes))

@@ -110,6 +110,8 @@ class Plan:
         self.runs = self.runs_seen = 0
         self.owed = 0.0
         self.costs = _costs([s.op for s in steps])
+        if config.execution == "adaptive":
+            self.owed = _PLANNED_AT * self.costs[2]  # see Sighting
         self.family = hash(tuple((s.op.primitive, _ranks(s.op), s.refs) for s in steps))
         STATS.forms += 1
 
@@ -427,10 +429,24 @@ class _Lowerer:
 # -- what running costs, for the adaptive policy --------------------------------------------------
 
 
-def worth_compiling(nodes: list[Node]) -> bool:
-    """Whether a single run of these nodes would cost as much as compiling them."""
-    reference, compiled, compiling = _costs([n[OP] for n in nodes])
-    return reference - compiled >= compiling
+class Sighting:
+    """A form for which no plan is worth making yet: by reference, it costs too little."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, nodes: list[Node]) -> None:
+        reference, compiled, compiling = _costs([n[OP] for n in nodes])
+        gain = reference - compiled
+        runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
+        self.left = int(min(runs, 1 << 40))  # runs until the form gets a plan
+
+    def again(self) -> bool:
+        """Whether this run too does without."""
+        self.left -= 1
+        return self.left >= 0
+
+
+_PLANNED_AT = 0.25  # of what compiling costs, spent by reference
 
 
 def _better_by_host(eqn: Eqn) -> bool:

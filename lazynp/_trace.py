@@ -428,7 +428,11 @@ def user_frame(frame: FrameType) -> FrameType:
     """The nearest frame that is not lazynp's own."""
     found: FrameType | None = frame
     while found is not None:
-        if not _is_internal(found.f_code):
+        code = found.f_code
+        known_code = _internal.get(id(code))
+        if known_code is None:
+            known_code = _look(code)
+        if not known_code[0]:
             return found
         found = found.f_back
     return frame
@@ -446,17 +450,14 @@ def progress(frame: FrameType) -> tuple[FrameType, tuple[int, ...]]:
     """The user's frame, and how far the functions below it have come, outermost first."""
     found: FrameType | None = frame
     offsets = []
-    while found is not None and _is_internal(found.f_code):
+    while found is not None and (_internal.get(id(found.f_code)) or _look(found.f_code))[0]:
         offsets.append(found.f_lasti)
         found = found.f_back
     return found or frame, tuple(reversed(offsets))
 
 
-def _is_internal(code: CodeType) -> bool:
-    known_code = _internal.get(id(code))
-    if known_code is None:
-        known_code = _internal[id(code)] = (code.co_filename.startswith(_PACKAGE), code)
-    return known_code[0]
+def _look(code: CodeType) -> tuple[bool, CodeType]:
+    return _internal.setdefault(id(code), (code.co_filename.startswith(_PACKAGE), code))
 
 
 # -- recording -------------------------------------------------------------------------------------

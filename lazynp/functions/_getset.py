@@ -77,7 +77,7 @@ def _key(index: Any) -> Any:
     if t is int:
         return index
     if t is slice:
-        return (slice, index.start, index.stop, index.step)
+        return _slice_key(index)
     if t is not tuple:
         return index if index is None or index is Ellipsis else _NOT_BASIC
     items = []
@@ -86,12 +86,23 @@ def _key(index: Any) -> Any:
         if t is int:
             items.append(item)
         elif t is slice:
-            items.append((slice, item.start, item.stop, item.step))
+            items.append(_slice_key(item))
         elif item is None or item is Ellipsis:
             items.append(item)
         else:
             return _NOT_BASIC
     return tuple(items)
+
+
+def _slice_key(s: slice) -> Any:
+    start, stop, step = s.start, s.stop, s.step
+    if start is not None and type(start) is not int:
+        start = _slice_bound(start)
+    if stop is not None and type(stop) is not int:
+        stop = _slice_bound(stop)
+    if step is not None and type(step) is not int:
+        step = _slice_bound(step)
+    return slice, start, stop, step
 
 
 def _normal(index: Any) -> Any:

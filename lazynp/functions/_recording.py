@@ -24,9 +24,29 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._node import ARGS, OP, VALUE, Node, Op, Traced, leaf, op_of
+from lazynp._node import (
+    ARGS,
+    OP,
+    VALUE,
+    Node,
+    Op,
+    Traced,
+    aval_of_node,
+    is_tracer,
+    leaf,
+    op_of,
+)
 from lazynp._primitive import Primitive
-from lazynp._trace import check_bounds, host_value, known, local, on_host, record_traced, user_frame
+from lazynp._trace import (
+    check_bounds,
+    host_value,
+    known,
+    local,
+    on_host,
+    record_traced,
+    staged,
+    user_frame,
+)
 from lazynp._views import writeable
 from lazynp.functions._nested import assemble, holds_lazy
 from lazynp.primitives import elementwise, shaping
@@ -207,6 +227,39 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
         out._node = node
         out._base = out._flags = None
         return out
+
+    return call
+
+
+def composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`function(x, y)`, which for most operands comes down to one operation on them as they are.
+
+    What it came down to is remembered and recorded straight away the next time; see `binary`.
+    """
+    memo: dict[tuple[Any, Any], Op] = {}
+
+    def call(x: Any, y: Any) -> Any:
+        if type(x) is not Array or type(y) is not Array or staged:
+            return function(x, y)
+        a = x._node if x._base is None else x._read()
+        b = y._node if y._base is None else y._read()
+        key = (aval_of_node(a), aval_of_node(b))
+        op = memo.get(key)
+        recorder = local.recorder
+        if op is None or is_tracer(a) or is_tracer(b) or len(recorder.pending) >= recorder.limit:
+            out = function(x, y)
+            node = out._node if isinstance(out, Array) else a
+            op = node[OP]
+            if op is not None and node[VALUE] is None and len(node[ARGS]) == 2:
+                if node[ARGS][0] is a and node[ARGS][1] is b and not op.host:
+                    memo[key] = op
+            return out
+        frame = user_frame(_getframe(1))
+        node = [op, (a, b), None, frame.f_code, frame.f_lasti]
+        if op.scalar:
+            return _scalar(node, recorder.pending)
+        recorder.pending.append(node)
+        return new_array(node)
 
     return call
 

@@ -39,7 +39,7 @@ class Op:
 
     __slots__ = (
         "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
-        "bounds", "first_start", "reuses", "direct", "cost",
+        "bounds", "first_start", "reuses", "direct", "cost", "small",
     )  # fmt: skip
 
     primitive: Rules
@@ -55,6 +55,7 @@ class Op:
     first_start: int  # operands from here on are start indices
     reuses: bool  # by reference, it may write into its first operand if nobody else reads that
     cost: tuple[float, float] | None  # see _plan
+    small: bool  # costs about as much to do as to record
     direct: bool  # by reference, no more is to be done than to call it and store what it returns
 
     def __repr__(self) -> str:
@@ -96,9 +97,23 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
     op.cost = None
+    op.small = not op.host and _is_small(primitive, explicit, outs)
     op.reuses = _may_reuse(primitive, params, ins, op.aval)
     op.direct = not op.reuses and not op.free
     return op
+
+
+_SMALL = 1 << 13  # bytes
+
+
+def _is_small(primitive: Rules, explicit: tuple[Aval, ...], outs: tuple[Aval, ...]) -> bool:
+    if primitive.kind == "call":
+        return False
+    if primitive.kind == "index":
+        explicit = explicit[1:]  # however large what it takes from is
+    if primitive.kind == "update":
+        return explicit[0].nbytes <= 4 * _SMALL  # of which a copy may be made
+    return max((a.nbytes for a in (*explicit, *outs)), default=0) <= _SMALL
 
 
 _WORTH_REUSING = 1 << 14  # bytes: below this NumPy's own allocation cache is as quick
@@ -261,7 +276,7 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.reference = _with_params(PROJECT.reference, op.params)
         op.free = True
         op.host, op.bounds, op.first_start = False, None, 1
-        op.reuses = op.direct = False
+        op.reuses = op.direct = op.small = False
         op.cost = None
         op.scalar = op.aval.ndim == 0
         op = _ops.setdefault(key, op)

@@ -103,7 +103,7 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
-        "__weakref__",
+        "eager", "_small", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -113,10 +113,24 @@ class Recorder:
         self.idle = _EARLY  # `limit` just after a cut at an origin that is not known
         self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
         self.origin: Any = None  # where the last cut was made
+        self.eager = False  # small operations on what is there are done `at_once`
+        self._small = 0  # operations in loops of small ones so far
         self.due = False
         # The user's operation being recorded: its position, and how far its function has come.
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced, where nothing has a value
+
+    def ran(self, nodes: int, small: bool, plan: Any) -> None:
+        """A cut was run. Loops of small operations that no program is compiled for are recorded
+        for nothing: from some length on, such operations are done at once."""
+        if not small or plan is not None and plan.tier != "reference":
+            self._small = 0
+        else:
+            self._small += nodes
+            self.eager = self._small > _LOOP
+
+
+_LOOP = 512
 
 
 class StagingRecorder(Recorder):
@@ -237,8 +251,12 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         recorder.due = False
         recorder.inside = UNKNOWN
         _origin(recorder, len(nodes), _place(asked, reason))
+        count = len(nodes)
+        small = not recorder.eager and all([_is_quick(n[OP]) for n in nodes])
         try:
-            return _graph.evaluate(nodes, asked, reason)
+            plan = _graph.evaluate(nodes, asked, reason)
+            recorder.ran(count, small, plan)
+            return plan
         except BaseException:
             recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
             raise
@@ -260,6 +278,13 @@ def _origin(recorder: Recorder, count: int, origin: Any) -> None:
     recorder.origin = origin
     gap = recorder.gaps.get(origin)
     recorder.limit = recorder.idle if gap is None else max(gap.least - 1, 0)
+
+
+def _is_quick(op: Op) -> bool:
+    """Whether the reference interpreter does it in a microsecond or so."""
+    if op.primitive.kind == "update":
+        return op.explicit[1].nbytes <= 1 << 13
+    return op.small or op.free
 
 
 def _place(asked: Node | None, reason: Any) -> Any:
@@ -479,7 +504,59 @@ def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) 
         return record_traced(primitive, operands, params)
     if op.bounds is not None:
         check_bounds(op, operands)
+    if local.recorder.eager:
+        node = at_once(op, operands)
+        if node is not None:
+            return node
     return record_op(op, operands)
+
+
+def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
+    """A small operation on values that are there, done rather than recorded; None if it is not.
+
+    Only for a recorder that is `eager`: in a loop where recording costs more than it can gain.
+    """
+    if not (op.small or op.free) or local.level or config.execution == "compiled":
+        return None
+    if op.free and not op.scalar:  # is parked, wherever it comes from
+        for o in operands:
+            if type(o) is list and o[VALUE] is None and (o[OP] is None or not o[OP].free):
+                return None
+        return [op, operands, None, *user_position()]
+    values = []
+    for o in operands:
+        if type(o) is list:
+            value = o[VALUE]
+            if type(value) is not np.ndarray and not isinstance(value, np.generic):
+                if isinstance(value, Tracer) or value is None and o[OP] is None:
+                    return None
+                value = _reference.host_view(o)
+                if value is None:
+                    return None
+            values.append(value)
+        else:
+            values.append(o)
+    result = quietly(op.reference, values)
+    if op.scalar and type(result) is np.ndarray:
+        result = result[()]
+    return [op, None, result, None, 0]
+
+
+def quietly(function: Any, values: list[Any], **params: Any) -> Any:
+    """Without NumPy's warnings. As `np.errstate`, which takes four times as long."""
+    if _errors is None:
+        with np.errstate(all="ignore"):
+            return function(*values, **params)
+    token = _errors.set(_IGNORED)
+    try:
+        return function(*values, **params)
+    finally:
+        _errors.reset(token)
+
+
+# NumPy's own, of which errstate is made; if a version has them no longer, errstate it is
+_errors = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]
+_IGNORED = None if _errors is None else np._core.umath._make_extobj(all="ignore")  # type: ignore[attr-defined]
 
 
 def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -50,6 +50,8 @@ def fresh_start() -> None:
     recorder.sites.clear()
     recorder.gaps.clear()
     recorder.origin = None
+    recorder.eager = False
+    recorder._small = 0
     recorder.due = False
     recorder.inside = None
     recorder.limit = 16

@@ -33,6 +33,7 @@ from lazynp._node import (
     OP,
     VALUE,
     Node,
+    Op,
     Traced,
     Tracer,
     aval_of_node,
@@ -40,6 +41,7 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._trace import (
+    at_once,
     extent,
     host_value,
     knowable,
@@ -47,6 +49,7 @@ from lazynp._trace import (
     large_update,
     local,
     on_host,
+    quietly,
     record,
     record_traced,
     seen_value,
@@ -183,9 +186,11 @@ def getitem(self: Array, index: Any) -> Any:
         op, starts, step = entry
     if op.host:
         return _get_on_host(self, op, node, starts, step)
-    frame = _getframe(1)
-    got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
-    recorder.pending.append(got)
+    got = at_once(op, (node, *starts)) if recorder.eager else None
+    if got is None:
+        frame = _getframe(1)
+        got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
+        recorder.pending.append(got)
     if op.scalar and step.scalar:
         return new_scalar(got)
     out = _new(Array)
@@ -377,10 +382,19 @@ def setitem(self: Array, index: Any, value: Any) -> None:
                 return
             if not looked_at and (u is value or isinstance(value, Array) and u is value._read()):
                 step.ops[known(u)] = op
-        new = [op, operands, None, frame.f_code, frame.f_lasti]
-        recorder.pending.append(new)
+        new = None
+        if recorder.eager:
+            if op.reuses and self._base is None:
+                del node, operands  # it counts who has the memory
+                if _store_at_once(self, op, u, step.starts):
+                    return
+                operands = (self._node, u, *step.starts)
+            new = at_once(op, operands)
+        if new is None:
+            new = [op, operands, None, frame.f_code, frame.f_lasti]
+            recorder.pending.append(new)
+            large_update(recorder, op)
         self._write(new)
-        large_update(recorder, op)
 
 
 def _set_on_host(self: Array, index: Any, value: Any) -> None:
@@ -494,6 +508,24 @@ def _store_element(self: Array, index: Any, value: Any) -> bool:
         if data is None:
             return False
         data[index] = value
+    return True
+
+
+def _store_at_once(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
+    """Assign a basic slice at once, under the conditions of `_store_element`."""
+    node = self._node
+    if getrefcount(node) != 3 or local.level:
+        return False
+    if type(u) is list:
+        u = u[VALUE] if type(u[VALUE]) is np.ndarray else _reference.host_view(u)
+        if u is None:
+            return False
+    if any(type(i) is not int for i in starts):
+        return False
+    data = _writeable_data(node, op.aval)
+    if data is None:
+        return False
+    quietly(op.primitive.inplace, [data, u, *starts], **op.params)
     return True
 
 

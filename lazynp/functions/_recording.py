@@ -38,11 +38,14 @@ from lazynp._node import (
 )
 from lazynp._primitive import Primitive
 from lazynp._trace import (
+    Recorder,
+    at_once,
     check_bounds,
     host_value,
     known,
     local,
     on_host,
+    quietly,
     record_traced,
     staged,
     user_frame,
@@ -67,14 +70,18 @@ def _at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
     return [None, None, _computed(op, values), None, op.aval]
 
 
-def _scalar(node: Node, pending: list[Node]) -> Scalar:
+def _scalar(node: Node, recorder: Recorder) -> Scalar:
     """The end of the hot path for a result without dimensions: computed, if its operands are."""
     values = []
     for o in node[ARGS]:
         if type(o) is list:
             o = o[VALUE]
             if not isinstance(o, np.generic):
-                pending.append(node)
+                done = at_once(node[OP], node[ARGS]) if recorder.eager else None
+                if done is None:
+                    recorder.pending.append(node)
+                else:
+                    node = done
                 break
         values.append(o)
     else:
@@ -92,8 +99,7 @@ def _computed(op: Op, values: list[Any]) -> Any:
         of_floats = _OF_FLOATS.get(op.primitive.name)
         if of_floats is not None:
             return np.float64(of_floats(*values))
-    with np.errstate(all="ignore"):
-        return op.reference(*values)
+    return quietly(op.reference, values)
 
 
 _DOUBLES = frozenset({float, np.float64})
@@ -119,6 +125,10 @@ def _record_slow(op: Op, operands: tuple[Any, ...]) -> Array:
         node = _at_once(op, operands)
         if node is not None:
             return new_scalar(node)
+    if local.recorder.eager:
+        node = at_once(op, operands)
+        if node is not None:
+            return wrap(node)
     frame = user_frame(_getframe(2))
     node = [op, operands, None, frame.f_code, frame.f_lasti]
     local.recorder.pending.append(node)
@@ -180,10 +190,14 @@ def binary(
             memo[known_a, known_b] = op
         if op.bounds is not None and _out_of_bounds(op, a, b):
             return slow(x, y)
+        if recorder.eager and not op.scalar:
+            node = at_once(op, (a, b))
+            if node is not None:
+                return new_array(node)
         frame = _getframe(depth)
         node = [op, (a, b), None, frame.f_code, frame.f_lasti]
         if op.scalar:
-            return _scalar(node, pending)
+            return _scalar(node, recorder)
         pending.append(node)
         out = _new(Array)
         out._node = node
@@ -218,10 +232,14 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
             if op.host:
                 return slow(x)
             memo[known_a] = op
+        if recorder.eager and not op.scalar:
+            node = at_once(op, (a,))
+            if node is not None:
+                return new_array(node)
         frame = _getframe(depth)
         node = [op, (a,), None, frame.f_code, frame.f_lasti]
         if op.scalar:
-            return _scalar(node, pending)
+            return _scalar(node, recorder)
         pending.append(node)
         out = _new(Array)
         out._node = node
@@ -254,10 +272,14 @@ def composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
                 if node[ARGS][0] is a and node[ARGS][1] is b and not op.host:
                     memo[key] = op
             return out
+        if recorder.eager:
+            node = at_once(op, (a, b))
+            if node is not None:
+                return wrap(node)
         frame = user_frame(_getframe(1))
         node = [op, (a, b), None, frame.f_code, frame.f_lasti]
         if op.scalar:
-            return _scalar(node, recorder.pending)
+            return _scalar(node, recorder)
         recorder.pending.append(node)
         return new_array(node)
 

@@ -4,14 +4,14 @@ import numpy as np
 
 CATEGORY = "BLAS 2"
 RTOL = 1e-7
-SIZES = {"T": (8, 4), "S": (1000, 74), "M": (2300, 120), "L": (6100, 190)}
+SIZES = {"T": (8, 4), "S": (520, 200), "M": (1050, 200), "L": (2400, 200)}
 
 
 def inputs(size):
     n, most = SIZES[size]
     rng = np.random.default_rng(24)
-    a = rng.standard_normal((n, n))
-    return a @ a.T / n + np.eye(n), rng.random(n), most
+    a = rng.standard_normal((n, n)) / n**0.5
+    return (a + a.T) / 2 + np.diag(np.linspace(3, 300, n)), rng.random(n), most
 
 
 def kernel(a, b, most):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "dynamic programming"
-SIZES = {"T": (4, 20), "S": (500, 3000), "M": (1500, 20000), "L": (4000, 60000)}
+SIZES = {"T": (4, 20), "S": (880, 5300), "M": (2500, 34000), "L": (6400, 95000)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "stencil"
-SIZES = {"T": (10, 8, 2), "S": (60, 30, 12), "M": (160, 60, 35), "L": (320, 120, 80)}
+SIZES = {"T": (10, 8, 2), "S": (60, 30, 12), "M": (160, 60, 35), "L": (330, 120, 84)}
 
 
 def inputs(size):

@@ -4,7 +4,7 @@ import numpy as np
 
 CATEGORY = "element loop"
 RTOL = 1e-6
-SIZES = {"T": (10,), "S": (8000,), "M": (80000,), "L": (800000,)}
+SIZES = {"T": (10,), "S": (12000,), "M": (120000,), "L": (1200000,)}
 
 
 def inputs(size):

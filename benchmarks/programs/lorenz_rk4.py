@@ -4,7 +4,7 @@ import numpy as np
 
 CATEGORY = "small arrays"
 RTOL = 1e-6
-SIZES = {"T": (5,), "S": (180,), "M": (1800,), "L": (18000,)}
+SIZES = {"T": (5,), "S": (430,), "M": (4400,), "L": (39000,)}
 
 
 def inputs(size):

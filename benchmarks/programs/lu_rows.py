@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "linear algebra by rows"
-SIZES = {"T": (6,), "S": (120,), "M": (350,), "L": (850,)}
+SIZES = {"T": (6,), "S": (210,), "M": (520,), "L": (1100,)}
 
 
 def inputs(size):

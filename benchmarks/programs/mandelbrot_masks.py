@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "masks"
-SIZES = {"T": (10, 5), "S": (60, 50), "M": (200, 60), "L": (500, 100)}
+SIZES = {"T": (10, 5), "S": (140, 75), "M": (410, 86), "L": (1000, 140)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "masks"
-SIZES = {"T": (10, 5), "S": (64, 80), "M": (200, 90), "L": (400, 150)}
+SIZES = {"T": (10, 5), "S": (96, 110), "M": (320, 130), "L": (630, 220)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "image filters"
-SIZES = {"T": (8,), "S": (60,), "M": (180,), "L": (550,)}
+SIZES = {"T": (8,), "S": (180,), "M": (430,), "L": (1300,)}
 
 
 def inputs(size):

@@ -1,19 +1,22 @@
-"""Points in a square, batch after batch, a running estimate read each time."""
+"""Points in a square that are shifted again and again: an estimate read after each batch."""
 
 import numpy as np
 
 CATEGORY = "Monte Carlo"
-SIZES = {"T": (3, 10), "S": (60, 4000), "M": (120, 20000), "L": (120, 200000)}
+SIZES = {"T": (3, 10), "S": (50, 3000), "M": (80, 17000), "L": (100, 130000)}
 
 
 def inputs(size):
     batches, n = SIZES[size]
-    return (np.random.default_rng(63).random((batches, 2, n)),)
+    rng = np.random.default_rng(63)
+    return rng.random(n), rng.random(n), batches
 
 
-def kernel(points):
+def kernel(x, y, batches):
     inside, total, estimates = 0, 0, []
-    for x, y in points:
+    for i in range(batches):
+        x = (x + 0.6180339887498949) % 1.0
+        y = (y + 0.7548776662466927) % 1.0
         inside += int((x * x + y * y <= 1).sum())
         total += x.shape[0]
         estimates.append(4 * inside / total)

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "particles"
-SIZES = {"T": (5, 3), "S": (40, 40), "M": (120, 80), "L": (300, 120)}
+SIZES = {"T": (5, 3), "S": (38, 37), "M": (94, 58), "L": (240, 87)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "learning"
-SIZES = {"T": (15, 4, 3), "S": (500, 100, 5), "M": (2000, 300, 5), "L": (5000, 1200, 7)}
+SIZES = {"T": (15, 4, 3), "S": (750, 150, 5), "M": (1700, 260, 5), "L": (3800, 900, 7)}
 
 
 def inputs(size):

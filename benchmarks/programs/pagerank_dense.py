@@ -4,7 +4,7 @@ import numpy as np
 
 CATEGORY = "BLAS 2"
 RTOL = 1e-8
-SIZES = {"T": (8,), "S": (500,), "M": (1400,), "L": (4000,)}
+SIZES = {"T": (8,), "S": (820,), "M": (1700,), "L": (4500,)}
 
 
 def inputs(size):

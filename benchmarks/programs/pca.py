@@ -4,7 +4,7 @@ import numpy as np
 
 CATEGORY = "linear algebra"
 RTOL = 1e-7
-SIZES = {"T": (12, 4), "S": (1500, 60), "M": (4000, 200), "L": (12000, 500)}
+SIZES = {"T": (12, 4), "S": (3200, 130), "M": (5600, 280), "L": (14000, 600)}
 
 
 def inputs(size):

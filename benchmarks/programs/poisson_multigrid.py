@@ -4,7 +4,7 @@ import numpy as np
 
 CATEGORY = "sweep"
 RTOL = 1e-8
-SIZES = {"T": (17, 1), "S": (1025, 3), "M": (16385, 13), "L": (262145, 18)}
+SIZES = {"T": (17, 1), "S": (2049, 9), "M": (32769, 22), "L": (262145, 26)}
 
 
 def inputs(size):

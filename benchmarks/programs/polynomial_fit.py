@@ -4,7 +4,7 @@ import numpy as np
 
 CATEGORY = "linear algebra"
 RTOL = 1e-7
-SIZES = {"T": (10, 3, 2), "S": (1000, 6, 60), "M": (4000, 8, 200), "L": (12000, 10, 700)}
+SIZES = {"T": (10, 3, 2), "S": (2200, 7, 160), "M": (5500, 9, 300), "L": (14000, 10, 880)}
 
 
 def inputs(size):

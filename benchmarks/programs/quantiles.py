@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "sorting"
-SIZES = {"T": (12, 3), "S": (3000, 20), "M": (20000, 40), "L": (100000, 80)}
+SIZES = {"T": (12, 3), "S": (2800, 19), "M": (15000, 36), "L": (43000, 55)}
 
 
 def inputs(size):

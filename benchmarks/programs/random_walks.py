@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "Monte Carlo"
-SIZES = {"T": (4, 10), "S": (500, 400), "M": (2000, 1000), "L": (6000, 3000)}
+SIZES = {"T": (4, 10), "S": (710, 570), "M": (2700, 1400), "L": (9100, 4600)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "elementwise"
-SIZES = {"T": (4, 3), "S": (500, 60), "M": (3000, 150), "L": (15000, 300)}
+SIZES = {"T": (4, 3), "S": (480, 58), "M": (3000, 150), "L": (15000, 300)}
 
 
 def inputs(size):

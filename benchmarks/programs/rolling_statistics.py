@@ -4,7 +4,7 @@ import numpy as np
 
 CATEGORY = "elementwise"
 RTOL = 1e-6
-SIZES = {"T": (2, 12, 3), "S": (20, 2000, 20), "M": (60, 6000, 50), "L": (200, 20000, 100)}
+SIZES = {"T": (2, 12, 3), "S": (25, 2800, 21), "M": (82, 9600, 54), "L": (200, 20000, 100)}
 
 
 def inputs(size):

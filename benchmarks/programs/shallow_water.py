@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "stencil"
-SIZES = {"T": (8, 3), "S": (64, 45), "M": (128, 150), "L": (256, 350)}
+SIZES = {"T": (8, 3), "S": (62, 43), "M": (110, 120), "L": (220, 280)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "masks"
-SIZES = {"T": (5, 6, 2), "S": (10, 64, 5), "M": (16, 160, 5), "L": (30, 350, 6)}
+SIZES = {"T": (5, 6, 2), "S": (13, 97, 5), "M": (19, 230, 5), "L": (31, 360, 6)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "image filters"
-SIZES = {"T": (8, 9), "S": (200, 260), "M": (600, 700), "L": (1700, 1900)}
+SIZES = {"T": (8, 9), "S": (340, 440), "M": (920, 1000), "L": (2200, 2500)}
 
 
 def inputs(size):

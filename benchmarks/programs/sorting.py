@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "sorting"
-SIZES = {"T": (20,), "S": (20000,), "M": (200000,), "L": (1500000,)}
+SIZES = {"T": (20,), "S": (29000,), "M": (200000,), "L": (1500000,)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "FFT"
-SIZES = {"T": (8, 2), "S": (64, 12), "M": (128, 28), "L": (256, 55)}
+SIZES = {"T": (8, 2), "S": (64, 26), "M": (128, 37), "L": (256, 64)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "gathers"
-SIZES = {"T": (8, 3, 1), "S": (1000, 12, 1), "M": (3300, 20, 3), "L": (15000, 30, 7)}
+SIZES = {"T": (8, 3, 1), "S": (3200, 14, 1), "M": (5000, 21, 3), "L": (28000, 33, 8)}
 
 
 def inputs(size):

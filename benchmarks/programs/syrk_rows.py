@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "linear algebra by rows"
-SIZES = {"T": (6, 4), "S": (300, 180), "M": (750, 500), "L": (1700, 1000)}
+SIZES = {"T": (6, 4), "S": (410, 270), "M": (1000, 740), "L": (2100, 1300)}
 
 
 def inputs(size):

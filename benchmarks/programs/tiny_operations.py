@@ -4,7 +4,7 @@ import numpy as np
 
 CATEGORY = "small arrays"
 RTOL = 1e-7
-SIZES = {"T": (4,), "S": (80,), "M": (800,), "L": (8000,)}
+SIZES = {"T": (4,), "S": (120,), "M": (1200,), "L": (8000,)}
 
 
 def inputs(size):

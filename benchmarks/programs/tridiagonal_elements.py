@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "element loop"
-SIZES = {"T": (8,), "S": (4500,), "M": (45000,), "L": (450000,)}
+SIZES = {"T": (8,), "S": (3600,), "M": (45000,), "L": (450000,)}
 
 
 def inputs(size):

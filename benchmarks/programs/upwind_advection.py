@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "stencil"
-SIZES = {"T": (8, 3), "S": (100, 40), "M": (200, 110), "L": (400, 200)}
+SIZES = {"T": (8, 3), "S": (110, 47), "M": (170, 94), "L": (320, 150)}
 
 
 def inputs(size):

@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "dynamic programming"
-SIZES = {"T": (3, 6), "S": (40, 250), "M": (100, 1200), "L": (250, 3000)}
+SIZES = {"T": (3, 6), "S": (48, 300), "M": (100, 1200), "L": (220, 2700)}
 
 
 def inputs(size):

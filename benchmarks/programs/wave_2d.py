@@ -3,7 +3,7 @@
 import numpy as np
 
 CATEGORY = "stencil"
-SIZES = {"T": (10, 4), "S": (120, 90), "M": (256, 200), "L": (512, 400)}
+SIZES = {"T": (10, 4), "S": (110, 81), "M": (200, 140), "L": (380, 270)}
 
 
 def inputs(size):

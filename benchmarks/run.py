@@ -79,9 +79,8 @@ def measure(name: str, size: str, options: argparse.Namespace, with_jax: bool) -
     record = work([name, size, "lazynp", *limits], environment, options.timeout)
     record |= {"name": name, "size": size, "category": harness.category(name)}
     if "numpy" not in record:  # lazynp failed or never came back: NumPy is timed by itself
-        record |= {
-            "numpy": work([name, size, "numpy", "--repeats", "3"], {}, options.timeout)["numpy"]
-        }
+        alone = work([name, size, "numpy", "--repeats", "3"], {}, options.timeout)
+        record["numpy"] = alone.get("numpy", [math.nan])
     if options.warm_cache:
         with tempfile.TemporaryDirectory() as folder:
             once = ["--repeats", "0"]
@@ -149,7 +148,8 @@ def again_time(record: Record) -> float | None:
 
 def counts(record: Record) -> bool:
     """Whether the program's times go into the means."""
-    return not record.get("wrong") and "error" not in record
+    failed = record.get("wrong") or "error" in record
+    return not failed and not math.isnan(numpy_time(record))
 
 
 def geometric_mean(ratios: Iterable[float]) -> float:

@@ -51,8 +51,10 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# BENCH="--sizes S --only heat_2d --execution adaptive" and the like; the runner's --help says more
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean:
 	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -76,20 +76,22 @@ class Site:
 
 
 class Gap:
-    """How many operations came, at the least, between a cut at one place and the cut after it.
+    """How many operations came between a cut at one place and the cut after it.
 
-    Until then no cut site is to be expected, so none need be looked for.
+    Before the least of it, no cut site is to be expected, so none is looked for; up to the most of
+    it, none but the known.
     """
 
-    __slots__ = ("least", "recent", "count")
+    __slots__ = ("least", "most", "recent", "count")
 
     def __init__(self, length: int) -> None:
-        self.least = self.recent = length
+        self.least = self.recent = self.most = length
         self.count = 0
 
     def saw(self, length: int) -> None:
         self.least = min(self.least, length)
         self.recent = min(self.recent, length)
+        self.most = max(self.most, length)
         self.count += 1
         if self.count % _WINDOW == 0:  # what was short once need not be so for ever
             self.least, self.recent = self.recent, sys.maxsize
@@ -103,13 +105,14 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
-        "eager", "_small", "__weakref__",
+        "codes", "eager", "_small", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.pending: list[Node] = []
         self.limit = _EARLY
         self.sites: dict[tuple[int, int], Site] = {}  # by id of code and offset
+        self.codes: set[int] = set()  # of the sites
         self.idle = _EARLY  # `limit` just after a cut at an origin that is not known
         self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
         self.origin: Any = None  # where the last cut was made
@@ -319,8 +322,16 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     count = len(recorder.pending)
     if not count:
         return
-    code, offset = frame.f_code, instruction(frame.f_code, frame.f_lasti)
+    code = frame.f_code
+    gap = recorder.gaps.get(recorder.origin)
+    expected = gap is not None and count <= min(gap.most, config.max_pending - 1)
+    expected = expected and not recorder.due
+    if expected and id(code) not in recorder.codes:
+        return
+    offset = instruction(code, frame.f_lasti)
     site = recorder.sites.get((id(code), offset))
+    if expected and site is None:
+        return
     reason: Any = (code, offset)
     if recorder.due:
         reason = "a large slice assignment ends a program"
@@ -332,6 +343,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
                 return  # this loop has one already, which will come round
             site = Site(code, 1 if _any_large(recorder) else _EARLY)
             recorder.sites[id(code), offset] = site
+            recorder.codes.add(id(code))
         else:
             return
     elif count < site.minimum:

@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from array_api_tests.traced import namespace
+
 MODULE = os.environ.get("ARRAY_API_TESTS_MODULE", "lazynp.array_api")
-xp: ModuleType = importlib.import_module(MODULE)
+module: ModuleType = importlib.import_module(MODULE)
+xp: Any = namespace(module)  # the module, or one with jit around its functions
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -67,8 +70,8 @@ def complex_name(name: str) -> str:
 def make(value: Any) -> Any:
     """An array of the module's from a NumPy array."""
     value = np.asarray(value)
-    flat = xp.asarray(value.ravel().tolist(), dtype=dtype(value.dtype.name))
-    return xp.reshape(flat, value.shape)
+    flat = module.asarray(value.ravel().tolist(), dtype=dtype(value.dtype.name))
+    return module.reshape(flat, value.shape)
 
 
 def host(x: Any) -> np.ndarray[Any, Any]:

@@ -196,6 +196,20 @@ def test_complex(name: str) -> None:
         assert type(got) is complex and got == complex(value)
 
 
+@pytest.mark.parametrize("name", FLOATS)
+def test_complex_of_special_values(name: str) -> None:
+    """ "If self is +infinity, the result is +infinity + 0j", likewise -infinity."""
+    for value in (math.inf, -math.inf):
+        assert complex(xp.asarray(value, dtype=dtype(name))) == complex(value, 0)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_complex_of_nan(name: str) -> None:
+    """ "If self is NaN, the result is NaN + NaN j." """
+    got = complex(xp.asarray(math.nan, dtype=dtype(name)))
+    assert math.isnan(got.real) and math.isnan(got.imag)
+
+
 @pytest.mark.parametrize("name", INTEGERS)
 def test_index(name: str) -> None:
     for value in pool(name):

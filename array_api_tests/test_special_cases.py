@@ -96,6 +96,25 @@ def test_binary(function: str, name: str) -> None:
     _report(wrong)
 
 
+@pytest.mark.parametrize("name", FLOATS)
+def test_opposites_cancel(name: str) -> None:
+    """ "If x1_i is a nonzero finite number and x2_i is -x1_i, the result is +0." """
+    values = [v for v in _rounded(special_real.POOL, name) if math.isfinite(v) and v]
+    x, opposite = (make(np.asarray([s * v for v in values], name)) for s in (1, -1))
+    for zero in (host(xp.add(x, opposite)), host(xp.subtract(x, x))):
+        assert not zero.any() and not np.signbit(zero).any()
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_hypot_knows_no_signs(name: str) -> None:
+    """ "hypot(x1, x2) must equal hypot(x2, x1), hypot(x1, -x2), hypot(-x1, x2), ..." """
+    first, second, _ = _binary_cases("hypot", name)
+    x1, x2 = np.asarray(first, name), np.asarray(second, name)
+    wanted = host(xp.hypot(make(x1), make(x2)))
+    for a, b in ((x2, x1), (x1, -x2), (-x1, x2), (-x1, -x2)):
+        np.testing.assert_array_equal(host(xp.hypot(make(a), make(b))), wanted)
+
+
 def _plane(name: str) -> list[complex]:
     values = special_complex.POOL
     return [complex(a, b) for a, b in itertools.product(values, values)]

@@ -95,6 +95,18 @@ def test_asarray_of_buffer(code: str, name: str) -> None:
     check(xp.asarray(array.array(code, [1, 2, 3])), np.asarray([1, 2, 3], name))
 
 
+def test_asarray_of_shared_buffer() -> None:
+    """ "If False, the function must never copy for input which supports the buffer protocol and
+    must raise a ValueError in case a copy would be necessary." """
+    memory = array.array("d", [1.0, 2.0])
+    shared, copied = xp.asarray(memory, copy=False), xp.asarray(memory, copy=True)
+    memory[0] = 9.0
+    check(shared, np.asarray([9.0, 2.0]))
+    check(copied, np.asarray([1.0, 2.0]))
+    with pytest.raises(ValueError):
+        xp.asarray(memory, dtype=xp.float32, copy=False)
+
+
 # -- filled ----------------------------------------------------------------------------------------
 
 

@@ -30,11 +30,13 @@ read, write = traced(operator.getitem), traced(operator.setitem)  # x[key], x[ke
 
 @st.composite
 def _slices(draw: Any, n: int) -> slice:
-    """Slices whose behaviour is specified: "-n <= i <= n", and with the step, "-n <= j <= n" or
-    "-n - 1 <= j <= max(0, n - 1)"."""
+    """Slices whose behaviour is specified: bounds inside, with the sign of the step."""
     step = draw(st.sampled_from([None, 1, 2, 3, -1, -2]))
-    stops = st.integers(-n, n) if (step or 1) > 0 else st.integers(-n - 1, max(n - 1, 0))
-    return slice(draw(st.none() | st.integers(-n, n)), draw(st.none() | stops), step)
+    if (step or 1) > 0:
+        bounds = st.none() | st.integers(-n, n)
+    else:
+        bounds = st.none() | st.integers(-n, max(n - 1, 0))
+    return slice(draw(bounds), draw(bounds), step)
 
 
 @st.composite
@@ -107,6 +109,15 @@ def test_integer_arrays_without_dimensions() -> None:
     check(make(x)[one, one], np.asarray(x[1, 1]))
     check(make(x[0])[(one,)], np.asarray(x[0, 1]))
     check(make(x)[one, make(np.asarray([0, -1]))], x[1, [0, -1]])
+
+
+@pytest.mark.parametrize("start, step", [(None, -1), (-1, -2), (1, -1), (3, -3)])
+def test_stops_before_the_first(start: int | None, step: int) -> None:
+    """ "For k < 0, -n - 1 <= j <= max(0, n - 1)", of "-n <= i <= n"."""
+    x = np.arange(3)
+    check(make(x)[start:-4:step], x[start:-4:step])
+    rows = np.arange(6).reshape(3, 2)
+    check(make(rows)[start:-4:step, :], rows[start:-4:step])
 
 
 def test_integers_and_slices_agree() -> None:

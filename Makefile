@@ -33,6 +33,9 @@ test: $(VENV)/.installed-test
 		echo "== array_api_tests, tried on $$module"; \
 		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \
 	done
+	echo "== array_api_tests, with jit, execution=reference"
+	ARRAY_API_TESTS_JIT=1 LAZYNP_EXECUTION=reference \
+		$(PYTEST) -q -n $(JOBS) --hypothesis-profile=quick array_api_tests
 
 test-full: $(VENV)/.installed-test
 	for tier in compiled adaptive reference; do for suite in $(SUITE); do \

@@ -93,6 +93,7 @@ def check(
     assert out.dtype == getattr(xp, name), f"{what}: dtype is {out.dtype}, not {name}"
     assert tuple(out.shape) == expected.shape, f"{what}: shape {out.shape}, not {expected.shape}"
     assert out.ndim == expected.ndim and out.size == expected.size
+    assert out.device in devices
     same_values(host(out), expected, rtol, what)
 
 

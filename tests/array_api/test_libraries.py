@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import array_api_compat
 import pytest
@@ -13,6 +15,7 @@ import pytest
 import lazynp as np
 
 ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT / "docs" / "array-api.md"
 xp = np.array_api
 
 
@@ -46,6 +49,28 @@ def test_versions_are_modules_apart() -> None:
     older = np.ones(1).__array_namespace__(api_version="2023.12")
     assert older.__name__ == "lazynp.array_api.v2023_12" and older.sin is xp.sin
     assert set(xp.__all__) <= set(dir(older))
+
+
+# -- the document ----------------------------------------------------------------------------------
+
+
+def _apart(ours: Any, other: Any, prefix: str = "") -> set[str]:
+    """Functions of one namespace that are not the other's."""
+    functions = (n for n in ours.__all__ if callable(getattr(ours, n)))
+    return {prefix + n for n in functions if getattr(other, n, None) is not getattr(ours, n)}
+
+
+@pytest.mark.skipif(not DOCUMENT.exists(), reason="source distributions come without docs/")
+def test_the_document_lists_what_differs() -> None:
+    """Functions are lazynp's own, but for those whose two texts are quoted."""
+    _, _, rest = DOCUMENT.read_text().partition("## Where NumPy and the standard differ")
+    rows = [row for row in rest.partition("The array class is shared")[0].splitlines()
+            if row.startswith("| `")]  # fmt: skip
+    listed = {name for row in rows for name in re.findall(r"`([\w.]+)`", row.split("|")[1])}
+    aliases = {"linalg.matmul", "linalg.tensordot", "linalg.vecdot"}  # of those at the top
+    apart = _apart(xp, np) | _apart(xp.fft, np.fft, "fft.")
+    apart |= _apart(xp.linalg, np.linalg, "linalg.") - aliases
+    assert apart == listed
 
 
 # -- SciPy and scikit-learn: their switches are read when they are first imported ------------------

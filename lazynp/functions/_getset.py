@@ -133,6 +133,8 @@ def _normal_item(item: Any) -> Any:
         isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "fc"
     ):
         raise IndexError(INVALID_INDEX)
+    if hasattr(item, "__index__") and not hasattr(item, "__array__"):
+        return item.__index__()
     return item
 
 

@@ -277,3 +277,13 @@ def test_moving_indices() -> None:
     m = np.zeros((3, 2))
     store(m, 2, 7.0)
     numpy.testing.assert_array_equal(m, [[0, 0], [0, 0], [7, 1]])
+
+
+def test_data_that_is_checked_elsewhere() -> None:
+    """Where a function looks at its operands for errors, a traced one has nothing to look at."""
+    x, n = np.array([1, 2, 3]), np.array([2, 0, 3])
+    numpy.testing.assert_array_equal(jit(lambda x, n: x**n)(x, n), [1, 1, 27])
+    search = jit(lambda a, v, order: np.searchsorted(a, v, sorter=order))
+    numpy.testing.assert_array_equal(search(np.array([3, 1, 2]), x, np.array([1, 2, 0])), [0, 1, 2])
+    with pytest.raises(ValueError, match="negative integer powers"):
+        vmap(lambda x, n: x**n)(x, -n)

@@ -128,7 +128,7 @@ class Recorder:
         for nothing: from some length on, such operations are done at once."""
         if not small or plan is not None and plan.tier != "reference":
             self._small = 0
-        else:
+        elif type(self.origin) is tuple:
             self._small += nodes
             self.eager = self._small > _LOOP
 

@@ -110,8 +110,8 @@ class Plan:
         self.runs = self.runs_seen = 0
         self.owed = 0.0
         self.costs = _costs([s.op for s in steps])
-        if config.execution == "adaptive":
-            self.owed = _PLANNED_AT * self.costs[2]  # see Sighting
+        if config.execution == "adaptive":  # it was a Sighting
+            self.owed = _PLANNED_AT * self.costs[2]
         self.family = hash(tuple((s.op.primitive, _ranks(s.op), s.refs) for s in steps))
         STATS.forms += 1
 
@@ -438,7 +438,8 @@ class Sighting:
         reference, compiled, compiling = _costs([n[OP] for n in nodes])
         gain = reference - compiled
         runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
-        self.left = int(min(runs, 1 << 40))  # runs until the form gets a plan
+        # runs until the form gets a plan
+        self.left = 0 if gain >= compiling else int(min(runs, 1 << 40))
 
     def again(self) -> bool:
         """Whether this run too does without."""

@@ -129,6 +129,7 @@ from lazynp import (
     fft,
     linalg,
     random,
+    special as special,
     testing,
     transforms as transforms,
     tree as tree,

@@ -6,7 +6,7 @@ formulas (`elementwise_factory`). `ROWS` is the table. Named as NumPy's ufuncs; 
     convert(x; dtype)              select(c, x, y)           complex_(re, im), real, imag
     integer_power(x; exponent)     frexp_mantissa, frexp_exponent
     erf, erfc, erf_inv, ndtr, log_ndtr, ndtri, logistic, logit, xlogy, xlog1py, entr, rel_entr,
-    gamma, lgamma, digamma, polygamma, zeta, beta, betaln, gammainc, gammaincc, bessel_i0, _i0e, ...
+    gamma, lgamma, digamma, polygamma, zeta, beta, betaln, gammainc, gammaincc, bessel_i0, ...
 
 Compositions, for `functions`: divmod (floor_divide, remainder), modf, frexp (the two above).
 A negative integer power is for the caller to refuse: it depends on the data.

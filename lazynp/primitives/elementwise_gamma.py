@@ -151,7 +151,9 @@ def _beta(b: Any, x: Any, y: Any) -> Any:
     swap = b.compare(x, y, "GT")
     s, t = b.select(swap, y, x), b.select(swap, x, y)
     total = e.add(b, s, t)
-    product = e.mul(b, e.div(b, emit_gamma(b, t), emit_gamma(b, total)), emit_gamma(b, s))
+    below = emit_gamma(b, total)
+    below = e.choose(b, below, (e.is_nan(b, below), np.inf))  # poles
+    product = e.mul(b, e.div(b, emit_gamma(b, t), below), emit_gamma(b, s))
     small = b.and_(is_(b, total, "LT", 170.0), is_(b, t, "LT", 170.0))
     return b.select(small, product, e.exp(b, _betaln(b, x, y)))
 
@@ -175,7 +177,9 @@ def _stirling_rest_on_host(x: Any) -> Any:
 
 def _beta_on_host(x: Any, y: Any) -> Any:
     large = (x > 0) & (y > 0) & (x + y > 170)
-    return np.where(large, np.exp(_betaln_on_host(x, y)), scipy.special.beta(x, y))
+    pole = (x < 0) & (x == np.floor(x)) | (y < 0) & (y == np.floor(y))
+    value = np.where(pole, np.nan, scipy.special.beta(x, y))  # SciPy has limits for some
+    return np.where(large, np.exp(_betaln_on_host(x, y)), value)
 
 
 def _slope(x: object, y: object) -> Any:

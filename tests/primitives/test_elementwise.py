@@ -39,6 +39,12 @@ def _positive(x: Any, y: Any) -> Any:
     return ((x > 0) & (x < 1e300) | np.isnan(x)) & ((y > 0) & (y < 1e300) | np.isnan(y))
 
 
+def _not_too_small(x: Any, q: Any) -> Any:
+    """Terms that are subnormal are lost; of very large x SciPy's zeta is NaN."""
+    regular = (q > 0) & (x < 1e6) & ~(x * np.log(np.abs(q)) > 640)
+    return regular | np.isnan(q) | np.isnan(x)
+
+
 def _no_extremes(a: Any, x: Any) -> Any:
     """SciPy is NaN above; below, products of subnormals are lost."""
     return (a < 1e300) & ((a > 1e-300) | (a <= 0)) | np.isnan(a) | (a == np.inf)
@@ -47,7 +53,7 @@ def _no_extremes(a: Any, x: Any) -> Any:
 _DOMAINS: dict[str, Any] = {
     "beta": _positive,
     "betaln": _positive,
-    "zeta": lambda x, q: ((q > 0) | np.isnan(q)) & ((x < 1e6) | np.isnan(x)),
+    "zeta": _not_too_small,
     "gammainc": _no_extremes,
     "gammaincc": _no_extremes,
     "gammainc_slope": _no_extremes,

@@ -569,6 +569,7 @@ from lazynp.transforms import (
     custom_jvp as custom_jvp,
     custom_vjp as custom_vjp,
     debug_callback as debug_callback,
+    debug_nans as debug_nans,
     debug_print as debug_print,
     disable_jit as disable_jit,
     eval_jaxpr as eval_jaxpr,

@@ -23,8 +23,20 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._config import config
-from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, CODE, OP, PROJECT, VALUE, Node, Op, Tracer, aval_of_node
+from lazynp._errors import NanError, nan_error
+from lazynp._jaxpr import Jaxpr, has_new_nan
+from lazynp._node import (
+    ARGS,
+    CODE,
+    OFFSET,
+    OP,
+    PROJECT,
+    VALUE,
+    Node,
+    Op,
+    Tracer,
+    aval_of_node,
+)
 from lazynp._plan import STATS, Plan, Ref, Step
 
 lock = threading.RLock()
@@ -41,7 +53,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
     `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
     """
     STATS.cuts += 1
-    if config.execution == "reference":
+    if config.execution == "reference" or config.debug_nans:
         STATS.reference_runs += 1
         _complete(nodes, asked)
         _run_reference(nodes, asked)
@@ -431,6 +443,7 @@ def _run_reference(nodes: list[Node], asked: Node | None) -> None:
     """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
     an entry is dropped once done, so that a value is freed with its last use."""
     _drop_dead(nodes, asked)
+    store = _store_checked if config.debug_nans else _store_reference
     try:
         with np.errstate(all="ignore"):
             for i, node in enumerate(nodes):
@@ -438,7 +451,7 @@ def _run_reference(nodes: list[Node], asked: Node | None) -> None:
                     continue
                 op = node[OP]
                 if not op.free or node is asked or op.primitive is PROJECT:
-                    _store_reference(node)
+                    store(node)
                     node[ARGS] = None
                 nodes[i] = node = None  # type: ignore[call-overload]
     finally:
@@ -464,6 +477,23 @@ def _store_reference(node: Node) -> None:
         del target, value
     result = op.reference(*[operand(a) for a in args])
     node[VALUE] = result[()] if type(result) is np.ndarray and result.ndim == 0 else result
+
+
+def _store_checked(node: Node) -> None:
+    """Under `debug_nans`. The value is stored before the error is raised: it is raised once."""
+    op = node[OP]
+    values = [operand(a) for a in node[ARGS]]
+    name, found = op.primitive.name, False
+    try:
+        result = op.reference(*values)
+    except NanError as error:  # in a jaxpr
+        name, found = f"{error} in {name}", True
+        with config(debug_nans=False):
+            result = op.reference(*values)
+    node[VALUE] = result[()] if type(result) is np.ndarray and result.ndim == 0 else result
+    results: Any = result if op.primitive.multiple_results else (result,)
+    if found or op.primitive is not PROJECT and has_new_nan(results, values):
+        raise nan_error(name, node[CODE], node[OFFSET])
 
 
 def _may_reuse(op: Op) -> bool:

@@ -15,10 +15,11 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval
+from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._primitive import Missing, Undefined
-from lazynp._trace import inside_operation
+from lazynp._trace import inside_operation, local
 from lazynp.primitives import elementwise
 from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._stack import (
@@ -51,7 +52,7 @@ class LinearTracer(Tracer):
 class Entry:
     """One operation on tangents. Operands are LinearTracers or nodes (residuals)."""
 
-    __slots__ = ("primitive", "operands", "params", "outs")
+    __slots__ = ("primitive", "operands", "params", "outs", "where")
 
     def __init__(
         self,
@@ -61,6 +62,7 @@ class Entry:
         outs: list[LinearTracer],
     ) -> None:
         self.primitive, self.operands, self.params, self.outs = primitive, operands, params, outs
+        self.where = local.where  # the user's operation
 
 
 class LinearTrace(Trace):
@@ -155,6 +157,8 @@ class Linearized:
                 given = [sums.pop(t, None) for t in entry.outs]
                 for ct in given:
                     if ct is not None:
+                        if config.debug_nans:  # that line, not that of grad
+                            local.where = entry.where
                         _transpose(entry, given, sums)
                         break
         return [None if t is None else sums.get(t) for t in self.inputs]

@@ -223,14 +223,29 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
     needed = _below(asked) if asked[OP] is not None else []
     if not needed or any(n[OP] is None for n in needed):
         where = position(asked[CODE], asked[OFFSET]) if asked[OP] is not None else "its arguments"
+        aval = aval_of_node(asked)
         raise TypeError(
-            f"{recorder.staging} is only traced: there, the value of {aval_of_node(asked)} "
-            f"recorded at {where} is not known, but bool(), int(), float(), a mask read or NumPy "
-            "itself asks for it. Use cond, switch, while_loop or where in place of "
-            "Python's control flow on values, or make the argument static (static_argnums)"
+            f"{recorder.staging} is only traced: there, the value of {aval} recorded at {where} is "
+            f"not known, but {position(*user_position())} asks for it {cure(aval)}, or make the "
+            "argument static (static_argnums)"
         )
     with _graph.lock:
         _graph.evaluate(needed, asked, reason)
+
+
+def cure(aval: Any) -> str:
+    """What must have asked for a value that is not known, and what to write instead."""
+    if aval.dtype.kind == "b" and aval.shape:
+        return "(a mask read, x[m]). Use x[m] = v, where(m, x, 0) or sums with where=m"
+    if aval.dtype.kind in "iu" and not aval.shape:
+        return (
+            "(a bound, a size, int()). Use x[i + np.arange(n)] in place of x[i:i + n], and "
+            "fori_loop in place of range"
+        )
+    return (
+        "(bool(), float(), NumPy itself). Use cond, switch, while_loop or where in place of "
+        "Python's control flow on values"
+    )
 
 
 def at_entry(recorder: Recorder, frame: FrameType) -> None:

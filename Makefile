@@ -55,6 +55,7 @@ format: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/transforms.py
 
 clean:
 	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -21,7 +21,7 @@ import numpy
 lazy: Any = importlib.import_module(os.environ.get("LAZYNP_TEST_MODULE", "lazynp"))
 
 OPERATIONS = 1000  # of the loop that is traced and differentiated
-CALLS = 10  # of a jitted function between two looks at the clock
+CALLS = 5  # between two looks at the clock: so few pend without lazynp looking for a cut
 Rows = dict[str, dict[str, Callable[[], float]]]  # label -> library -> seconds
 
 
@@ -54,6 +54,11 @@ def elapsed(f: Callable[[], Any]) -> float:
     return seconds
 
 
+def several(f: Callable[[], Any]) -> float:
+    """Seconds of one call among a few."""
+    return elapsed(lambda: [f() for _ in range(CALLS)]) / CALLS
+
+
 def small(np: Any) -> Callable[[Any], Any]:
     return lambda x: np.sin(x) * 2.0 + 1.0
 
@@ -66,7 +71,7 @@ def of_lazynp() -> dict[str, Callable[[], float]]:
     jitted, jitted_grad = lazy.jit(small(lazy)), lazy.jit(lazy.grad(f))
 
     def calls() -> float:
-        seconds = elapsed(lambda: [jitted(x) for _ in range(CALLS)]) / CALLS
+        seconds = several(lambda: jitted(x))
         float(x[0] + 1.0)  # what was recorded and dropped is forgotten
         return seconds
 
@@ -76,7 +81,7 @@ def of_lazynp() -> dict[str, Callable[[], float]]:
 
     return {
         "jit call": calls,
-        "jit call, and its value": lambda: elapsed(lambda: lazy.materialize(jitted(x))),
+        "jit call, and its value": lambda: several(lambda: lazy.materialize(jitted(x))),
         "tracing, per operation": lambda: elapsed(lambda: lazy.make_jaxpr(f)(x)) / OPERATIONS,
         "tracing a gradient, per operation": lambda: (
             elapsed(lambda: lazy.make_jaxpr(lazy.grad(f))(x)) / OPERATIONS
@@ -97,8 +102,8 @@ def of_jax(jax: Any) -> dict[str, Callable[[], float]]:
         return lambda x: g(x)  # jax keeps the jaxprs of functions that it knows
 
     return {
-        "jit call": lambda: elapsed(lambda: [jitted(x) for _ in range(CALLS)]) / CALLS,
-        "jit call, and its value": lambda: elapsed(lambda: jitted(x).block_until_ready()),
+        "jit call": lambda: several(lambda: jitted(x)),
+        "jit call, and its value": lambda: several(lambda: jitted(x).block_until_ready()),
         "tracing, per operation": lambda: elapsed(lambda: jax.make_jaxpr(anew(f))(x)) / OPERATIONS,
         "tracing a gradient, per operation": lambda: (
             elapsed(lambda: jax.make_jaxpr(anew(jax.grad(f)))(x)) / OPERATIONS

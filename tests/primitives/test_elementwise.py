@@ -40,9 +40,10 @@ def _positive(x: Any, y: Any) -> Any:
 
 
 def _not_too_small(x: Any, q: Any) -> Any:
-    """Terms that are subnormal are lost; of very large x SciPy's zeta is NaN."""
-    regular = (q > 0) & (x < 1e6) & ~(x * np.log(np.abs(q)) > 640)
-    return regular | np.isnan(q) | np.isnan(x)
+    """Terms that are subnormal are lost; of very large x SciPy's zeta is NaN, of tiny q it leaves
+    the tail of the sum out."""
+    known = ((q > 1e-6) | np.isnan(q)) & ((x < 1e6) | np.isnan(x))
+    return known & ~(x * np.log(np.abs(q)) > 640)
 
 
 def _no_extremes(a: Any, x: Any) -> Any:

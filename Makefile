@@ -63,6 +63,7 @@ format: $(VENV)/.installed-dev
 # BENCH="--sizes S --only heat_2d --execution adaptive" and the like; the runner's --help says more
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean:

@@ -23,14 +23,16 @@ class Config:
         "compiled" (XLA), "reference" (NumPy, operation by operation). `LAZYNP_EXECUTION`.
     max_pending: operations recorded before a program is cut whatever the code looks like.
     debug: check every jaxpr before it runs. `LAZYNP_DEBUG=1`.
+    debug_nans: look for NaN in every result; see `lazynp.debug_nans`. `LAZYNP_DEBUG_NANS=1`.
     """
 
-    __slots__ = ("execution", "max_pending", "debug", "version")
+    __slots__ = ("execution", "max_pending", "debug", "debug_nans", "version")
 
     def __init__(self) -> None:
         self.execution = _from_environment("execution", "adaptive", get_args(Execution))
         self.max_pending = 512
         self.debug = os.environ.get("LAZYNP_DEBUG", "") not in ("", "0")
+        self.debug_nans = os.environ.get("LAZYNP_DEBUG_NANS", "") not in ("", "0")
         self.version = 0
 
     def __call__(self, **settings: Any) -> _Restore:
@@ -46,7 +48,7 @@ class Config:
         self.version += 1
 
     def __repr__(self) -> str:
-        names = ("execution", "max_pending", "debug")
+        names = ("execution", "max_pending", "debug", "debug_nans")
         return "config(" + ", ".join(f"{n}={getattr(self, n)!r}" for n in names) + ")"
 
 
@@ -59,7 +61,7 @@ def _validate(name: str, value: Any) -> None:
     elif name == "max_pending":
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"config: max_pending must be a positive int, got {value!r}")
-    elif name != "debug":
+    elif name not in ("debug", "debug_nans"):
         raise TypeError(f"config: no setting is called {name!r}")
 
 

@@ -331,10 +331,14 @@ class _Lowerer:
     def _donated(self) -> set[int]:
         """Leaves whose memory the program may take: dead ones that get a small slice assigned.
 
-        There it saves copying the whole; elsewhere donation halves the speed of fused loops.
+        There it saves copying the whole; elsewhere donation halves the speed of fused loops, and
+        is done where `jit` is told to.
         """
         donated = set()
         for step in self.plan.steps:
+            for kind, j in [step.refs[k] for k in step.op.params.get("donate", ())]:
+                if kind == "leaf" and self.plan.dead_leaves[j]:
+                    donated.add(j)
             kind, j = step.refs[0] if step.refs else ("", 0)
             if step.op.primitive.name == "update_slice" and kind == "leaf":
                 if self.plan.dead_leaves[j] and 4 * step.op.explicit[1].size < step.op.aval.size:

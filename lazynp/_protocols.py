@@ -27,6 +27,7 @@ from lazynp.functions import (
     reductions,
     sets,
     sorting,
+    special,
     statistics,
     ufuncs,
 )
@@ -35,6 +36,7 @@ from lazynp.functions._ufunc import ufunc
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
+    special,
 )  # fmt: skip
 
 

@@ -307,14 +307,29 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
     needed = _below(asked) if asked[OP] is not None else []
     if not needed or any(n[OP] is None for n in needed):
         where = position(asked[CODE], asked[OFFSET]) if asked[OP] is not None else "its arguments"
+        aval = aval_of_node(asked)
         raise TypeError(
-            f"{recorder.staging} is only traced: there, the value of {aval_of_node(asked)} "
-            f"recorded at {where} is not known, but bool(), int(), float(), a mask read or NumPy "
-            "itself asks for it. Use cond, switch, while_loop or where in place of "
-            "Python's control flow on values, or make the argument static (static_argnums)"
+            f"{recorder.staging} is only traced: there, the value of {aval} recorded at {where} is "
+            f"not known, but {position(*user_position())} asks for it {cure(aval)}, or make the "
+            "argument static (static_argnums)"
         )
     with _reference.lock:
         _graph.evaluate(needed, asked, reason)
+
+
+def cure(aval: Any) -> str:
+    """What must have asked for a value that is not known, and what to write instead."""
+    if aval.dtype.kind == "b" and aval.shape:
+        return "(a mask read, x[m]). Use x[m] = v, where(m, x, 0) or sums with where=m"
+    if aval.dtype.kind in "iu" and not aval.shape:
+        return (
+            "(a bound, a size, int()). Use x[i + np.arange(n)] in place of x[i:i + n], and "
+            "fori_loop in place of range"
+        )
+    return (
+        "(bool(), float(), NumPy itself). Use cond, switch, while_loop or where in place of "
+        "Python's control flow on values"
+    )
 
 
 def at_entry(recorder: Recorder, frame: FrameType) -> None:
@@ -528,7 +543,9 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
 
     Only for a recorder that is `eager`: in a loop where recording costs more than it can gain.
     """
-    if not (op.small or op.free) or local.level or config.execution == "compiled":
+    if not (op.small or op.free) or local.level:
+        return None
+    if config.execution == "compiled" or config.debug_nans:
         return None
     if op.free and not op.scalar:  # is parked, wherever it comes from
         for o in operands:

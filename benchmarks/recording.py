@@ -180,6 +180,8 @@ def print_transfers(rounds: int, megabytes: int = 100) -> None:
 
 
 def main() -> None:
+    if lazy is not numpy:
+        lazy.config(execution="compiled")  # the default does operations of long loops at once
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repeats", type=int, default=200, help="rounds of the small table")
     rounds = parser.parse_args().repeats

@@ -33,7 +33,6 @@ from numpy import (
     dtypes,
     e,
     emath,
-    errstate,
     euler_gamma,
     exceptions,
     finfo,
@@ -92,7 +91,6 @@ from numpy import (
     sctypeDict,
     set_printoptions,
     setbufsize,
-    seterr,
     seterrcall,
     short,
     show_config,
@@ -140,6 +138,10 @@ from lazynp._array import (
 )
 from lazynp._config import (
     config as config,
+)
+from lazynp._errstate import (
+    errstate,
+    seterr,
 )
 from lazynp.functions._iteration import (
     broadcast,

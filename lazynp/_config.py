@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal, get_args
 
@@ -23,14 +24,18 @@ class Config:
         (reference until the work spent would have paid for compiling). `LAZYNP_EXECUTION`.
     max_pending: operations recorded before a program is cut whatever the code looks like.
     debug: check every jaxpr before it runs. `LAZYNP_DEBUG=1`.
+    checks: floating-point warnings where NumPy gives them. Then NumPy runs every operation at
+        once; without this, only states of `errstate` that ask for it do. `LAZYNP_CHECKS=1`.
     """
 
-    __slots__ = ("execution", "max_pending", "debug", "version")
+    __slots__ = ("execution", "max_pending", "debug", "checks", "version", "observers")
 
     def __init__(self) -> None:
         self.execution = _from_environment("execution", "compiled", get_args(Execution))
         self.max_pending = 512
         self.debug = os.environ.get("LAZYNP_DEBUG", "") not in ("", "0")
+        self.checks = os.environ.get("LAZYNP_CHECKS", "") not in ("", "0")
+        self.observers: list[Callable[[], None]] = []  # called when a setting has changed
         self.version = 0
 
     def __call__(self, **settings: Any) -> _Restore:
@@ -44,9 +49,11 @@ class Config:
         for name, value in settings.items():
             setattr(self, name, value)
         self.version += 1
+        for changed in self.observers:
+            changed()
 
     def __repr__(self) -> str:
-        names = ("execution", "max_pending", "debug")
+        names = ("execution", "max_pending", "debug", "checks")
         return "config(" + ", ".join(f"{n}={getattr(self, n)!r}" for n in names) + ")"
 
 
@@ -59,7 +66,7 @@ def _validate(name: str, value: Any) -> None:
     elif name == "max_pending":
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"config: max_pending must be a positive int, got {value!r}")
-    elif name != "debug":
+    elif name not in ("debug", "checks"):
         raise TypeError(f"config: no setting is called {name!r}")
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _graph
+from lazynp import _errstate, _graph
 from lazynp._avals import In
 from lazynp._config import config
 from lazynp._jaxpr import Rules
@@ -470,6 +470,10 @@ def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
         staged = op.primitive.kind in ("host", "call") and isinstance(recorder, StagingRecorder)
         if not staged:
             return on_host(op, operands)
+    if _errstate.watching:
+        done = checked(op, operands)
+        if done is not None:
+            return done
     where = local.where
     if where is None:
         frame = user_frame(_getframe(2))
@@ -507,9 +511,30 @@ def check_bounds(op: Op, operands: tuple[Any, ...]) -> None:
             raise OverflowError(f"Python integer {o} out of bounds for {dtype.name}")
 
 
+_RAISES_FLAGS = ("elementwise", "reduction", "contract")  # kinds of operations that may
+
+
+def checked(op: Op, operands: tuple[Any, ...]) -> Node | None:
+    """The operation done at once by NumPy, where the user's floating-point state asks for it."""
+    if op.primitive.kind not in _RAISES_FLAGS or not _errstate.strict():
+        return None
+    if not all(knowable(o) for o in operands if type(o) is list):
+        return None  # a function is staged: it has no values
+    values = [host_value(o) if type(o) is list else o for o in operands]
+    value = _errstate.checked(op.reference, *values)
+    if not op.primitive.multiple_results and np.ndim(value) == 0:
+        value = op.aval.dtype.type(value)
+    return [op, None, value, None, 0]
+
+
 def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
     """Run an operation that XLA has no dtype for, at once, with NumPy."""
-    value = op.reference(*[host_value(o) if type(o) is list else o for o in operands])
+    values = [host_value(o) if type(o) is list else o for o in operands]
+    if _errstate.watching and _errstate.strict():
+        value = _errstate.checked(op.reference, *values)
+    else:
+        with np.errstate(all="ignore"):
+            value = op.reference(*values)
     if not isinstance(value, (np.ndarray, np.generic, tuple)):  # one Python object
         boxed = np.empty((), object)
         boxed[()] = value

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _graph, lowering
+from lazynp import _errstate, _graph, lowering
 from lazynp._array import (
     Array,
     Scalar,
@@ -25,7 +25,7 @@ from lazynp._array import (
     new_scalar,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, known_avals, on_device
 from lazynp._node import (
     ARGS,
     AVAL,
@@ -355,6 +355,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             _check_depth(value, aval, index, step.params["shape"])
             looked_at = _check_fits(value, aval.dtype)
             u = assigned(value, aval.dtype, step.params["shape"])
+            if _errstate.watching and type(u) is list and known(u).dtype != aval.dtype:
+                u = cast(new_array(u), aval.dtype)._read()  # which may overflow
             operands = (node, u, *step.starts)
             try:
                 op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
@@ -365,7 +367,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
                 self._write(on_host(op, operands))
                 return
             if not looked_at and (u is value or isinstance(value, Array) and u is value._read()):
-                step.ops[known(u)] = op
+                _errstate.remember(step.ops, known(u), op)
         new = [op, operands, None, frame.f_code, frame.f_lasti]
         recorder.pending.append(new)
         self._write(new)
@@ -931,3 +933,12 @@ def _unselected(node: Any, mask: Node, shape: tuple[int, ...], budget: list[int]
         return None
     found = [_unselected(a, mask, shape, budget) for a in args]
     return None if any(f is None for f in found) else record(op.primitive, tuple(found), op.params)
+
+
+def _forget_stores() -> None:
+    """Stores that cast may raise floating-point errors."""
+    for aval in known_avals():
+        aval.set_memo.clear()
+
+
+_errstate.on_watch(_forget_stores)

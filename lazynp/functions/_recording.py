@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import _errstate
 from lazynp._array import (
     Array,
     Scalar,
@@ -26,7 +27,16 @@ from lazynp._array import (
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._node import OP, VALUE, Node, Op, Traced, leaf, op_of
 from lazynp._primitive import Primitive
-from lazynp._trace import check_bounds, host_value, known, local, on_host, record_traced, user_frame
+from lazynp._trace import (
+    check_bounds,
+    checked,
+    host_value,
+    known,
+    local,
+    on_host,
+    record_traced,
+    user_frame,
+)
 from lazynp._views import writeable
 from lazynp.functions._nested import assemble, holds_lazy
 from lazynp.primitives import elementwise, shaping
@@ -63,6 +73,10 @@ def _record_slow(op: Op, operands: tuple[Any, ...]) -> Array:
         check_bounds(op, operands)
     if op.host:
         return _host_result(on_host(op, operands))
+    if _errstate.watching:
+        node = checked(op, operands)
+        if node is not None:
+            return wrap(node)
     if op.scalar:
         node = _at_once(op, operands)
         if node is not None:
@@ -85,7 +99,7 @@ def binary(
 
     depth: how many frames up the user's is. swap: make it `f(y, x)`, for reflected operators.
     """
-    memo: dict[tuple[Any, Any], Op] = {}
+    memo: dict[tuple[Any, Any], Op] = _errstate.memo({})
 
     def call(x: Any, y: Any) -> Any:
         if swap:
@@ -125,7 +139,9 @@ def binary(
                 return slow(x, y)  # which raises it again, or knows better
             if op.host or op.scalar or op.bounds is not None and _out_of_bounds(op, a, b):
                 return slow(x, y)
-            memo[known_a, known_b] = op
+            if _errstate.watching and _errstate.strict():
+                return slow(x, y)
+            _errstate.remember(memo, (known_a, known_b), op)
         if op.bounds is not None and _out_of_bounds(op, a, b):
             return slow(x, y)
         frame = _getframe(depth)
@@ -141,7 +157,7 @@ def binary(
 
 def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any], Any]:
     """`f(x)`; see `binary`."""
-    memo: dict[Any, Op] = {}
+    memo: dict[Any, Op] = _errstate.memo({})
 
     def call(x: Any) -> Any:
         recorder = local.recorder
@@ -163,7 +179,9 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
                 return wrap(record_traced(primitive, (a,), {}))
             if op.host or op.scalar:
                 return slow(x)
-            memo[known_a] = op
+            if _errstate.watching and _errstate.strict():
+                return slow(x)
+            _errstate.remember(memo, known_a, op)
         frame = _getframe(depth)
         node = [op, (a,), None, frame.f_code, frame.f_lasti]
         pending.append(node)

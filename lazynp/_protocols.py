@@ -23,18 +23,21 @@ from lazynp.functions import (
     creation,
     indexing,
     manipulation,
+    polynomials,
     products,
     reductions,
     sets,
     sorting,
     statistics,
     ufuncs,
+    windows,
 )
 from lazynp.functions._recording import cast
 from lazynp.functions._ufunc import ufunc
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
+    polynomials, windows,
 )  # fmt: skip
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -79,3 +80,16 @@ def write_on_host(array: Array) -> Iterator[np.ndarray[Any, Any]]:
     yield memory
     with write_lock:
         array._write(from_host(memory, copy=False))
+
+
+def mirrored(module: Any, names: Iterable[str]) -> dict[str, Any]:
+    """A module of NumPy's for lazy arrays: its functions run on values, the rest is itself."""
+    found: dict[str, Any] = {}
+    for name in names:
+        it = getattr(module, name)
+        if isinstance(it, (FunctionType, BuiltinFunctionType, np.ufunc)):
+            it = hosted(it)
+        elif type(it) is np.ndarray:
+            it = new_array(from_host(it))
+        found[name] = it
+    return found

@@ -36,7 +36,8 @@ NO_ARRAYS = set(
     format_float_scientific frompyfunc get_include get_printoptions getbufsize geterr geterrcall
     info is_busday isdtype isfortran issubdtype iterable may_share_memory min_scalar_type
     mintypecode nested_iters printoptions promote_types set_printoptions setbufsize seterr
-    seterrcall     shares_memory show_config show_runtime test typename isscalar iscomplexobj isrealobj ndim shape
+    seterrcall shares_memory show_config show_runtime test typename isscalar iscomplexobj
+    isrealobj ndim shape
     size common_type result_type set_default_printstyle add_docstring add_newdoc
     tracemalloc_domain __array_namespace_info__ ndindex c_ r_ s_ index_exp mgrid ogrid""".split()
 )
@@ -290,10 +291,11 @@ def page(found: dict[str, dict[str, list[str]]]) -> str:
         "# What runs each name of NumPy",
         "",
         "Written by `docs/coverage.py`, which calls every function with arrays that are not",
-        "computed yet. **native**: what comes back is recorded and no value was needed. **native,",
-        "looks**: it is recorded, but values were needed before the function returned, for a shape,",
-        "a dtype or an error that depends on data. **host**: NumPy makes it. **no arrays**: it takes",
-        "none: it is about dtypes, shapes, texts, settings, or makes an array of numbers.",
+        "computed yet. **native**: what comes back is recorded and no value was needed.",
+        "**native, looks**: it is recorded, but values were needed before the function returned,",
+        "for a shape, a dtype or an error that depends on data. **host**: NumPy makes it.",
+        "**no arrays**: it takes none: it is about dtypes, shapes, texts, settings, or makes an",
+        "array of numbers.",
         "",
         f"Of {total} array functions of {', '.join(COUNTED)}, {native} are native: "
         f"{100 * native / total:.0f} %. (Names are those of NumPy {numpy.__version__[:3]}.)",

@@ -143,6 +143,12 @@ from lazynp._errstate import (
     errstate,
     seterr,
 )
+from lazynp._script import (
+    install as install,
+    load_ipython_extension as load_ipython_extension,
+    uninstall as uninstall,
+    unload_ipython_extension as unload_ipython_extension,
+)
 from lazynp.functions._iteration import (
     broadcast,
 )

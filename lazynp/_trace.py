@@ -14,7 +14,7 @@ import dis
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from sys import _getframe, getrefcount
@@ -186,6 +186,9 @@ _recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 local = _Local()
 
 
+on_force: list[Callable[[], None]] = []  # called when a value is needed: for reports
+
+
 # -- cutting ---------------------------------------------------------------------------------------
 
 
@@ -203,6 +206,9 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
     with _graph.lock:
         if asked is not None and asked[VALUE] is not None:
             return None
+        if asked is not None and on_force:
+            for tell in on_force:
+                tell()
         nodes = recorder.pending[:]
         recorder.pending.clear()
         recorder.due = False

@@ -14,6 +14,7 @@ from lazynp._array import Array, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._trace import host_value
 
+on_host_call: list[Callable[[str], None]] = []  # for reports
 HOSTED: set[str] = set()  # names of functions that run in NumPy, for the documentation
 
 
@@ -43,6 +44,8 @@ def to_device(tree: Any) -> Any:
 
 def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`function` of NumPy on the values, its results as Arrays."""
+    for tell in on_host_call:
+        tell(getattr(function, "__name__", str(function)))
     return to_device(function(*to_host(args), **to_host(kwargs)))
 
 

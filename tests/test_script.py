@@ -57,7 +57,8 @@ def _python(place: Path, *args: str) -> tuple[int, str, str]:
     "args",
     [
         ("script.py", "raise"), ("script.py", "exit"), ("broken.py",), ("missing.py",),
-        ("-m", "script", "raise"), ("-m", "missing"), ("-c", "import sys; sys.exit(len(sys.argv))", "a"),
+        ("-m", "script", "raise"), ("-m", "missing"),
+        ("-c", "import sys; sys.exit(len(sys.argv))", "a"),
     ],
     ids=" ".join,
 )  # fmt: skip

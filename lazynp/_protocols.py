@@ -119,6 +119,8 @@ def to_host(x: Any) -> Any:
 
 def from_host(x: Any) -> Any:
     """A NumPy result as an Array or Scalar."""
+    if isinstance(x, Array):
+        return x
     if isinstance(x, np.generic):
         return new_scalar(node_from_host(x))
     if type(x) is np.ndarray:

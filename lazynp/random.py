@@ -18,6 +18,8 @@ from lazynp.functions.keys import (
     split as split,
 )
 
+get_bit_generator = _numpy.get_bit_generator  # type: ignore[attr-defined]
+set_bit_generator = _numpy.set_bit_generator  # type: ignore[attr-defined]
 SeedSequence = _numpy.SeedSequence
 MT19937 = _numpy.MT19937
 Philox = _numpy.Philox

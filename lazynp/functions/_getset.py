@@ -63,6 +63,7 @@ from lazynp._views import (
 )
 from lazynp.functions._host import to_host
 from lazynp.functions._recording import broadcast, cast, operand_of
+from lazynp.functions._records import record as record_at
 from lazynp.primitives import elementwise, indexing, shaping
 
 _new = object.__new__
@@ -104,20 +105,22 @@ def _normal(index: Any) -> Any:
 def _normal_item(item: Any) -> Any:
     if isinstance(item, slice):
         return slice(*[_slice_bound(x) for x in (item.start, item.stop, item.step)])
+    if isinstance(item, Array):
+        if item.ndim == 0 and item.dtype.kind in "iu":
+            node = item._read()
+            return int(seen_value(node)) if knowable(node) else item
+        if item.ndim == 0 and item.dtype.kind in "fc":
+            raise IndexError(INVALID_INDEX)
+        return item
     if isinstance(item, np.integer):
         return int(item)
-    if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
-        node = item._read()
-        return int(seen_value(node)) if knowable(node) else item
     if isinstance(item, (bool, np.bool_)):
         return np.bool_(item)
     if isinstance(item, int):
         return int(item)
     if isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
         return int(item)
-    if isinstance(item, (str, bytes, float, complex, np.inexact)) or (
-        isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "fc"
-    ):
+    if isinstance(item, (str, bytes, float, complex, np.inexact)):
         raise IndexError(INVALID_INDEX)
     return item
 
@@ -300,12 +303,23 @@ def _get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step
     if op.scalar and step.scalar:
         value = got[VALUE]
         if isinstance(value, np.ndarray):
-            if value.dtype.names is not None:  # a record is a view: let no write be lost
-                value = value.view()
-                value.flags.writeable = False
+            if value.dtype.names is not None:
+                return _record(self, step.index, value)
             value = value[()]
         return value if not on_device(op.aval.dtype) else new_scalar(leaf(value))
     return view(self, step)
+
+
+def _record(self: Array, index: Any, value: Any) -> Any:
+    """A record is a view: it reads and writes the array."""
+    if not writeable(self):
+        value = value.view()
+        value.flags.writeable = False
+        return value[()]
+    where = tuple([i for i in index if i is not Ellipsis])
+    return record_at(
+        value, where, lambda name: view(self, Field(name)), lambda: host_value(self._read())[where]
+    )
 
 
 def _is_field(index: Any) -> bool:
@@ -550,10 +564,11 @@ def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
         return False
     if value.ndim or value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype):
         return False
-    if isinstance(value, np.generic):
+    if type(value) is Scalar:
+        if knowable(value._read()):
+            assigned_scalar(seen_value(value._read()), dtype)
+    elif isinstance(value, np.generic):
         assigned_scalar(value, dtype)
-    elif isinstance(value, Scalar) and knowable(value._read()):
-        assigned_scalar(seen_value(value._read()), dtype)
     return True  # a 0-d array too: it shares its entry in the memo with a scalar
 
 

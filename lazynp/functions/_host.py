@@ -31,6 +31,8 @@ def to_host(tree: Any) -> Any:
 
 def to_device(tree: Any) -> Any:
     """NumPy's results as Arrays and Scalars."""
+    if isinstance(tree, Array):  # a Scalar passes for a NumPy scalar
+        return tree
     if isinstance(tree, np.generic):
         return tree if tree.dtype.kind in "OSUVMm" else new_scalar(from_host(tree))
     if type(tree) is np.ndarray:

@@ -183,6 +183,16 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     return value
 
 
+def _buffer(self: Array, flags: int) -> memoryview:
+    """The buffer protocol, which Python 3.12 and later ask classes for: read-only."""
+    if flags & 1:  # PyBUF_WRITABLE
+        raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
+    try:
+        return memoryview(_array(self))
+    except ValueError as e:  # dtypes that the protocol has no name for
+        raise BufferError(str(e)) from None
+
+
 def _len(self: Array) -> int:
     if not self.ndim:
         raise TypeError("len() of unsized object")
@@ -578,6 +588,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "var": reductions.var,
     # with a signature of their own
     "__array__": _array,
+    "__buffer__": _buffer,
+    "__bytes__": lambda self: _tobytes(self),
     "__bool__": lambda self: bool(_seen(self)),
     "__complex__": lambda self: complex(_host(self)),
     "__contains__": _contains,

@@ -130,7 +130,7 @@ def test_scalars_of_views_print_as_scalars() -> None:
 
 def test_matrices_and_masked_arrays_take_over() -> None:
     m = np.ma.array([1, 2, 3], mask=[0, 1, 0])
-    for y in (lazynp.arange(3) + m, m + lazynp.arange(3)):
+    for y in (lazynp.arange(3) + m, m + lazynp.arange(3), lazynp.add(lazynp.arange(3), m)):
         assert isinstance(y, np.ma.MaskedArray) and y.tolist() == [1, None, 5]
     with pytest.warns(PendingDeprecationWarning):
         m = lazynp.matrix([[1, 2], [3, 4]])

@@ -13,6 +13,7 @@ import numpy as np
 from lazynp._array import Array, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._trace import host_value
+from lazynp.functions._records import Record
 
 on_host_call: list[Callable[[str], None]] = []  # for reports
 HOSTED: set[str] = set()  # names of functions that run in NumPy, for the documentation
@@ -26,7 +27,7 @@ def to_host(tree: Any) -> Any:
         return type(tree)(to_host(t) for t in tree)
     if type(tree) is dict:
         return {k: to_host(v) for k, v in tree.items()}
-    return tree
+    return tree._fresh() if isinstance(tree, Record) else tree
 
 
 def to_device(tree: Any) -> Any:

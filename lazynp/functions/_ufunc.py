@@ -17,7 +17,7 @@ from lazynp._primitive import Primitive
 from lazynp._trace import host_value, knowable, known
 from lazynp.functions import _getset
 from lazynp.functions._fold import fold, fold_along, reduceat
-from lazynp.functions._host import host_call, host_into, to_device, write_on_host
+from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
 from lazynp.functions._recording import (
     apply,
     as_array,
@@ -106,7 +106,11 @@ class ufunc:
 
     def in_place(self) -> Callable[..., Any]:
         """What the method of `Array` for this function's in-place operator calls."""
-        return binary(self._fast, self._apply, depth=2) if self._fast else self._apply
+
+        def slow(x: Any, y: Any) -> Any:
+            return as_array(self._apply(x, y))  # a Series' own result, for one
+
+        return binary(self._fast, slow, depth=2) if self._fast else slow
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -359,6 +363,17 @@ def defers(other: Any) -> bool:
     return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
 
 
+_KNOWN = {Array, Scalar, np.ndarray, int, float, complex, bool, list, tuple}
+
+
+def _takes_over(kind: type) -> bool:
+    """Whether objects of this class do themselves what ufuncs do to them: as a Series."""
+    if issubclass(kind, (np.matrix, np.ma.MaskedArray)):
+        return True
+    method = getattr(kind, "__array_ufunc__", None)
+    return method is not None and method is not np.ndarray.__array_ufunc__
+
+
 def _repeats(x: Any, y: Any) -> bool:
     """Whether x * y repeats the sequence y, as Python's: NumPy's scalars do, arrays do not."""
     return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))
@@ -385,6 +400,9 @@ def _composed(
             values = _strictly(*xs)
             if values is not None:
                 return to_device(_errstate.checked(reference, *values))
+        for x in xs:
+            if type(x) not in _KNOWN and _takes_over(type(x)):
+                return to_device(reference(*to_host(xs)))
         if check is not None:
             check(*xs)
         return implementation(*xs) if primitive is None else apply(primitive, *xs)

@@ -699,7 +699,7 @@ def _list_index(item: Any) -> Node:
     if array.dtype.kind not in "biu":
         raise IndexError(
             INVALID_INDEX
-            if array.dtype.kind in "OUS"
+            if array.dtype.kind in "OUSfc"
             else "arrays used as indices must be of integer (or boolean) type"
         )
     return from_host(array, copy=False)

@@ -517,15 +517,19 @@ def check_bounds(op: Op, operands: tuple[Any, ...]) -> None:
             raise OverflowError(f"Python integer {o} out of bounds for {dtype.name}")
 
 
+def watched() -> bool:
+    """Whether floating-point errors are to be noticed here. In a staged function nothing has a
+    value."""
+    return _errstate.watching and not local.recorder.staging and _errstate.strict()
+
+
 _RAISES_FLAGS = ("elementwise", "reduction", "contract")  # kinds of operations that may
 
 
 def checked(op: Op, operands: tuple[Any, ...]) -> Node | None:
     """The operation done at once by NumPy, where the user's floating-point state asks for it."""
-    if op.primitive.kind not in _RAISES_FLAGS or not _errstate.strict():
+    if op.primitive.kind not in _RAISES_FLAGS or not watched():
         return None
-    if not all(knowable(o) for o in operands if type(o) is list):
-        return None  # a function is staged: it has no values
     values = [host_value(o) if type(o) is list else o for o in operands]
     value = _errstate.checked(op.reference, *values)
     if not op.primitive.multiple_results and np.ndim(value) == 0:

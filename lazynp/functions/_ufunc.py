@@ -14,7 +14,7 @@ from lazynp._array import Array, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
-from lazynp._trace import host_value, knowable, known
+from lazynp._trace import host_value, known, watched
 from lazynp.functions import _getset
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
@@ -381,10 +381,10 @@ def _repeats(x: Any, y: Any) -> bool:
 
 def _strictly(*inputs: Any) -> list[Any] | None:
     """The host values, where the user's floating-point state asks for NumPy's own kernels."""
-    if not _errstate.strict():
+    if not watched():
         return None
     operands = [operand_of(x) for x in inputs]
-    if not all(knowable(o) and not is_tracer(o) for o in operands if type(o) is list):
+    if any(is_tracer(o) for o in operands):
         return None
     return [host_value(o) if type(o) is list else o for o in operands]
 

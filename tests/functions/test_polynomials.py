@@ -43,6 +43,13 @@ ROWS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def by_reference() -> Any:
+    """Compositions of what is tested compiled elsewhere: not worth a program each."""
+    with np.config(execution="reference"):
+        yield
+
+
 def _outcome(module: Any, name: str, args: Any, options: Any) -> Any:
     args = [module.asarray(a) if isinstance(a, numpy.ndarray) else a for a in args]
     try:
@@ -52,6 +59,7 @@ def _outcome(module: Any, name: str, args: Any, options: Any) -> Any:
     return result if isinstance(result, tuple) else (result,)
 
 
+@pytest.mark.usefixtures("by_reference")
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: f"{r[0]}-{r[1]}-{r[2]}")
 def test_as_numpy(row: Any) -> None:
     with warnings.catch_warnings():
@@ -92,6 +100,7 @@ SERIES = {
 }  # fmt: skip
 
 
+@pytest.mark.usefixtures("by_reference")
 @pytest.mark.parametrize("name", SERIES)
 @pytest.mark.parametrize("c", [[3.0], [1, 2], [1.0, 2, 3, 4, 0.5, 0.25]], ids=len)
 def test_series(name: str, c: Any) -> None:
@@ -180,6 +189,7 @@ def test_as_strided(order: Any) -> None:
 # -- emath -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("by_reference")
 @pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"])
 @pytest.mark.parametrize("x", [-1, 0.5, [1, 2], [-1.0, 0.3], [2.0, 0.1], [1j]], ids=str)
 def test_emath(name: str, x: Any) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
+from lazynp._avals import on_device
 from lazynp._trace import description, host_value, seen_value
 from lazynp._views import (
     Bitcast,
@@ -187,6 +188,8 @@ def _buffer(self: Array, flags: int) -> memoryview:
     """The buffer protocol, which Python 3.12 and later ask classes for: read-only."""
     if flags & 1:  # PyBUF_WRITABLE
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
+    if not on_device(self.dtype):
+        raise BufferError(f"no buffer for {self.dtype}: use numpy.asarray")
     try:
         return memoryview(_array(self))
     except ValueError as e:  # dtypes that the protocol has no name for

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.strings as _numpy
-from numpy.strings import *  # noqa: F403
 
 from lazynp.functions._host import mirrored as _mirrored
+
+if TYPE_CHECKING:
+    from numpy.strings import *  # noqa: F403
 
 __all__ = list(_numpy.__all__)
 globals().update(_mirrored(_numpy, __all__))

@@ -23,6 +23,7 @@ MODULES = [
 ]  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of names that NumPy gives up
 @pytest.mark.parametrize("name", MODULES)
 def test_every_name_is_there(name: str) -> None:
     theirs = importlib.import_module(f"numpy.{name}")

@@ -45,7 +45,8 @@ def place(tmp_path: Path) -> Path:
 
 
 def _python(place: Path, *args: str) -> tuple[int, str, str]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, *args], cwd=place, env=environment, capture_output=True, text=True,
         timeout=120, check=False,

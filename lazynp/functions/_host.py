@@ -89,9 +89,14 @@ def write_on_host(array: Array) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def mirrored(module: Any, names: Iterable[str]) -> dict[str, Any]:
-    """A module of NumPy's for lazy arrays: its functions run on values, the rest is itself."""
+    """A module of NumPy's for lazy arrays: its functions run on values, the rest is itself.
+
+    What the module itself only finds when asked (it is deprecated there) is left out.
+    """
     found: dict[str, Any] = {}
     for name in names:
+        if name not in vars(module):
+            continue
         it = getattr(module, name)
         if isinstance(it, (FunctionType, BuiltinFunctionType, np.ufunc)):
             it = hosted(it)

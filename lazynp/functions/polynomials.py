@@ -74,6 +74,8 @@ def roots(p: Any) -> Any:
         companion = diag(ones(p.size - 2, p.dtype), -1)
         companion[0, :] = ufuncs.negative(p[1:]) / p[0]
         found = eigvals(companion)
+        if found.dtype.kind == "c" and p.dtype.kind == "f" and _known(found):
+            found = found if found.imag.any() else found.real.copy()  # as before NumPy 2.5
     return hstack((found, zeros(trailing, found.dtype)))
 
 

@@ -23,12 +23,10 @@ demo: $(VENV)/.installed-demo
 
 # each suite in a session of its own: both have profiles of hypothesis of these names
 test: $(VENV)/.installed-test
-	for suite in $(SUITE); do \
-		echo "== $$suite, default execution"; \
-		$(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
-		echo "== $$suite, execution=reference"; \
-		LAZYNP_EXECUTION=reference $(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
-	done
+	for suite in $(SUITE); do for tier in adaptive compiled reference; do \
+		echo "== $$suite, execution=$$tier"; \
+		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
+	done; done
 	for module in numpy array_api_strict; do \
 		echo "== array_api_tests, tried on $$module"; \
 		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \
@@ -53,8 +51,10 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# BENCH="--sizes S --only heat_2d --execution adaptive" and the like; the runner's --help says more
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean:
 	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

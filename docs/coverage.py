@@ -19,7 +19,7 @@ import numpy
 
 import lazynp as np
 from lazynp._node import OP
-from lazynp._trace import local
+from lazynp._trace import Recorder, local
 
 PAGE = Path(__file__).with_name("coverage.md")
 COUNTED = ("numpy", "linalg", "fft", "emath", "lib.stride_tricks")  # of array functions
@@ -217,9 +217,17 @@ def _arrays(result: Any) -> Iterable[Any]:
 
 def run(name: str, function: Any) -> str:
     """How the function computes: native; native, looks; host. Empty if no call succeeded."""
+    before = local.recorder
+    try:
+        return _run(name, function)
+    finally:
+        local.recorder = before
+
+
+def _run(name: str, function: Any) -> str:
     attempts = [CALLS[name]] if name in CALLS else ATTEMPTS
     for attempt in attempts:
-        local.recorder.pending.clear()
+        local.recorder = Recorder()  # which has seen no loop
         local.recorder.limit = sys.maxsize  # cut for nothing but values
         cuts = np.stats().cuts
         try:
@@ -270,8 +278,6 @@ def table() -> dict[str, dict[str, list[str]]]:
             for name in sorted(theirs):
                 what = kind(module, name, getattr(ours, name)) if hasattr(ours, name) else "missing"
                 rows.setdefault(what, []).append(name)
-    local.recorder.pending.clear()
-    local.recorder.limit = local.recorder.idle
     return found
 
 

@@ -20,8 +20,8 @@ def _from_environment(name: str, default: str, choices: tuple[str, ...]) -> str:
 class Config:
     """`np.config(execution=...)` sets; `with np.config(...):` sets and puts back.
 
-    execution: "compiled" (XLA), "reference" (NumPy, operation by operation), "adaptive"
-        (reference until the work spent would have paid for compiling). `LAZYNP_EXECUTION`.
+    execution: "adaptive" (reference until the work spent would have paid for compiling),
+        "compiled" (XLA), "reference" (NumPy, operation by operation). `LAZYNP_EXECUTION`.
     max_pending: operations recorded before a program is cut whatever the code looks like.
     debug: check every jaxpr before it runs. `LAZYNP_DEBUG=1`.
     checks: floating-point warnings where NumPy gives them. Then NumPy runs every operation at
@@ -31,7 +31,7 @@ class Config:
     __slots__ = ("execution", "max_pending", "debug", "checks", "version", "observers")
 
     def __init__(self) -> None:
-        self.execution = _from_environment("execution", "compiled", get_args(Execution))
+        self.execution = _from_environment("execution", "adaptive", get_args(Execution))
         self.max_pending = 512
         self.debug = os.environ.get("LAZYNP_DEBUG", "") not in ("", "0")
         self.checks = os.environ.get("LAZYNP_CHECKS", "") not in ("", "0")

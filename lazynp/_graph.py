@@ -13,26 +13,20 @@ twice. A cut that fails leaves every node as it was.
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
-from lazynp import lowering
+from lazynp import _reference
 from lazynp._config import config
+from lazynp._form import Likeness, Scan, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, CODE, OP, PROJECT, VALUE, Node, Op, Tracer, aval_of_node
-from lazynp._plan import STATS, Plan, Ref, Step
-
-lock = threading.RLock()
-# another thread may have held it
-os.register_at_fork(after_in_child=lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
-
-_HOST_SCALAR = np.generic
-_SLOT = None  # in a key: an operand that is a 0-d host value
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
+from lazynp._plan import STATS, Plan, Ref, Sighting, Step
+from lazynp._reference import is_parked, keep_views, note_read
+from lazynp._unread import after_run, before_run, leave, regret
 
 
 def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
@@ -43,22 +37,42 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
     STATS.cuts += 1
     if config.execution == "reference":
         STATS.reference_runs += 1
-        _complete(nodes, asked)
-        _run_reference(nodes, asked)
+        if asked is not None and not any(n is asked for n in reversed(nodes)):
+            _complete(nodes, asked)
+        _reference.run(nodes, asked)
         return None
     plan, leaves, slots = _planned(nodes, asked)
-    if not plan.outputs:
-        nodes.clear()
-        return plan
-    plan.reason = reason
-    plan.runs += 1
-    if plan.current is None and plan.by_reference():
+    note_read(leaves)
+    if plan is not None:
+        if not plan.outputs:
+            nodes.clear()
+            return plan
+        plan.reason = reason
+        plan.runs += 1
+    if plan is None or plan.current is None and plan.by_reference():
         STATS.reference_runs += 1
-        plan.tier = "reference"
+        if plan is not None:
+            plan.tier = "reference"
         del leaves  # references that would keep operands from being reused
-        _run_reference(nodes, asked)
+        _reference.run(nodes, asked)
         return plan
     plan.tier = "compiled"
+    if plan.watch is not None and plan.lean is None:
+        before_run(plan)
+    if plan.lean is not None:
+        _run_compiled(plan.lean, nodes, leaves, slots)
+        plan.lean.runs += 1
+        plan.lean.reason = reason
+        leave(plan, nodes)
+    else:
+        _run_compiled(plan, nodes, leaves, slots)
+        if plan.watch is None or plan.watch.candidates:
+            after_run(plan, nodes, asked)
+    nodes.clear()
+    return plan
+
+
+def _run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:
     results: list[Any] = []
     try:
         plan.run(leaves, slots, results)
@@ -67,8 +81,6 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
         if results:  # interrupted after the run, which may have consumed donated operands
             _commit(nodes, plan, results[0])
         raise
-    nodes.clear()
-    return plan
 
 
 def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:
@@ -102,6 +114,7 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         for node in nodes
         for a in node[ARGS]
     ):
+        regret(nodes)
         return
     # What another thread recorded may itself read what this one did: sort all of it.
     order: list[Node] = []
@@ -109,133 +122,106 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
     known.clear()
     for node in nodes:
         if id(node) not in known:
-            _depth_first(node, known, order)
+            depth_first(node, known, order)
     node = None  # a leftover loop variable would count as an outside reference
-    if len(order) > len(nodes) + _DEEP and _keep_views(nodes, here):
+    regret(order)
+    if len(order) > len(nodes) and keep_views(nodes, here, len(order) - len(nodes)):
         _complete(nodes, asked)
     else:
         nodes[:] = order
 
 
-def _keep_views(nodes: list[Node], here: set[int]) -> bool:
-    """Store the views that these nodes read and that are not among them; whether there are any."""
-    kept = False
-    for node in nodes:
-        for a in node[ARGS]:
-            if type(a) is list and a[VALUE] is None and id(a) not in here:
-                host_view(a)
-                kept = kept or a[VALUE] is not None
-    return kept
-
-
-_DEEP = 32  # views of views: from here on the value of one is kept, it takes no memory
-
-
-def _depth_first(root: Node, known: set[int], order: list[Node]) -> None:
-    stack: list[tuple[Node, Iterable[Any]]] = [(root, iter(root[ARGS] or ()))]
-    known.add(id(root))
-    while stack:
-        node, operands = stack[-1]
-        for a in operands:
-            if type(a) is list and a[VALUE] is None and id(a) not in known:
-                known.add(id(a))
-                stack.append((a, iter(a[ARGS] or ())))  # without any: an input, while tracing
-                break
-        else:
-            order.append(node)
-            stack.pop()
-
-
 # -- canonical form --------------------------------------------------------------------------------
 
 
-Scan = tuple[list[Any], list[Node], list[Any]]
-
-
-def _scan(nodes: list[Node], asked: Node | None) -> Scan | None:
-    """The structural key, the leaves in order of first use, and the values of the slots.
-
-    The key is, for each node, its op and for each operand a node's place, a leaf's (counted down
-    from -1), or that it is a 0-d host value (a Python scalar is known by the op); then the place
-    of the node asked for. None if the nodes are not a whole program yet: one has a value,
-    or one that they read is missing.
-    """
-    key: list[Any] = []
-    leaves: list[Node] = []
-    slots: list[Any] = []
-    places: dict[int, int] = {}
-    add, place = key.append, places.get
-    i = 0
-    for node in nodes:
-        op, operands, value, _, _ = node
-        if value is not None:
-            return None
-        add(op)
-        for a in operands:
-            if type(a) is list:
-                j = place(id(a))
-                if j is None:
-                    value = a[2]
-                    if value is None:
-                        return None
-                    if isinstance(value, _HOST_SCALAR):
-                        slots.append(value)
-                        add(_SLOT)
-                        continue
-                    j = places[id(a)] = ~len(leaves)
-                    leaves.append(a)
-                add(j)
-            else:
-                slots.append(a)
-        places[id(node)] = i
-        i += 1
-    where = -1
-    if asked is not None:
-        where = place(id(asked), -2)
-        if where == -2 and asked[2] is None:
-            return None
-    key.append(where)
-    return key, leaves, slots
-
-
 _MAX_PLANS = 1 << 14
-_plans_by_count: dict[Any, Plan] = {}  # with raw reference counts: the quick way in
 _plans: dict[Any, Plan] = {}
+_plans_by_count: dict[Any, Plan | Sighting] = {}  # by raw reference counts
+_likenesses: dict[Any, Likeness[Plan | Sighting]] = {}  # the quick way in
+Planned = tuple[Plan | None, list[Node], list[Any]]
 
 
-def _planned(nodes: list[Node], asked: Node | None) -> tuple[Plan, list[Node], list[Any]]:
-    """The plan of these nodes, with the leaves and slots to run it on."""
-    for dropped in (False, True):
-        key, leaves, slots = _whole_scan(nodes, asked)
-        counts = list(map(getrefcount, nodes))
-        leaf_counts = list(map(getrefcount, leaves))
-        quick = (tuple(key), tuple(counts), tuple(leaf_counts))
-        plan = _plans_by_count.get(quick)
-        if plan is not None:
-            return plan, leaves, slots
-        if dropped or not _drop_dead(nodes, asked):
-            break  # what is dead must not make a form of its own
-    plan = _plans_by_count[quick] = _form(nodes, leaves, key, counts, leaf_counts)
+def _planned(nodes: list[Node], asked: Node | None) -> Planned:
+    """The plan of these nodes, with the leaves and slots to run it on.
+
+    None where it would not be used yet: making it costs more than some runs by reference.
+    """
+    known = _recognised(nodes, asked)
+    if known is None and drop_dead(nodes, asked):  # what is dead makes no form of its own
+        known = _recognised(nodes, asked)
+    found = None
+    if known is None:
+        found = scan(nodes, asked)
+        if found is None:
+            _complete(nodes, asked)
+            known = _recognised(nodes, asked)
+    if known is not None:
+        return known
+    key, leaves, slots = found or _scan_whole(nodes, asked)
+    counts = list(map(getrefcount, nodes))
+    leaf_counts = list(map(getrefcount, leaves))
+    quick = (tuple(key), tuple(counts), tuple(leaf_counts))
+    plan = _plans_by_count.get(quick)
+    if plan is not None:
+        _remember(nodes, leaves, asked, key[-1], plan)
+    elif config.execution == "adaptive":
+        plan = _plans_by_count[quick] = Sighting(nodes)
+    if isinstance(plan, Sighting) and config.execution == "adaptive" and plan.again():
+        return None, leaves, slots
+    if plan is None or isinstance(plan, Sighting):
+        plan = _plans_by_count[quick] = _form(nodes, leaves, key, counts, leaf_counts)
     return plan, leaves, slots
 
 
-def _whole_scan(nodes: list[Node], asked: Node | None) -> Scan:
-    scan = _scan(nodes, asked)
-    if scan is None:
-        _complete(nodes, asked)
-        scan = _scan(nodes, asked)
-        assert scan is not None
-    return scan
+def _recognised(nodes: list[Node], asked: Node | None) -> Planned | None:
+    """The same without a key, if it is a form that came before at this place."""
+    like = _likenesses.get(place_of(nodes))
+    if like is None:
+        return None
+    operands = like.compare(nodes, asked)
+    if operands is None:
+        return None
+    leaves, slots = operands
+    if list(map(getrefcount, nodes)) != like.counts:
+        return None
+    if list(map(getrefcount, leaves)) != like.leaf_counts:
+        return None
+    plan = like.plan
+    if isinstance(plan, Sighting):
+        return (None, leaves, slots) if plan.left > 0 and plan.again() else None
+    return plan, leaves, slots
 
 
-def _drop_dead(nodes: list[Node], asked: Node | None) -> bool:
-    """Forget nodes that only the list refers to, from the end, so that operands follow."""
-    before = len(nodes)
-    for i in range(before - 1, -1, -1):
-        if getrefcount(nodes[i]) == _ITEM and nodes[i] is not asked:
-            nodes[i] = None  # type: ignore[call-overload]
-    nodes[:] = [n for n in nodes if n is not None]
-    return len(nodes) < before
+def _remember(
+    nodes: list[Node], leaves: list[Node], asked: Node | None, where: int, plan: Plan | Sighting
+) -> None:
+    """For `_recognised`, from which it must not differ in who refers to the nodes meanwhile."""
+    counts = list(map(getrefcount, nodes))
+    leaf_counts = list(map(getrefcount, leaves))
+    if len(_likenesses) >= _MAX_PLANS:
+        _likenesses.clear()
+    place = place_of(nodes)
+    before = _likenesses.get(place)
+    if before is None or before.replaced < _REPLACED:
+        like = Likeness(nodes, leaves, where, counts, leaf_counts, plan)
+        like.replaced = 0 if before is None else before.replaced + 1
+        _likenesses[place] = like
+
+
+_REPLACED = 4  # times; a place where forms change is left to `scan`
+
+
+def forget() -> None:
+    """Let go of all plans, and of what was compiled for them."""
+    _plans.clear()
+    _plans_by_count.clear()
+    _likenesses.clear()
+
+
+def _scan_whole(nodes: list[Node], asked: Node | None) -> Scan:
+    found = scan(nodes, asked)
+    assert found is not None
+    return found
 
 
 def _form(
@@ -246,7 +232,7 @@ def _form(
     leaf_counts: list[int],
 ) -> Plan:
     """The plan of a form: counts reduced to whether anything outside refers to a node."""
-    outside, leaf_outside = _outside(nodes, leaves, counts, leaf_counts)
+    outside, leaf_outside = outside_of(nodes, leaves, counts, leaf_counts)
     where = key[-1]
     if where >= 0:
         outside[where] = True
@@ -254,35 +240,9 @@ def _form(
     plan = _plans.get(form)
     if plan is None:
         if len(_plans) >= _MAX_PLANS:  # a program whose shapes never repeat
-            _plans.clear()
-            _plans_by_count.clear()
+            forget()
         plan = _plans[form] = _build(nodes, leaves, outside, leaf_outside, where)
     return plan
-
-
-def _outside(
-    nodes: list[Node], leaves: list[Node], counts: list[int], leaf_counts: list[int]
-) -> tuple[list[bool], list[bool]]:
-    """Which nodes and leaves something outside the cut refers to: references minus uses."""
-    uses: dict[int, int] = {}
-    for node in nodes:
-        for a in node[ARGS]:
-            if type(a) is list:
-                uses[id(a)] = uses.get(id(a), 0) + 1
-    a = node = None
-    return (
-        [c - _BASE - uses.get(id(n), 0) > 0 for n, c in zip(nodes, counts, strict=True)],
-        [c - _BASE - uses[id(n)] > 0 for n, c in zip(leaves, leaf_counts, strict=True)],
-    )
-
-
-def _calibrate() -> tuple[int, int]:
-    """What `getrefcount` says of a node that only a list refers to, asked in the two ways."""
-    nodes = [[None]]
-    return list(map(getrefcount, nodes))[0], getrefcount(nodes[0])
-
-
-_BASE, _ITEM = _calibrate()
 
 
 def _build(
@@ -308,7 +268,7 @@ def _build(
     for i, node in enumerate(nodes):
         refs: list[Ref] = []
         for a in node[ARGS]:
-            if type(a) is not list or isinstance(a[VALUE], _HOST_SCALAR):
+            if type(a) is not list or isinstance(a[VALUE], np.generic):
                 refs.append(("slot", slot))
                 slot += 1
             elif id(a) in position:
@@ -410,8 +370,7 @@ def _outputs(
     seen = set(stack)
     while stack:
         i = stack.pop()
-        op = nodes[i][OP]
-        if op.free and i != asked and op.primitive is not PROJECT:
+        if i != asked and is_parked(nodes[i][OP]):
             for j in _operand_positions(nodes[i], position):
                 if j not in seen:
                     seen.add(j)
@@ -419,144 +378,3 @@ def _outputs(
         else:
             outputs.add(i)
     return outputs, seen - outputs
-
-
-# -- reference tier --------------------------------------------------------------------------------
-
-
-_WORTH_REUSING = 1 << 14  # bytes: below this NumPy's own allocation cache is as quick
-
-
-def _run_reference(nodes: list[Node], asked: Node | None) -> None:
-    """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
-    an entry is dropped once done, so that a value is freed with its last use."""
-    _drop_dead(nodes, asked)
-    try:
-        with np.errstate(all="ignore"):
-            for i, node in enumerate(nodes):
-                if node is None:
-                    continue
-                op = node[OP]
-                if not op.free or node is asked or op.primitive is PROJECT:
-                    _store_reference(node)
-                    node[ARGS] = None
-                nodes[i] = node = None  # type: ignore[call-overload]
-    finally:
-        nodes[:] = [n for n in nodes if n is not None]
-
-
-def _store_reference(node: Node) -> None:
-    """Give the node its value, in the memory of its first operand if nobody else will read that.
-
-    An interruption must find the value stored, or the step such that it can be taken again.
-    """
-    op, args = node[OP], node[ARGS]
-    if _may_reuse(op) and getrefcount(args[0]) == _ITEM and args[0][VALUE] is not None:
-        target = args[0]
-        value = host(target)
-        if owned(value, 3):
-            rest = [operand(a) for a in args[1:]]
-            if type(op.reference) is np.ufunc:  # `x += 1` twice would not do: called and stored
-                node[VALUE:CODE] = map(op.reference, (value,), *[(x,) for x in rest], (value,))
-            else:
-                node[VALUE] = op.primitive.inplace(value, *rest, **op.params)  # type: ignore[misc]
-            return
-        del target, value
-    result = op.reference(*[operand(a) for a in args])
-    node[VALUE] = result[()] if type(result) is np.ndarray and result.ndim == 0 else result
-
-
-def _may_reuse(op: Op) -> bool:
-    return (
-        op.primitive.inplace is not None
-        and op.ins[0] is op.aval
-        and (op.aval.nbytes >= _WORTH_REUSING or op.primitive.kind == "update")
-        and op.params.get("mode", "set") == "set"  # what accumulates cannot be done again
-    )
-
-
-def owned(value: Any, references: int) -> bool:
-    """Whether this host array may be written: fresh memory, known only to the caller.
-
-    `references` counts the caller's own: variables, and the node's value entry.
-    """
-    if type(value) is not np.ndarray or not value.flags.writeable:
-        return False
-    return getrefcount(value) == references + 1 and (
-        value.base is None or lowering.owns_base(value)
-    )
-
-
-def operand(a: Any) -> Any:
-    """The host value of an operand in the reference tier; a parked view is made on the fly."""
-    if type(a) is not list:
-        return a
-    if a[VALUE] is not None:
-        return host(a)
-    if all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
-        value = a[OP].reference(*[host(x) if type(x) is list else x for x in a[ARGS]])
-    else:
-        value = _host_view_of_views(a)
-    if a[OP].primitive.kind == "fill":
-        a[VALUE], a[ARGS] = value, None
-    return value
-
-
-def host(node: Node) -> Any:
-    """The value of an evaluated node as a NumPy array or scalar; on the host, without a copy."""
-    value = node[VALUE]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return value
-    if isinstance(value, Tracer):
-        return value.exact()
-    if isinstance(value, tuple):  # several results
-        return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
-    value = lowering.host(value)
-    if value.ndim == 0:
-        value = value[()]
-    if lowering.on_host():
-        node[VALUE] = value
-    return value
-
-
-def host_view(node: Node) -> Any:
-    """The host value if no program need be run for it: data, or views of data. Else None."""
-    if node[VALUE] is not None:
-        return host(node)
-    op, args = node[OP], node[ARGS]
-    if type(args) is not tuple:  # another thread evaluated it between these lines
-        return None if node[VALUE] is None else host(node)
-    if not op.free or not lowering.on_host():
-        return None
-    if not all([type(a) is not list or a[VALUE] is not None for a in args]):
-        return _host_view_of_views(node)
-    value = op.reference(*[host(a) if type(a) is list else a for a in args])
-    if op.primitive.kind == "fill" or op.scalar:
-        value = value[()] if op.scalar else value
-        with lock:  # nobody is halfway through a program that reads it
-            if node[VALUE] is None:
-                node[VALUE], node[ARGS] = value, None
-    return value
-
-
-def _host_view_of_views(node: Node) -> Any:
-    """Step by step: views of views may be thousands deep."""
-    with lock:
-        order: list[Node] = []
-        if node[VALUE] is None:
-            _depth_first(node, set(), order)
-        if not all(n[OP] is not None and n[OP].free for n in order):
-            return None
-        made: dict[int, Any] = {}
-        for n in order:
-            made[id(n)] = n[OP].reference(*[_made(a, made) for a in n[ARGS]])
-        if len(order) > _DEEP:
-            value = made[id(node)]
-            node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None
-        return host(node) if node[VALUE] is not None else made[id(node)]
-
-
-def _made(a: Any, made: dict[int, Any]) -> Any:
-    if type(a) is not list:
-        return a
-    return host(a) if a[VALUE] is not None else made[id(a)]

@@ -82,11 +82,11 @@ _UNARY = {
 
 
 def _matmul_operator(self: Array, other: Any) -> Any:
-    return NotImplemented if defers(other) else products.matmul(self, other)
+    return NotImplemented if defers(other) else products.matmul_operator(self, other)
 
 
 def _matmul_reflected(self: Array, other: Any) -> Any:
-    return NotImplemented if defers(other) else products.matmul(other, self)
+    return NotImplemented if defers(other) else products.matmul_operator(other, self)
 
 
 def _in_place(function: Any, name: str) -> Any:

@@ -39,7 +39,7 @@ class Op:
 
     __slots__ = (
         "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
-        "bounds", "first_start",
+        "bounds", "first_start", "reuses", "direct", "cost", "small",
     )  # fmt: skip
 
     primitive: Rules
@@ -53,6 +53,10 @@ class Op:
     scalar: bool  # the result is 0-d
     bounds: tuple[int, int] | None  # a Python int operand must lie within (NEP 50)
     first_start: int  # operands from here on are start indices
+    reuses: bool  # by reference, it may write into its first operand if nobody else reads that
+    cost: tuple[float, float] | None  # see _plan
+    small: bool  # costs about as much to do as to record
+    direct: bool  # by reference, no more is to be done than to call it and store what it returns
 
     def __repr__(self) -> str:
         return f"{self.primitive.name}{self.ins} -> {self.aval}"
@@ -92,7 +96,36 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
+    op.cost = None
+    op.small = not op.host and _is_small(primitive, explicit, outs)
+    op.reuses = _may_reuse(primitive, params, ins, op.aval)
+    op.direct = not op.reuses and not op.free
     return op
+
+
+_SMALL = 1 << 13  # bytes
+
+
+def _is_small(primitive: Rules, explicit: tuple[Aval, ...], outs: tuple[Aval, ...]) -> bool:
+    if primitive.kind == "call":
+        return False
+    if primitive.kind == "index":
+        explicit = explicit[1:]  # however large what it takes from is
+    if primitive.kind == "update":
+        return explicit[0].nbytes <= 4 * _SMALL  # of which a copy may be made
+    return max((a.nbytes for a in (*explicit, *outs)), default=0) <= _SMALL
+
+
+_WORTH_REUSING = 1 << 14  # bytes: below this NumPy's own allocation cache is as quick
+
+
+def _may_reuse(primitive: Rules, params: Params, ins: tuple[In, ...], aval: Any) -> bool:
+    return (
+        primitive.inplace is not None
+        and ins[0] is aval
+        and (aval.nbytes >= _WORTH_REUSING or primitive.kind == "update")
+        and params.get("mode", "set") == "set"  # what accumulates cannot be done again
+    )
 
 
 def hosted(primitive: Rules, params: Params) -> bool:
@@ -243,6 +276,8 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.reference = _with_params(PROJECT.reference, op.params)
         op.free = True
         op.host, op.bounds, op.first_start = False, None, 1
+        op.reuses = op.direct = op.small = False
+        op.cost = None
         op.scalar = op.aval.ndim == 0
         op = _ops.setdefault(key, op)
     return op

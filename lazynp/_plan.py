@@ -18,11 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import lowering
+from lazynp import _cost, lowering
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
-from lazynp._node import PROJECT, VALUE, Node, Op
+from lazynp._node import OP, PROJECT, VALUE, Node, Op
+from lazynp._pieces import Pieces
 
 
 @dataclass
@@ -74,7 +75,7 @@ class Plan:
     __slots__ = (
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
         "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
-        "costs", "zero_slots", "tier",
+        "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets",
     )  # fmt: skip
 
     def __init__(
@@ -102,9 +103,15 @@ class Plan:
         self.jaxpr: Jaxpr | None = None
         self.reason: Any = ""  # text, or the position of a loop
         self.tier = "compiled"
+        self.watch: Any = None  # see _unread
+        self.lean: Plan | None = None
+        self.left_out: list[int] = []
+        self.regrets = 0
         self.runs = self.runs_seen = 0
         self.owed = 0.0
-        self.costs = _costs(steps)
+        self.costs = _costs([s.op for s in steps])
+        if config.execution == "adaptive":
+            self.owed = _PLANNED_AT * self.costs[2]  # see Sighting
         self.family = hash(tuple((s.op.primitive, _ranks(s.op), s.refs) for s in steps))
         STATS.forms += 1
 
@@ -312,9 +319,13 @@ class _Lowerer:
             check(jaxpr)
         packed = [(kind, indices) for kind, (_, indices) in self.vectors.items()]
         dtypes = {kind: [self.plan.slot_avals[k].dtype for k in ks] for kind, ks in packed}
-        donated = self._donated()
-        donate = [i for i, j in enumerate(self.leaf_vars) if j in donated]
-        executable = lowering.compile_program(jaxpr, donate)
+        executable: Any
+        if config.execution == "adaptive" and any(map(_better_by_host, jaxpr.eqns)):
+            executable = Pieces(jaxpr, _better_by_host)
+        else:
+            donated = self._donated()
+            donate = [i for i, j in enumerate(self.leaf_vars) if j in donated]
+            executable = lowering.compile_program(jaxpr, donate)
         return Program(jaxpr, executable, list(self.leaf_vars), packed, dtypes)
 
     def _donated(self) -> set[int]:
@@ -415,46 +426,41 @@ class _Lowerer:
         return done
 
 
-# -- what running costs, in microseconds, for the adaptive policy ---------------------------------
-
-_SLOW = frozenset("exp log sin cos tan power tanh arctan2 hypot log1p expm1".split())
+# -- what running costs, for the adaptive policy --------------------------------------------------
 
 
-def _costs(steps: list[Step]) -> tuple[float, float, float]:
-    """Estimated time by reference, compiled, and of compiling (fits: benchmarks/)."""
-    reference, compiled = 0.0, 8.0
-    for step in steps:
-        r, c = _op_cost(step.op)
+class Sighting:
+    """A form for which no plan is worth making yet: by reference, it costs too little."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, nodes: list[Node]) -> None:
+        reference, compiled, compiling = _costs([n[OP] for n in nodes])
+        gain = reference - compiled
+        runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
+        self.left = int(min(runs, 1 << 40))  # runs until the form gets a plan
+
+    def again(self) -> bool:
+        """Whether this run too does without."""
+        self.left -= 1
+        return self.left >= 0
+
+
+_PLANNED_AT = 0.25  # of what compiling costs, spent by reference
+
+
+def _better_by_host(eqn: Eqn) -> bool:
+    ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
+    return _cost.better_by_host(eqn.primitive, eqn.params, ins, outs)
+
+
+def _costs(ops: list[Op]) -> tuple[float, float, float]:
+    """By reference, compiled, and of compiling."""
+    reference, compiled = 0.0, _cost.DISPATCH
+    for op in ops:
+        if op.cost is None:
+            outs = op.aval if isinstance(op.aval, tuple) else (op.aval,)
+            op.cost = _cost.cost(op.primitive, op.params, op.explicit, outs)
+        r, c = op.cost
         reference, compiled = reference + r, compiled + c
-    return reference, compiled, 15000.0 + 1000.0 * len(steps)
-
-
-def _op_cost(op: Op) -> tuple[float, float]:
-    outs = op.aval if isinstance(op.aval, tuple) else (op.aval,)
-    moved = sum(a.nbytes for a in outs) + sum(a.nbytes for a in op.ins if isinstance(a, Aval))
-    size = max((a.size for a in outs), default=0)
-    if op.free:
-        return 0.3, 0.0
-    kind = op.primitive.kind
-    if kind == "call":
-        return _call_cost(op)
-    if kind == "contract":
-        flops = 2.0 * size * max((a.size // max(size, 1) for a in op.explicit), default=1)
-        return 1.0 + flops * 4e-5, 1.0 + flops * 5e-5
-    if kind == "elementwise":
-        rate = 4e-3 if op.primitive.name in _SLOW else 0.0
-        return 0.6 + moved * 1e-4 + size * rate, 0.1 + moved * 2.5e-5 + size * rate * 0.7
-    if kind in ("index", "sort"):
-        return 1.0 + size * 4e-3, 0.3 + size * 2e-3
-    return 1.0 + moved * 1e-4, 0.3 + moved * 5e-5
-
-
-def _call_cost(op: Op) -> tuple[float, float]:
-    """Of a jaxpr run as one operation: `jit` is compiled at once, loops count their rounds."""
-    if op.primitive.name == "jit":
-        return 1e9, 1.0
-    jaxprs: list[Any] = []
-    for p in op.params.values():
-        jaxprs += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
-    steps = sum(len(j.eqns) for j in jaxprs) * op.params.get("length", 1)
-    return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
+    return reference, compiled, _cost.compiling(len(ops))

@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _errstate, _graph
+from lazynp import _errstate, _graph, _reference
 from lazynp._avals import In
 from lazynp._config import config
+from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
 from lazynp._node import (
     AVAL,
@@ -74,20 +75,62 @@ class Site:
             self.minimum = 1
 
 
+class Gap:
+    """How many operations came, at the least, between a cut at one place and the cut after it.
+
+    Until then no cut site is to be expected, so none need be looked for.
+    """
+
+    __slots__ = ("least", "recent", "count")
+
+    def __init__(self, length: int) -> None:
+        self.least = self.recent = length
+        self.count = 0
+
+    def saw(self, length: int) -> None:
+        self.least = min(self.least, length)
+        self.recent = min(self.recent, length)
+        self.count += 1
+        if self.count % _WINDOW == 0:  # what was short once need not be so for ever
+            self.least, self.recent = self.recent, sys.maxsize
+
+
+_WINDOW = 64
+
+
 class Recorder:
     """What one thread has pending, and where it is cut."""
 
-    __slots__ = ("pending", "limit", "idle", "sites", "due", "inside", "staging", "__weakref__")
+    __slots__ = (
+        "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
+        "eager", "_small", "__weakref__",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.pending: list[Node] = []
         self.limit = _EARLY
         self.sites: dict[tuple[int, int], Site] = {}  # by id of code and offset
-        self.idle = _EARLY  # `limit` just after a cut
+        self.idle = _EARLY  # `limit` just after a cut at an origin that is not known
+        self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
+        self.origin: Any = None  # where the last cut was made
+        self.eager = False  # small operations on what is there are done `at_once`
+        self._small = 0  # operations in loops of small ones so far
         self.due = False
         # The user's operation being recorded: its position, and how far its function has come.
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced, where nothing has a value
+
+    def ran(self, nodes: int, small: bool, plan: Any) -> None:
+        """A cut was run. Loops of small operations that no program is compiled for are recorded
+        for nothing: from some length on, such operations are done at once."""
+        if not small or plan is not None and plan.tier != "reference":
+            self._small = 0
+        else:
+            self._small += nodes
+            self.eager = self._small > _LOOP
+
+
+_LOOP = 512
 
 
 class StagingRecorder(Recorder):
@@ -203,22 +246,60 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         if asked is not None:
             _flush_staged(recorder, asked, reason)
         return
-    with _graph.lock:
+    with _reference.lock:
         if asked is not None and asked[VALUE] is not None:
             return None
         if asked is not None and on_force:
             for tell in on_force:
                 tell()
-        nodes = recorder.pending[:]
+        nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
         recorder.pending.clear()
         recorder.due = False
-        recorder.limit = recorder.idle
         recorder.inside = UNKNOWN
+        _origin(recorder, len(nodes), _place(asked, reason))
+        count = len(nodes)
+        small = not recorder.eager and all([_is_quick(n[OP]) for n in nodes])
         try:
-            return _graph.evaluate(nodes, asked, reason)
+            plan = _graph.evaluate(nodes, asked, reason)
+            recorder.ran(count, small, plan)
+            return plan
         except BaseException:
             recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
             raise
+
+
+def _origin(recorder: Recorder, count: int, origin: Any) -> None:
+    """A cut of so many operations was made here: from how many on is the next to be looked for?
+
+    One operation early: whether a composed function has just been entered is seen by comparing
+    with the operation before.
+    """
+    gap = recorder.gaps.get(recorder.origin)
+    if gap is not None:
+        gap.saw(count)
+    elif count:
+        if len(recorder.gaps) >= _MOST_GAPS:
+            recorder.gaps.clear()
+        recorder.gaps[recorder.origin] = Gap(count)
+    recorder.origin = origin
+    gap = recorder.gaps.get(origin)
+    recorder.limit = recorder.idle if gap is None else max(gap.least - 1, 0)
+
+
+def _is_quick(op: Op) -> bool:
+    """Whether the reference interpreter does it in a microsecond or so."""
+    if op.primitive.kind == "update":
+        return op.explicit[1].nbytes <= 1 << 13
+    return op.small or op.free
+
+
+def _place(asked: Node | None, reason: Any) -> Any:
+    if asked is not None and asked[OP] is not None:
+        return id(asked[CODE]), asked[OFFSET]
+    return (id(reason[0]), reason[1]) if type(reason) is tuple else reason
+
+
+_MOST_GAPS = 1 << 12
 
 
 def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
@@ -235,7 +316,7 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
             "itself asks for it. Use cond, switch, while_loop or where in place of "
             "Python's control flow on values, or make the argument static (static_argnums)"
         )
-    with _graph.lock:
+    with _reference.lock:
         _graph.evaluate(needed, asked, reason)
 
 
@@ -269,7 +350,8 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     if site is not None:
         site.saw(plan)
         recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
-        recorder.limit = recorder.idle
+        if recorder.origin not in recorder.gaps:
+            recorder.limit = recorder.idle
 
 
 def _comes_round(recorder: Recorder, code: CodeType, offset: int) -> bool:
@@ -377,7 +459,11 @@ def user_frame(frame: FrameType) -> FrameType:
     """The nearest frame that is not lazynp's own."""
     found: FrameType | None = frame
     while found is not None:
-        if not _is_internal(found.f_code):
+        code = found.f_code
+        known_code = _internal.get(id(code))
+        if known_code is None:
+            known_code = _look(code)
+        if not known_code[0]:
             return found
         found = found.f_back
     return frame
@@ -395,17 +481,14 @@ def progress(frame: FrameType) -> tuple[FrameType, tuple[int, ...]]:
     """The user's frame, and how far the functions below it have come, outermost first."""
     found: FrameType | None = frame
     offsets = []
-    while found is not None and _is_internal(found.f_code):
+    while found is not None and (_internal.get(id(found.f_code)) or _look(found.f_code))[0]:
         offsets.append(found.f_lasti)
         found = found.f_back
     return found or frame, tuple(reversed(offsets))
 
 
-def _is_internal(code: CodeType) -> bool:
-    known_code = _internal.get(id(code))
-    if known_code is None:
-        known_code = _internal[id(code)] = (code.co_filename.startswith(_PACKAGE), code)
-    return known_code[0]
+def _look(code: CodeType) -> tuple[bool, CodeType]:
+    return _internal.setdefault(id(code), (code.co_filename.startswith(_PACKAGE), code))
 
 
 # -- recording -------------------------------------------------------------------------------------
@@ -427,7 +510,59 @@ def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) 
         return record_traced(primitive, operands, params)
     if op.bounds is not None:
         check_bounds(op, operands)
+    if local.recorder.eager:
+        node = at_once(op, operands)
+        if node is not None:
+            return node
     return record_op(op, operands)
+
+
+def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
+    """A small operation on values that are there, done rather than recorded; None if it is not.
+
+    Only for a recorder that is `eager`: in a loop where recording costs more than it can gain.
+    """
+    if not (op.small or op.free) or local.level or config.execution == "compiled":
+        return None
+    if op.free and not op.scalar:  # is parked, wherever it comes from
+        for o in operands:
+            if type(o) is list and o[VALUE] is None and (o[OP] is None or not o[OP].free):
+                return None
+        return [op, operands, None, *user_position()]
+    values = []
+    for o in operands:
+        if type(o) is list:
+            value = o[VALUE]
+            if type(value) is not np.ndarray and not isinstance(value, np.generic):
+                if isinstance(value, Tracer) or value is None and o[OP] is None:
+                    return None
+                value = _reference.host_view(o)
+                if value is None:
+                    return None
+            values.append(value)
+        else:
+            values.append(o)
+    result = quietly(op.reference, values)
+    if op.scalar and type(result) is np.ndarray:
+        result = result[()]
+    return [op, None, result, None, 0]
+
+
+def quietly(function: Any, values: list[Any], **params: Any) -> Any:
+    """Without NumPy's warnings. As `np.errstate`, which takes four times as long."""
+    if _errors is None:
+        with np.errstate(all="ignore"):
+            return function(*values, **params)
+    token = _errors.set(_IGNORED)
+    try:
+        return function(*values, **params)
+    finally:
+        _errors.reset(token)
+
+
+# NumPy's own, of which errstate is made; if a version has them no longer, errstate it is
+_errors = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]
+_IGNORED = None if _errors is None else np._core.umath._make_extobj(all="ignore")  # type: ignore[attr-defined]
 
 
 def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -543,8 +678,7 @@ def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
     if _errstate.watching and _errstate.strict():
         value = _errstate.checked(op.reference, *values)
     else:
-        with np.errstate(all="ignore"):
-            value = op.reference(*values)
+        value = quietly(op.reference, values)
     if not isinstance(value, (np.ndarray, np.generic, tuple)):  # one Python object
         boxed = np.empty((), object)
         boxed[()] = value
@@ -605,14 +739,14 @@ def host_value(node: Node) -> Any:
     value = node[VALUE]
     if value is None:
         if node[OP] is None or node[OP].free:
-            value = _graph.host_view(node)
+            value = _reference.host_view(node)
             if value is not None:
                 op = node[OP]
                 return value[()] if op is not None and op.scalar and not op.host else value
         flush(local.recorder, node)
     elif isinstance(value, (np.ndarray, np.generic)):
         return value
-    return _graph.host(node)
+    return _reference.host(node)
 
 
 def description(node: Node) -> str | None:
@@ -638,7 +772,7 @@ def knowable(node: Node) -> bool:
 
 def _below(node: Node) -> list[Node]:
     needed: list[Node] = []
-    _graph._depth_first(node, set(), needed)
+    depth_first(node, set(), needed)
     return needed
 
 

@@ -43,12 +43,15 @@ def pending() -> list[Any]:
 def fresh_start() -> None:
     """Nothing is pending, no cut site or form is known: tests that count do not depend on what
     ran before them."""
-    _graph._plans.clear()
-    _graph._plans_by_count.clear()
+    _graph.forget()
     _plan._families.clear()
     recorder = local.recorder
     recorder.pending.clear()
     recorder.sites.clear()
+    recorder.gaps.clear()
+    recorder.origin = None
+    recorder.eager = False
+    recorder._small = 0
     recorder.due = False
     recorder.inside = None
     recorder.limit = 16

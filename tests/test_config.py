@@ -92,7 +92,7 @@ def test_repr_shows_the_settings() -> None:
 def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("LAZYNP_EXECUTION", "LAZYNP_DEBUG"):
         monkeypatch.delenv(name, raising=False)
-    assert (Config().execution, Config().debug) == ("compiled", False)
+    assert (Config().execution, Config().debug) == ("adaptive", False)
     monkeypatch.setenv("LAZYNP_EXECUTION", "adaptive")
     monkeypatch.setenv("LAZYNP_DEBUG", "1")
     assert (Config().execution, Config().debug) == ("adaptive", True)

@@ -19,11 +19,13 @@ import numpy
 import pytest
 
 import lazynp
+from lazynp._trace import local
+from tests.helpers import fresh_start
 
 # More programs, other ones: LAZYNP_TEST_PROGRAMS=1000 LAZYNP_TEST_SEED=5000
 _COUNT = int(os.environ.get("LAZYNP_TEST_PROGRAMS", "40"))
 _SEED = int(os.environ.get("LAZYNP_TEST_SEED", "0"))
-_SHARES = {"compiled": 1, "adaptive": 2, "reference": 4}
+_SHARES = {"compiled": 1, "adaptive": 2, "reference": 4, "eager": 4}
 
 _SHAPES = [(3,), (4, 3), (4, 1), (1, 3), (2, 4, 3), (12,), (), (0, 3)]
 _DTYPES = ["float64", "float64", "int64", "float32", "int32", "uint8", "bool", "complex128"]
@@ -370,7 +372,9 @@ def mismatch(statements: list[str], policy: str) -> str | None:
     got: dict[str, Any] = {"np": lazynp, "log": []}
     if not run(statements, expected):
         return None  # not a program
-    with lazynp.config(execution=policy):
+    fresh_start()
+    with lazynp.config(execution=policy if policy != "eager" else "adaptive"):
+        local.recorder.eager = policy == "eager"  # as in a long loop of small operations
         if not run(statements, got):
             return f"raised {got['raised']!r}"
         for name, value in expected.items():

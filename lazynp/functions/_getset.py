@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _errstate, _graph, lowering
+from lazynp import _errstate, _reference, lowering
 from lazynp._array import (
     Array,
     Scalar,
@@ -33,6 +33,7 @@ from lazynp._node import (
     OP,
     VALUE,
     Node,
+    Op,
     Traced,
     Tracer,
     aval_of_node,
@@ -40,6 +41,7 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._trace import (
+    at_once,
     extent,
     host_value,
     knowable,
@@ -47,6 +49,7 @@ from lazynp._trace import (
     large_update,
     local,
     on_host,
+    quietly,
     record,
     record_traced,
     seen_value,
@@ -78,7 +81,7 @@ def _key(index: Any) -> Any:
     if t is int:
         return index
     if t is slice:
-        return (slice, index.start, index.stop, index.step)
+        return _slice_key(index)
     if t is not tuple:
         return index if index is None or index is Ellipsis else _NOT_BASIC
     items = []
@@ -87,12 +90,23 @@ def _key(index: Any) -> Any:
         if t is int:
             items.append(item)
         elif t is slice:
-            items.append((slice, item.start, item.stop, item.step))
+            items.append(_slice_key(item))
         elif item is None or item is Ellipsis:
             items.append(item)
         else:
             return _NOT_BASIC
     return tuple(items)
+
+
+def _slice_key(s: slice) -> Any:
+    start, stop, step = s.start, s.stop, s.step
+    if start is not None and type(start) is not int:
+        start = _slice_bound(start)
+    if stop is not None and type(stop) is not int:
+        stop = _slice_bound(stop)
+    if step is not None and type(step) is not int:
+        step = _slice_bound(step)
+    return slice, start, stop, step
 
 
 def _normal(index: Any) -> Any:
@@ -175,9 +189,11 @@ def getitem(self: Array, index: Any) -> Any:
         op, starts, step = entry
     if op.host:
         return _get_on_host(self, op, node, starts, step)
-    frame = _getframe(1)
-    got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
-    recorder.pending.append(got)
+    got = at_once(op, (node, *starts)) if recorder.eager else None
+    if got is None:
+        frame = _getframe(1)
+        got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
+        recorder.pending.append(got)
     if op.scalar and step.scalar:
         return new_scalar(got)
     out = _new(Array)
@@ -284,7 +300,7 @@ def _element(node: Node, aval: Aval, index: Any) -> Any:
     if type(value) is not np.ndarray:
         if not lowering.on_host() or isinstance(value, Tracer):
             return None
-        value = _graph.host(node)
+        value = _reference.host(node)
     element = value[index]
     if not isinstance(element, np.generic) or isinstance(element, np.void):
         return None
@@ -382,10 +398,19 @@ def setitem(self: Array, index: Any, value: Any) -> None:
                 return
             if not looked_at and (u is value or isinstance(value, Array) and u is value._read()):
                 _errstate.remember(step.ops, known(u), op)
-        new = [op, operands, None, frame.f_code, frame.f_lasti]
-        recorder.pending.append(new)
+        new = None
+        if recorder.eager:
+            if op.reuses and self._base is None:
+                del node, operands  # it counts who has the memory
+                if _store_at_once(self, op, u, step.starts):
+                    return
+                operands = (self._node, u, *step.starts)
+            new = at_once(op, operands)
+        if new is None:
+            new = [op, operands, None, frame.f_code, frame.f_lasti]
+            recorder.pending.append(new)
+            large_update(recorder, op)
         self._write(new)
-        large_update(recorder, op)
 
 
 def _set_on_host(self: Array, index: Any, value: Any) -> None:
@@ -502,6 +527,24 @@ def _store_element(self: Array, index: Any, value: Any) -> bool:
     return True
 
 
+def _store_at_once(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
+    """Assign a basic slice at once, under the conditions of `_store_element`."""
+    node = self._node
+    if getrefcount(node) != 3 or local.level:
+        return False
+    if type(u) is list:
+        u = u[VALUE] if type(u[VALUE]) is np.ndarray else _reference.host_view(u)
+        if u is None:
+            return False
+    if any(type(i) is not int for i in starts):
+        return False
+    data = _writeable_data(node, op.aval)
+    if data is None:
+        return False
+    quietly(op.primitive.inplace, [data, u, *starts], **op.params)
+    return True
+
+
 def _writeable_data(node: Node, aval: Aval) -> Any:
     """The node's host memory, made its own by a copy where it is not; None if it is pending."""
     data = node[VALUE]
@@ -515,13 +558,13 @@ def _writeable_data(node: Node, aval: Aval) -> Any:
         ):
             return None
         data = lowering.aligned_empty(aval.shape, aval.dtype)
-        data[...] = op.reference(*[_graph.operand(a) for a in node[ARGS]])
+        data[...] = op.reference(*[_reference.operand(a) for a in node[ARGS]])
         node[VALUE], node[ARGS] = data, None
         return data
     if type(data) is not np.ndarray:
         if not lowering.on_host() or isinstance(data, Tracer):
             return None
-        data = _graph.host(node)
+        data = _reference.host(node)
     if data.flags.writeable and getrefcount(data) != 3:
         lowering.collect_garbage()  # a program that has run may still be noted as its user
     if not data.flags.writeable or getrefcount(data) != 3 or not _owns(data):

@@ -19,8 +19,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from lazynp import _errstate
 from lazynp._array import Array, enter, new_array, new_scalar
 from lazynp._avals import Aval
-from lazynp._node import ARGS, OP, Node, Op, aval_of_node, is_tracer
-from lazynp._trace import local, staged, user_frame
+from lazynp._node import OP, Node, Op, aval_of_node, is_tracer
+from lazynp._trace import at_once, local, staged, user_frame
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -218,7 +218,7 @@ def reduce(
     if shape is not None:
         result = shaping.reshape(result, shape=shape)
     made = result._read()
-    if made[ARGS] is not None and made[OP].primitive is row.over and made[ARGS][0] is node:
+    if made[OP] is not None and made[OP].primitive is row.over and loop is None and shape is None:
         _errstate.remember(_ops, key, made[OP])
     return scalar_if_0d(result)
 
@@ -229,6 +229,10 @@ def record_reduction(op: Op, node: Node) -> Any:
     frame = _getframe(2)
     if len(recorder.pending) >= recorder.limit:
         enter(frame)
+    if recorder.eager:
+        done = at_once(op, (node,))
+        if done is not None:
+            return new_scalar(done) if op.scalar else new_array(done)
     frame = user_frame(frame)
     made = [op, (node,), None, frame.f_code, frame.f_lasti]
     recorder.pending.append(made)

@@ -18,7 +18,7 @@ from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, store
+from lazynp.functions._recording import as_array, cast, composed, plain, scalar_if_0d, store
 from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import contraction, shaping
 
@@ -64,6 +64,10 @@ def _summed_along(x: Array, i: int, y: Array, j: int) -> Array:
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """See `numpy.dot`."""
+    return _plain_dot(a, b) if out is None else _dot(a, b, out)
+
+
+def _dot(a: Any, b: Any, out: Any = None) -> Any:
     x, y = as_array(a), as_array(b)
     if out is None and x.ndim <= 2 and y.ndim <= 2:
         numbers = _direct(x.aval, y.aval)  # it is the product of matrices
@@ -82,6 +86,9 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
             "and be a C-Array)"
         )
     return store(result, out)
+
+
+_plain_dot = composed(_dot)
 
 
 def _acceptable(out: Any, result: Array) -> bool:
@@ -462,3 +469,4 @@ matmul = _generalized("matmul", (("n?", "k"), ("k", "m?"), ("n?", "m?")), conjug
 vecdot = _generalized("vecdot", (("n",), ("n",), ()), conjugate=True)
 matvec = _generalized("matvec", (("m", "n"), ("n",), ("m",)), conjugate=False)
 vecmat = _generalized("vecmat", (("n",), ("n", "m"), ("m",)), conjugate=True)
+matmul_operator = composed(matmul)

@@ -11,10 +11,11 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._array import Array, from_host, write_lock
-from lazynp._graph import host_view, jaxpr_of
+from lazynp._graph import jaxpr_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, CODE, OFFSET, VALUE
 from lazynp._plan import STATS, Plan, Stats
+from lazynp._reference import host_view, note_read
 from lazynp._trace import host_value, materialize as evaluate_node, position
 from lazynp._tree import tree_flatten
 from lazynp._views import writeable
@@ -33,6 +34,7 @@ def materialize(tree: Any) -> Any:
             node = leaf._read()
             if node[VALUE] is None and host_view(node) is None:
                 evaluate_node(node)
+            note_read([node])
     return tree
 
 

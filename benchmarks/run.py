@@ -1,0 +1,332 @@
+"""Whole programs: NumPy, lazynp the first time and again, and jax.jit where there is a version.
+
+    python benchmarks/run.py [--sizes S M L] [--only NAME...] [--execution POLICY] [--timeout S]
+                             [--warm-cache] [--json FILE] [--markdown FILE]
+    python benchmarks/run.py --load FILE... [--markdown FILE]
+
+Each program runs at each size in a process of its own (worker.py says how). *first* is the first
+call there, compilation included, import and conversion of the inputs not; *again* is the median of
+the calls after it, alternating with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
+time divided by the other. Results are compared: WRONG, errors and processes that ended early are
+counted and left out of the means; what was stopped by --timeout counts as if it had ended then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any
+
+import harness
+import numpy
+
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+Record = dict[str, Any]
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def last_words(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1][:200] if lines else ""
+
+
+def work(arguments: list[str], environment: dict[str, str], timeout: float) -> Record:
+    """What a worker said, with `error` if it failed and `timeout` if it was stopped."""
+    command = [sys.executable, str(harness.HERE / "worker.py"), *arguments]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+    stopped = False
+    try:
+        out, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        stopped = True
+    facts: Record = {}
+    for line in out.splitlines():
+        if line.startswith("{") and line.endswith("}"):
+            facts |= json.loads(line)
+    if stopped:
+        facts["timeout"] = timeout
+    elif process.returncode and "error" not in facts:
+        facts["error"] = f"ended with status {process.returncode}: {last_words(err)}"
+    return facts
+
+
+def measure(name: str, size: str, options: argparse.Namespace, with_jax: bool) -> Record:
+    """Everything about one program at one size."""
+    limits = ["--repeats", str(options.repeats), "--seconds", str(options.seconds)]
+    environment = {"LAZYNP_CACHE": "off"}
+    if options.execution:
+        environment["LAZYNP_EXECUTION"] = options.execution
+    record = work([name, size, "lazynp", *limits], environment, options.timeout)
+    record |= {"name": name, "size": size, "category": harness.category(name)}
+    if "numpy" not in record:  # lazynp failed or never came back: NumPy is timed by itself
+        alone = work([name, size, "numpy", "--repeats", "3"], {}, options.timeout)
+        record["numpy"] = alone.get("numpy", [math.nan])
+    if options.warm_cache:
+        with tempfile.TemporaryDirectory() as folder:
+            once = ["--repeats", "0"]
+            environment["LAZYNP_CACHE"] = folder
+            for _ in range(2):
+                warm = work([name, size, "lazynp", *once], environment, options.timeout)
+        record["warm"] = warm.get("first")
+    if with_jax:
+        found = work([name, size, "jax", *limits], {}, options.timeout)
+        record["jax"] = {k: v for k, v in found.items() if k != "numpy"}
+    return record
+
+
+def jax_versions() -> set[str]:
+    """Programs that have a jax version; none if jax is not installed."""
+    if util.find_spec("jax") is None:
+        return set()
+    return set(harness.import_module("jax_versions").VERSIONS)
+
+
+def machine() -> Record:
+    """The machine and the versions, for the head of a table."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [s for s in info.read_text().splitlines() if s.startswith("model name")]
+        model = names[0].split(":", 1)[1].strip() if names else model
+    blas = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[index]
+    versions = {p: metadata.version(p) for p in ("jaxlib", "jax") if _installed(p)}
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
+    return {
+        "cpu": model,
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
+        "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "numpy": f"{numpy.__version__} ({blas['name']} {blas['version']}, threads: {threads})",
+        **versions,
+    }
+
+
+def _installed(package: str) -> bool:
+    try:
+        metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+# -- figures ---------------------------------------------------------------------------------------
+
+
+def numpy_time(record: Record) -> float:
+    return statistics.median(record["numpy"])
+
+
+def first_time(record: Record) -> float | None:
+    """Seconds of the first call; the limit, if that is where it was stopped."""
+    return record.get("first", record.get("timeout"))
+
+
+def again_time(record: Record) -> float | None:
+    times = record.get("repeated")
+    return statistics.median(times) if times else record.get("timeout")
+
+
+def counts(record: Record) -> bool:
+    """Whether the program's times go into the means."""
+    failed = record.get("wrong") or "error" in record
+    return not failed and not math.isnan(numpy_time(record))
+
+
+def geometric_mean(ratios: Iterable[float]) -> float:
+    logs = [math.log(r) for r in ratios]
+    return math.exp(sum(logs) / len(logs)) if logs else math.nan
+
+
+def speeds(records: list[Record], time: Callable[[Record], float | None]) -> list[float]:
+    """NumPy's time over the other's, for all that have both and count."""
+    pairs = [(numpy_time(r), time(r)) for r in records if counts(r)]
+    return [a / b for a, b in pairs if b]
+
+
+def note(record: Record) -> str:
+    words = []
+    if record.get("wrong"):
+        words.append(f"WRONG: {record['wrong']}")
+    if "error" in record:
+        words.append(record["error"])
+    if "timeout" in record:
+        words.append(f"stopped after {record['timeout']:.0f} s")
+    jax = record.get("jax", {})
+    words += [f"jax: {jax[k]}" for k in ("wrong", "error") if jax.get(k)]
+    return "; ".join(words).replace("|", "/")
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+HEAD = ["program", "kind", "NumPy ms", "first ms", "x", "again ms", "x", "programs"]
+
+
+def cell(seconds: float | None) -> str:
+    return "" if seconds is None else f"{1e3 * seconds:.1f}"
+
+
+def ratio(base: float, seconds: float | None) -> str:
+    return "" if not seconds else f"{base / seconds:.2f}"
+
+
+def row(record: Record, extra: list[str]) -> list[str]:
+    base, first, again = numpy_time(record), first_time(record), again_time(record)
+    cells = [record["name"], record["category"], cell(base), cell(first), ratio(base, first)]
+    compiles = record.get("compiles", record.get("first_compiles", ""))
+    cells += [cell(again), ratio(base, again), str(compiles)]
+    if "warm" in extra:
+        cells.append(ratio(base, record.get("warm")))
+    if "jax" in extra:
+        jax = record.get("jax", {})
+        cells += [ratio(base, first_time(jax)), ratio(base, again_time(jax))]
+    return [*cells, note(record)]
+
+
+def summary(records: list[Record], title: str) -> str:
+    """One line: the geometric means of a group of programs."""
+    first, again = speeds(records, first_time), speeds(records, again_time)
+    text = f"{title}: {len(records)} programs, first {geometric_mean(first):.2f}, "
+    text += f"again {geometric_mean(again):.2f}"
+    if any(r.get("warm") for r in records):
+        warm = geometric_mean(speeds(records, lambda r: r.get("warm")))
+        text += f", first with a warm cache {warm:.2f}"
+    text += f", again below 0.5 in {sum(r < 0.5 for r in again)}"
+    rewritten = [r for r in records if r.get("jax", {}).get("repeated")]
+    if rewritten:
+        theirs = geometric_mean(speeds(rewritten, lambda r: again_time(r["jax"])))
+        ours = geometric_mean(speeds(rewritten, again_time))
+        text += f"; the {len(rewritten)} with a jax version: again {ours:.2f}, jax {theirs:.2f}"
+    lost = [f"{sum(bool(r.get(k)) for r in records)} {k}" for k in ("wrong", "error", "timeout")]
+    return f"{text}; {', '.join(lost)}"
+
+
+def summaries(records: list[Record], size: str) -> list[str]:
+    loops = [r for r in records if r["category"] == harness.ELEMENT_LOOP]
+    rest = [r for r in records if r["category"] != harness.ELEMENT_LOOP]
+    named = ((f"{size}, all but element loops", rest), (f"{size}, element loops", loops))
+    return [summary(group, title) for title, group in named if group]
+
+
+def columns(records: list[Record]) -> tuple[list[str], list[str]]:
+    """The head of a table, and which optional columns it has."""
+    extra = [k for k in ("warm", "jax") if any(r.get(k) for r in records)]
+    head = [*HEAD, *(["warm x"] if "warm" in extra else [])]
+    return [*head, *(["jax first x", "jax again x"] if "jax" in extra else []), "note"], extra
+
+
+def markdown(results: Record) -> str:
+    """Machine, means and tables, as they stand in a document."""
+    facts = "; ".join(f"{k} {v}" for k, v in results["machine"].items())
+    parts = [f"Execution: {results['execution'] or 'default'}. Machine: {facts}.", ""]
+    for size in dict.fromkeys(r["size"] for r in results["records"]):
+        records = [r for r in results["records"] if r["size"] == size]
+        head, extra = columns(records)
+        lines = [head, ["---"] * len(head), *(row(r, extra) for r in records)]
+        parts += [f"- {line}" for line in summaries(records, size)]
+        parts += ["", *(f"| {' | '.join(cells)} |" for cells in lines), ""]
+    return "\n".join(parts)
+
+
+def put_into(path: Path, text: str) -> None:
+    """Replace what stands between the two markers of a document."""
+    before, _, rest = path.read_text().partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise SystemExit(f"{path}: no lines {BEGIN} and {END}")
+    path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
+
+
+WIDTHS = (24, 24, 9, 10, 7, 10, 7, 9)
+
+
+def line_of(cells: list[str]) -> str:
+    widths = (*WIDTHS, *[12] * (len(cells) - len(WIDTHS) - 1))
+    left = [c.ljust(w) for c, w in zip(cells[:2], widths)]
+    right = [c.rjust(w) for c, w in zip(cells[2:-1], widths[2:])]
+    return "".join(left + right) + "  " + cells[-1]
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sizes", nargs="+", choices="TSML", default=["S", "M", "L"])
+    parser.add_argument("--only", nargs="+", metavar="NAME", choices=harness.names())
+    parser.add_argument("--execution", choices=("compiled", "adaptive", "reference"))
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds for each process")
+    parser.add_argument("--repeats", type=int, default=15, help="at most this many calls again")
+    parser.add_argument("--seconds", type=float, default=3.0, help="no more calls after this")
+    parser.add_argument(
+        "--warm-cache", action="store_true", help="also a start with cached programs"
+    )
+    parser.add_argument("--no-jax", action="store_true", help="leave out the jax versions")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="save what was measured")
+    parser.add_argument("--load", type=Path, nargs="+", metavar="FILE", help="show what was saved")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="put the tables in a document"
+    )
+    return parser.parse_args()
+
+
+def run_all(options: argparse.Namespace) -> Record:
+    """Measure, printing each row when it is known."""
+    results: Record = {"machine": machine(), "execution": options.execution, "records": []}
+    print("; ".join(f"{k} {v}" for k, v in results["machine"].items()))
+    versions = set() if options.no_jax else jax_versions()
+    extra = [*(["warm"] if options.warm_cache else []), *(["jax"] if versions else [])]
+    for size in options.sizes:
+        head, _ = columns([dict.fromkeys(extra, True)])
+        print(f"\nsize {size}\n{line_of(head)}")
+        records = []
+        for name in options.only or harness.names():
+            records.append(measure(name, size, options, name in versions))
+            print(line_of(row(records[-1], extra)), flush=True)
+            results["records"].append(records[-1])
+            if options.json:
+                options.json.write_text(json.dumps(results))
+        print("", *summaries(records, size), sep="\n")
+    return results
+
+
+def loaded(paths: list[Path]) -> Record:
+    """Saved results as one; the machine is the first file's."""
+    saved = [json.loads(path.read_text()) for path in paths]
+    return saved[0] | {"records": [r for s in saved for r in s["records"]]}
+
+
+def main() -> None:
+    options = parse()
+    results = loaded(options.load) if options.load else run_all(options)
+    if options.load and not options.markdown:
+        print(markdown(results))
+    if options.markdown:
+        put_into(options.markdown, markdown(results))
+    if any(r.get("wrong") or "error" in r for r in results["records"]):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

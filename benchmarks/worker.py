@@ -1,0 +1,115 @@
+"""One program, one size, one process: timed and compared; a line of JSON for each thing learnt.
+
+    python benchmarks/worker.py NAME SIZE lazynp|jax|numpy [--repeats N] [--seconds S]
+
+The first call is made before NumPy has run the program, so nothing is warm. After it, calls of
+both sides alternate, so that a change of the machine's speed hits them alike. Arguments are made
+anew for every call, before the clock; results and written arrays are read before it stops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import time
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import harness
+import numpy
+
+
+def say(**facts: Any) -> None:
+    print(json.dumps(facts), flush=True)
+
+
+class Side:
+    """A module and the program on it."""
+
+    def __init__(self, kernel: Callable[..., Any], array: Callable[[Any], Any]) -> None:
+        self.kernel, self.array = kernel, array
+
+    def run(self, inputs: Any) -> tuple[float, list[numpy.ndarray], list[numpy.ndarray]]:
+        """Seconds, the results (or what was written, if there are none), and everything."""
+        arguments = harness.converted(inputs, self.array)
+        gc.collect()
+        begin = time.perf_counter()
+        result = self.kernel(*arguments)
+        seen = harness.outcome(result, arguments)
+        seconds = time.perf_counter() - begin
+        return seconds, harness.on_host(result) if result is not None else seen, seen
+
+
+def numpy_side(name: str) -> Side:
+    return Side(harness.load(name).kernel, numpy.array)
+
+
+def lazynp_side(name: str) -> tuple[Side, Callable[[], int]]:
+    """The side, and how many programs it has compiled so far."""
+    module = harness.import_module("lazynp")
+    side = Side(harness.load(name, "lazynp").kernel, module.array)
+    return side, lambda: module.stats().compiles
+
+
+def jax_side(name: str) -> tuple[Side, Callable[[], int | None]]:
+    versions = harness.import_module("jax_versions")
+    return Side(versions.VERSIONS[name], versions.array), lambda: None
+
+
+def measure(name: str, size: str, module: str, repeats: int, seconds: float) -> None:
+    source = harness.load(name)
+    inputs = source.inputs(size)
+    rtol = getattr(source, "RTOL", None)
+    base = numpy_side(name)
+    if module == "numpy":
+        base.run(inputs)
+        say(numpy=[base.run(inputs)[0] for _ in range(repeats)])
+        return
+    side, compiles = lazynp_side(name) if module == "lazynp" else jax_side(name)
+
+    def check(got: tuple[Any, ...]) -> str | None:
+        if module == "lazynp":
+            return harness.difference(want[2], got[2], rtol)
+        return harness.difference(want[1], got[1], rtol, dtypes=False)
+
+    got = side.run(inputs)
+    say(first=got[0], first_compiles=compiles())
+    want = base.run(inputs)
+    say(numpy=[want[0]], wrong=check(got))
+    times: dict[str, list[float]] = {"numpy": [], "repeated": []}
+    begin = time.perf_counter()
+    while len(times["repeated"]) < repeats:
+        got = side.run(inputs)
+        times["repeated"].append(got[0])
+        times["numpy"].append(base.run(inputs)[0])
+        say(**times, compiles=compiles())
+        if len(times["repeated"]) >= 3 and time.perf_counter() - begin > seconds:
+            break
+    wrong = check(got)
+    if wrong is not None:
+        say(wrong=f"repeated: {wrong}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name")
+    parser.add_argument("size")
+    parser.add_argument("module", choices=("lazynp", "jax", "numpy"))
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=3.0)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    try:
+        measure(options.name, options.size, options.module, options.repeats, options.seconds)
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)
+        lines = [f"{f.name}:{f.lineno}" for f in where if "programs" in f.filename]
+        text = f"{type(error).__name__}: {error}".splitlines()[0]
+        say(error=f"{text[:200]} (in {', '.join(lines) or 'the harness'})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""What operations cost on the host, in microseconds: by NumPy, and as part of a compiled program.
+
+A deterministic table, so that a program makes the same decisions each time it runs. The figures
+are fits to `benchmarks/calibrate.py` on one machine; what they decide is robust to a factor of
+two: when a form has cost as much by reference as compiling it would, and which operations of a
+program are better left to NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lazynp._avals import Aval
+from lazynp._jaxpr import Jaxpr, Rules
+
+DISPATCH = 8.0  # of a compiled program, over and above its operations
+PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, what is not fused
+
+_CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
+_FUSED = 0.1  # of an operation in a program
+# Of a byte read or written. By reference every result goes to memory and comes back; in a program
+# that fuses, most do not.
+_MOVED = 3e-5
+_MOVED_FUSED = 0.8e-5
+
+# Nanoseconds an element, where it is more than moving it: by NumPy, by XLA.
+_ELEMENT: dict[str, tuple[float, float]] = {
+    "exp": (0.8, 1.3),
+    "exp2": (1.0, 2.0),
+    "expm1": (8.0, 4.0),
+    "log": (0.8, 2.5),
+    "log1p": (8.0, 5.0),
+    "log2": (1.0, 3.0),
+    "log10": (5.0, 3.0),
+    "logaddexp": (15.0, 6.0),
+    "sin": (8.0, 8.5),
+    "cos": (8.0, 8.5),
+    "tan": (10.0, 12.0),
+    "arcsin": (4.0, 8.0),
+    "arccos": (4.0, 8.0),
+    "arctan": (5.0, 6.0),
+    "arctan2": (2.3, 3.5),
+    "sinh": (8.0, 6.0),
+    "cosh": (8.0, 6.0),
+    "tanh": (1.8, 4.0),
+    "hypot": (3.0, 2.5),
+    "power": (2.3, 11.0),
+    "cbrt": (8.0, 9.0),
+    "sqrt": (1.0, 0.5),
+    "divide": (0.4, 0.4),
+    "remainder": (8.5, 7.0),
+    "fmod": (8.0, 7.0),
+    "floor_divide": (0.7, 1.2),
+    "select": (1.0, 0.2),
+    # these move data about, one element at a time
+    "take": (1.5, 2.0),
+    "put": (2.5, 4.5),
+    "put_mask": (1.5, 1.0),
+    "put_masked_values": (3.0, 8.0),
+    "searchsorted": (20.0, 60.0),
+    "cumsum": (3.4, 4.5),
+    "cumprod": (3.4, 4.5),
+    "cummax": (2.0, 6.0),
+    "cummin": (2.0, 6.0),
+    "argmax": (0.2, 6.0),
+    "argmin": (0.2, 6.0),
+    "reduce_max": (0.2, 0.6),
+    "reduce_min": (0.2, 0.6),
+}
+_COMPARED = {"sort": (5.0, 3.0), "argsort": (6.0, 13.0), "sort_pairs": (8.0, 13.0)}  # times log2(n)
+_FLOP = {"f": (5e-5, 6.5e-5), "c": (1e-4, 2.5e-4)}  # of products: by BLAS, by XLA
+_FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
+
+Cost = tuple[float, float]
+
+
+def compiling(operations: int) -> float:
+    """Of a program of so many operations."""
+    return 15000.0 + 1200.0 * operations
+
+
+def cost(
+    primitive: Rules, params: dict[str, Any], ins: Sequence[Aval], outs: Sequence[Aval]
+) -> Cost:
+    """By reference, and in a compiled program. `ins`: what the operands are given as."""
+    kind, name = primitive.kind, primitive.name
+    if kind == "call":
+        return _of_call(name, params)
+    if primitive.free:
+        return 0.8, 0.0
+    moved = sum(a.nbytes for a in outs) + sum(a.nbytes for a in ins)
+    size = max((a.size for a in (*outs, *ins)), default=0)
+    reference, compiled = _CALL + moved * _MOVED, _FUSED + moved * _MOVED_FUSED
+    if kind == "contract":
+        numpys, xlas = _FLOP.get(outs[0].dtype.kind, _FLOP_PLAIN)
+        flops = 2.0 * products(ins, outs[0])
+        return _CALL + 1.0 + flops * numpys, _FUSED + 1.0 + flops * xlas
+    if name in _COMPARED:
+        numpys, xlas = (c * max(size, 2).bit_length() for c in _COMPARED[name])
+    else:
+        if name in ("take", "put"):
+            size = max((a.size for a in ins[1:]), default=0)
+        numpys, xlas = _ELEMENT.get(name, (0.0, 0.0))
+    if kind == "update" and name != "put_mask":  # in place, where NumPy's own would be
+        reference = _CALL + 1.0 + 2 * _MOVED * ins[1].nbytes
+        compiled = _FUSED + 2 * _MOVED_FUSED * ins[1].nbytes
+    return reference + size * numpys * 1e-3, compiled + size * xlas * 1e-3
+
+
+def products(ins: Sequence[Aval], out: Aval) -> float:
+    """How many multiplications a contraction takes."""
+    x, y = ins
+    # |x| |y| |out| is the square of that times what the batch axes have: these are small or none
+    return (float(x.size) * float(y.size) * float(max(out.size, 1))) ** 0.5
+
+
+def _of_call(name: str, params: dict[str, Any]) -> Cost:
+    """Of a jaxpr run as one operation: `jit` is compiled at once, loops count their rounds."""
+    if name == "jit":
+        return 1e9, 1.0
+    jaxprs: list[Any] = []
+    for p in params.values():
+        jaxprs += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
+    steps = sum(len(j.eqns) for j in jaxprs) * params.get("length", 1)
+    return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
+
+
+def better_by_host(
+    primitive: Rules, params: dict[str, Any], ins: Sequence[Aval], outs: Sequence[Aval]
+) -> bool:
+    """Whether NumPy does this so much faster that it pays to take a program apart for it."""
+    if primitive.kind not in ("contract", "sort", "index", "update", "reduction"):
+        return False
+    reference, compiled = cost(primitive, params, ins, outs)
+    return compiled - reference > PIECE

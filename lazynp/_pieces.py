@@ -1,0 +1,86 @@
+"""Hybrid programs: compiled pieces and NumPy calls in sequence, where that is the better code.
+
+Each operation of a jaxpr gets a stage: it comes after the NumPy calls it depends on. What the
+stages have in between is compiled as one piece each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+
+
+class Pieces:
+    """Runs like `lowering.Executable`. Donates nothing: a run that is interrupted loses nothing."""
+
+    def __init__(self, jaxpr: Jaxpr, by_host: Callable[[Eqn], bool]) -> None:
+        self._inputs, self._outputs = jaxpr.inputs, jaxpr.outputs
+        stage_of: dict[Var, int] = {}
+        stages: list[tuple[list[Eqn], list[Eqn]]] = [([], [])]  # compiled, then by host
+        for eqn in jaxpr.eqns:
+            stage = max([stage_of.get(a, 0) for a in eqn.inputs if isinstance(a, Var)], default=0)
+            host = by_host(eqn)
+            while len(stages) <= stage + host:
+                stages.append(([], []))
+            stages[stage][host].append(eqn)
+            stage_of.update((v, stage + host) for v in eqn.outputs)
+        self.steps: list[_Piece | Eqn] = []
+        for k, (compiled, calls) in enumerate(stages):
+            if compiled:
+                later = [e for pair in stages[k + 1 :] for es in pair for e in es]
+                self.steps.append(_Piece(compiled, [*calls, *later], jaxpr.outputs))
+            self.steps += calls
+        self.text = "\n".join(
+            s.executable.text if isinstance(s, _Piece) else f"// by NumPy: {s}" for s in self.steps
+        )
+
+    def run(self, buffers: Sequence[Any], into: list[Any]) -> list[Any]:
+        """`into` becomes a list of the one list that is returned."""
+        env: dict[Atom, Any] = dict(zip(self._inputs, buffers, strict=True))
+        with np.errstate(all="ignore"):
+            for step in self.steps:
+                if isinstance(step, _Piece):
+                    step.run(env)
+                else:
+                    _call(step, env)
+        into[:] = [[a.value if isinstance(a, Literal) else env[a] for a in self._outputs]]
+        return into[0]
+
+
+class _Piece:
+    """A compiled part of a program: its inputs and outputs by the program's variables."""
+
+    def __init__(self, eqns: list[Eqn], later: list[Eqn], outputs: Sequence[Atom]) -> None:
+        own = {v for e in eqns for v in e.outputs}
+        wanted = [*outputs, *(a for e in later for a in e.inputs)]
+        self.outputs = list(dict.fromkeys(a for a in wanted if isinstance(a, Var) and a in own))
+        needed = (a for e in eqns for a in e.inputs)
+        self.inputs = list(dict.fromkeys(a for a in needed if isinstance(a, Var) and a not in own))
+        self.executable = lowering.compile_program(Jaxpr(self.inputs, eqns, list(self.outputs)))
+
+    def run(self, env: dict[Atom, Any]) -> None:
+        buffers = []
+        for v in self.inputs:
+            value = env[v]
+            if not lowering.is_buffer(value):
+                value = np.asarray(value)
+                value = env[v] = lowering.put(value, lowering.is_aligned(value))
+            buffers.append(value)
+        env.update(zip(self.outputs, self.executable.run(buffers), strict=True))
+
+
+def _call(eqn: Eqn, env: dict[Atom, Any]) -> None:
+    values = [a.value if isinstance(a, Literal) else _host(env[a]) for a in eqn.inputs]
+    result = eqn.primitive.reference(*values, **eqn.params)
+    results = result if eqn.primitive.multiple_results else (result,)
+    for var, value in zip(eqn.outputs, results, strict=True):
+        env[var] = value[()] if isinstance(value, np.ndarray) and not value.ndim else value
+
+
+def _host(value: Any) -> Any:
+    return lowering.host(value) if lowering.is_buffer(value) else value

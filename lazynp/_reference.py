@@ -1,0 +1,213 @@
+"""Values on the host, and the reference tier: the graph interpreted with NumPy, node by node.
+
+The walk keeps to what NumPy itself would do: a result is freed with its last use, and what nobody
+else will read is overwritten, so that `a[i, j] -= ...` in a loop costs no copy.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from lazynp import lowering
+from lazynp._form import ITEM, depth_first, drop_dead
+from lazynp._node import ARGS, CODE, OP, PROJECT, VALUE, Node, Op, Tracer
+
+lock = threading.RLock()  # serialises evaluation: who holds it has claimed what is pending
+# another thread may have held it
+os.register_at_fork(after_in_child=lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
+
+watched: dict[int, bool] = {}  # by identity of some nodes, whether they were read; see _unread
+
+
+def note_read(nodes: list[Node]) -> None:
+    """These are read by a program, or were asked for."""
+    if watched:
+        for a in nodes:
+            if id(a) in watched:
+                watched[id(a)] = True
+
+
+_DEEP = 32  # views of views: from here on the value of one is kept, it takes no memory
+
+
+_WORTH_PARKING = 1 << 10  # bytes of a constant array: below, to collect it again costs more
+
+
+def is_parked(op: Op) -> bool:
+    """Whether a result that somebody may want is not stored but made again where it is used."""
+    if not op.free or op.primitive is PROJECT or op.scalar:
+        return False
+    return op.primitive.kind != "fill" or op.aval.nbytes > _WORTH_PARKING
+
+
+def keep_views(nodes: list[Node], here: set[int], more: int) -> bool:
+    """Store the views that these nodes read and that are not among them, if there are so many
+    `more` nodes below that it pays; whether any was stored."""
+    if more <= _DEEP:
+        return False
+    kept = False
+    for node in nodes:
+        for a in node[ARGS]:
+            if type(a) is list and a[VALUE] is None and id(a) not in here:
+                host_view(a)
+                kept = kept or a[VALUE] is not None
+    return kept
+
+
+def run(nodes: list[Node], asked: Node | None) -> None:
+    """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
+    an entry is dropped once done, so that a value is freed with its last use."""
+    drop_dead(nodes, asked)
+    x = y = args = None
+    try:
+        with np.errstate(all="ignore"):
+            for i, node in enumerate(nodes):
+                op = node[OP]
+                if not op.direct:
+                    x = y = args = None  # no count of references includes this loop's
+                    if node is asked or not is_parked(op):
+                        _store(node)
+                        node[ARGS] = None
+                    nodes[i] = node = None  # type: ignore[call-overload]
+                    continue
+                args = node[ARGS]
+                if len(args) == 2:  # twice as quick as the general case
+                    x, y = args
+                    if type(x) is list:
+                        x = x[VALUE] if type(x[VALUE]) is ndarray else operand(x)
+                    if type(y) is list:
+                        y = y[VALUE] if type(y[VALUE]) is ndarray else operand(y)
+                    x = op.reference(x, y)
+                else:
+                    x = op.reference(*[operand(a) for a in args])
+                node[VALUE] = x[()] if op.scalar and type(x) is ndarray else x
+                node[ARGS] = None
+                nodes[i] = node = None  # type: ignore[call-overload]
+    finally:
+        nodes[:] = [n for n in nodes if n is not None]
+
+
+def _store(node: Node) -> None:
+    """Give the node its value, in the memory of its first operand if nobody else will read that.
+
+    An interruption must find the value stored, or the step such that it can be taken again.
+    """
+    op, args = node[OP], node[ARGS]
+    if op.reuses and getrefcount(args[0]) == ITEM and args[0][VALUE] is not None:
+        target = args[0]
+        value = host(target)
+        if owned(value, 3):
+            rest = [operand(a) for a in args[1:]]
+            if type(op.reference) is np.ufunc:  # `x += 1` twice would not do: called and stored
+                node[VALUE:CODE] = map(op.reference, (value,), *[(x,) for x in rest], (value,))
+            else:
+                node[VALUE] = op.primitive.inplace(value, *rest, **op.params)  # type: ignore[misc]
+            return
+        del target, value
+    result = op.reference(*[operand(a) for a in args])
+    node[VALUE] = result[()] if type(result) is np.ndarray and result.ndim == 0 else result
+
+
+def owned(value: Any, references: int) -> bool:
+    """Whether this host array may be written: fresh memory, known only to the caller.
+
+    `references` counts the caller's own: variables, and the node's value entry.
+    """
+    if type(value) is not np.ndarray or not value.flags.writeable:
+        return False
+    return getrefcount(value) == references + 1 and (
+        value.base is None or lowering.owns_base(value)
+    )
+
+
+def operand(a: Any) -> Any:
+    """The host value of an operand in the reference tier; a parked view is made on the fly."""
+    if type(a) is not list:
+        return a
+    if a[VALUE] is not None:
+        return host(a)
+    if all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
+        value = a[OP].reference(*[host(x) if type(x) is list else x for x in a[ARGS]])
+    else:
+        value = _host_view_of_views(a)
+        if value is None:
+            return _foreign(a)
+    if a[OP].primitive.kind == "fill":
+        a[VALUE], a[ARGS] = value, None
+    return value
+
+
+def _foreign(node: Node) -> Any:
+    """The value of what is pending in no list, or in another thread's."""
+    order: list[Node] = []
+    depth_first(node, set(), order)
+    run(order, node)
+    return host(node)
+
+
+def host(node: Node) -> Any:
+    """The value of an evaluated node as a NumPy array or scalar; on the host, without a copy."""
+    value = node[VALUE]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value
+    if isinstance(value, Tracer):
+        return value.exact()
+    if id(node) in watched:
+        watched[id(node)] = True
+    if isinstance(value, tuple):  # several results
+        return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
+    value = lowering.host(value)
+    if value.ndim == 0:
+        value = value[()]
+    if lowering.on_host():
+        node[VALUE] = value
+    return value
+
+
+def host_view(node: Node) -> Any:
+    """The host value if no program need be run for it: data, or views of data. Else None."""
+    if node[VALUE] is not None:
+        return host(node)
+    op, args = node[OP], node[ARGS]
+    if type(args) is not tuple:  # another thread evaluated it between these lines
+        return None if node[VALUE] is None else host(node)
+    if not op.free or not lowering.on_host():
+        return None
+    if not all([type(a) is not list or a[VALUE] is not None for a in args]):
+        return _host_view_of_views(node)
+    value = op.reference(*[host(a) if type(a) is list else a for a in args])
+    if op.primitive.kind == "fill" or op.scalar:
+        value = value[()] if op.scalar else value
+        with lock:  # nobody is halfway through a program that reads it
+            if node[VALUE] is None:
+                node[VALUE], node[ARGS] = value, None
+    return value
+
+
+def _host_view_of_views(node: Node) -> Any:
+    """Step by step: views of views may be thousands deep."""
+    with lock:
+        order: list[Node] = []
+        if node[VALUE] is None:
+            depth_first(node, set(), order)
+        if not all(n[OP] is not None and n[OP].free for n in order):
+            return None
+        made: dict[int, Any] = {}
+        for n in order:
+            made[id(n)] = n[OP].reference(*[_made(a, made) for a in n[ARGS]])
+        if len(order) > _DEEP:
+            value = made[id(node)]
+            node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None
+        return host(node) if node[VALUE] is not None else made[id(node)]
+
+
+def _made(a: Any, made: dict[int, Any]) -> Any:
+    if type(a) is not list:
+        return a
+    return host(a) if a[VALUE] is not None else made[id(a)]

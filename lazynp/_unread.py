@@ -1,0 +1,122 @@
+"""Results that nobody reads: Python's temporaries, alive when a loop is cut, dead a step later.
+
+Which outputs of a plan these are is seen by watching two of its runs: what is of some size, was
+in no later program, was not looked at, and is dead when the plan runs again. From then on the plan
+has a *lean* twin without them. Such a node stays pending, outside any list, with what it would be
+computed from; if somebody does read it, it is computed then, and if that happens often, the twin
+is given up.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from lazynp import lowering
+from lazynp._node import OP, VALUE, Node
+from lazynp._plan import Plan, Step
+from lazynp._reference import watched
+
+_WORTH_LEAVING = 1 << 13  # bytes: below, storing a result costs next to nothing
+_WATCHED_RUNS = 2
+_PLAN = 5  # of a node that was left out: the entry after the usual ones
+
+
+class Watch:
+    """What is known of the large outputs of one plan."""
+
+    __slots__ = ("candidates", "kept", "rounds")
+
+    def __init__(self, candidates: set[int]) -> None:
+        self.candidates = candidates
+        self.kept: list[tuple[int, int, weakref.ref[Any]]] = []  # output, id of node, its buffer
+        self.rounds = 0
+
+
+_DONE = Watch(set())
+
+
+def before_run(plan: Plan) -> None:
+    """The plan runs again: what became of its results?"""
+    watch = plan.watch
+    if not watch.kept:
+        return
+    for position, node, buffer in watch.kept:
+        if watched.pop(node, True) or buffer() is not None:
+            watch.candidates.discard(position)
+    watch.kept.clear()
+    watch.rounds += 1
+    if watch.rounds >= _WATCHED_RUNS or not watch.candidates:
+        plan.lean = lean(plan, watch.candidates)
+        plan.watch = _DONE
+
+
+def after_run(plan: Plan, nodes: list[Node], asked: Node | None) -> None:
+    """Watch the results of a run, from the second on: the first one's surroundings are special."""
+    watch = plan.watch
+    if watch is None:
+        plan.watch = Watch({i for i in plan.outputs if _is_large(nodes[i])})
+        return
+    for i in list(watch.candidates):
+        if type(nodes[i][VALUE]) is not lowering.Buffer:  # a look at it would not be seen
+            watch.candidates.discard(i)
+        elif nodes[i] is not asked:
+            watch.kept.append((i, id(nodes[i]), weakref.ref(nodes[i][VALUE])))
+            watched[id(nodes[i])] = False
+    if not watch.kept:
+        plan.watch = _DONE
+
+
+def _is_large(node: Node) -> bool:
+    op = node[OP]
+    return not op.primitive.multiple_results and op.aval.nbytes >= _WORTH_LEAVING
+
+
+def lean(plan: Plan, left_out: set[int]) -> Plan | None:
+    """The plan without these outputs, and without what only they need; None if nothing is left."""
+    outputs = [i for i in plan.outputs if i not in left_out]
+    if not left_out or not outputs:
+        return None
+    steps = {s.position: s for s in plan.steps}
+    needed, _ = _below(outputs, steps, set())
+    _, held = _below(list(left_out), steps, set(outputs))
+    spare = [dead and j not in held for j, dead in enumerate(plan.dead_leaves)]
+    wanted = [s for s in plan.steps if s.position in needed]
+    twin = Plan(wanted, plan.leaf_avals, spare, outputs)
+    twin.left_out = sorted(left_out)
+    return twin
+
+
+def _below(roots: list[int], steps: dict[int, Step], known: set[int]) -> tuple[set[int], set[int]]:
+    """The positions of the steps and the leaves that these are computed from."""
+    found, leaves = set(known), set()
+    stack = [r for r in roots if r not in known]
+    while stack:
+        i = stack.pop()
+        if i in found:
+            continue
+        found.add(i)
+        for kind, j in steps[i].refs:
+            if kind == "node" and j not in found:
+                stack.append(j)
+            elif kind == "leaf":
+                leaves.add(j)
+    return found - known, leaves
+
+
+def leave(plan: Plan, nodes: list[Node]) -> None:
+    """After a run of the lean twin of a plan: these are still pending."""
+    assert plan.lean is not None
+    for i in plan.lean.left_out:
+        nodes[i].append(plan)
+
+
+def regret(nodes: list[Node]) -> None:
+    """Among these, which are to be computed after all, some may have been left out."""
+    for node in nodes:
+        if len(node) > _PLAN:
+            plan = node[_PLAN]
+            del node[_PLAN]
+            plan.regrets += 1
+            if plan.lean is not None and 8 * plan.regrets > plan.lean.runs:
+                plan.lean = None

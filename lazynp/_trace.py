@@ -510,7 +510,7 @@ def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) 
         return record_traced(primitive, operands, params)
     if op.bounds is not None:
         check_bounds(op, operands)
-    if local.recorder.eager:
+    if local.recorder.eager and not _errstate.watching:  # else record_op may have to look
         node = at_once(op, operands)
         if node is not None:
             return node

@@ -16,6 +16,7 @@ import pytest
 
 import lazynp as np
 from lazynp import _errstate
+from lazynp._trace import local
 from tests.helpers import POLICIES, NothingForced, in_thread
 
 pytestmark = pytest.mark.parametrize("execution", POLICIES)
@@ -82,6 +83,16 @@ def test_raise(row: str) -> None:
     expected = _message(numpy, ROWS[row])
     assert "encountered in" in expected
     assert _message(np, ROWS[row]) == expected
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_raise_in_a_loop_of_small_operations(row: str) -> None:
+    """Where such operations are done at once anyway."""
+    before, local.recorder.eager = local.recorder.eager, True
+    try:
+        assert _message(np, ROWS[row]) == _message(numpy, ROWS[row])
+    finally:
+        local.recorder.eager = before
 
 
 @pytest.mark.parametrize("row", QUIET)

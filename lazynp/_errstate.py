@@ -29,7 +29,7 @@ KINDS = ("divide", "over", "under", "invalid")
 watching = False  # whether a strict state may be in force somewhere
 
 _TEXTS = {"divide by zero": "divide", "overflow": "over", "underflow": "under"}
-_PACKAGE = __file__.rsplit("_errstate", 1)[0]
+_LIBRARIES = (__file__.rsplit("_errstate", 1)[0], np.__file__.rsplit("__init__", 1)[0])
 _UNSPECIFIED: Any = object()
 
 
@@ -227,8 +227,8 @@ class _Log:
 
 
 def _users_level() -> int:
-    """The stack level, counted from the caller, of the nearest frame that is not lazynp's own."""
+    """The stack level, counted from the caller, of the nearest frame that is not of lazynp or NumPy."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
         frame, level = frame.f_back, level + 1
     return level

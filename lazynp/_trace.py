@@ -658,7 +658,7 @@ def watched() -> bool:
     return _errstate.watching and not local.recorder.staging and _errstate.strict()
 
 
-_RAISES_FLAGS = ("elementwise", "reduction", "contract")  # kinds of operations that may
+_RAISES_FLAGS = ("elementwise", "reduction", "contract", "fft")  # kinds of operations that may
 
 
 def checked(op: Op, operands: tuple[Any, ...]) -> Node | None:

@@ -289,7 +289,7 @@ class ufunc:
         check_writeable(a)
         mode = _AT_MODES.get(self.__name__)
         value = None if b is None else as_array(b)
-        if mode is None or value is None or not _scatters(mode, a.dtype, value.dtype):
+        if mode is None or value is None or watched() or not _scatters(mode, a.dtype, value.dtype):
             self._at_without_mode(a, indices, b)
             return
         if self.__name__ == "subtract":
@@ -304,7 +304,11 @@ class ufunc:
         """Functions with no scatter of their own: NumPy, on the host."""
         from_host = np.array(a)
         args = (from_host, indices) if b is None else (from_host, indices, np.asarray(b))
-        self._numpy.at(*args)
+        if watched():
+            _errstate.checked(self._numpy.at, *args)
+        else:
+            with np.errstate(all="ignore"):
+                self._numpy.at(*args)
         store(from_host, a, "unsafe")
 
     def reduce(

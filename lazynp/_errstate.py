@@ -227,7 +227,7 @@ class _Log:
 
 
 def _users_level() -> int:
-    """The stack level, counted from the caller, of the nearest frame that is not of lazynp or NumPy."""
+    """The stack level, from the caller on, of the nearest frame that is not of lazynp or NumPy."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
         frame, level = frame.f_back, level + 1

@@ -132,6 +132,11 @@ class Scalar(Array):
 
     __slots__ = ()
 
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        """For `isinstance`: a Scalar passes for the NumPy scalar it stands for."""
+        return self.dtype.type
+
 
 def new_array(node: Node) -> Array:
     """An owner of this node's value."""

@@ -45,6 +45,11 @@ class Aval:
 _interned: dict[tuple[Shape, np.dtype[Any], bool], Aval] = {}
 
 
+def known_avals() -> list[Aval]:
+    """All avals met so far."""
+    return list(_interned.values())
+
+
 def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
     """The one `Aval` of this shape (a tuple of ints) and dtype."""
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Literal, get_args
 
@@ -24,15 +25,21 @@ class Config:
     max_pending: operations recorded before a program is cut whatever the code looks like.
     debug: check every jaxpr before it runs. `LAZYNP_DEBUG=1`.
     debug_nans: look for NaN in every result; see `lazynp.debug_nans`. `LAZYNP_DEBUG_NANS=1`.
+    checks: floating-point warnings where NumPy gives them. Then NumPy runs every operation at
+        once; without this, only states of `errstate` that ask for it do. `LAZYNP_CHECKS=1`.
     """
 
-    __slots__ = ("execution", "max_pending", "debug", "debug_nans", "version")
+    __slots__ = (
+        "execution", "max_pending", "debug", "debug_nans", "checks", "version", "observers",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.execution = _from_environment("execution", "adaptive", get_args(Execution))
         self.max_pending = 512
         self.debug = os.environ.get("LAZYNP_DEBUG", "") not in ("", "0")
         self.debug_nans = os.environ.get("LAZYNP_DEBUG_NANS", "") not in ("", "0")
+        self.checks = os.environ.get("LAZYNP_CHECKS", "") not in ("", "0")
+        self.observers: list[Callable[[], None]] = []  # called when a setting has changed
         self.version = 0
 
     def __call__(self, **settings: Any) -> _Restore:
@@ -46,9 +53,11 @@ class Config:
         for name, value in settings.items():
             setattr(self, name, value)
         self.version += 1
+        for changed in self.observers:
+            changed()
 
     def __repr__(self) -> str:
-        names = ("execution", "max_pending", "debug", "debug_nans")
+        names = ("execution", "max_pending", "debug", "debug_nans", "checks")
         return "config(" + ", ".join(f"{n}={getattr(self, n)!r}" for n in names) + ")"
 
 
@@ -61,7 +70,7 @@ def _validate(name: str, value: Any) -> None:
     elif name == "max_pending":
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"config: max_pending must be a positive int, got {value!r}")
-    elif name not in ("debug", "debug_nans"):
+    elif name not in ("debug", "debug_nans", "checks"):
         raise TypeError(f"config: no setting is called {name!r}")
 
 

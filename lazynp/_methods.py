@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
+from lazynp._avals import on_device
 from lazynp._trace import description, host_value, seen_value
 from lazynp._views import (
     Bitcast,
@@ -182,6 +183,18 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
         value = value.view()
         value.flags.writeable = False
     return value
+
+
+def _buffer(self: Array, flags: int) -> memoryview:
+    """The buffer protocol, which Python 3.12 and later ask classes for: read-only."""
+    if flags & 1:  # PyBUF_WRITABLE
+        raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
+    if not on_device(self.dtype):
+        raise BufferError(f"no buffer for {self.dtype}: use numpy.asarray")
+    try:
+        return memoryview(_array(self))
+    except ValueError as e:  # dtypes that the protocol has no name for
+        raise BufferError(str(e)) from None
 
 
 def _len(self: Array) -> int:
@@ -587,6 +600,8 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "var": reductions.var,
     # with a signature of their own
     "__array__": _array,
+    "__buffer__": _buffer,
+    "__bytes__": lambda self: _tobytes(self),
     "__bool__": lambda self: bool(_seen(self)),
     "__complex__": _complex,
     "__contains__": _contains,

@@ -23,6 +23,7 @@ from lazynp.functions import (
     creation,
     indexing,
     manipulation,
+    polynomials,
     products,
     reductions,
     sets,
@@ -30,13 +31,14 @@ from lazynp.functions import (
     special,
     statistics,
     ufuncs,
+    windows,
 )
 from lazynp.functions._recording import cast
 from lazynp.functions._ufunc import ufunc
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
-    special,
+    special, polynomials, windows,
 )  # fmt: skip
 
 
@@ -118,6 +120,8 @@ def to_host(x: Any) -> Any:
 
 def from_host(x: Any) -> Any:
     """A NumPy result as an Array or Scalar."""
+    if isinstance(x, Array):
+        return x
     if isinstance(x, np.generic):
         return new_scalar(node_from_host(x))
     if type(x) is np.ndarray:

@@ -14,7 +14,7 @@ import dis
 import sys
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from sys import _getframe, getrefcount
@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _graph, _reference
+from lazynp import _errstate, _graph, _reference
 from lazynp._avals import In
 from lazynp._config import config
 from lazynp._form import depth_first
@@ -232,6 +232,9 @@ _recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 local = _Local()
 
 
+on_force: list[Callable[[], None]] = []  # called when a value is needed: for reports
+
+
 # -- cutting ---------------------------------------------------------------------------------------
 
 
@@ -249,6 +252,9 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
     with _reference.lock:
         if asked is not None and asked[VALUE] is not None:
             return None
+        if asked is not None and on_force:
+            for tell in on_force:
+                tell()
         nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
         recorder.pending.clear()
         recorder.due = False
@@ -531,7 +537,7 @@ def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) 
         return record_traced(primitive, operands, params)
     if op.bounds is not None:
         check_bounds(op, operands)
-    if local.recorder.eager:
+    if local.recorder.eager and not _errstate.watching:  # else record_op may have to look
         node = at_once(op, operands)
         if node is not None:
             return node
@@ -634,6 +640,10 @@ def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
         staged = op.primitive.kind in ("host", "call") and isinstance(recorder, StagingRecorder)
         if not staged:
             return on_host(op, operands)
+    if _errstate.watching:
+        done = checked(op, operands)
+        if done is not None:
+            return done
     where = local.where
     if where is None:
         frame = user_frame(_getframe(2))
@@ -671,9 +681,33 @@ def check_bounds(op: Op, operands: tuple[Any, ...]) -> None:
             raise OverflowError(f"Python integer {o} out of bounds for {dtype.name}")
 
 
+def watched() -> bool:
+    """Whether floating-point errors are to be noticed here. In a staged function nothing has a
+    value."""
+    return _errstate.watching and not local.recorder.staging and _errstate.strict()
+
+
+_RAISES_FLAGS = ("elementwise", "reduction", "contract", "fft")  # kinds of operations that may
+
+
+def checked(op: Op, operands: tuple[Any, ...]) -> Node | None:
+    """The operation done at once by NumPy, where the user's floating-point state asks for it."""
+    if op.primitive.kind not in _RAISES_FLAGS or not watched():
+        return None
+    values = [host_value(o) if type(o) is list else o for o in operands]
+    value = _errstate.checked(op.reference, *values)
+    if not op.primitive.multiple_results and np.ndim(value) == 0:
+        value = op.aval.dtype.type(value)
+    return [op, None, value, None, 0]
+
+
 def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
     """Run an operation that XLA has no dtype for, at once, with NumPy."""
-    value = op.reference(*[host_value(o) if type(o) is list else o for o in operands])
+    values = [host_value(o) if type(o) is list else o for o in operands]
+    if _errstate.watching and _errstate.strict():
+        value = _errstate.checked(op.reference, *values)
+    else:
+        value = quietly(op.reference, values)
     if not isinstance(value, (np.ndarray, np.generic, tuple)):  # one Python object
         boxed = np.empty((), object)
         boxed[()] = value

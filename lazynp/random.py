@@ -1,6 +1,7 @@
 """Random sampling: NumPy's own generators and streams, their samples as Arrays.
 
-The legacy functions share `numpy.random`'s global state.
+The legacy functions share `numpy.random`'s global state. `key(seed)` begins a stream of another
+kind, without a state, that is part of the program: see `Key`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,15 @@ from typing import Any
 import numpy.random as _numpy
 
 from lazynp.functions._host import hosted as _hosted, to_host as _to_host
+from lazynp.functions.keys import (
+    Key as Key,
+    fold_in as fold_in,
+    key as key,
+    split as split,
+)
 
+get_bit_generator = _numpy.get_bit_generator  # type: ignore[attr-defined]
+set_bit_generator = _numpy.set_bit_generator  # type: ignore[attr-defined]
 SeedSequence = _numpy.SeedSequence
 MT19937 = _numpy.MT19937
 Philox = _numpy.Philox

@@ -84,7 +84,8 @@ def test_bad_values_change_nothing(settings: dict[str, Any], error: Any, message
 def test_repr_shows_the_settings() -> None:
     with np.config(execution="adaptive", max_pending=99, debug=True):
         assert repr(np.config) == (
-            "config(execution='adaptive', max_pending=99, debug=True, debug_nans=False)"
+            "config(execution='adaptive', max_pending=99, debug=True, debug_nans=False, "
+            "checks=False)"
         )
 
 

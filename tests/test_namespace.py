@@ -6,6 +6,7 @@ import copy
 import inspect
 import io
 import math
+import numbers
 import pickle
 from typing import Any
 
@@ -129,7 +130,7 @@ def test_scalars_of_views_print_as_scalars() -> None:
 
 def test_matrices_and_masked_arrays_take_over() -> None:
     m = np.ma.array([1, 2, 3], mask=[0, 1, 0])
-    for y in (lazynp.arange(3) + m, m + lazynp.arange(3)):
+    for y in (lazynp.arange(3) + m, m + lazynp.arange(3), lazynp.add(lazynp.arange(3), m)):
         assert isinstance(y, np.ma.MaskedArray) and y.tolist() == [1, None, 5]
     with pytest.warns(PendingDeprecationWarning):
         m = lazynp.matrix([[1, 2], [3, 4]])
@@ -170,3 +171,25 @@ def test_deepcopy_copies_objects() -> None:
     y = copy.deepcopy(x)
     y[1][0] = 9
     assert x[1] == [2, 3] and y[1] == [9, 3]
+
+
+def test_scalars_pass_for_numpys() -> None:
+    """`isinstance` says of a Scalar what it says of the scalar NumPy returns there."""
+    kinds = (
+        np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact,
+        np.floating, np.complexfloating, np.float64, np.float32, np.int64, np.uint8, np.bool,
+        np.complex128, float, int, complex, bool, numbers.Number, numbers.Real, numbers.Integral,
+    )  # fmt: skip
+    for dtype in ("f8", "f4", "f2", "i8", "u1", "?", "c16", "c8"):
+        scalar, element = lazynp.ones(2, dtype).max(), np.ones(2, dtype).max()
+        said = [isinstance(scalar, k) for k in kinds]
+        assert said == [isinstance(element, k) for k in kinds], dtype
+        assert isinstance(scalar, lazynp.Scalar) and isinstance(scalar, lazynp.ndarray)
+        assert not isinstance(lazynp.array(1, dtype), np.generic)
+    x = lazynp.arange(4.0)
+    assert x[lazynp.arange(4)[2]] == 2.0
+    with pytest.raises(IndexError):
+        _ = x[x[1]]
+    assert lazynp.jit(lambda x, i: x[i])(x, lazynp.arange(4).max()) == 3.0
+    assert lazynp.array([x[1], 2.0]).tolist() == [1.0, 2.0]
+    assert copy.deepcopy(x[3]) == 3.0 and pickle.loads(pickle.dumps(x[3])) == 3.0

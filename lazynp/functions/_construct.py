@@ -93,6 +93,7 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
         dtype = dtype_argument(dtype)
     depth = {"ndmax": ndmax} if ndmax else {}  # only where asked for: NumPy 2.4 has it first
     fresh = isinstance(object, (list, tuple, str, bytes, bool, int, float, complex))
+    fresh = fresh and not isinstance(object, Array)
     if not fresh:
         object = from_foreign(object)
     if copy is False:

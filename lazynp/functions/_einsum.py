@@ -11,6 +11,7 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array
 from lazynp._avals import Aval
+from lazynp._errstate import quiet
 from lazynp.functions._contract import arranged, contract, summed
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, store
@@ -18,6 +19,7 @@ from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, sto
 _KEYWORDS = ("dtype", "order", "casting")
 
 
+@quiet()
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """See `numpy.einsum`. More than two operands are always contracted pair by pair, in the order
     `optimize` asks for, by default `"greedy"`; `order` has no effect. A view where NumPy's is one.

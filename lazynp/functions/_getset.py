@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _reference, lowering
+from lazynp import _errstate, _reference, lowering
 from lazynp._array import (
     Array,
     Scalar,
@@ -25,7 +25,7 @@ from lazynp._array import (
     new_scalar,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, known_avals, on_device
 from lazynp._node import (
     ARGS,
     AVAL,
@@ -66,6 +66,7 @@ from lazynp._views import (
 )
 from lazynp.functions._host import to_host
 from lazynp.functions._recording import broadcast, cast, operand_of
+from lazynp.functions._records import record as record_at
 from lazynp.primitives import elementwise, indexing, shaping
 
 _new = object.__new__
@@ -118,20 +119,22 @@ def _normal(index: Any) -> Any:
 def _normal_item(item: Any) -> Any:
     if isinstance(item, slice):
         return slice(*[_slice_bound(x) for x in (item.start, item.stop, item.step)])
+    if isinstance(item, Array):
+        if item.ndim == 0 and item.dtype.kind in "iu":
+            node = item._read()
+            return int(seen_value(node)) if knowable(node) else item
+        if item.ndim == 0 and item.dtype.kind in "fc":
+            raise IndexError(INVALID_INDEX)
+        return item
     if isinstance(item, np.integer):
         return int(item)
-    if isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "iu":
-        node = item._read()
-        return int(seen_value(node)) if knowable(node) else item
     if isinstance(item, (bool, np.bool_)):
         return np.bool_(item)
     if isinstance(item, int):
         return int(item)
     if isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
         return int(item)
-    if isinstance(item, (str, bytes, float, complex, np.inexact)) or (
-        isinstance(item, Array) and item.ndim == 0 and item.dtype.kind in "fc"
-    ):
+    if isinstance(item, (str, bytes, float, complex, np.inexact)):
         raise IndexError(INVALID_INDEX)
     if hasattr(item, "__index__") and not hasattr(item, "__array__"):
         return item.__index__()
@@ -318,12 +321,23 @@ def _get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step
     if op.scalar and step.scalar:
         value = got[VALUE]
         if isinstance(value, np.ndarray):
-            if value.dtype.names is not None:  # a record is a view: let no write be lost
-                value = value.view()
-                value.flags.writeable = False
+            if value.dtype.names is not None:
+                return _record(self, step.index, value)
             value = value[()]
         return value if not on_device(op.aval.dtype) else new_scalar(leaf(value))
     return view(self, step)
+
+
+def _record(self: Array, index: Any, value: Any) -> Any:
+    """A record is a view: it reads and writes the array."""
+    if not writeable(self):
+        value = value.view()
+        value.flags.writeable = False
+        return value[()]
+    where = tuple([i for i in index if i is not Ellipsis])
+    return record_at(
+        value, where, lambda name: view(self, Field(name)), lambda: host_value(self._read())[where]
+    )
 
 
 def _is_field(index: Any) -> bool:
@@ -373,6 +387,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             _check_depth(value, aval, index, step.params["shape"])
             looked_at = _check_fits(value, aval.dtype)
             u = assigned(value, aval.dtype, step.params["shape"])
+            if _errstate.watching and type(u) is list and known(u).dtype != aval.dtype:
+                u = cast(new_array(u), aval.dtype)._read()  # which may overflow
             operands = (node, u, *step.starts)
             try:
                 op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
@@ -383,7 +399,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
                 self._write(on_host(op, operands))
                 return
             if not looked_at and (u is value or isinstance(value, Array) and u is value._read()):
-                step.ops[known(u)] = op
+                _errstate.remember(step.ops, known(u), op)
         new = None
         if recorder.eager:
             if op.reuses and self._base is None:
@@ -593,10 +609,11 @@ def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
         return False
     if value.ndim or value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype):
         return False
-    if isinstance(value, np.generic):
+    if type(value) is Scalar:
+        if knowable(value._read()):
+            assigned_scalar(seen_value(value._read()), dtype)
+    elif isinstance(value, np.generic):
         assigned_scalar(value, dtype)
-    elif isinstance(value, Scalar) and knowable(value._read()):
-        assigned_scalar(seen_value(value._read()), dtype)
     return True  # a 0-d array too: it shares its entry in the memo with a scalar
 
 
@@ -727,7 +744,7 @@ def _list_index(item: Any) -> Node:
     if array.dtype.kind not in "biu":
         raise IndexError(
             INVALID_INDEX
-            if array.dtype.kind in "OUS"
+            if array.dtype.kind in "OUSfc"
             else "arrays used as indices must be of integer (or boolean) type"
         )
     return from_host(array, copy=False)
@@ -976,3 +993,12 @@ def _unselected(node: Any, mask: Node, shape: tuple[int, ...], budget: list[int]
         return None
     found = [_unselected(a, mask, shape, budget) for a in args]
     return None if any(f is None for f in found) else record(op.primitive, tuple(found), op.params)
+
+
+def _forget_stores() -> None:
+    """Stores that cast may raise floating-point errors."""
+    for aval in known_avals():
+        aval.set_memo.clear()
+
+
+_errstate.on_watch(_forget_stores)

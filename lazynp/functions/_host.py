@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,9 @@ import numpy as np
 from lazynp._array import Array, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._trace import host_value
+from lazynp.functions._records import Record
 
+on_host_call: list[Callable[[str], None]] = []  # for reports
 HOSTED: set[str] = set()  # names of functions that run in NumPy, for the documentation
 
 
@@ -24,11 +27,13 @@ def to_host(tree: Any) -> Any:
         return type(tree)(to_host(t) for t in tree)
     if type(tree) is dict:
         return {k: to_host(v) for k, v in tree.items()}
-    return tree
+    return tree._fresh() if isinstance(tree, Record) else tree
 
 
 def to_device(tree: Any) -> Any:
     """NumPy's results as Arrays and Scalars."""
+    if isinstance(tree, Array):  # a Scalar passes for a NumPy scalar
+        return tree
     if isinstance(tree, np.generic):
         return tree if tree.dtype.kind in "OSUVMm" else new_scalar(from_host(tree))
     if type(tree) is np.ndarray:
@@ -42,6 +47,8 @@ def to_device(tree: Any) -> Any:
 
 def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`function` of NumPy on the values, its results as Arrays."""
+    for tell in on_host_call:
+        tell(getattr(function, "__name__", str(function)))
     return to_device(function(*to_host(args), **to_host(kwargs)))
 
 
@@ -79,3 +86,21 @@ def write_on_host(array: Array) -> Iterator[np.ndarray[Any, Any]]:
     yield memory
     with write_lock:
         array._write(from_host(memory, copy=False))
+
+
+def mirrored(module: Any, names: Iterable[str]) -> dict[str, Any]:
+    """A module of NumPy's for lazy arrays: its functions run on values, the rest is itself.
+
+    What the module itself only finds when asked (it is deprecated there) is left out.
+    """
+    found: dict[str, Any] = {}
+    for name in names:
+        if name not in vars(module):
+            continue
+        it = getattr(module, name)
+        if isinstance(it, (FunctionType, BuiltinFunctionType, np.ufunc)):
+            it = hosted(it)
+        elif type(it) is np.ndarray:
+            it = new_array(from_host(it))
+        found[name] = it
+    return found

@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
+from lazynp._errstate import quiet
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._factorizations import svdvals
 from lazynp.functions._getset import getitem
@@ -138,6 +139,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return reshape(out, tuple(1 if k in axes else n for k, n in enumerate(x.shape)))
 
 
+@quiet()
 def cond(x: Any, p: Any = None) -> Any:
     """See `numpy.linalg.cond`."""
     x = as_array(x)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import _errstate
 from lazynp._array import (
     Array,
     Scalar,
@@ -42,6 +43,7 @@ from lazynp._trace import (
     Recorder,
     at_once,
     check_bounds,
+    checked,
     host_value,
     known,
     local,
@@ -127,6 +129,10 @@ def _record_slow(op: Op, operands: tuple[Any, ...]) -> Array:
         check_bounds(op, operands)
     if op.host:
         return _host_result(on_host(op, operands))
+    if _errstate.watching:
+        node = checked(op, operands)
+        if node is not None:
+            return wrap(node)
     if op.scalar:
         node = _at_once(op, operands)
         if node is not None:
@@ -153,7 +159,7 @@ def binary(
 
     depth: how many frames up the user's is. swap: make it `f(y, x)`, for reflected operators.
     """
-    memo: dict[tuple[Any, Any], Op] = {}
+    memo: dict[tuple[Any, Any], Op] = _errstate.memo({})
 
     def call(x: Any, y: Any) -> Any:
         if swap:
@@ -193,7 +199,9 @@ def binary(
                 return slow(x, y)  # which raises it again, or knows better
             if op.host or op.bounds is not None and _out_of_bounds(op, a, b):
                 return slow(x, y)
-            memo[known_a, known_b] = op
+            if _errstate.watching and _errstate.strict():
+                return slow(x, y)
+            _errstate.remember(memo, (known_a, known_b), op)
         if op.bounds is not None and _out_of_bounds(op, a, b):
             return slow(x, y)
         if recorder.eager and not op.scalar:
@@ -215,7 +223,7 @@ def binary(
 
 def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any], Any]:
     """`f(x)`; see `binary`."""
-    memo: dict[Any, Op] = {}
+    memo: dict[Any, Op] = _errstate.memo({})
 
     def call(x: Any) -> Any:
         recorder = local.recorder
@@ -237,7 +245,9 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
                 return wrap(record_traced(primitive, (a,), {}))
             if op.host:
                 return slow(x)
-            memo[known_a] = op
+            if _errstate.watching and _errstate.strict():
+                return slow(x)
+            _errstate.remember(memo, known_a, op)
         if recorder.eager and not op.scalar:
             node = at_once(op, (a,))
             if node is not None:
@@ -260,7 +270,7 @@ def composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
     What it came down to is remembered and recorded straight away the next time; see `binary`.
     """
-    memo: dict[tuple[Any, Any], Op] = {}
+    memo: dict[tuple[Any, Any], Op] = _errstate.memo({})
 
     def call(x: Any, y: Any) -> Any:
         if type(x) is not Array or type(y) is not Array or staged:
@@ -276,7 +286,7 @@ def composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
             op = node[OP]
             if op is not None and node[VALUE] is None and len(node[ARGS]) == 2:
                 if node[ARGS][0] is a and node[ARGS][1] is b and not op.host:
-                    memo[key] = op
+                    _errstate.remember(memo, key, op)
             return out
         if recorder.eager:
             node = at_once(op, (a, b))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from lazynp import _errstate
 from lazynp._array import Array, enter, new_array, new_scalar
 from lazynp._avals import Aval
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer
@@ -175,7 +176,7 @@ def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> 
 # -- reduce ----------------------------------------------------------------------------------------
 
 _plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
-_ops: dict[Any, Op] = {}  # of reductions that are one operation, by the same keys
+_ops: dict[Any, Op] = _errstate.memo({})  # of reductions that are one operation, by the same keys
 
 
 def reduce(
@@ -218,7 +219,7 @@ def reduce(
         result = shaping.reshape(result, shape=shape)
     made = result._read()
     if made[OP] is not None and made[OP].primitive is row.over and loop is None and shape is None:
-        _ops[key] = made[OP]
+        _errstate.remember(_ops, key, made[OP])
     return scalar_if_0d(result)
 
 

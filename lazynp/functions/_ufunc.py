@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
+from lazynp import _errstate
 from lazynp._array import Array, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval
-from lazynp._node import leaf
+from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
-from lazynp._trace import known
+from lazynp._trace import host_value, known, watched
 from lazynp.functions import _getset
 from lazynp.functions._fold import fold, fold_along, reduceat
-from lazynp.functions._host import host_call, host_into
+from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
 from lazynp.functions._recording import (
     apply,
     as_array,
@@ -24,6 +26,7 @@ from lazynp.functions._recording import (
     cast,
     check_shapes,
     check_writeable,
+    operand_of,
     plain,
     store,
     unary,
@@ -56,7 +59,7 @@ class ufunc:
         self.__name__ = reference.__name__
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
-        self._apply = _checked(_composed(implementation), check)
+        self._apply = _composed(reference, implementation, check)
         self._call = self._apply
         if fast is None and isinstance(implementation, Primitive) and check is None:
             fast = implementation
@@ -74,7 +77,8 @@ class ufunc:
     def operator(self, *, reflected: bool = False) -> Callable[..., Any]:
         """The method of `Array` for this function's operator."""
         if self.nin == 1:
-            return unary(self._fast, self._apply) if self._fast else self._apply
+            single = self._as_operator
+            return unary(self._fast, single) if self._fast else single
 
         compare, repeats = _COMPARES.get(self.__name__), self.__name__ == "multiply"
 
@@ -82,9 +86,9 @@ class ufunc:
             if defers(x) or defers(y) or repeats and (_repeats(x, y) or _repeats(y, x)):
                 return NotImplemented
             if compare is None:
-                return self._apply(x, y)
+                return self._as_operator(x, y)
             try:
-                return self._apply(x, y)
+                return self._as_operator(x, y)
             except TypeError:  # records; what cannot be compared is not equal
                 return host_call(compare, x, y)
 
@@ -92,9 +96,21 @@ class ufunc:
             return binary(self._fast, slow, swap=reflected)
         return (lambda x, y: slow(y, x)) if reflected else slow
 
+    def _as_operator(self, *xs: Any) -> Any:
+        """`_apply`; where errors matter, by the operator, which may call other kernels."""
+        values = _strictly(*xs) if _errstate.watching else None
+        if values is None:
+            return self._apply(*xs)
+        function = _OPERATORS.get(self.__name__, self._numpy)
+        return to_device(_errstate.checked(function, *values))
+
     def in_place(self) -> Callable[..., Any]:
         """What the method of `Array` for this function's in-place operator calls."""
-        return binary(self._fast, self._apply, depth=2) if self._fast else self._apply
+
+        def slow(x: Any, y: Any) -> Any:
+            return as_array(self._apply(x, y))  # a Series' own result, for one
+
+        return binary(self._fast, slow, depth=2) if self._fast else slow
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
@@ -144,6 +160,11 @@ class ufunc:
         except ValueError:
             self._check_dtypes(inputs, outs, casting)  # which NumPy looks at first
             raise
+        if _errstate.watching:
+            values = _strictly(*inputs)
+            if values is not None:
+                options = {"where": where, "casting": casting, "dtype": dtype}
+                return self._by_numpy(values, outs, options, signature)
         results = self._apply(*inputs)
         if not isinstance(results, tuple):
             results = (results,)
@@ -151,6 +172,35 @@ class ufunc:
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
         return done[0] if self.nout == 1 else done
+
+    def _by_numpy(self, values: Any, outs: Any, options: dict[str, Any], signature: Any) -> Any:
+        """The whole call, on host values: where a floating-point error is to be noticed."""
+        if options["where"] is not True:
+            options["where"] = host_value(as_array(options["where"])._read())
+        if signature is not None:
+            options = {k: v for k, v in options.items() if k != "dtype"} | {"signature": signature}
+        with ExitStack() as stack:
+            memory = tuple(
+                [stack.enter_context(write_on_host(o)) if isinstance(o, Array) else o for o in outs]
+            )
+            if all(o is None for o in outs) and options["where"] is not True:
+                memory = self._zeros(values, **options)
+            results = _errstate.checked(self._numpy, *values, out=memory, **options)
+        if not isinstance(results, tuple):
+            results = (results,)
+        done = tuple(to_device(r) if o is None else o for r, o in zip(results, outs, strict=True))
+        return done[0] if self.nout == 1 else done
+
+    def _zeros(self, values: Any, where: Any, **options: Any) -> tuple[Any, ...]:
+        """What is where `where` is false and no `out` is given."""
+        ins = [getattr(v, "dtype", type(v)) for v in values]
+        ins = [np.dtype(bool) if k is bool else k for k in ins]
+        dtype = options.pop("dtype", None)
+        if dtype is not None:
+            options["signature"] = (None,) * self.nin + (np.dtype(dtype),) * self.nout
+        dtypes = self._numpy.resolve_dtypes((*ins, *(None,) * self.nout), **options)
+        shape = np.broadcast_shapes(*map(np.shape, values), np.shape(where))
+        return tuple([np.zeros(shape, d) for d in dtypes[self.nin :]])
 
     def _check_dtypes(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], casting: Any) -> None:
         kinds = [known(as_operand(x)) for x in inputs]
@@ -239,7 +289,7 @@ class ufunc:
         check_writeable(a)
         mode = _AT_MODES.get(self.__name__)
         value = None if b is None else as_array(b)
-        if mode is None or value is None or not _scatters(mode, a.dtype, value.dtype):
+        if mode is None or value is None or watched() or not _scatters(mode, a.dtype, value.dtype):
             self._at_without_mode(a, indices, b)
             return
         if self.__name__ == "subtract":
@@ -254,7 +304,11 @@ class ufunc:
         """Functions with no scatter of their own: NumPy, on the host."""
         from_host = np.array(a)
         args = (from_host, indices) if b is None else (from_host, indices, np.asarray(b))
-        self._numpy.at(*args)
+        if watched():
+            _errstate.checked(self._numpy.at, *args)
+        else:
+            with np.errstate(all="ignore"):
+                self._numpy.at(*args)
         store(from_host, a, "unsafe")
 
     def reduce(
@@ -313,30 +367,51 @@ def defers(other: Any) -> bool:
     return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
 
 
+_KNOWN = {Array, Scalar, np.ndarray, int, float, complex, bool, list, tuple}
+
+
+def _takes_over(kind: type) -> bool:
+    """Whether objects of this class do themselves what ufuncs do to them: as a Series."""
+    if issubclass(kind, (np.matrix, np.ma.MaskedArray)):
+        return True
+    method = getattr(kind, "__array_ufunc__", None)
+    return method is not None and method is not np.ndarray.__array_ufunc__
+
+
 def _repeats(x: Any, y: Any) -> bool:
     """Whether x * y repeats the sequence y, as Python's: NumPy's scalars do, arrays do not."""
     return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))
 
 
-def _composed(implementation: Any) -> Callable[..., Any]:
-    if not isinstance(implementation, Primitive):
-        return implementation
+def _strictly(*inputs: Any) -> list[Any] | None:
+    """The host values, where the user's floating-point state asks for NumPy's own kernels."""
+    if not watched():
+        return None
+    operands = [operand_of(x) for x in inputs]
+    if any(is_tracer(o) for o in operands):
+        return None
+    return [host_value(o) if type(o) is list else o for o in operands]
+
+
+def _composed(
+    reference: np.ufunc, implementation: Any, check: Callable[..., None] | None
+) -> Callable[..., Any]:
+    """What computes the function on anything NumPy takes."""
+    primitive = implementation if isinstance(implementation, Primitive) else None
 
     def composed(*xs: Any) -> Any:
-        return apply(implementation, *xs)
+        if _errstate.watching:
+            values = _strictly(*xs)
+            if values is not None:
+                return to_device(_errstate.checked(reference, *values))
+        for x in xs:
+            if type(x) not in _KNOWN and _takes_over(type(x)):
+                return to_device(reference(*to_host(xs)))
+        if check is not None:
+            check(*xs)
+        return implementation(*xs) if primitive is None else apply(primitive, *xs)
 
     return composed
-
-
-def _checked(function: Callable[..., Any], check: Callable[..., None] | None) -> Callable[..., Any]:
-    if check is None:
-        return function
-
-    def checked(*xs: Any) -> Any:
-        check(*xs)
-        return function(*xs)
-
-    return checked
 
 
 def _as_advanced(a: Array, indices: Any) -> Any:
@@ -358,6 +433,14 @@ def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
     return np.can_cast(given, dtype, "same_kind" if dtype.kind in "fc" else "safe")
 
 
+_OPERATORS = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "divide": operator.truediv, "floor_divide": operator.floordiv, "remainder": operator.mod,
+    "power": operator.pow, "left_shift": operator.lshift, "right_shift": operator.rshift,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "divmod": divmod, "negative": operator.neg, "positive": operator.pos,
+    "absolute": abs, "invert": operator.invert,
+}  # fmt: skip
 _COMPARES = {"equal": operator.eq, "not_equal": operator.ne}
 _AT_MODES = {
     "add": "add",

@@ -6,6 +6,7 @@ diagonal family, index tuples and host data here.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -269,8 +270,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Array:
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """See `numpy.tri`."""
     check_like(like)
-    rows = max(operator.index(N), 0)
-    columns = rows if M is None else max(operator.index(M), 0)
+    rows, columns = (max(math.ceil(n), 0) for n in (N, N if M is None else M))
     dtype, k = dtype_argument(dtype), static(k)
     if rows * columns <= SMALL or not on_device(dtype):
         return from_numpy(np.tri(rows, columns, k, dtype))

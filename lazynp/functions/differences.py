@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, concrete
+from lazynp._errstate import quiet
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host
@@ -231,6 +232,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 # -- interpolation, phases -------------------------------------------------------------------------
 
 
+@quiet()
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:

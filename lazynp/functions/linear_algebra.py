@@ -14,6 +14,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
+from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import indexing, products, reductions, ufuncs
 from lazynp.functions._factorizations import (
@@ -163,6 +164,7 @@ def _inverses(s: Array, cutoff: Any) -> Array:
     return elementwise.select(large, inverse, 0)
 
 
+@quiet()
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     """See `numpy.linalg.lstsq`. Through the singular values, which gives the rank at once."""
     x, y = as_array(a), as_array(b)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar
+from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._host import host_call, needs_host
@@ -17,6 +18,7 @@ from lazynp.primitives import elementwise, shaping
 # -- closeness and equality ------------------------------------------------------------------------
 
 
+@quiet("invalid")
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """See `numpy.isclose`. There is no warning for tolerances that are not finite."""
     x, y, atol, rtol = (
@@ -38,6 +40,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     return result
 
 
+@quiet("invalid")
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """See `numpy.allclose`. The result is a lazy scalar, not a Python bool."""
     return reductions.all(isclose(a, b, rtol, atol, equal_nan))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._host import host_into, needs_host
@@ -121,6 +122,7 @@ def _check_inexact(dtype: Any, out: Any) -> None:
         raise TypeError("If a is inexact, then out must be inexact")
 
 
+@quiet("divide", "invalid")
 def _divided(total: Any, count: Any) -> Any:
     """total / count in the dtype of total; the count may be more than that dtype holds."""
     wide = cast(total, np.float32) if total.dtype == np.float16 else total

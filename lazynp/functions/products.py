@@ -19,6 +19,7 @@ from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import as_array, cast, composed, plain, scalar_if_0d, store
+from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import contraction, shaping
 
 __all__ = [
@@ -247,7 +248,33 @@ def _axis_last(x: Array, axis: int) -> Array:
 _Core = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
-def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Callable[..., Any]:
+class _Generalized(ufunc):
+    """A ufunc over arrays: it has no reductions."""
+
+    __slots__ = ()
+
+    def __init__(self, reference: np.ufunc, function: Callable[..., Any], doc: str) -> None:
+        self.__name__, self.__doc__ = reference.__name__, doc
+        self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
+        self._call = self._apply = self._with_options = function  # type: ignore[method-assign]
+        self._fast = None
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("Reduction not defined on ufunc with signature")
+
+    reduce = accumulate = reduceat = _refuse
+
+    def outer(self, *_: Any, **__: Any) -> Any:
+        raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
+
+    def at(self, *_: Any) -> None:
+        raise TypeError(
+            f"{self.__name__}.at does not support ufunc with non-trivial signature: "
+            f"{self.__name__} has signature {self.signature}."
+        )
+
+
+def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> ufunc:
     """A function with the interface of NumPy's generalised ufunc of this name.
 
     core: the labels of the core dimensions of both inputs and of the output.
@@ -296,9 +323,8 @@ def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Call
             raise _numpys_error(reference, x, y, out, {**given, "casting": casting})
         return store(scalar_if_0d(result), out, casting, name)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"See `numpy.{name}`. `order` and `subok` have no effect. {doc}".strip()
-    return function
+    doc = f"See `numpy.{name}`. `order` and `subok` have no effect. {doc}".strip()
+    return _Generalized(reference, function, doc)
 
 
 def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signature: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._host import host_call, needs_host
@@ -175,6 +176,7 @@ def _mode(mode: Any) -> str:
     return {"v": "valid", "s": "same", "f": "full"}[str(mode)[0].lower()]
 
 
+@quiet()
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """See `numpy.correlate`."""
     x, y = as_array(a), as_array(v)
@@ -189,6 +191,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     return shaping.reverse(_slid(y, x, mode), axes=(0,))
 
 
+@quiet()
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     """See `numpy.convolve`; `lazynp.special.convolve` is of any number of dimensions."""
     x, y = as_array(a), as_array(v)

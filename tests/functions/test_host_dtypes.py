@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -83,9 +86,36 @@ def test_programs(program: str) -> None:
     check(program, {"x": RECORDS, "o": OBJECTS, "w": WORDS, "d": DAYS})
 
 
-def test_a_record_is_read_only() -> None:
-    """NumPy's writes through to the array: here the write is refused rather than lost."""
+def _records(np: Any) -> list[str]:
+    x = np.zeros((2, 2), dtype=[("f", "f8", (2,)), ("i", "i4")])
+    r = x[1, 0]
+    r["i"] = 7
+    x[0, 1][1] = 3
+    x[1, 1]["f"] = [1.5, 2.5]
+    r["f"][1] = -1
+    x["i"] += 1
+    some = [repr(r), str(r), repr(r["i"]), r.item(), r.tolist(), len(r), r.dtype, r == x[1, 0]]
+    seen = [
+        *some,
+        list(r)[1],
+        tuple(r)[1],
+        r[["i"]],
+        r != x[0, 0],
+        r.copy(),
+        isinstance(r, np.void),
+    ]
+    texts = [str(s) for s in seen]
+    y = np.zeros(2, x.dtype)
+    y[0] = r
+    kept = pickle.loads(pickle.dumps(r))
+    r["i"] = 0
+    return [*texts, str(x), str(y), str(kept)]
+
+
+def test_a_record_is_a_view() -> None:
+    assert _records(lazynp) == _records(np)
     x = lazynp.array(RECORDS)
+    x.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         x[0]["a"] = 5
 

@@ -209,6 +209,25 @@ PROGRAMS = [
     Program("views", "late_write_after_read", lambda r: (r.random((4, 3)),)),
     Program("views", "reinterpretation", lambda r: (r.standard_normal(6).astype(np.float32),)),
     Program("views", "assemble", lambda r: (r.random((3, 4)),)),
+    Program("guides", "diffraction", lambda r: (16, 3)),
+    Program("guides", "fresnel", lambda r: (12, 0.01)),
+    Program("guides", "char_rnn", lambda r: (TEXT[:24], 6, 3), rtol=1e-9),
+    Program("guides", "sales_records", lambda r: ([3, 1, 4, 1, 5, 9],)),
+    Program("guides", "daily_temperatures", lambda r: (r.standard_normal(40),)),
+    Program("guides", "word_counts", lambda r: ("The cat, the dog and the horse. A horse, Cat.",)),
+    Program("guides", "masked_readings", lambda r: (np.array([0.5, np.nan, 1.5, 9.0, -1.0]),)),
+    Program("guides", "files", lambda r: (r.standard_normal((4, 3)),)),
+    Program("guides", "monte_carlo_pi", lambda r: (7, 200)),
+    Program(
+        "guides",
+        "guarded_division",
+        lambda r: (np.array([1.0, 0.0, -3.0, 2.0]), np.array([2.0, 0.0, 0.0, 4.0])),
+    ),
+    Program("guides", "rolling_statistics", lambda r: (r.standard_normal(20), 4), rtol=1e-11),
+    Program("guides", "curve_fitting", lambda r: (np.arange(8.0), r.standard_normal(8)), rtol=1e-8),
+    Program("guides", "low_rank_image", lambda r: (r.random((7, 6, 3)), 3), rtol=1e-9),
+    Program("guides", "empirical_distribution", lambda r: (r.random(15), r.random(12))),
+    Program("guides", "ufunc_methods", lambda r: (r.integers(0, 30, 8), r.random(8))),
 ]
 
 load = cache(load_source)

@@ -1,0 +1,323 @@
+"""Writes docs/coverage.md: what runs each public name of NumPy. `python docs/coverage.py`.
+
+Nothing here is declared. Every function is called with arrays that are still pending: it is
+*native* if what it returns (or writes) was recorded and no value was needed, *native, looks* if
+values were needed first (for a shape, a dtype, an error), *host* if NumPy made the result.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+import lazynp as np
+from lazynp._node import OP
+from lazynp._trace import Recorder, local
+
+PAGE = Path(__file__).with_name("coverage.md")
+COUNTED = ("numpy", "linalg", "fft", "emath", "lib.stride_tricks")  # of array functions
+MODULES = (
+    *COUNTED, "polynomial", "polynomial.polynomial", "polynomial.chebyshev", "polynomial.legendre",
+    "polynomial.laguerre", "polynomial.hermite", "polynomial.hermite_e", "random", "char",
+    "strings", "ma", "rec", "testing", "exceptions", "dtypes", "lib", "typing",
+)  # fmt: skip
+
+# Functions that are about dtypes, shapes, texts, settings or this installation, not about arrays.
+NO_ARRAYS = set(
+    """asmatrix base_repr binary_repr bmat broadcast_shapes busday_count busday_offset
+    byte_bounds can_cast datetime_data einsum_path errstate format_float_positional
+    format_float_scientific frompyfunc get_include get_printoptions getbufsize geterr geterrcall
+    info is_busday isdtype isfortran issubdtype iterable may_share_memory min_scalar_type
+    mintypecode nested_iters printoptions promote_types set_printoptions setbufsize seterr
+    seterrcall shares_memory show_config show_runtime test typename isscalar iscomplexobj
+    isrealobj ndim shape
+    size common_type result_type set_default_printstyle add_docstring add_newdoc
+    tracemalloc_domain __array_namespace_info__ ndindex c_ r_ s_ index_exp mgrid ogrid""".split()
+)
+
+
+def _pending(value: Any) -> Any:
+    """An array that has not been computed."""
+    array = np.asarray(numpy.asarray(value))
+    return np.where(np.ones(array.shape, bool) * True, array, array)
+
+
+class Arguments:
+    """Fresh pending arrays, by what is in them."""
+
+    used = False
+
+    def __getattr__(self, name: str) -> Any:
+        self.used = True
+        values: dict[str, Any] = {
+            "x": [0.5, 0.25, 0.75, 0.125], "y": [0.75, 1.5, 0.5, 0.25], "i": [3, 1, 2, 1],
+            "j": [1, 2, 0, 3], "b": [True, False, True, True], "c": [1j, 2.0, 1 + 1j, 0.5],
+            "m": [[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]], "v": [1.0, 2.0, 3.0],
+            "h": [1.0, 2.0, 4.0, 8.0], "t": numpy.arange(16.0).reshape(2, 2, 2, 2) ** 1.1,
+            "u1": numpy.array([1, 2], "u1"), "o": [0.0, 0.0, 0.0, 0.0], "one": [2.5],
+            "n": [1.0, numpy.nan, 2.0, 3.0], "e": numpy.eye(4).reshape(2, 2, 2, 2) + 0.5,
+        }  # fmt: skip
+        return _pending(values[name])
+
+
+Call = Callable[[Any, Arguments], Any]
+
+
+def _written(x: Any, call: Callable[[Any], Any]) -> Any:
+    call(x)
+    return x
+
+
+# What the attempts below do not suit.
+CALLS: dict[str, Call] = {
+    "apply_along_axis": lambda f, a: f(lambda r: r.sum(), 0, a.m),
+    "apply_over_axes": lambda f, a: f(np.sum, a.m, [0]),
+    "arange": lambda f, a: f(4.0),
+    "array": lambda f, a: f([a.x[0], 2.0]),
+    "asarray_chkfinite": lambda f, a: f(a.x),
+    "block": lambda f, a: f([[a.m, a.m]]),
+    "choose": lambda f, a: f([0, 1, 0, 1], [a.x, a.y]),
+    "clip": lambda f, a: f(a.x, 0.2, 0.5),
+    "compress": lambda f, a: f([True, False], a.x),
+    "copyto": lambda f, a: _written(a.x, lambda x: f(x, a.y)),
+    "diag_indices": lambda f, a: f(3),
+    "diag_indices_from": lambda f, a: f(a.m),
+    "einsum": lambda f, a: f("ij,j->i", a.m, a.v),
+    "empty": lambda f, a: f(3),
+    "extract": lambda f, a: f(a.b, a.x),
+    "eye": lambda f, a: f(3),
+    "fill_diagonal": lambda f, a: _written(a.m, lambda x: f(x, 1.0)),
+    "from_dlpack": lambda f, a: f(a.x),
+    "frombuffer": lambda f, a: f(bytes(16)),
+    "fromfunction": lambda f, a: f(lambda i: i * 2.0, (3,)),
+    "fromiter": lambda f, a: f(a.x, float),
+    "fromstring": lambda f, a: f("1 2", sep=" "),
+    "full": lambda f, a: f(3, a.x[0]),
+    "geomspace": lambda f, a: f(a.x[0], 8.0, 4),
+    "histogram": lambda f, a: f(a.x, [0, 0.5, 1]),
+    "histogram_bin_edges": lambda f, a: f(a.x, 3, (0, 1)),
+    "histogram2d": lambda f, a: f(a.x, a.y, [[0, 0.5, 2], [0, 1, 2]]),
+    "histogramdd": lambda f, a: f(np.stack([a.x, a.y], 1), [[0, 0.5, 2], [0, 1, 2]]),
+    "identity": lambda f, a: f(3),
+    "indices": lambda f, a: f((2, 3)),
+    "insert": lambda f, a: f(a.x, 1, 2.0),
+    "interp": lambda f, a: f(a.x, a.h, a.y),
+    "ix_": lambda f, a: f(a.i, a.j),
+    "linspace": lambda f, a: f(a.x[0], a.y[0], 5),
+    "logspace": lambda f, a: f(a.x[0], 2.0, 4),
+    "mask_indices": lambda f, a: f(3, np.triu),
+    "meshgrid": lambda f, a: f(a.x, a.y),
+    "nditer": lambda f, a: f(a.x),
+    "ones": lambda f, a: f(3),
+    "pad": lambda f, a: f(a.x, 1),
+    "piecewise": lambda f, a: f(a.x, [a.b], [1.0, 0.0]),
+    "place": lambda f, a: _written(a.x, lambda x: f(x, a.b, [1.0, 2.0])),
+    "put": lambda f, a: _written(a.x, lambda x: f(x, [0, 1], a.y[:2])),
+    "put_along_axis": lambda f, a: _written(a.x, lambda x: f(x, np.array([0]), 1.0, 0)),
+    "putmask": lambda f, a: _written(a.x, lambda x: f(x, a.b, a.y)),
+    "ravel_multi_index": lambda f, a: f((a.j, a.j), (4, 4)),
+    "require": lambda f, a: f(a.x, float, "C"),
+    "reshape": lambda f, a: f(a.x, (2, 2)),
+    "resize": lambda f, a: f(a.x, (2, 3)),
+    "rollaxis": lambda f, a: f(a.m, 1),
+    "select": lambda f, a: f([a.b], [a.x]),
+    "take_along_axis": lambda f, a: f(a.x, np.array([0]), 0),
+    "tensorsolve": lambda f, a: f(a.e, a.e[0]),
+    "tile": lambda f, a: f(a.x, 2),
+    "tri": lambda f, a: f(3),
+    "tril_indices": lambda f, a: f(3),
+    "triu_indices": lambda f, a: f(3),
+    "unravel_index": lambda f, a: f(a.i, (4, 4)),
+    "zeros": lambda f, a: f(3),
+    "bartlett": lambda f, a: f(5),
+    "blackman": lambda f, a: f(5),
+    "hamming": lambda f, a: f(5),
+    "hanning": lambda f, a: f(5),
+    "kaiser": lambda f, a: f(5, 2.0),
+    "fftfreq": lambda f, a: f(5),
+    "roll": lambda f, a: f(a.x, 1),
+    "expand_dims": lambda f, a: f(a.x, 0),
+    "take": lambda f, a: f(a.x, [0, 2]),
+    "percentile": lambda f, a: f(a.x, 50),
+    "nanpercentile": lambda f, a: f(a.n, 50),
+    "partition": lambda f, a: f(a.x, 1),
+    "argpartition": lambda f, a: f(a.x, 1),
+    "digitize": lambda f, a: f(a.x, [0.0, 0.5]),
+    "unique_all": lambda f, a: f(a.i),
+    "unique_counts": lambda f, a: f(a.i),
+    "nonzero": lambda f, a: f(a.i),
+    "rfftfreq": lambda f, a: f(5),
+    "matrix_power": lambda f, a: f(a.m, 3),
+    "multi_dot": lambda f, a: f([a.m, a.m, a.v]),
+    "as_strided": lambda f, a: f(a.x, (2,), (16,)),
+    "sliding_window_view": lambda f, a: f(a.x, 2),
+    "unpackbits": lambda f, a: f(a.u1),
+    "isnat": lambda f, a: f(np.array(["2020-01-01"], "M8[D]")),
+    "cross": lambda f, a: f(a.v, a.v),
+    "array_equiv": lambda f, a: f(a.x, a.y),
+    "bincount": lambda f, a: f(a.i, a.x, 4),
+    "repeat": lambda f, a: f(a.x, 2),
+    "split": lambda f, a: f(a.x, 2),
+    "roots": lambda f, a: f(a.h),
+    "array_split": lambda f, a: f(a.x, 3),
+    "vsplit": lambda f, a: f(a.t, 2),
+    "hsplit": lambda f, a: f(a.t, 2),
+    "dsplit": lambda f, a: f(a.t, 2),
+    "polyder": lambda f, a: f(a.h),
+    "polydiv": lambda f, a: f(a.h, a.x),
+    "diagonal": lambda f, a: f(a.m),
+    "tensorinv": lambda f, a: f(a.e),
+    "lexsort": lambda f, a: f((a.x, a.y)),
+    "where": lambda f, a: f(a.b, a.x, a.y),
+    "concatenate": lambda f, a: f((a.x, a.y)),
+    "concat": lambda f, a: f((a.x, a.y)),
+    "vander": lambda f, a: f(a.x),
+    "broadcast_to": lambda f, a: f(a.x, (2, 4)),
+    "trace": lambda f, a: f(a.m),
+    "vecdot": lambda f, a: f(a.x, a.y),
+    "delete": lambda f, a: f(a.x, 1),
+    "rot90": lambda f, a: f(a.m),
+    "full_like": lambda f, a: f(a.x, a.y),
+    "astype": lambda f, a: f(a.x, "f4"),
+    "polyfit": lambda f, a: f(a.x, a.y, 1),
+    "gradient": lambda f, a: f(a.x),
+    "poly": lambda f, a: f(a.x),
+    "polyint": lambda f, a: f(a.x),
+    "ldexp": lambda f, a: f(a.x, a.i),
+    "power": lambda f, a: f(a.x, a.y),
+    "pow": lambda f, a: f(a.x, a.y),
+    "cov": lambda f, a: f(a.m),
+    "nanmedian": lambda f, a: f(a.n),
+}
+ATTEMPTS: list[Call] = [
+    lambda f, a: f(a.x), lambda f, a: f(a.x, a.y), lambda f, a: f(a.m), lambda f, a: f(a.m, a.v),
+    lambda f, a: f(a.i), lambda f, a: f(a.i, a.j), lambda f, a: f(a.x, 0), lambda f, a: f(a.x, 1),
+    lambda f, a: f((a.x, a.y)), lambda f, a: f(a.m, 0, 1), lambda f, a: f(a.x, 50),
+    lambda f, a: f(a.x, 0.5), lambda f, a: f(a.m, a.m), lambda f, a: f(a.v, a.m),
+    lambda f, a: f(a.x, a.y, a.m), lambda f, a: f(a.x, a.y, a.x, a.t[0]), lambda f, a: f(a.b),
+    lambda f, a: f(a.x, [1, 1]), lambda f, a: f(a.x, a.y, [1, 1]), lambda f, a: f(a.x, a.y, 1),
+    lambda f, a: f(a.x, a.x, a.x, [1, 1, 1]),
+]  # fmt: skip
+
+
+def _arrays(result: Any) -> Iterable[Any]:
+    if isinstance(result, np.ndarray):
+        yield result
+    elif isinstance(result, (list, tuple)):
+        for r in result:
+            yield from _arrays(r)
+
+
+def run(name: str, function: Any) -> str:
+    """How the function computes: native; native, looks; host. Empty if no call succeeded."""
+    before = local.recorder
+    try:
+        return _run(name, function)
+    finally:
+        local.recorder = before
+
+
+def _run(name: str, function: Any) -> str:
+    attempts = [CALLS[name]] if name in CALLS else ATTEMPTS
+    for attempt in attempts:
+        local.recorder = Recorder()  # which has seen no loop
+        local.recorder.limit = sys.maxsize  # cut for nothing but values
+        cuts = np.stats().cuts
+        try:
+            arguments = Arguments()
+            result = attempt(function, arguments)
+        except Exception:  # not what this function takes
+            continue
+        looked = np.stats().cuts > cuts
+        nodes = [x._read() for x in _arrays(result)]
+        if not nodes:
+            return "" if result is None else "host"
+        if all(n[OP] is not None for n in nodes):
+            return "native, looks" if looked else "native"
+        return "host" if arguments.used else "no arrays"
+    return ""
+
+
+def kind(module: str, name: str, found: Any) -> str:
+    """What a name of a module is."""
+    if isinstance(found, types.ModuleType):
+        return "module"
+    if isinstance(found, type):
+        return "type"
+    if not callable(found) and name not in NO_ARRAYS:
+        return "constant"
+    if name in NO_ARRAYS:
+        return "no arrays"
+    if module not in MODULES or module in ("random", "ma", "rec", "char", "strings", "testing"):
+        return "host"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return run(name, found) or "host"
+
+
+def names(module: str) -> list[str]:
+    theirs = import_module("numpy" if module == "numpy" else f"numpy.{module}")
+    return sorted(getattr(theirs, "__all__", None) or [n for n in dir(theirs) if n[0] != "_"])
+
+
+def table() -> dict[str, dict[str, list[str]]]:
+    """Names by module and kind."""
+    found: dict[str, dict[str, list[str]]] = {}
+    with np.config(execution="reference", max_pending=sys.maxsize):
+        for module in MODULES:
+            ours = np if module == "numpy" else import_module(f"lazynp.{module}")
+            rows = found[module] = {}
+            theirs = numpy.emath.__all__ if module == "emath" else names(module)
+            for name in sorted(theirs):
+                what = kind(module, name, getattr(ours, name)) if hasattr(ours, name) else "missing"
+                rows.setdefault(what, []).append(name)
+    return found
+
+
+def share(found: dict[str, dict[str, list[str]]]) -> tuple[int, int]:
+    """Native array functions, and all of them, of the modules that are counted."""
+    count = {k: sum(len(found[m].get(k, ())) for m in COUNTED) for k in KINDS}
+    native = count["native"] + count["native, looks"]
+    return native, native + count["host"]
+
+
+KINDS = ("native", "native, looks", "host", "no arrays", "constant", "type", "module", "missing")
+
+
+def page(found: dict[str, dict[str, list[str]]]) -> str:
+    native, total = share(found)
+    lines = [
+        "# What runs each name of NumPy",
+        "",
+        "Written by `docs/coverage.py`, which calls every function with arrays that are not",
+        "computed yet. **native**: what comes back is recorded and no value was needed.",
+        "**native, looks**: it is recorded, but values were needed before the function returned,",
+        "for a shape, a dtype or an error that depends on data. **host**: NumPy makes it.",
+        "**no arrays**: it takes none: it is about dtypes, shapes, texts, settings, or makes an",
+        "array of numbers.",
+        "",
+        f"Of {total} array functions of {', '.join(COUNTED)}, {native} are native: "
+        f"{100 * native / total:.0f} %. (Names are those of NumPy {numpy.__version__[:3]}.)",
+        "",
+        "| module | " + " | ".join(KINDS) + " |",
+        "|---|" + "---|" * len(KINDS),
+    ]
+    for module, rows in found.items():
+        lines.append(f"| {module} | " + " | ".join(str(len(rows.get(k, ()))) for k in KINDS) + " |")
+    for module, rows in found.items():
+        lines += ["", f"## {module}", ""]
+        for k in KINDS:
+            if rows.get(k):
+                lines.append(f"- {k}: " + ", ".join(f"`{n}`" for n in rows[k]))
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(table()), encoding="utf-8")

@@ -1,0 +1,234 @@
+"""`errstate`, `seterr` and their kin: when NumPy itself has to look for floating-point errors.
+
+A compiled program raises no floating-point flags, so by default nobody warns, however programs
+are run. Where the user asks for more than NumPy's default (any of raise, call, print, log; warn
+in an `errstate`, or with `config(checks=True)`), the state is *strict*: operations are then done
+at once, by NumPy's kernels under that very state, so that warnings, errors and calls are NumPy's.
+
+The hot path does not ask. Its memo tables are registered here; they are emptied when a strict
+state begins anywhere and are not filled while one lasts, so that every operation comes to a slow
+path, which asks `strict()` of its own context.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from typing import Any
+
+import numpy as np
+
+from lazynp._config import config
+
+KINDS = ("divide", "over", "under", "invalid")
+watching = False  # whether a strict state may be in force somewhere
+
+_TEXTS = {"divide by zero": "divide", "overflow": "over", "underflow": "under"}
+_LIBRARIES = (__file__.rsplit("_errstate", 1)[0], np.__file__.rsplit("__init__", 1)[0])
+_UNSPECIFIED: Any = object()
+
+
+class _Strict:
+    """What a context holds while its state is strict. With the last of these the watch ends."""
+
+    __slots__ = ("warned", "__weakref__")
+
+    def __init__(self, warned: frozenset[str]) -> None:
+        self.warned = warned  # kinds for which "warn" was asked for
+
+
+_state: ContextVar[_Strict | None] = ContextVar("lazynp_errstate", default=None)
+_lock = threading.RLock()  # a weak reference may die anywhere
+_living: dict[int, weakref.ref[_Strict]] = {}
+_memos: list[Callable[[], None]] = []
+
+
+def on_watch(clear: Callable[[], None]) -> None:
+    """Register what empties a memo table of the hot path."""
+    _memos.append(clear)
+
+
+def memo(table: dict[Any, Any]) -> dict[Any, Any]:
+    """Register a memo table of the hot path; to be filled by `remember`."""
+    _memos.append(table.clear)
+    return table
+
+
+def remember(table: dict[Any, Any], key: Any, value: Any) -> None:
+    """Fill a memo table, unless a strict state is to be noticed."""
+    table[key] = value
+    if watching:  # looked at afterwards: it may begin meanwhile, in another thread
+        table.pop(key, None)
+
+
+def _watch() -> None:
+    global watching
+    with _lock:
+        watching = bool(_living) or config.checks
+        if watching:
+            for clear in _memos:
+                clear()
+
+
+def _over(key: int) -> None:
+    with _lock:
+        _living.pop(key, None)
+        if not _living:
+            _watch()
+
+
+def _changed(given: dict[str, Any], explicit: bool) -> _Strict | None:
+    """What the context is to hold, once NumPy's state has been changed by `given`."""
+    before = _state.get()
+    warned = set() if before is None else set(before.warned)
+    for kind in KINDS:
+        mode = given.get(kind) or given.get("all")
+        if mode is not None:
+            warned.discard(kind)
+            if mode == "warn" and explicit:
+                warned.add(kind)
+    if not warned and set(np.geterr().values()) <= {"ignore", "warn"}:
+        return None
+    marker = _Strict(frozenset(warned))
+    key = id(marker)
+    with _lock:
+        _living[key] = weakref.ref(marker, lambda _: _over(key))
+        _watch()
+    return marker
+
+
+def strict() -> bool:
+    """Whether floating-point errors matter here and now."""
+    if _state.get() is not None:
+        return True
+    return config.checks and set(np.geterr().values()) != {"ignore"}
+
+
+config.observers.append(_watch)
+
+
+# -- NumPy's functions -----------------------------------------------------------------------------
+
+
+class errstate(np.errstate):
+    """`numpy.errstate`. Under raise, call, print, log, and warn where it is written, operations
+    are done at once by NumPy's kernels; see `config(checks=...)` for warnings everywhere.
+
+    Differs from NumPy: code that is staged (`jit`, `cond`, `scan`) does not look at the state.
+    """
+
+    __slots__ = ("_given", "_before")
+    _before: Token[_Strict | None]
+
+    def __init__(
+        self,
+        *,
+        call: Any = _UNSPECIFIED,
+        all: str | None = None,
+        divide: str | None = None,
+        over: str | None = None,
+        under: str | None = None,
+        invalid: str | None = None,
+    ) -> None:
+        given = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
+        self._given = given if call is _UNSPECIFIED else {"call": call, **given}
+        super().__init__(**self._given)  # type: ignore[arg-type]
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self._before = _state.set(_changed(self._given, explicit=True))
+
+    def __exit__(self, *error: Any) -> None:
+        super().__exit__(*error)
+        _state.reset(self._before)
+
+    def __call__(self, func: Any) -> Any:
+        @functools.wraps(func)
+        def inner(*args: Any, **kwargs: Any) -> Any:
+            with errstate(**self._given):
+                return func(*args, **kwargs)
+
+        return inner
+
+
+def seterr(
+    all: str | None = None,
+    divide: str | None = None,
+    over: str | None = None,
+    under: str | None = None,
+    invalid: str | None = None,
+) -> dict[str, str]:
+    """See `numpy.seterr`. "warn" is NumPy's default, so here it asks for nothing: use `errstate`
+    or `config(checks=True)`."""
+    given: Any = {
+        "all": all, "divide": divide, "over": over, "under": under, "invalid": invalid,
+    }  # fmt: skip
+    before: Any = np.seterr(**given)
+    _state.set(_changed(given, explicit=False))
+    return before
+
+
+# -- doing an operation under the user's state -----------------------------------------------------
+
+
+def checked(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Call NumPy's function under the state that holds here; a warning names the user's line."""
+    modes: Any = np.geterr()
+    if "warn" not in modes.values():
+        return function(*args, **kwargs)
+    log = _Log(modes, np.geterrcall())
+    logged: Any = {k: "log" if m == "warn" else m for k, m in modes.items()}
+    with np.errstate(call=log, **logged):
+        return function(*args, **kwargs)
+
+
+def quiet(*kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """For functions made of others: these errors inside them are no errors of NumPy's function."""
+    ignored: Any = dict.fromkeys(kinds or KINDS, "ignore")
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if not watching or not strict():
+                return function(*args, **kwargs)
+            with errstate(**ignored):
+                return function(*args, **kwargs)
+
+        return call
+
+    return decorate
+
+
+class _Log:
+    """Takes what NumPy logs, and warns where that is what the user asked for."""
+
+    def __init__(self, modes: dict[str, str], users: Any) -> None:
+        self.modes, self.users = modes, users
+
+    def __call__(self, error: str, flag: int) -> Any:
+        if self.users is None:
+            raise NameError(f"python callback specified for {error} but no function found.")
+        return self.users(error, flag)
+
+    def write(self, message: str) -> None:
+        text = message.removeprefix("Warning: ").rstrip("\n")
+        kind = _TEXTS.get(text.split(" encountered")[0], "invalid")
+        if self.modes[kind] == "warn":
+            warnings.warn(text, RuntimeWarning, stacklevel=_users_level())
+        elif self.users is None:
+            raise NameError(f"log specified for {text} but no object with write method found.")
+        else:
+            self.users.write(message)
+
+
+def _users_level() -> int:
+    """The stack level, from the caller on, of the nearest frame that is not of lazynp or NumPy."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
+        frame, level = frame.f_back, level + 1
+    return level

@@ -1,0 +1,142 @@
+"""Programs that import numpy, run on lazynp: `install`, `python -m lazynp`, `%load_ext lazynp`.
+
+The user's own modules get lazynp where they import numpy; libraries go on getting numpy. Whose a
+module is, its file tells: what lies in the standard library or among installed packages is not
+the user's.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.util
+import os
+import sys
+import sysconfig
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any, TextIO
+
+import numpy as np
+
+from lazynp._plan import STATS
+from lazynp._trace import on_force, position, user_position
+from lazynp.functions._host import on_host_call
+
+_PLACES = tuple(
+    os.path.realpath(p) + os.sep
+    for p in {*sysconfig.get_paths().values(), os.path.dirname(os.__file__)}
+    if p not in (sys.prefix, sys.base_prefix)
+)
+_PACKAGE = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_original = builtins.__import__
+_verdicts: dict[Any, bool] = {}
+
+
+def _is_users(names: Any) -> bool:
+    """Whether the module with this namespace is the user's own."""
+    name, file = names.get("__name__"), names.get("__file__")
+    key = name, file
+    found = _verdicts.get(key)
+    if found is None:
+        path = "" if file is None else os.path.realpath(file)
+        if file is None:
+            found = name == "__main__"  # a notebook, `-c`
+        else:
+            found = not path.startswith((*_PLACES, _PACKAGE)) and not any(
+                part in path for part in ("site-packages", "dist-packages")
+            )
+        _verdicts[key] = found
+    return found
+
+
+def _import(
+    name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+) -> Any:
+    if level or globals is None or name != "numpy" and not name.startswith("numpy."):
+        return _original(name, globals, locals, fromlist, level)
+    if not _is_users(globals):
+        return _original(name, globals, locals, fromlist, level)
+    ours = "lazynp" + name[len("numpy") :]
+    if importlib.util.find_spec(ours) is None and name != "numpy.emath":
+        return _original(name, globals, locals, fromlist, level)
+    return _original(ours, globals, locals, fromlist, level)
+
+
+def install() -> None:
+    """From now on, `import numpy` in the user's own modules and in `__main__` gives lazynp.
+
+    What has been imported already stays what it is. `uninstall` ends it.
+    """
+    builtins.__import__ = _import
+
+
+def uninstall() -> None:
+    """`import numpy` gives NumPy again, everywhere."""
+    if builtins.__import__ is _import:
+        builtins.__import__ = _original
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext lazynp`: `import numpy` in this notebook gives lazynp."""
+    install()
+    for name, value in list(shell.user_ns.items()):
+        if value is np:
+            shell.user_ns[name] = sys.modules["lazynp"]
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """`%unload_ext lazynp`."""
+    uninstall()
+    ours = sys.modules["lazynp"]
+    for name, value in list(shell.user_ns.items()):
+        if value is ours:
+            shell.user_ns[name] = np
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class Report:
+    """What a program did, from `start` on."""
+
+    lines: Counter[str] = field(default_factory=Counter)  # where values were needed
+    hosted: Counter[str] = field(default_factory=Counter)  # functions that NumPy ran
+
+    def start(self) -> Report:
+        on_force.append(self._forced)
+        on_host_call.append(self._called)
+        return self
+
+    def stop(self) -> None:
+        on_force.remove(self._forced)
+        on_host_call.remove(self._called)
+
+    def _forced(self) -> None:
+        self.lines[position(*user_position())] += 1
+
+    def _called(self, name: str) -> None:
+        self.hosted[name] += 1
+
+    def __str__(self) -> str:
+        runs = STATS.compiled_runs + STATS.reference_runs
+        parts = [
+            f"lazynp: {STATS.compiled_runs} programs run compiled, {STATS.reference_runs} by "
+            f"reference; {STATS.forms} forms, {max(runs - STATS.forms, 0)} of {runs} runs found "
+            "theirs",
+            f"lazynp: {STATS.compiles} compilations took {STATS.compile_seconds:.2f} s",
+        ]
+        if self.hosted:
+            parts.append("lazynp: run by NumPy on the host: " + _most(self.hosted))
+        if self.lines:
+            parts.append("lazynp: lines that needed values:")
+            parts += [f"  {count:6}  {line}" for line, count in self.lines.most_common(20)]
+        return "\n".join(parts)
+
+    def print(self, file: TextIO | None = None) -> None:
+        print(self, file=file or sys.stderr)
+
+
+def _most(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.most_common(12))

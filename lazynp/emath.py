@@ -1,0 +1,94 @@
+"""`numpy.emath`: functions whose results are complex where real ones have no value.
+
+Which dtype that is depends on the data, so real arguments are looked at; the functions
+themselves are lazy and differentiable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as _np
+
+from lazynp.functions import reductions as _reductions, ufuncs as _ufuncs
+from lazynp.functions._recording import as_array as _as_array
+
+__all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
+_SINGLE = "bBhHf"
+
+
+def _complex(x: Any) -> Any:
+    """As complex numbers: single where the dtype is a small one."""
+    array = _as_array(x)
+    if array.dtype.kind == "c":
+        return array
+    return array.astype(_np.complex64 if array.dtype.char in _SINGLE else _np.complex128)
+
+
+def _if_any(condition: Callable[[Any], Any], x: Any) -> Any:
+    array = _as_array(x)
+    if array.dtype.kind == "c" or not array.size:
+        return array
+    return _complex(array) if bool(_reductions.any(condition(array))) else x
+
+
+def _not_negative(x: Any) -> Any:
+    return _if_any(lambda a: _ufuncs.less(a, 0), x)
+
+
+def _within_one(x: Any) -> Any:
+    return _if_any(lambda a: _ufuncs.greater(_ufuncs.absolute(a), 1), x)
+
+
+def _arrays(x: Any) -> Any:
+    return _as_array(x)
+
+
+def sqrt(x: Any) -> Any:
+    """See `numpy.emath.sqrt`."""
+    return _ufuncs.sqrt(_not_negative(_arrays(x)))
+
+
+def log(x: Any) -> Any:
+    """See `numpy.emath.log`."""
+    return _ufuncs.log(_not_negative(_arrays(x)))
+
+
+def log10(x: Any) -> Any:
+    """See `numpy.emath.log10`."""
+    return _ufuncs.log10(_not_negative(_arrays(x)))
+
+
+def log2(x: Any) -> Any:
+    """See `numpy.emath.log2`."""
+    return _ufuncs.log2(_not_negative(_arrays(x)))
+
+
+def logn(n: Any, x: Any) -> Any:
+    """See `numpy.emath.logn`."""
+    x, n = _not_negative(_arrays(x)), _not_negative(_arrays(n))
+    return _ufuncs.divide(_ufuncs.log(x), _ufuncs.log(n))
+
+
+def power(x: Any, p: Any) -> Any:
+    """See `numpy.emath.power`."""
+    x, p = _not_negative(_arrays(x)), _arrays(p)
+    if p.dtype.kind in "bi" and bool(_reductions.any(_ufuncs.less(p, 0))):
+        p = _ufuncs.multiply(p, 1.0)
+    return _ufuncs.power(x, p)
+
+
+def arccos(x: Any) -> Any:
+    """See `numpy.emath.arccos`."""
+    return _ufuncs.arccos(_within_one(_arrays(x)))
+
+
+def arcsin(x: Any) -> Any:
+    """See `numpy.emath.arcsin`."""
+    return _ufuncs.arcsin(_within_one(_arrays(x)))
+
+
+def arctanh(x: Any) -> Any:
+    """See `numpy.emath.arctanh`."""
+    return _ufuncs.arctanh(_within_one(_arrays(x)))

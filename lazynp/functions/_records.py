@@ -1,0 +1,72 @@
+"""One record of a structured array: as in NumPy, writing its fields writes the array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+
+class Record(np.void):
+    """A `numpy.void` that reads and writes the array it came from."""
+
+    _field: Callable[[str], Any]  # the array's view of a field
+    _index: Any
+    _fresh: Callable[[], np.void]  # the record as it is now
+
+    def _name(self, key: Any) -> str:
+        return key if isinstance(key, str) else self.dtype.names[key]  # type: ignore[index]
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, list):
+            return self._fresh()[key]
+        return self._field(self._name(key))[self._index]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._field(self._name(key))[self._index] = value
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._fresh())  # type: ignore[call-overload]
+
+    def __repr__(self) -> str:
+        return repr(self._fresh())
+
+    def __str__(self) -> str:
+        return str(self._fresh())
+
+    def __eq__(self, other: Any) -> Any:
+        return self._fresh() == (other._fresh() if isinstance(other, Record) else other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._fresh() != (other._fresh() if isinstance(other, Record) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return self._fresh().__reduce__()
+
+    @property
+    def dtype(self) -> Any:
+        return self._fresh().dtype
+
+    def item(self, *args: Any) -> Any:
+        return self._fresh().item(*args)
+
+    def tolist(self) -> Any:
+        return self._fresh().tolist()
+
+    def copy(self) -> Any:  # type: ignore[override]
+        return self._fresh().copy()
+
+
+def record(
+    value: np.ndarray[Any, Any],
+    index: Any,
+    field: Callable[[str], Any],
+    fresh: Callable[[], np.void],
+) -> Record:
+    """The record whose value this 0-d array is."""
+    made: Any = value.copy().view(np.dtype((Record, value.dtype)))[()]
+    made._field, made._index, made._fresh = field, index, fresh
+    return made

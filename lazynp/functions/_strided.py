@@ -1,0 +1,199 @@
+"""`numpy.lib.stride_tricks`: windows and arbitrary strides over an array's memory, as views."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from lazynp._array import Array, from_host, new_array, new_view
+from lazynp._node import Node, aval_of_node
+from lazynp._views import layout, layouts, view, writeable
+from lazynp.functions._fold import part
+from lazynp.functions._host import to_host
+from lazynp.functions._recording import as_array
+from lazynp.primitives import elementwise, indexing, shaping
+
+NDArray = np.ndarray[Any, Any]
+_FEW = 32  # so many slices are put side by side; wider windows are gathered
+
+
+@dataclass(frozen=True)
+class Windows:
+    """All windows of some lengths along some axes; the windows are the last axes."""
+
+    lengths: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    def get(self, node: Node) -> Node:
+        x = new_array(node)
+        for length, axis in zip(self.lengths, self.axes, strict=True):
+            x = _windows(x, length, axis)
+        return x._read()
+
+    def set(self, old: Node, new: Node) -> Node:
+        raise ValueError("assignment destination is read-only")
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        view = np.lib.stride_tricks.sliding_window_view
+        return view(dummy, self.lengths, self.axes)  # type: ignore[call-overload]
+
+
+def _windows(x: Array, length: int, axis: int) -> Array:
+    count = x.shape[axis] - length + 1
+    if length > _FEW:
+        places = np.arange(count)[:, None] + np.arange(length)
+        taken = indexing.take(x, places, axes=(axis,))  # its two axes come first
+        rest = range(2, taken.ndim)
+        return shaping.transpose(taken, permutation=(*rest[:axis], 0, *rest[axis:], 1))
+    parts = [part(x, axis, k, k + count) for k in range(length)]
+    parts = [shaping.reshape(p, shape=(*p.shape, 1)) for p in parts]
+    if not parts:
+        return shaping.full(
+            0, shape=(*x.shape[:axis], count, *x.shape[axis + 1 :], 0), dtype=x.dtype
+        )
+    return shaping.concatenate(*parts, axis=x.ndim)
+
+
+@dataclass(frozen=True)
+class Strided:
+    """Elements of the owner by their places in its memory."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  # in elements
+    offset: int
+    fortran: bool  # the owner's order
+
+    def _places(self) -> NDArray:
+        places = np.array(self.offset)
+        for n, step in zip(self.shape, self.strides, strict=True):
+            places = places[..., None] + step * np.arange(n)
+        return places
+
+    def _flat(self, node: Node) -> Array:
+        x = new_array(node)
+        if self.fortran:
+            x = shaping.transpose(x, permutation=tuple(reversed(range(x.ndim))))
+        return shaping.reshape(x, shape=(x.size,))
+
+    def get(self, node: Node) -> Node:
+        return indexing.take(self._flat(node), self._places(), axes=(0,))._read()
+
+    def set(self, old: Node, new: Node) -> Node:
+        shape = aval_of_node(old).shape
+        flat, places = self._flat(old), self._places()
+        if np.unique(places).size == places.size:
+            done = indexing.put(flat, new_array(new), places, axes=(0,), mode="set")
+        else:
+            done = self._put_changed(flat, new_array(new), places)
+        if not self.fortran:
+            return shaping.reshape(done, shape=shape)._read()
+        done = shaping.reshape(done, shape=tuple(reversed(shape)))
+        return shaping.transpose(done, permutation=tuple(reversed(range(len(shape)))))._read()
+
+    def _put_changed(self, flat: Array, new: Array, places: NDArray) -> Array:
+        """Where elements of the view are one in memory, those that were not written do not count:
+        they are put behind the end."""
+        before = indexing.take(flat, places, axes=(0,))
+        same = elementwise.equal(new, before)
+        if flat.dtype.kind in "fc":
+            both = elementwise.logical_and(elementwise.isnan(new), elementwise.isnan(before))
+            same = elementwise.logical_or(same, both)
+        end = new_array(from_host(np.full(places.shape, flat.size)))
+        where = elementwise.select(same, end, new_array(from_host(places)))
+        longer = shaping.concatenate(flat, shaping.full(0, shape=(1,), dtype=flat.dtype), axis=0)
+        done = indexing.put(longer, new, where, axes=(0,), mode="set")
+        return part(done, 0, 0, flat.size)
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        size = dummy.itemsize
+        memory = np.lib.stride_tricks.as_strided(dummy, (self.offset + 1,), (size,))
+        strides = tuple(s * size for s in self.strides)
+        return np.lib.stride_tricks.as_strided(memory[self.offset :], self.shape, strides)
+
+
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Any:
+    """See `numpy.lib.stride_tricks.sliding_window_view`. A view; `subok` has no effect."""
+    array = as_array(x)
+    lengths = tuple(window_shape) if np.iterable(window_shape) else (window_shape,)
+    lengths = tuple(index(n) for n in lengths)
+    if any(n < 0 for n in lengths):
+        raise ValueError("`window_shape` cannot contain negative values")
+    if axis is None:
+        axes = tuple(range(array.ndim))
+        if len(lengths) != len(axes):
+            raise ValueError(
+                "Since axis is `None`, must provide window_shape for all dimensions of `x`; got "
+                f"{len(lengths)} window_shape elements and `x.ndim` is {array.ndim}."
+            )
+    else:
+        axes = normalize_axis_tuple(axis, array.ndim, allow_duplicate=True)
+        if len(lengths) != len(axes):
+            raise ValueError(
+                "Must provide matching length window_shape and axis; got "
+                f"{len(lengths)} window_shape elements and {len(axes)} axes elements."
+            )
+    remaining = list(array.shape)
+    for length, a in zip(lengths, axes, strict=True):
+        if remaining[a] < length:
+            raise ValueError("window shape cannot be larger than input array shape")
+        remaining[a] -= length - 1
+    if not writeable:
+        return view(array, Windows(lengths, axes), readonly=True)
+    strides = layout(array).strides
+    return as_strided(array, (*remaining, *lengths), (*strides, *(strides[a] for a in axes)))
+
+
+def as_strided(
+    x: Any,
+    shape: Any = None,
+    strides: Any = None,
+    subok: bool = False,
+    writeable: bool = True,
+) -> Any:
+    """See `numpy.lib.stride_tricks.as_strided`. A view of the memory of x.
+
+    Differs from NumPy: memory outside of the array's is a ValueError. `strides` are in bytes.
+    """
+    array = as_array(x)
+    owner = array._owner()
+    whole, its = layouts(owner, array)
+    size = array.dtype.itemsize
+    shape = its.shape if shape is None else tuple(index(n) for n in np.atleast_1d(to_host(shape)))
+    strides = its.strides if strides is None else tuple(int(s) for s in np.atleast_1d(strides))
+    if len(shape) != len(strides):
+        raise ValueError("mismatch in length of strides and shape")
+    offset = its.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    if owner.dtype != array.dtype or any(s % size for s in (*strides, offset)):
+        return _copied(array, shape, strides)
+    steps = tuple(s // size for s in strides)
+    offset //= size
+    reach = [(n - 1) * s for n, s in zip(shape, steps, strict=True)]
+    if math.prod(shape) and not (
+        0 <= offset + sum(min(r, 0) for r in reach)
+        and offset + sum(max(r, 0) for r in reach) < owner.size
+    ):
+        raise ValueError("as_strided: shape and strides reach outside of the array's memory")
+    fortran = owner._flags is not None and owner._flags.get("order") == "F"
+    step = Strided(shape, steps, offset, fortran)
+    made = new_view(owner, (step,), step.get(owner._read()))
+    if not writeable or not _writeable(array):
+        made._flags = {"readonly": True}
+    return made
+
+
+_writeable = writeable
+
+
+def _copied(array: Array, shape: Any, strides: Any) -> Array:
+    """What cuts elements into pieces is read once, by NumPy."""
+    value = np.ascontiguousarray(to_host(array))
+    made = new_array(from_host(np.lib.stride_tricks.as_strided(value, shape, strides)))
+    made._flags = {"readonly": True}
+    return made

@@ -1,0 +1,241 @@
+"""Polynomials as arrays of coefficients, the highest power first: NumPy's older functions.
+
+`numpy.poly1d` objects are NumPy's own; functions that are given one give one back.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._node import is_tracer
+from lazynp._trace import knowable
+from lazynp.functions import linear_algebra, sorting, ufuncs
+from lazynp.functions._factorizations import eigvals
+from lazynp.functions._fold import item, part
+from lazynp.functions._host import host_call, to_host
+from lazynp.functions._recording import as_array, cast
+from lazynp.functions.creation import diag, ones, vander, zeros, zeros_like
+from lazynp.functions.logic import allclose
+from lazynp.functions.manipulation import atleast_1d, concatenate, hstack
+from lazynp.functions.products import dot, outer
+from lazynp.functions.reductions import sum as sum_
+from lazynp.functions.statistics import convolve
+
+
+def _is_poly(*xs: Any) -> bool:
+    return any(isinstance(x, np.poly1d) for x in xs)
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """See `numpy.poly`. Complex zeros are looked at: pairs of conjugates give real coefficients."""
+    zeros_ = atleast_1d(as_array(seq_of_zeros))
+    shape = zeros_.shape
+    if len(shape) == 2 and shape[0] == shape[1] and shape[0]:
+        zeros_ = eigvals(zeros_)
+    elif len(shape) != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    elif zeros_.dtype != object:
+        zeros_ = cast(zeros_, np.mintypecode(zeros_.dtype.char))  # type: ignore[arg-type]
+    if not zeros_.size:
+        return 1.0
+    made = ones(1, zeros_.dtype)
+    for k in range(zeros_.size):
+        zero = item(zeros_, 0, k)
+        made = convolve(made, hstack((ones(1, zeros_.dtype), ufuncs.negative(zero))))
+    if made.dtype.kind != "c" or not _known(zeros_):
+        return made
+    sorted_, conjugates = (sorting.sort(z) for z in (zeros_, ufuncs.conjugate(zeros_)))
+    return made.real.copy() if bool((sorted_ == conjugates).all()) else made
+
+
+def _known(x: Array) -> bool:
+    node = x._read()
+    return knowable(node) and not is_tracer(node)
+
+
+def roots(p: Any) -> Any:
+    """See `numpy.roots`. Which coefficients are zero is looked at."""
+    p = atleast_1d(as_array(p))
+    if p.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    nonzero = np.flatnonzero(to_host(p))
+    if not nonzero.size:
+        return zeros(0)
+    trailing = p.size - int(nonzero[-1]) - 1
+    p = part(p, 0, int(nonzero[0]), int(nonzero[-1]) + 1)
+    if p.dtype.kind not in "fc":
+        p = cast(p, float)
+    found = zeros(0)
+    if p.size > 1:
+        companion = diag(ones(p.size - 2, p.dtype), -1)
+        companion[0, :] = ufuncs.negative(p[1:]) / p[0]
+        found = eigvals(companion)
+        if found.dtype.kind == "c" and p.dtype.kind == "f" and _known(found):
+            found = found if found.imag.any() else found.real.copy()  # as before NumPy 2.5
+    return hstack((found, zeros(trailing, found.dtype)))
+
+
+def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:
+    """See `numpy.polyint`."""
+    if _is_poly(p):
+        return host_call(np.polyint, p, m, k)
+    m = int(m)
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    constants = atleast_1d(zeros(m) if k is None else as_array(k))
+    if constants.size == 1 and m > 1:
+        constants = constants[0] * ones(m)
+    if constants.size < m:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    p = as_array(p)
+    for i in range(m):
+        terms = ufuncs.divide(p, np.arange(p.size, 0, -1))
+        p = concatenate((terms, part(constants, 0, i, i + 1)))
+    return p
+
+
+def polyder(p: Any, m: Any = 1) -> Any:
+    """See `numpy.polyder`."""
+    if _is_poly(p):
+        return host_call(np.polyder, p, m)
+    m = int(m)
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    p = as_array(p)
+    for _ in range(m):
+        degree = max(p.size - 1, 0)
+        p = ufuncs.multiply(part(p, 0, 0, degree), np.arange(degree, 0, -1))
+    return p
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """See `numpy.polyval`."""
+    if _is_poly(x) or isinstance(p, np.poly1d) and not isinstance(x, Array):
+        return host_call(np.polyval, p, x)
+    p, x = as_array(p.coeffs if isinstance(p, np.poly1d) else p), as_array(x)
+    y = zeros_like(x)
+    for k in range(len(p)):
+        y = ufuncs.add(ufuncs.multiply(y, x), p[k])
+    return y
+
+
+def _padded(a1: Any, a2: Any) -> tuple[Array, Array]:
+    a1, a2 = atleast_1d(as_array(a1)), atleast_1d(as_array(a2))
+    more = len(a2) - len(a1)
+    if more > 0:
+        a1 = concatenate((zeros(more, a1.dtype), a1))
+    elif more < 0:
+        a2 = concatenate((zeros(-more, a2.dtype), a2))
+    return a1, a2
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """See `numpy.polyadd`."""
+    if _is_poly(a1, a2):
+        return host_call(np.polyadd, a1, a2)
+    return ufuncs.add(*_padded(a1, a2))
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """See `numpy.polysub`."""
+    if _is_poly(a1, a2):
+        return host_call(np.polysub, a1, a2)
+    return ufuncs.subtract(*_padded(a1, a2))
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    """See `numpy.polymul`. Leading zeros are left out, as there: known coefficients are looked
+    at."""
+    if _is_poly(a1, a2):
+        return host_call(np.polymul, a1, a2)
+    return convolve(_without_leading_zeros(a1), _without_leading_zeros(a2))
+
+
+def _without_leading_zeros(p: Any) -> Array:
+    p = atleast_1d(as_array(p))
+    if p.ndim > 1:
+        raise ValueError("Polynomial must be 1d only.")
+    if not _known(p):
+        return p
+    nonzero = np.flatnonzero(to_host(p))
+    return part(p, 0, int(nonzero[0]), p.size) if nonzero.size else zeros(1, p.dtype)
+
+
+def polydiv(u: Any, v: Any) -> Any:
+    """See `numpy.polydiv`. Leading coefficients of the remainder that are nearly zero are left
+    out: they are looked at where they are known."""
+    if _is_poly(u, v):
+        return host_call(np.polydiv, u, v)
+    u, v = atleast_1d(as_array(u)) + 0.0, atleast_1d(as_array(v)) + 0.0
+    dtype = np.result_type(u.dtype, v.dtype)
+    m, n = u.size - 1, v.size - 1
+    scale = 1.0 / v[0]
+    quotient, rest = zeros(max(m - n + 1, 1), dtype), cast(u, dtype).copy()
+    for k in range(m - n + 1):
+        d = scale * rest[k]
+        quotient[k] = d
+        rest[k : k + n + 1] -= d * v
+    while _known(rest) and rest.shape[-1] > 1 and bool(allclose(rest[0], 0, rtol=1e-14)):
+        rest = rest[1:]
+    return quotient, rest
+
+
+def polyfit(
+    x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False
+) -> Any:
+    """See `numpy.polyfit`."""
+    order = int(deg) + 1
+    x, y = as_array(x) + 0.0, as_array(y) + 0.0
+    _check_fit(x, y, deg)
+    if rcond is None:
+        rcond = len(x) * np.finfo(x.dtype).eps
+    left, right = vander(x, order), y
+    if w is not None:
+        w = as_array(w) + 0.0
+        if w.ndim != 1:
+            raise TypeError("expected a 1-d array for weights")
+        if w.shape[0] != y.shape[0]:
+            raise TypeError("expected w and y to have the same length")
+        left = left * w[:, None]
+        right = right * (w[:, None] if right.ndim == 2 else w)
+    scale = ufuncs.sqrt(sum_(left * left, axis=0))
+    left = left / scale
+    c, residuals, rank, s = linear_algebra.lstsq(left, right, rcond)
+    c = (c.T / scale).T
+    if not full and (not isinstance(rank, Array) or _known(rank)) and int(rank) != order:
+        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
+    if full:
+        return c, residuals, rank, s, rcond
+    return (c, _covariance(left, scale, residuals, x, y, order, cov)) if cov else c
+
+
+def _check_fit(x: Array, y: Array, deg: Any) -> None:
+    if deg < 0:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.size == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim < 1 or y.ndim > 2:
+        raise TypeError("expected 1D or 2D array for y")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+
+
+def _covariance(
+    left: Array, scale: Array, residuals: Array, x: Array, y: Array, order: int, cov: Any
+) -> Array:
+    base = linear_algebra.inv(dot(left.T, left)) / outer(scale, scale)
+    if cov == "unscaled":
+        factor: Any = 1
+    elif len(x) <= order:
+        raise ValueError(
+            "the number of data points must exceed order to scale the covariance matrix"
+        )
+    else:
+        factor = residuals / (len(x) - order)
+    return base * factor if y.ndim == 1 else base[:, :, None] * factor

@@ -1,0 +1,19 @@
+"""`numpy.strings`: text is on the host; functions take lazy arrays and return Arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy.strings as _numpy
+
+from lazynp.functions._host import mirrored as _mirrored
+
+if TYPE_CHECKING:
+    from numpy.strings import *  # noqa: F403
+
+__all__ = list(_numpy.__all__)
+globals().update(_mirrored(_numpy, __all__))
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_numpy, name)

@@ -1,0 +1,292 @@
+"""Floating-point errors: nobody warns by default; where the user asks, NumPy's kernels do."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import gc
+import inspect
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import _errstate
+from lazynp._trace import local
+from tests.helpers import POLICIES, NothingForced, in_thread
+
+pytestmark = pytest.mark.parametrize("execution", POLICIES)
+
+
+@pytest.fixture(autouse=True)
+def _execution(execution: str) -> Any:
+    with np.config(execution=execution):
+        yield
+    assert not _errstate.watching
+
+
+X, BIG = [1.0, 0.0, -1.0], [1e308, 1e308, 2.0]
+ROWS: dict[str, Callable[[Any], Any]] = {
+    "divide": lambda np: 1.0 / np.array(X),
+    "invalid": lambda np: np.sqrt(np.array(X)),
+    "over": lambda np: np.array(BIG) * 10.0,
+    "under": lambda np: np.array([1e-308, 1.0]) * 1e-10,
+    "log": lambda np: np.log(np.array(X)),
+    "integers": lambda np: np.array([1, 2]) // np.array([0, 1]),
+    "remainder": lambda np: np.remainder(np.array(X), 0.0),
+    "power": lambda np: np.array([0.0, 2.0]) ** -1,
+    "cube": lambda np: np.array([1e200]) ** 3,
+    "scalar": lambda np: np.array(X)[0] / np.array(X)[1],
+    "scalar and number": lambda np: np.array(X)[0] / 0,
+    "scalar of integers": lambda np: np.array([127], "i1")[0] + np.array([1], "i1")[0],
+    "negative": lambda np: -np.array([-128], "i1")[0],
+    "sum": lambda np: np.array(BIG).sum(),
+    "prod": lambda np: np.prod(np.array(BIG)),
+    "cumsum": lambda np: np.cumsum(np.array(BIG)),
+    "mean": lambda np: np.mean(np.array([1e308, 1e308])),
+    "matmul": lambda np: np.array([BIG, BIG]) @ np.array(BIG),
+    "cast": lambda np: np.array(BIG).astype("f4"),
+    "nan to int": lambda np: np.array([numpy.nan]).astype("i8"),
+    "in place": lambda np: np.array(X).__itruediv__(0.0),
+    "outer": lambda np: np.divide.outer(np.array(X), np.array(X)),
+    "accumulate": lambda np: np.multiply.accumulate(np.array(BIG)),
+    "where": lambda np: np.divide(1.0, np.array(X), where=np.array(X) == 0, out=np.zeros(3)),
+    "dtype": lambda np: np.add(np.array([6e4]), 6e4, dtype="f2", casting="same_kind"),
+    "at": lambda np: np.add.at(np.array(BIG), [0, 0], 1e308),
+    "fft": lambda np: np.fft.fft(np.array(BIG)),
+    "two results": lambda np: np.divmod(np.array(X), 0.0),
+}
+QUIET: dict[str, Callable[[Any], Any]] = {
+    "where": lambda np: np.divide(1.0, np.array(X), where=np.array(X) != 0, out=np.zeros(3)),
+    "isclose": lambda np: np.isclose(np.array([numpy.inf]), np.array([numpy.inf])),
+    "nanmean": lambda np: np.nanmean(np.array([1.0, numpy.nan])),
+    "comparisons": lambda np: np.array([numpy.nan, 1.0]) < 2.0,
+    "maximum": lambda np: np.maximum(np.array([numpy.nan, 1.0]), 2.0),
+    "views": lambda np: np.array(X)[::-1].reshape(3, 1).T.copy(),
+}
+
+
+def _message(module: Any, program: Callable[[Any], Any]) -> str:
+    with module.errstate(all="raise"):
+        try:
+            result = program(module)
+        except FloatingPointError as e:
+            return str(e)
+    results = result if type(result) is tuple else (result,)
+    return str([numpy.asarray(r).tolist() for r in results])
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_raise(row: str) -> None:
+    expected = _message(numpy, ROWS[row])
+    assert "encountered in" in expected
+    assert _message(np, ROWS[row]) == expected
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_raise_in_a_loop_of_small_operations(row: str) -> None:
+    """Where such operations are done at once anyway."""
+    before, local.recorder.eager = local.recorder.eager, True
+    try:
+        assert _message(np, ROWS[row]) == _message(numpy, ROWS[row])
+    finally:
+        local.recorder.eager = before
+
+
+@pytest.mark.parametrize("row", QUIET)
+def test_no_error_where_numpy_sees_none(row: str) -> None:
+    expected = _message(numpy, QUIET[row])
+    assert "encountered in" not in expected
+    assert _message(np, QUIET[row]) == expected
+
+
+@pytest.mark.parametrize("row", [*ROWS, *QUIET])
+def test_warn_and_values(row: str) -> None:
+    program = {**QUIET, **ROWS}[row]
+    seen = []
+    for module in (numpy, np):
+        with warnings.catch_warnings(record=True) as caught, module.errstate(all="warn"):
+            warnings.simplefilter("always")
+            result = program(module)
+        results = result if type(result) is tuple else (result,)
+        values = [(getattr(r, "dtype", None), numpy.asarray(r).tolist()) for r in results]
+        seen.append((str(values), [(str(w.message), w.category) for w in caught]))
+    assert {w.filename for w in caught} <= {__file__}
+    assert seen[0] == seen[1]
+
+
+def test_a_warning_names_the_users_line() -> None:
+    x = np.array(X)
+    with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide") as caught:
+        with np.errstate(divide="warn"):
+            line = inspect.currentframe().f_lineno + 1  # type: ignore[union-attr]
+            1 / x
+    assert (caught[0].filename, caught[0].lineno) == (__file__, line)
+
+
+def test_nobody_warns_by_default_and_nothing_is_forced() -> None:
+    x = np.array(X)
+    with NothingForced():
+        y = (1 / x).sum() + np.log(x)
+        with np.errstate(all="ignore"):
+            y = y + 1 / x
+        previous = np.seterr(all="warn")
+        y = y + 1 / x
+        np.seterr(**previous)
+    assert numpy.isnan(y).any() and not _errstate.watching
+
+
+def test_call_log_and_print(capfd: Any) -> None:
+    def program(module: Any) -> list[Any]:
+        calls: list[Any] = []
+
+        class Log:
+            def write(self, message: str) -> None:
+                calls.append(message)
+
+        def called(error: str, flag: int) -> None:
+            calls.append((error, flag))
+
+        with module.errstate(all="call", call=called):
+            _ = 1 / module.array(X), module.sqrt(module.array(X))
+        with module.errstate(all="log", call=Log()):
+            _ = 1 / module.array(X), module.array(BIG) * 10
+        with pytest.warns(RuntimeWarning, match="invalid"):  # the other errors are logged
+            with module.errstate(all="log", invalid="warn", call=Log()):
+                _ = 1 / module.array(X), module.sqrt(module.array(X))
+        with module.errstate(divide="print"):
+            _ = 1 / module.array(X)
+        return [*calls, capfd.readouterr()]
+
+    assert program(np) == program(numpy)
+
+
+def test_states_nest_and_are_put_back() -> None:
+    x = np.array(X)
+    with np.errstate(all="raise"):
+        with np.errstate(divide="ignore"):
+            assert (1 / x).tolist() == [1.0, numpy.inf, -1.0]
+            with pytest.raises(FloatingPointError, match="sqrt"):
+                np.sqrt(x)
+        with np.errstate(all="ignore"), NothingForced():
+            _ = np.sqrt(x)
+        with pytest.raises(FloatingPointError):
+            _ = 1 / x
+    assert np.geterr() == numpy.geterr() and not _errstate.watching
+
+    @np.errstate(invalid="raise")
+    def f(x: Any) -> Any:
+        return np.sqrt(x)
+
+    with pytest.raises(FloatingPointError):
+        f(x)
+    np.sqrt(x)
+
+
+def test_seterr() -> None:
+    x, before = np.array(X), numpy.geterr()
+    assert np.seterr(divide="raise") == before
+    try:
+        with pytest.raises(FloatingPointError):
+            _ = 1 / x
+        with pytest.raises(FloatingPointError):
+            x[:] = 1 / x
+    finally:
+        np.seterr(**before)
+    _ = 1 / x
+    assert x.tolist() == X
+
+
+def test_stores_that_cast() -> None:
+    ints, halves, x = np.zeros(2, "i4"), np.zeros(2, "f2"), np.array([numpy.nan, 1e9])
+    halves[:] = x * 0.0  # remembered as a store without an error
+    with np.errstate(all="raise"):
+        with pytest.raises(FloatingPointError, match="invalid value encountered in cast"):
+            ints[:] = x
+        with pytest.raises(FloatingPointError, match="overflow encountered in cast"):
+            halves[:] = x
+    assert ints.tolist() == [0, 0]
+
+
+def test_a_state_is_that_of_its_thread_and_task() -> None:
+    inside, left = threading.Event(), threading.Event()
+
+    def other() -> list[float]:
+        inside.wait(30)
+        try:
+            return (1 / np.array(X)).tolist()
+        finally:
+            left.set()
+
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(other()))
+    thread.start()
+    with np.errstate(all="raise"):
+        inside.set()
+        assert left.wait(30)
+    thread.join(30)
+    assert results == [[1.0, numpy.inf, -1.0]]
+
+    async def raising() -> str:
+        with np.errstate(divide="raise"):
+            await asyncio.sleep(0)
+            return _message_here()
+
+    async def default() -> str:
+        await asyncio.sleep(0)
+        return _message_here()
+
+    def _message_here() -> str:
+        try:
+            return str((1 / np.array(X)).tolist())
+        except FloatingPointError as e:
+            return str(e)
+
+    async def both() -> Any:
+        return await asyncio.gather(raising(), default())
+
+    raised, value = asyncio.run(both())
+    assert "divide by zero" in raised and value == "[1.0, inf, -1.0]"
+
+
+def test_a_context_that_dies_ends_its_watch() -> None:
+    context = contextvars.copy_context()
+    context.run(np.seterr, all="raise")
+    assert _errstate.watching
+    assert (1 / np.array(X)).tolist() == [1.0, numpy.inf, -1.0]  # not in this context
+    del context
+    gc.collect()
+    assert not _errstate.watching
+    in_thread(lambda: np.seterr(all="raise"))
+    gc.collect()
+    assert not _errstate.watching
+
+
+def test_checks() -> None:
+    with np.config(checks=True):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            _ = 1 / np.array(X)
+        with np.errstate(all="ignore"):
+            _ = 1 / np.array(X)
+    _ = 1 / np.array(X)
+
+
+def test_transformations() -> None:
+    def f(x: Any) -> Any:
+        return np.log(x).sum()
+
+    with np.errstate(divide="raise"):
+        assert np.grad(f)(np.array([1.0, 2.0])).tolist() == [1.0, 0.5]
+        with pytest.raises(FloatingPointError):
+            np.grad(f)(np.array(X))
+        assert np.jit(f)(np.array([1.0, 0.0])) == -numpy.inf  # staged: the state is not seen
+
+
+def test_what_is_pending_is_computed_in_its_own_state() -> None:
+    y = 1 / np.array(X)
+    with np.errstate(all="raise"):
+        assert (y * 1.0).tolist() == [1.0, numpy.inf, -1.0]

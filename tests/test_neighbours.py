@@ -1,0 +1,154 @@
+"""Other libraries with lazy arrays: what docs/neighbours.md says of each."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+import numpy
+import pytest
+import scipy.integrate
+import scipy.ndimage
+import scipy.optimize
+import scipy.sparse
+import scipy.special
+import scipy.stats
+
+import lazynp as np
+
+GRID = np.arange(6.0).reshape(2, 3)
+
+
+# -- protocols -------------------------------------------------------------------------------------
+
+
+def test_memory() -> None:
+    x = np.arange(3.0)
+    held = numpy.asarray(x)
+    assert not held.flags.writeable and numpy.shares_memory(held, numpy.asarray(x))
+    x[0] = 7
+    assert held.tolist() == [0, 1, 2] and x.tolist() == [7, 1, 2]
+    assert bytes(x[1:2]) == numpy.float64(1.0).tobytes()
+    assert numpy.asarray(x[1]).shape == () and numpy.array([x, x]).shape == (2, 3)
+    assert np.asarray(memoryview(b"ab")).tolist() == [97, 98]
+
+
+class _Interface:
+    def __init__(self) -> None:
+        self.memory = numpy.arange(3.0)
+        self.__array_interface__ = self.memory.__array_interface__
+
+
+def test_array_interface_is_read() -> None:
+    assert np.asarray(_Interface()).tolist() == [0, 1, 2]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="classes have buffers from Python 3.12 on")
+def test_buffer() -> None:
+    x = np.arange(3.0)
+    view = memoryview(x)  # type: ignore[arg-type]
+    x[0] = 7
+    assert view.tolist() == [0, 1, 2] and view.readonly
+    with pytest.raises(TypeError, match="read-write"):
+        io.BytesIO(bytes(24)).readinto(x)  # type: ignore[arg-type]
+
+
+# -- SciPy -----------------------------------------------------------------------------------------
+
+
+def test_scipy() -> None:
+    target = np.array([1.0, 2.0])
+
+    def loss(v: Any) -> Any:
+        return ((np.asarray(v) - target) ** 2).sum()
+
+    found = scipy.optimize.minimize(loss, numpy.zeros(2), jac=np.grad(loss))
+    numpy.testing.assert_allclose(found.x, target, atol=1e-6)
+    fitted, _ = scipy.optimize.curve_fit(
+        lambda x, a: a * np.exp(-np.asarray(x)), np.arange(4.0), 2 * np.exp(-np.arange(4.0))
+    )
+    numpy.testing.assert_allclose(fitted, [2.0])
+    orbit = scipy.integrate.solve_ivp(lambda t, y: -np.asarray(y), (0, 1), np.array([1.0]))
+    numpy.testing.assert_allclose(orbit.y[0, -1], numpy.exp(-1), rtol=1e-3)
+    assert scipy.integrate.quad(lambda v: np.exp(-v), 0, 1)[0] == pytest.approx(1 - numpy.exp(-1))
+    assert scipy.ndimage.uniform_filter(GRID, 1).tolist() == GRID.tolist()
+    assert isinstance(scipy.special.erf(GRID), np.ndarray)  # through NumPy's ufunc protocol
+    product = scipy.sparse.csr_array(numpy.eye(3)) @ np.arange(3.0)
+    assert product.tolist() == [0, 1, 2]
+    assert scipy.stats.norm.cdf(np.zeros(1)).tolist() == [0.5]
+
+
+# -- plots and pictures ----------------------------------------------------------------------------
+
+
+def test_matplotlib() -> None:
+    matplotlib = pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt  # noqa: PLC0415  (needs its backend to be chosen first)
+
+    figure, (a, b) = plt.subplots(1, 2)
+    (line,) = a.plot(GRID[0], np.sin(GRID[1]))
+    assert line.get_xdata().tolist() == [0, 1, 2]
+    a.scatter(GRID[0], GRID[1], c=GRID[0])
+    a.fill_between(GRID[0], GRID[1], GRID[1] + 1)
+    a.set_xlim(GRID.min(), GRID.max())
+    a.axvline(GRID.mean())
+    image = b.imshow(GRID)
+    assert image.get_array().tolist() == GRID.tolist()
+    figure.canvas.draw()
+    plt.close(figure)
+
+
+def test_pillow() -> None:
+    image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    pixels = (GRID * 10).astype(np.uint8)
+    picture = image.fromarray(numpy.asarray(pixels))  # which asks for the memory of arrays
+    assert np.asarray(picture).tolist() == pixels.tolist()
+
+
+# -- tables and labels -----------------------------------------------------------------------------
+
+
+def test_pandas() -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pandas.DataFrame({"a": np.arange(3.0), "w": np.array(["x", "y", "z"])})
+    assert frame["a"].dtype == "float64" and (np.asarray(frame["a"]) * 2).tolist() == [0, 2, 4]
+    series, x = frame["a"], np.arange(3.0)
+    for result in (np.sqrt(series), x + series, series + x, x > series, -series):
+        assert isinstance(result, pandas.Series)
+    x += series
+    assert isinstance(x, np.ndarray) and x.tolist() == [0, 2, 4]
+    frame["b"] = x
+    assert frame["b"].tolist() == [0, 2, 4]
+    assert frame[numpy.asarray(x > 1)]["w"].tolist() == ["y", "z"]  # Cython takes numpy's masks
+    assert frame.iloc[np.array([0, 2])]["w"].tolist() == ["x", "z"]
+
+
+def test_xarray() -> None:
+    xarray = pytest.importorskip("xarray", reason="xarray is not installed")
+    array = xarray.DataArray(GRID, dims=("y", "x"))
+    assert isinstance((array * 2).data, np.ndarray)  # stays lazy
+    assert array.mean("x").data.tolist() == [1, 4]
+    assert isinstance(np.sin(array), xarray.DataArray)
+
+
+def test_einops() -> None:
+    einops = pytest.importorskip("einops.array_api", reason="einops is not installed")
+    assert einops.rearrange(GRID, "a b -> (b a)").tolist() == [0, 3, 1, 4, 2, 5]
+    assert einops.reduce(GRID, "a b -> a", "mean").tolist() == [1, 4]
+
+
+def test_torch() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    assert torch.from_dlpack(GRID).sum() == 15.0
+    assert np.from_dlpack(torch.arange(3)).tolist() == [0, 1, 2]
+
+
+def test_numba() -> None:
+    numba = pytest.importorskip("numba", reason="numba is not installed")
+    total = numba.njit(lambda x: x.sum())
+    assert total(numpy.asarray(GRID)) == 15.0
+    with np.writable(x := GRID.copy()) as memory:
+        numba.njit(lambda m: m.fill(1.0))(memory)
+    assert x.sum() == 6.0

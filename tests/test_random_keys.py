@@ -1,0 +1,166 @@
+"""Random numbers by keys: the same bits everywhere, the distributions, the transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp.primitives.random import philox
+from lazynp.random import Key, fold_in, key, split
+from tests.helpers import POLICIES, NothingForced
+from tests.primitives.harness import run_lowered
+
+ONES = 0xFFFFFFFF
+VECTORS = [  # of the algorithm's authors: key, counter, result
+    ((0, 0), (0, 0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+]
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+def test_known_answers(vector: Any) -> None:
+    keys, (c0, c1, stream), words = vector
+    args = [numpy.array([w], "u4") for w in (*keys, c0, c1)]
+    assert philox.reference(*args, stream=stream).tolist() == [list(words)]
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3)])
+def test_lowering_gives_the_bits_of_the_reference(shape: Any) -> None:
+    rng = numpy.random.default_rng(1)
+    args = [rng.integers(0, 2**32, shape, "u4") for _ in range(4)]
+    (lowered,) = run_lowered(philox, *args, stream=2)
+    assert lowered.tolist() == philox.reference(*args, stream=2).tolist()
+
+
+def test_wrong_operands() -> None:
+    with pytest.raises(TypeError, match="uint32 of one shape"):
+        philox(*[np.arange(3)] * 4, stream=0)
+
+
+SAMPLES: dict[str, Callable[[Key], Any]] = {
+    "bits": lambda k: k.bits((5,)),
+    "bits of 64": lambda k: k.bits((3,), "u8"),
+    "uniform": lambda k: k.uniform((4,), 2.0, 3.0),
+    "float32": lambda k: k.uniform((4,), dtype="f4"),
+    "integers": lambda k: k.integers(-3, 5, (6,)),
+    "bernoulli": lambda k: k.bernoulli(0.5, (9,)),
+    "permutation": lambda k: k.permutation(6),
+    "choice": lambda k: k.choice(np.array([1.0, 2.0, 5.0]), (4,)),
+    "keys": lambda k: k.split(3).data,
+}
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_the_same_under_every_policy(name: str) -> None:
+    found = []
+    for execution in POLICIES:
+        with np.config(execution=execution):
+            found.append(SAMPLES[name](key(7)).tolist())
+    assert found[0] == found[1] == found[2]
+
+
+def test_nothing_is_computed_and_keys_repeat() -> None:
+    with NothingForced():
+        k = key(3)
+        x, y = k.normal((3,)), k.split()[1].laplace((2,))
+    assert x.tolist() == key(3).normal((3,)).tolist() and y.shape == (2,)
+    assert isinstance(k.uniform(), np.Scalar) and k.uniform(dtype="f4").dtype == "f4"
+
+
+def test_keys() -> None:
+    k = key(5)
+    children = {tuple(numpy.asarray(c.data)) for c in split(k, 50)}
+    assert len(children) == 50
+    folded = {tuple(numpy.asarray(fold_in(k, i).data)) for i in [*range(50), -1, 2**40]}
+    assert len(folded | children) == 102
+    first, second = k.split()
+    assert (len(k.split(4)), k.shape, k.split((2, 3)).shape) == (4, (), (2, 3))
+    assert first.uniform() != second.uniform()
+    assert repr(key(0)).startswith("Key(array([")
+    assert float(key(np.array(5)).uniform()) == float(k.uniform())
+
+
+MOMENTS: dict[str, tuple[Callable[[Key, Any], Any], float, float]] = {
+    "uniform": (lambda k, n: k.uniform(n, -1.0, 3.0), 1.0, 16 / 12),
+    "normal": (lambda k, n: k.normal(n, 2.0, 3.0), 2.0, 9.0),
+    "normal32": (lambda k, n: k.normal(n, dtype="f4"), 0.0, 1.0),
+    "exponential": (lambda k, n: k.exponential(n, 2.0), 2.0, 4.0),
+    "laplace": (lambda k, n: k.laplace(n), 0.0, 2.0),
+    "logistic": (lambda k, n: k.logistic(n), 0.0, numpy.pi**2 / 3),
+    "gumbel": (lambda k, n: k.gumbel(n), numpy.euler_gamma, numpy.pi**2 / 6),
+    "gamma": (lambda k, n: k.gamma(3.0, n, scale=2.0), 6.0, 12.0),
+    "gamma below 1": (lambda k, n: k.gamma(0.5, n), 0.5, 0.5),
+    "beta": (lambda k, n: k.beta(2.0, 3.0, n), 0.4, 0.04),
+    "integers": (lambda k, n: k.integers(0, 9, n, endpoint=True), 4.5, 8.25),
+    "bernoulli": (lambda k, n: k.bernoulli(0.3, n), 0.3, 0.21),
+    "choice": (lambda k, n: k.choice(3, n, p=[0.2, 0.3, 0.5]), 1.3, 0.61),
+    "categorical": (
+        lambda k, n: k.categorical(np.log(np.array([0.2, 0.3, 0.5])), shape=n), 1.3, 0.61,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_moments(name: str) -> None:
+    sample, mean, variance = MOMENTS[name]
+    n = 20000
+    with np.config(execution="reference"):
+        x = numpy.asarray(sample(key(11), (n,)), dtype=float)
+    assert abs(x.mean() - mean) < 5 * (variance / n) ** 0.5
+    assert abs(x.var() - variance) < 0.1 * variance + 0.01
+
+
+def test_without_replacement_and_permutations() -> None:
+    k = key(2)
+    assert sorted(k.permutation(10).tolist()) == list(range(10))
+    assert k.permutation(np.eye(3)).sum(0).tolist() == [1, 1, 1]
+    drawn = k.choice(5, (4,), replace=False, p=np.array([0.5, 0.2, 0.1, 0.1, 0.1])).tolist()
+    assert len(set(drawn)) == 4
+    assert np.abs(k.cauchy((9,))).shape == (9,)
+
+
+def test_under_transformations() -> None:
+    k = key(4)
+    each = [x.normal((2,)).tolist() for x in k.split(3)]
+    assert np.vmap(lambda k: k.normal((2,)))(k.split(3)).tolist() == each
+    assert np.jit(lambda k: k.normal((2,)))(k.split(3)[1]).tolist() == each[1]
+    x = k.normal((3,), dtype="f4")
+    assert np.grad(lambda m: k.normal((3,), m, 2.0).sum())(1.0) == 3.0
+    slope = np.grad(lambda s: k.normal((3,), 0.0, s, dtype="f4").sum())(np.float32(2.0))
+    numpy.testing.assert_allclose(slope, x.sum(), rtol=1e-6)
+    looped = np.fori_loop(0, 3, lambda i, s: s + k.fold_in(i).uniform(), 0.0)
+    assert float(looped) == sum(float(k.fold_in(i).uniform()) for i in range(3))
+    per_example = np.vmap(np.grad(lambda s, k: k.normal(scale=s)), in_axes=(None, 0))
+    expected = [x.normal() for x in k.split(3)]
+    numpy.testing.assert_allclose(per_example(2.0, k.split(3)), expected, rtol=1e-13)
+
+
+def test_rejection_under_transformations() -> None:
+    k = key(4)
+    with np.config(execution="reference"):
+        gammas = np.vmap(lambda k: k.gamma(2.0))(k.split(3))
+        numpy.testing.assert_allclose(gammas, [x.gamma(2.0) for x in k.split(3)], rtol=1e-13)
+        slope = np.grad(lambda s: k.gamma(2.0, (), s))(3.0)
+        assert slope == k.gamma(2.0)
+
+
+def test_errors() -> None:
+    k = key(1)
+    for wrong, error, text in [
+        (lambda: key(1.5), TypeError, "an integer is required"),
+        (lambda: k.fold_in(0.5), TypeError, "an integer is required"),
+        (lambda: k.split(3).uniform(), ValueError, "a single key is required"),
+        (lambda: k.split(3).split(), ValueError, "a single key is required"),
+        (lambda: k[0], IndexError, "split it"),
+        (lambda: len(k), TypeError, "single key"),
+        (lambda: k.bits(3, "i4"), TypeError, "unsigned"),
+        (lambda: k.uniform(dtype=int), TypeError, "floating"),
+        (lambda: k.normal(dtype="f2"), TypeError, "float32 or float64"),
+        (lambda: k.integers(3, 3), ValueError, "low >= high"),
+        (lambda: k.choice(2, 3, replace=False), ValueError, "larger sample"),
+    ]:
+        with pytest.raises(error, match=text):
+            wrong()

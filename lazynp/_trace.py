@@ -130,7 +130,9 @@ class Recorder:
             self._small = 0
         elif type(self.origin) is tuple:
             self._small += nodes
-            self.eager = self._small > _LOOP
+            self.eager = (
+                self._small > _LOOP and config.execution != "compiled" and not config.debug_nans
+            )
 
 
 _LOOP = 512
@@ -230,6 +232,15 @@ class _Local(threading.local):
 
 _recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 local = _Local()
+
+
+def _unlearn() -> None:
+    """With other settings, loops may better be recorded."""
+    for recorder in list(_recorders):
+        recorder.eager, recorder._small = False, 0
+
+
+config.observers.append(_unlearn)
 
 
 on_force: list[Callable[[], None]] = []  # called when a value is needed: for reports
@@ -549,32 +560,45 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
 
     Only for a recorder that is `eager`: in a loop where recording costs more than it can gain.
     """
-    if not (op.small or op.free) or local.level:
-        return None
-    if config.execution == "compiled" or config.debug_nans:
-        return None
     if op.free and not op.scalar:  # is parked, wherever it comes from
         for o in operands:
             if type(o) is list and o[VALUE] is None and (o[OP] is None or not o[OP].free):
                 return None
         return [op, operands, None, *user_position()]
+    if not op.small:
+        return None
     values = []
     for o in operands:
         if type(o) is list:
             value = o[VALUE]
-            if type(value) is not np.ndarray and not isinstance(value, np.generic):
-                if isinstance(value, Tracer) or value is None and o[OP] is None:
-                    return None
-                value = _reference.host_view(o)
+            if type(value) is not np.ndarray:
+                value = _there(o)
                 if value is None:
                     return None
             values.append(value)
         else:
             values.append(o)
-    result = quietly(op.reference, values)
+    if _errors is None:
+        result = quietly(op.reference, values)
+    else:  # the same, without the call
+        token = _errors.set(_IGNORED)
+        try:
+            result = op.reference(*values)
+        finally:
+            _errors.reset(token)
     if op.scalar and type(result) is np.ndarray:
         result = result[()]
     return [op, None, result, None, 0]
+
+
+def _there(node: Node) -> Any:
+    """The host value if it takes no program to have it; else None."""
+    value = node[VALUE]
+    if isinstance(value, np.generic):
+        return value
+    if isinstance(value, Tracer) or value is None and node[OP] is None:
+        return None
+    return _reference.host_view(node)
 
 
 def quietly(function: Any, values: list[Any], **params: Any) -> Any:
@@ -740,9 +764,12 @@ def interpreting(trace: Trace) -> Iterator[None]:
     """Put a transformation on top of the stack. Afterwards its tracers are dead."""
     local.level += 1
     trace.level = local.level
+    recorder = local.recorder
+    eager, recorder.eager = recorder.eager, False
     try:
         yield
     finally:
+        recorder.eager = eager
         trace.alive = False
         local.level -= 1
 

@@ -532,7 +532,7 @@ def _store_element(self: Array, index: Any, value: Any) -> bool:
 def _store_at_once(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
     """Assign a basic slice at once, under the conditions of `_store_element`."""
     node = self._node
-    if getrefcount(node) != 3 or local.level:
+    if getrefcount(node) != 3:
         return False
     if type(u) is list:
         u = u[VALUE] if type(u[VALUE]) is np.ndarray else _reference.host_view(u)

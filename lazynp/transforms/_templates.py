@@ -15,7 +15,7 @@ import numpy as np
 
 from lazynp._avals import TracedAval
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
-from lazynp._trace import StagingRecorder, local
+from lazynp._trace import StagingRecorder, checked, local, watched
 
 KINDS = frozenset({"elementwise", "reduction", "view", "contract"})
 Key = tuple[Any, ...]
@@ -64,9 +64,13 @@ class Steps:
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]  # rules run inside an operation
         values = [*self.constants, *inputs]
+        look = watched()
         for op, places in self.operations:
-            node = [op, tuple([values[i] for i in places]), None, code, offset]
-            pending.append(node)
+            operands = tuple([values[i] for i in places])
+            node = checked(op, operands) if look else None
+            if node is None:
+                node = [op, operands, None, code, offset]
+                pending.append(node)
             values.append(node)
         return values
 

@@ -31,12 +31,21 @@ test: $(VENV)/.installed-test
 		echo "== array_api_tests, tried on $$module"; \
 		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \
 	done
+	echo "== array_api_tests, with jit, execution=reference"
+	ARRAY_API_TESTS_JIT=1 LAZYNP_EXECUTION=reference \
+		$(PYTEST) -q -n $(JOBS) --hypothesis-profile=quick array_api_tests
 
 test-full: $(VENV)/.installed-test
 	for tier in compiled adaptive reference; do for suite in $(SUITE); do \
 		echo "== $$suite, many examples, execution=$$tier"; \
 		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) --hypothesis-profile=full $$suite || exit 1; \
 	done; done
+	for tier in compiled reference; do \
+		echo "== array_api_tests, many examples, with jit, execution=$$tier"; \
+		ARRAY_API_TESTS_JIT=1 LAZYNP_EXECUTION=$$tier \
+			$(PYTEST) -q -n $(JOBS) --hypothesis-profile=full array_api_tests || exit 1; \
+	done
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m array_api_tests.broken --each
 
 doctest: $(VENV)/.installed-test
 	$(PYTEST) -q --doctest-modules --doctest-glob='*.md' $(DOCTESTS)
@@ -54,6 +63,7 @@ format: $(VENV)/.installed-dev
 # BENCH="--sizes S --only heat_2d --execution adaptive" and the like; the runner's --help says more
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/run.py $(BENCH)
 
 clean:

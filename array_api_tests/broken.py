@@ -2,11 +2,15 @@
 
 `python -m array_api_tests.broken` runs each chapter against its fault, and prints, as JSON, how
 many tests failed. Whatever is not the chapter's own fault is as it should be.
+
+`python -m array_api_tests.broken --each` breaks one function, method or operator after another, by
+a wrong last element, and exits with 1 if the chapter it belongs to does not find one of them.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -14,11 +18,13 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 os.environ["ARRAY_API_TESTS_MODULE"] = "lazynp.array_api"
 os.environ.setdefault("LAZYNP_EXECUTION", "reference")
 from array_api_tests import support
+from array_api_tests.table import CHAPTERS, names_of
 
 xp = support.xp
 Array = type(xp.asarray([1]))
@@ -98,9 +104,63 @@ FAULTS: dict[str, Callable[[], tuple[Any, str, Any]]] = {
 }
 
 
+# -- one name after another ------------------------------------------------------------------------
+
+
+def _perturbed(out: Any) -> Any:
+    """Something else of the same kind."""
+    if isinstance(out, Array):
+        return _perturbed_array(np.array(out))
+    if isinstance(out, tuple) and hasattr(out, "_fields"):
+        return type(out)(*map(_perturbed, out))
+    if isinstance(out, tuple) and out and isinstance(out[0], Array):
+        return tuple(map(_perturbed, out))
+    if isinstance(out, bool):
+        return not out
+    return out + 1 if isinstance(out, (int, float, complex)) else None
+
+
+def _perturbed_array(value: Any) -> Any:
+    """The last element is another; what is empty has a dimension more."""
+    if not value.size:
+        return support.make(value.reshape(*value.shape, 1))
+    flat = value.reshape(-1)
+    last = flat[-1]
+    flat[-1] = not last if value.dtype == bool else last + 1 if np.isfinite(last) else 0
+    return support.make(value)
+
+
+def _each(chapter: str) -> Iterator[tuple[str, tuple[Any, str, Any]]]:
+    for name in names_of(chapter):
+        owner = xp
+        if chapter in ("linalg", "fft"):
+            owner = getattr(xp, chapter)
+        elif name not in vars(xp):
+            owner = Array
+        right = getattr(owner, name)
+        if name == "__setitem__":
+            yield name, (owner, name, lambda self, key, value: None)
+        elif callable(right) and not isinstance(right, type):
+            wrong = functools.partial(_wrong, right)
+            yield name, (owner, name, lambda *args, wrong=wrong, **kwargs: wrong(*args, **kwargs))
+
+
+def _wrong(right: Any, *args: Any, **kwargs: Any) -> Any:
+    return _perturbed(right(*args, **kwargs))
+
+
+def unnoticed() -> list[str]:
+    """The names whose fault is not found."""
+    found = ((f"{c}: {name}", run(c, fault).failed) for c in CHAPTERS for name, fault in _each(c))
+    return [name for name, failed in found if not failed]
+
+
+# -- running ---------------------------------------------------------------------------------------
+
+
 @contextlib.contextmanager
-def broken(chapter: str) -> Iterator[None]:
-    owner, name, wrong = FAULTS[chapter]()
+def broken(fault: tuple[Any, str, Any]) -> Iterator[None]:
+    owner, name, wrong = fault
     right = getattr(owner, name)
     setattr(owner, name, wrong)
     try:
@@ -121,21 +181,23 @@ class _Failures:
             self.passed += report.passed
 
 
-def run(chapter: str) -> _Failures:
-    """The chapter's tests against its fault, up to the first failure."""
+def run(chapter: str, fault: tuple[Any, str, Any]) -> _Failures:
+    """The chapter's tests against a fault, up to the first failure."""
     counts = _Failures()
     path = os.path.join(os.path.dirname(__file__), f"test_{chapter}.py")
     options = ["-q", "-W", "ignore", "--maxfail=1", "--tb=no", "-p", "no:cacheprovider",
                "-p", "no:xdist", "--hypothesis-profile=faults"]  # fmt: skip
-    with contextlib.redirect_stdout(io.StringIO()), broken(chapter):
+    with contextlib.redirect_stdout(io.StringIO()), broken(fault):
         pytest.main([path, *options], plugins=[counts])
     return counts
 
 
 def main() -> None:
-    found = {chapter: run(chapter).failed for chapter in FAULTS}
+    found = {chapter: run(chapter, fault()).failed for chapter, fault in FAULTS.items()}
     json.dump(found, sys.stdout)
 
 
 if __name__ == "__main__":
+    if "--each" in sys.argv:
+        sys.exit("\n".join(unnoticed()))
     main()

@@ -17,6 +17,7 @@ from array_api_tests.support import (
     REAL,
     real_name,
 )  # fmt: skip
+from array_api_tests.traced import traced
 
 
 class Function(NamedTuple):
@@ -133,7 +134,7 @@ def symbol(operator: str) -> Any:
     """The operator as Python applies it to two objects."""
     name = operator.strip("_")
     name = {"and": "and_", "or": "or_"}.get(name, name)
-    return getattr(operator_module, name)
+    return traced(getattr(operator_module, name))
 
 
 def scalar_of(name: str, value: Any) -> Any:

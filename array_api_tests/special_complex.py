@@ -109,7 +109,7 @@ _SQRT: list[Row] = [
 _TANH: list[Row] = [
     ("+0", "+0", 0.0, 0.0), ("nonzero finite", "+inf", nan, nan), ("+0", "+inf", 0.0, nan),
     ("nonzero finite", "nan", nan, nan), ("+0", "nan", 0.0, nan),
-    ("+inf", "positive finite", 1.0, None),  # the text has 0j: its sign is that of sin(2b)
+    ("+inf", "positive finite", 1.0, 0.0),
     ("+inf", "+inf", 1.0, _ZERO), ("+inf", "nan", 1.0, _ZERO), ("nan", "+0", nan, 0.0),
     ("nan", "≠0", nan, nan), ("nan", "nan", nan, nan),
 ]  # fmt: skip

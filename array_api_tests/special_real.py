@@ -85,6 +85,9 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "True": lambda *x: True,
     "False": lambda *x: False,
     "even": lambda x1: float(round(x1)),  # Python rounds halves to even
+    "x1 == x2": lambda x1, x2: x1 == x2,
+    "x1 != x2": lambda x1, x2: x1 != x2,
+    "x1 % x2": lambda x1, x2: x1 % x2,
 }
 # "0" has either sign; "positive", "negative" ask for nothing but the sign
 SIGNS = {"positive": 1.0, "negative": -1.0}
@@ -189,7 +192,7 @@ BINARY: dict[str, list[tuple[str, str, str]]] = {
     "equal": [
         ("nan", "any", "False"), ("any", "nan", "False"), ("+inf", "+inf", "True"),
         ("-inf", "-inf", "True"), ("±0", "±0", "True"), ("±inf", "any", "False"),
-        ("any", "±inf", "False"),
+        ("any", "±inf", "False"), ("finite", "finite", "x1 == x2"),
     ],
     "floor_divide": _QUOTIENT,
     "hypot": [
@@ -214,7 +217,7 @@ BINARY: dict[str, list[tuple[str, str, str]]] = {
     "not_equal": [
         ("nan", "any", "True"), ("any", "nan", "True"), ("+inf", "-inf", "True"),
         ("-inf", "+inf", "True"), ("+inf", "+inf", "False"), ("-inf", "-inf", "False"),
-        ("±0", "±0", "False"),
+        ("±0", "±0", "False"), ("finite", "finite", "x1 != x2"),
     ],
     "pow": [
         ("any", "±0", "1"), ("1", "not nan", "1"), ("≠1", "nan", "nan"), ("nan", "≠0", "nan"),
@@ -235,7 +238,7 @@ BINARY: dict[str, list[tuple[str, str, str]]] = {
         ("-inf", "positive finite", "nan"), ("-inf", "negative finite", "nan"),
         ("positive finite", "+inf", "x1"), ("positive finite", "-inf", "x2"),
         ("negative finite", "+inf", "x2"), ("negative finite", "-inf", "x1"),
-        ("finite", "positive finite", "positive"), ("finite", "negative finite", "negative"),
+        ("finite", "finite", "x1 % x2"),  # "must match that of the Python % operator"
     ],
 }  # fmt: skip
 
@@ -243,3 +246,4 @@ POOL = (
     nan, -nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1.5, -1.5, 2.5,
     -2.5, 7.0, -7.0, 0.1, -0.1, 1e-30, -1e-30, 1e30, -1e30,
 )  # fmt: skip
+SUBNORMAL = (1e-40, -1e-40, 1e-310, -1e-310, 5e-324, -5e-324)  # in float32, in float64

@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from array_api_tests.traced import namespace
+
 MODULE = os.environ.get("ARRAY_API_TESTS_MODULE", "lazynp.array_api")
-xp: ModuleType = importlib.import_module(MODULE)
+module: ModuleType = importlib.import_module(MODULE)
+xp: Any = namespace(module)  # the module, or one with jit around its functions
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -37,6 +40,9 @@ info = xp.__array_namespace_info__()
 # array_api_strict's further devices are made up: they lack dtypes, and are closed to NumPy
 devices = (info.default_device(),) if MODULE == "array_api_strict" else tuple(info.devices())
 DEVICES = (None, *devices)
+
+# XLA's code for the host runs with subnormal numbers flushed to zero
+FLUSHES = MODULE == "lazynp.array_api" and os.environ.get("LAZYNP_EXECUTION") != "reference"
 
 # A palette, not any shape: a compiling library meets each program again.
 SHAPES = ((), (0,), (1,), (3,), (2, 3), (3, 1), (2, 0), (2, 1, 3))
@@ -67,8 +73,8 @@ def complex_name(name: str) -> str:
 def make(value: Any) -> Any:
     """An array of the module's from a NumPy array."""
     value = np.asarray(value)
-    flat = xp.asarray(value.ravel().tolist(), dtype=dtype(value.dtype.name))
-    return xp.reshape(flat, value.shape)
+    flat = module.asarray(value.ravel().tolist(), dtype=dtype(value.dtype.name))
+    return module.reshape(flat, value.shape)
 
 
 def host(x: Any) -> np.ndarray[Any, Any]:
@@ -90,6 +96,7 @@ def check(
     assert out.dtype == getattr(xp, name), f"{what}: dtype is {out.dtype}, not {name}"
     assert tuple(out.shape) == expected.shape, f"{what}: shape {out.shape}, not {expected.shape}"
     assert out.ndim == expected.ndim and out.size == expected.size
+    assert out.device in devices
     same_values(host(out), expected, rtol, what)
 
 

@@ -196,6 +196,20 @@ def test_complex(name: str) -> None:
         assert type(got) is complex and got == complex(value)
 
 
+@pytest.mark.parametrize("name", FLOATS)
+def test_complex_of_special_values(name: str) -> None:
+    """ "If self is +infinity, the result is +infinity + 0j", likewise -infinity."""
+    for value in (math.inf, -math.inf):
+        assert complex(xp.asarray(value, dtype=dtype(name))) == complex(value, 0)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_complex_of_nan(name: str) -> None:
+    """ "If self is NaN, the result is NaN + NaN j." """
+    got = complex(xp.asarray(math.nan, dtype=dtype(name)))
+    assert math.isnan(got.real) and math.isnan(got.imag)
+
+
 @pytest.mark.parametrize("name", INTEGERS)
 def test_index(name: str) -> None:
     for value in pool(name):
@@ -233,6 +247,37 @@ def test_int_of_special_values() -> None:
 def test_conversion_needs_one_element(convert: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
         convert(make([1, 2]))
+
+
+# -- arrays without dimensions ---------------------------------------------------------------------
+
+_WITHOUT_DIMENSIONS: dict[str, Any] = {
+    "made": lambda: xp.asarray(3.0),
+    "element": lambda: make([1.0, 3.0])[1],
+    "slice of nothing": lambda: make(3.0)[()],
+    "sum": lambda: xp.sum(make([1.0, 2.0])),
+    "operator": lambda: xp.asarray(1.0) + xp.asarray(2.0),
+    "function": lambda: xp.sqrt(xp.asarray(9.0)),
+}
+
+
+@pytest.mark.parametrize("kind", _WITHOUT_DIMENSIONS)
+def test_arrays_without_dimensions(kind: str) -> None:
+    """ "The specification does not support returning scalar (i.e., non-array) values." """
+    x, three = _WITHOUT_DIMENSIONS[kind](), np.asarray(3.0)
+    check(x, three)
+    check(x[()], three)
+    check(x[...], three)
+    check(x[None], np.asarray([3.0]))
+    check(xp.asarray(x, copy=True), three)
+    check(xp.reshape(x, (1, 1)), np.asarray([[3.0]]))
+    check(xp.stack([x, x]), np.asarray([3.0, 3.0]))
+    check(x * make([1.0, 2.0]), np.asarray([3.0, 6.0]))
+    check(xp.astype(x, xp.int32), np.asarray(3, "int32"))
+    check(xp.from_dlpack(x), three)
+    assert x.to_device(x.device).shape == () and x.__array_namespace__().pi == math.pi
+    x += 1
+    check(x, np.asarray(4.0))
 
 
 # -- protocols -------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from array_api_tests.support import (
     SHAPES,
     arrays,
     check,
+    devices as devices_of_library,
     dtype,
     host,
     make,
@@ -95,6 +96,18 @@ def test_asarray_of_buffer(code: str, name: str) -> None:
     check(xp.asarray(array.array(code, [1, 2, 3])), np.asarray([1, 2, 3], name))
 
 
+def test_asarray_of_shared_buffer() -> None:
+    """ "If False, the function must never copy for input which supports the buffer protocol and
+    must raise a ValueError in case a copy would be necessary." """
+    memory = array.array("d", [1.0, 2.0])
+    shared, copied = xp.asarray(memory, copy=False), xp.asarray(memory, copy=True)
+    memory[0] = 9.0
+    check(shared, np.asarray([9.0, 2.0]))
+    check(copied, np.asarray([1.0, 2.0]))
+    with pytest.raises(ValueError):
+        xp.asarray(memory, dtype=xp.float32, copy=False)
+
+
 # -- filled ----------------------------------------------------------------------------------------
 
 
@@ -142,6 +155,26 @@ def test_eye(rows: int, columns: int | None, k: int, name: str, device: Any) -> 
     expected = expected.reshape(rows, rows if columns is None else columns)
     check(xp.eye(rows, columns, k=k, dtype=dtype(name), device=device), expected)
     check(xp.eye(rows, columns, k=k), expected.astype("float64"))
+
+
+_ON_DEVICES: dict[str, Any] = {
+    "arange": (3,), "asarray": ([1.0],), "empty": ((2,),), "eye": (2,), "full": ((2,), 1.0),
+    "linspace": (0.0, 1.0, 3), "ones": ((2,),), "zeros": ((2,),), "empty_like": None,
+    "full_like": (1.0,), "ones_like": None, "zeros_like": None, "astype": (xp.float32,),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", _ON_DEVICES)
+def test_devices(function: str) -> None:
+    """On a device of the library's; another is refused."""
+    args = _ON_DEVICES[function] or ()
+    if function.endswith("_like") or function == "astype":
+        args = (make([1.0, 2.0]), *args)
+    call = getattr(xp, function)
+    for device in devices_of_library:
+        assert call(*args, device=device).device == device
+    with pytest.raises(Exception):  # noqa: B017
+        call(*args, device="no such device")
 
 
 # -- ranges ----------------------------------------------------------------------------------------

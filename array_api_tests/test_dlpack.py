@@ -42,6 +42,28 @@ def test_copies_when_asked() -> None:
     check(c, np.asarray([1.0, 2.0]))
 
 
+def test_exports_copy_when_asked() -> None:
+    """ "If True, the function must always copy (performed by the producer)." """
+    x = make([1.0, 2.0])
+    for options in ({}, {"max_version": (1, 0)}):
+        first, second = (np.from_dlpack(_Exporter(x, copy=True, **options)) for _ in range(2))
+        assert not np.shares_memory(first, second)
+        np.testing.assert_array_equal(first, [1.0, 2.0])
+
+
+class _Exporter:
+    """An array exported with these options, whatever the consumer asks for."""
+
+    def __init__(self, x: Any, **options: Any) -> None:
+        self.x, self.options = x, options
+
+    def __dlpack__(self, **asked: Any) -> Any:
+        return self.x.__dlpack__(**self.options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.x.__dlpack_device__()
+
+
 def test_device() -> None:
     x = make([1.0, 2.0])
     kind, number = x.__dlpack_device__()

@@ -123,6 +123,23 @@ def test_accuracy_near_zero(name: str) -> None:
     check(xp.log1p(make(x)), np.log1p(x.astype("f8")).astype(name), rtol=2e-7)
 
 
+_EXPONENTS = st.lists(st.integers(-20, 20), min_size=40, max_size=40)
+_FRACTIONS = st.lists(st.integers(1, 2**50), min_size=40, max_size=40)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("function", ["add", "subtract", "multiply", "divide"])
+@given(st.data())
+def test_arithmetic_is_correctly_rounded(function: str, name: str, data: Any) -> None:
+    """ "computed and rounded to the nearest representable value according to IEEE 754-2019" """
+    x, y = (
+        np.ldexp(np.asarray(data.draw(_FRACTIONS), "f8"), data.draw(_EXPONENTS)).astype(name)
+        for _ in range(2)
+    )
+    wanted = getattr(np, function)(x, -y)
+    check(getattr(xp, function)(make(x), make(-y)), wanted)
+
+
 @pytest.mark.parametrize("name", FLOATS)
 def test_sqrt_is_correctly_rounded(name: str) -> None:
     """ "each result must be indistinguishable from the infinitely precise result" """

@@ -276,6 +276,7 @@ def test_qr(mode: str, x: Any) -> None:
     _near(q @ r, x, x.dtype.name)
     _near(_hermitian(q) @ q, np.broadcast_to(np.eye(k), (*x.shape[:-2], k, k)), x.dtype.name)
     np.testing.assert_array_equal(r, np.triu(r))
+    np.testing.assert_array_equal(np.diagonal(r, 0, -2, -1).imag, 0)  # "with real diagonal"
     if mode == "reduced":
         assert linalg.qr(make(x)).Q.shape == out.Q.shape
 
@@ -292,6 +293,22 @@ def test_solve(x: Any, kind: str) -> None:
     got = host(out)[..., None] if kind == "vector" else host(out)
     right = b[:, None] if kind == "vector" else b
     _near(x @ got, np.broadcast_to(right, (x @ got).shape), name)
+
+
+@pytest.mark.parametrize(
+    "first, second", [((2, 1), (3,)), ((), (3,)), ((3,), ()), ((2, 1), (1, 3))]
+)
+@pytest.mark.parametrize("one, other", [("float32", "float64"), ("complex64", "complex64"),
+                                        ("float64", "complex64")])  # fmt: skip
+def test_solve_broadcasts(first: Any, second: Any, one: str, other: str) -> None:
+    """ "shape(x2)[:-2] must be compatible with shape(x1)[:-2]"; the dtypes promote."""
+    a, b = counted((*first, 2, 2), one), counted((*second, 2, 3), other)
+    a = a + (10 * np.eye(2)).astype(one)
+    out = linalg.solve(make(a), make(b))
+    assert out.shape == (*np.broadcast_shapes(first, second), 2, 3)
+    name = np.result_type(a, b).name
+    assert out.dtype == dtype(name)
+    _near(a @ host(out), np.broadcast_to(b, out.shape), "complex64")
 
 
 @given(matrices(RECTANGLES), st.booleans())

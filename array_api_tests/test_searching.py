@@ -84,6 +84,16 @@ def test_searchsorted(side: str, data: Any, name: str, with_sorter: bool) -> Non
         check(xp.searchsorted(make(ordered), make(values)), wanted)
 
 
+@pytest.mark.parametrize("one, other", [
+    ("int8", "int64"), ("int64", "int16"), ("uint8", "int16"), ("float32", "float64"),
+    ("float64", "float32"),
+])  # fmt: skip
+def test_searchsorted_of_mixed_dtypes(one: str, other: str) -> None:
+    x, values = np.asarray([1, 3, 5], one), np.asarray([3, 0, 100], other)
+    check(xp.searchsorted(make(x), make(values)), np.asarray([1, 0, 3], INDEX))
+    check(xp.searchsorted(make(x), make(values), side="right"), np.asarray([2, 0, 3], INDEX))
+
+
 @given(st.data(), st.sampled_from(REAL))
 def test_searchsorted_of_scalars(data: Any, name: str) -> None:
     """2025.12: "add scalar argument support" """

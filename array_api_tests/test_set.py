@@ -91,3 +91,11 @@ def test_isin(data: Any, name: str, invert: bool) -> None:
     value = data.draw(st.sampled_from(pool(name)))
     check(xp.isin(make(x), value, invert=invert), (x == value) ^ invert)
     check(xp.isin(value, make(tests)), np.asarray(value in members))
+
+
+@pytest.mark.parametrize("one, other", [("int8", "int64"), ("int32", "int16"), ("uint8", "int16")])
+def test_isin_of_mixed_integers(one: str, other: str) -> None:
+    """By value, also between dtypes that promote."""
+    x, tests = np.asarray([1, 100, 3], one), np.asarray([3, 1, 1000], other)
+    check(xp.isin(make(x), make(tests)), np.asarray([True, False, True]))
+    check(xp.isin(make(tests), make(x)), np.asarray([True, True, False]))

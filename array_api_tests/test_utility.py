@@ -42,15 +42,24 @@ def test_diff(data: Any, x: Any, n: int) -> None:
     check(xp.diff(make(x)), np.diff(x))
 
 
-@given(st.data(), arrays(NUMERIC, ((3,), (2, 3))), st.booleans(), st.booleans())
-def test_diff_with_ends(data: Any, x: Any, before: bool, after: bool) -> None:
+@given(st.data(), arrays(NUMERIC, ((3,), (2, 3))), st.booleans(), st.booleans(),
+       st.integers(1, 2))  # fmt: skip
+def test_diff_with_ends(data: Any, x: Any, before: bool, after: bool, n: int) -> None:
+    """ "prior to computing differences": of the second order, those of the whole."""
     axis = data.draw(axis_of(x.ndim))
     shape = list(x.shape)
     shape[axis] = data.draw(st.integers(1, 2))
     parts = [data.draw(arrays(x.dtype.name, (tuple(shape),))) for _ in range(2)]
     joined = np.concatenate([*parts[:before], x, *parts[1:][:after]], axis=axis)
     out = xp.diff(
-        make(x), axis=axis, n=1,
+        make(x), axis=axis, n=n,
         prepend=make(parts[0]) if before else None, append=make(parts[1]) if after else None,
     )  # fmt: skip
-    check(out, np.diff(joined, axis=axis))
+    check(out, np.diff(joined, axis=axis, n=n))
+
+
+@pytest.mark.parametrize("function", ["all", "any", "diff"])
+def test_invalid_axes_raise(function: str) -> None:
+    for axis in (2, -3):
+        with pytest.raises(Exception):  # noqa: B017
+            getattr(xp, function)(make(np.ones((2, 3))), axis=axis)

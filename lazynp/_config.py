@@ -26,9 +26,12 @@ class Config:
     debug: check every jaxpr before it runs. `LAZYNP_DEBUG=1`.
     checks: floating-point warnings where NumPy gives them. Then NumPy runs every operation at
         once; without this, only states of `errstate` that ask for it do. `LAZYNP_CHECKS=1`.
+    debug_nans: look for NaN in every result; see `lazynp.debug_nans`. `LAZYNP_DEBUG_NANS=1`.
     """
 
-    __slots__ = ("execution", "max_pending", "debug", "checks", "version", "observers")
+    __slots__ = (
+        "execution", "max_pending", "debug", "checks", "debug_nans", "version", "observers",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.execution = _from_environment("execution", "adaptive", get_args(Execution))
@@ -36,6 +39,7 @@ class Config:
         self.debug = os.environ.get("LAZYNP_DEBUG", "") not in ("", "0")
         self.checks = os.environ.get("LAZYNP_CHECKS", "") not in ("", "0")
         self.observers: list[Callable[[], None]] = []  # called when a setting has changed
+        self.debug_nans = os.environ.get("LAZYNP_DEBUG_NANS", "") not in ("", "0")
         self.version = 0
 
     def __call__(self, **settings: Any) -> _Restore:
@@ -53,7 +57,7 @@ class Config:
             changed()
 
     def __repr__(self) -> str:
-        names = ("execution", "max_pending", "debug", "checks")
+        names = ("execution", "max_pending", "debug", "checks", "debug_nans")
         return "config(" + ", ".join(f"{n}={getattr(self, n)!r}" for n in names) + ")"
 
 
@@ -66,7 +70,7 @@ def _validate(name: str, value: Any) -> None:
     elif name == "max_pending":
         if not isinstance(value, int) or value < 1:
             raise ValueError(f"config: max_pending must be a positive int, got {value!r}")
-    elif name not in ("debug", "checks"):
+    elif name not in ("debug", "checks", "debug_nans"):
         raise TypeError(f"config: no setting is called {name!r}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import CodeType
+
 
 class InternalError(RuntimeError):
     """A defect of lazynp or of the compiler below it, never of the program being run.
@@ -19,6 +21,22 @@ class InternalError(RuntimeError):
             return message
         text = self.module if len(self.module) < 20_000 else self.module[:20_000] + "\n..."
         return f"{message}\n--- module ---\n{text}"
+
+
+class NanError(FloatingPointError):
+    """A NaN where no operand has one, within a jaxpr: `debug_nans` adds where that was called."""
+
+
+def nan_error(name: str, code: CodeType | None, offset: int) -> FloatingPointError:
+    """The error of `debug_nans`, with the line of this instruction."""
+    where = "a place that is not known"
+    if code is not None:
+        for start, end, line in code.co_lines():
+            if start <= offset < end:
+                where = f"{code.co_filename}:{line}"
+    return FloatingPointError(
+        f"{name}: a NaN in the result and none in the operands, recorded at {where}"
+    )
 
 
 class ForkError(RuntimeError):

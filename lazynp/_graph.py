@@ -35,7 +35,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
     `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
     """
     STATS.cuts += 1
-    if config.execution == "reference":
+    if config.execution == "reference" or config.debug_nans:
         STATS.reference_runs += 1
         if asked is not None and not any(n is asked for n in reversed(nodes)):
             _complete(nodes, asked)

@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
 from lazynp._avals import Aval
+from lazynp._config import config
+from lazynp._errors import NanError
 
 
 class Rules(Protocol):
@@ -194,7 +198,20 @@ def eval_reference(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         return env[atom] if isinstance(atom, Var) else atom.value
 
     for eqn in jaxpr.eqns:
-        out = eqn.primitive.reference(*[read(a) for a in eqn.inputs], **eqn.params)
+        operands = [read(a) for a in eqn.inputs]
+        out = eqn.primitive.reference(*operands, **eqn.params)
         outs = out if eqn.primitive.multiple_results else (out,)
+        if config.debug_nans and has_new_nan(outs, operands):
+            raise NanError(eqn.primitive.name)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(a) for a in jaxpr.outputs]
+
+
+def has_new_nan(results: Sequence[Any], operands: Sequence[Any]) -> bool:
+    """Whether there is a NaN in a result, and none in an operand."""
+    return any(map(_has_nan, results)) and not any(map(_has_nan, operands))
+
+
+def _has_nan(value: Any) -> bool:
+    kind = getattr(getattr(value, "dtype", None), "kind", "f" if type(value) is float else "")
+    return kind in ("f", "c") and bool(np.isnan(value).any())

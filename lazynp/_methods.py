@@ -5,6 +5,7 @@ They are above `functions`, which builds on the bare handle; so no import points
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -210,6 +211,14 @@ def _iter(self: Array) -> Iterator[Any]:
 
 def _contains(self: Array, item: Any) -> bool:
     return bool(reductions.any(ufuncs.equal(self, item)))
+
+
+def _complex(self: Array) -> complex:
+    """NaN is NaN + NaN j, as the array API standard has it; of a Scalar NaN + 0j, as of a float."""
+    out = complex(_host(self))
+    if out.real != out.real and type(self) is Array and self.dtype.kind == "f":
+        return complex(math.nan, math.nan)
+    return out
 
 
 def _index(self: Array) -> int:
@@ -594,7 +603,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__buffer__": _buffer,
     "__bytes__": lambda self: _tobytes(self),
     "__bool__": lambda self: bool(_seen(self)),
-    "__complex__": lambda self: complex(_host(self)),
+    "__complex__": _complex,
     "__contains__": _contains,
     "__copy__": _dunder_copy,
     "__dlpack__": interchange.dlpack,

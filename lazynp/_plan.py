@@ -110,8 +110,8 @@ class Plan:
         self.runs = self.runs_seen = 0
         self.owed = 0.0
         self.costs = _costs([s.op for s in steps])
-        if config.execution == "adaptive":
-            self.owed = _PLANNED_AT * self.costs[2]  # see Sighting
+        if config.execution == "adaptive":  # it was a Sighting
+            self.owed = _PLANNED_AT * self.costs[2]
         self.family = hash(tuple((s.op.primitive, _ranks(s.op), s.refs) for s in steps))
         STATS.forms += 1
 
@@ -331,10 +331,14 @@ class _Lowerer:
     def _donated(self) -> set[int]:
         """Leaves whose memory the program may take: dead ones that get a small slice assigned.
 
-        There it saves copying the whole; elsewhere donation halves the speed of fused loops.
+        There it saves copying the whole; elsewhere donation halves the speed of fused loops, and
+        is done where `jit` is told to.
         """
         donated = set()
         for step in self.plan.steps:
+            for kind, j in [step.refs[k] for k in step.op.params.get("donate", ())]:
+                if kind == "leaf" and self.plan.dead_leaves[j]:
+                    donated.add(j)
             kind, j = step.refs[0] if step.refs else ("", 0)
             if step.op.primitive.name == "update_slice" and kind == "leaf":
                 if self.plan.dead_leaves[j] and 4 * step.op.explicit[1].size < step.op.aval.size:
@@ -438,7 +442,8 @@ class Sighting:
         reference, compiled, compiling = _costs([n[OP] for n in nodes])
         gain = reference - compiled
         runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
-        self.left = int(min(runs, 1 << 40))  # runs until the form gets a plan
+        # runs until the form gets a plan
+        self.left = 0 if gain >= compiling else int(min(runs, 1 << 40))
 
     def again(self) -> bool:
         """Whether this run too does without."""

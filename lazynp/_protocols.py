@@ -28,6 +28,7 @@ from lazynp.functions import (
     reductions,
     sets,
     sorting,
+    special,
     statistics,
     ufuncs,
     windows,
@@ -37,7 +38,7 @@ from lazynp.functions._ufunc import ufunc
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
-    polynomials, windows,
+    polynomials, windows, special,
 )  # fmt: skip
 
 

@@ -15,8 +15,11 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import lowering
+from lazynp._config import config
+from lazynp._errors import NanError, nan_error
 from lazynp._form import ITEM, depth_first, drop_dead
-from lazynp._node import ARGS, CODE, OP, PROJECT, VALUE, Node, Op, Tracer
+from lazynp._jaxpr import has_new_nan
+from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, Op, Tracer
 
 lock = threading.RLock()  # serialises evaluation: who holds it has claimed what is pending
 # another thread may have held it
@@ -64,6 +67,9 @@ def run(nodes: list[Node], asked: Node | None) -> None:
     """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
     an entry is dropped once done, so that a value is freed with its last use."""
     drop_dead(nodes, asked)
+    if config.debug_nans:
+        _run_checked(nodes, asked)
+        return
     x = y = args = None
     try:
         with np.errstate(all="ignore"):
@@ -91,6 +97,36 @@ def run(nodes: list[Node], asked: Node | None) -> None:
                 nodes[i] = node = None  # type: ignore[call-overload]
     finally:
         nodes[:] = [n for n in nodes if n is not None]
+
+
+def _run_checked(nodes: list[Node], asked: Node | None) -> None:
+    """The same under `debug_nans`."""
+    try:
+        with np.errstate(all="ignore"):
+            for i, node in enumerate(nodes):
+                if node is asked or not is_parked(node[OP]):
+                    _store_checked(node)
+                    node[ARGS] = None
+                nodes[i] = node = None  # type: ignore[call-overload]
+    finally:
+        nodes[:] = [n for n in nodes if n is not None]
+
+
+def _store_checked(node: Node) -> None:
+    """The value is stored before the error is raised: it is raised once."""
+    op = node[OP]
+    values = [operand(a) for a in node[ARGS]]
+    name, found = op.primitive.name, False
+    try:
+        result = op.reference(*values)
+    except NanError as error:  # in a jaxpr
+        name, found = f"{error} in {name}", True
+        with config(debug_nans=False):
+            result = op.reference(*values)
+    node[VALUE] = result[()] if type(result) is np.ndarray and result.ndim == 0 else result
+    results: Any = result if op.primitive.multiple_results else (result,)
+    if found or op.primitive is not PROJECT and has_new_nan(results, values):
+        raise nan_error(name, node[CODE], node[OFFSET])
 
 
 def _store(node: Node) -> None:

@@ -76,20 +76,22 @@ class Site:
 
 
 class Gap:
-    """How many operations came, at the least, between a cut at one place and the cut after it.
+    """How many operations came between a cut at one place and the cut after it.
 
-    Until then no cut site is to be expected, so none need be looked for.
+    Before the least of it, no cut site is to be expected, so none is looked for; up to the most of
+    it, none but the known.
     """
 
-    __slots__ = ("least", "recent", "count")
+    __slots__ = ("least", "most", "recent", "count")
 
     def __init__(self, length: int) -> None:
-        self.least = self.recent = length
+        self.least = self.recent = self.most = length
         self.count = 0
 
     def saw(self, length: int) -> None:
         self.least = min(self.least, length)
         self.recent = min(self.recent, length)
+        self.most = max(self.most, length)
         self.count += 1
         if self.count % _WINDOW == 0:  # what was short once need not be so for ever
             self.least, self.recent = self.recent, sys.maxsize
@@ -103,13 +105,14 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
-        "eager", "_small", "__weakref__",
+        "codes", "eager", "_small", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
         self.pending: list[Node] = []
         self.limit = _EARLY
         self.sites: dict[tuple[int, int], Site] = {}  # by id of code and offset
+        self.codes: set[int] = set()  # of the sites
         self.idle = _EARLY  # `limit` just after a cut at an origin that is not known
         self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
         self.origin: Any = None  # where the last cut was made
@@ -125,7 +128,7 @@ class Recorder:
         for nothing: from some length on, such operations are done at once."""
         if not small or plan is not None and plan.tier != "reference":
             self._small = 0
-        else:
+        elif type(self.origin) is tuple:
             self._small += nodes
             self.eager = self._small > _LOOP
 
@@ -310,14 +313,29 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
     needed = _below(asked) if asked[OP] is not None else []
     if not needed or any(n[OP] is None for n in needed):
         where = position(asked[CODE], asked[OFFSET]) if asked[OP] is not None else "its arguments"
+        aval = aval_of_node(asked)
         raise TypeError(
-            f"{recorder.staging} is only traced: there, the value of {aval_of_node(asked)} "
-            f"recorded at {where} is not known, but bool(), int(), float(), a mask read or NumPy "
-            "itself asks for it. Use cond, switch, while_loop or where in place of "
-            "Python's control flow on values, or make the argument static (static_argnums)"
+            f"{recorder.staging} is only traced: there, the value of {aval} recorded at {where} is "
+            f"not known, but {position(*user_position())} asks for it {cure(aval)}, or make the "
+            "argument static (static_argnums)"
         )
     with _reference.lock:
         _graph.evaluate(needed, asked, reason)
+
+
+def cure(aval: Any) -> str:
+    """What must have asked for a value that is not known, and what to write instead."""
+    if aval.dtype.kind == "b" and aval.shape:
+        return "(a mask read, x[m]). Use x[m] = v, where(m, x, 0) or sums with where=m"
+    if aval.dtype.kind in "iu" and not aval.shape:
+        return (
+            "(a bound, a size, int()). Use x[i + np.arange(n)] in place of x[i:i + n], and "
+            "fori_loop in place of range"
+        )
+    return (
+        "(bool(), float(), NumPy itself). Use cond, switch, while_loop or where in place of "
+        "Python's control flow on values"
+    )
 
 
 def at_entry(recorder: Recorder, frame: FrameType) -> None:
@@ -325,8 +343,16 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     count = len(recorder.pending)
     if not count:
         return
-    code, offset = frame.f_code, instruction(frame.f_code, frame.f_lasti)
+    code = frame.f_code
+    gap = recorder.gaps.get(recorder.origin)
+    expected = gap is not None and count <= min(gap.most, config.max_pending - 1)
+    expected = expected and not recorder.due
+    if expected and id(code) not in recorder.codes:
+        return
+    offset = instruction(code, frame.f_lasti)
     site = recorder.sites.get((id(code), offset))
+    if expected and site is None:
+        return
     reason: Any = (code, offset)
     if recorder.due:
         reason = "a large slice assignment ends a program"
@@ -338,6 +364,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
                 return  # this loop has one already, which will come round
             site = Site(code, 1 if _any_large(recorder) else _EARLY)
             recorder.sites[id(code), offset] = site
+            recorder.codes.add(id(code))
         else:
             return
     elif count < site.minimum:
@@ -522,7 +549,9 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
 
     Only for a recorder that is `eager`: in a loop where recording costs more than it can gain.
     """
-    if not (op.small or op.free) or local.level or config.execution == "compiled":
+    if not (op.small or op.free) or local.level:
+        return None
+    if config.execution == "compiled" or config.debug_nans:
         return None
     if op.free and not op.scalar:  # is parked, wherever it comes from
         for o in operands:

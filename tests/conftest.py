@@ -36,6 +36,14 @@ def xnp() -> Any:
     return importlib.import_module(MODULE_NAME)
 
 
+@pytest.fixture(autouse=True)
+def lazy() -> None:
+    """What loops of earlier tests taught the recorder is no matter for the next."""
+    trace = sys.modules.get("lazynp._trace")
+    if trace is not None:
+        trace.local.recorder.eager, trace.local.recorder._small = False, 0
+
+
 class Compiles:
     """What a test asks about compilations: `compiles.since` is the number since it began."""
 

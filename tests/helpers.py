@@ -48,6 +48,7 @@ def fresh_start() -> None:
     recorder = local.recorder
     recorder.pending.clear()
     recorder.sites.clear()
+    recorder.codes.clear()
     recorder.gaps.clear()
     recorder.origin = None
     recorder.eager = False

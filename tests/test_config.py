@@ -83,9 +83,9 @@ def test_bad_values_change_nothing(settings: dict[str, Any], error: Any, message
 
 def test_repr_shows_the_settings() -> None:
     with np.config(execution="adaptive", max_pending=99, debug=True):
-        assert (
-            repr(np.config)
-            == "config(execution='adaptive', max_pending=99, debug=True, checks=False)"
+        assert repr(np.config) == (
+            "config(execution='adaptive', max_pending=99, debug=True, checks=False, "
+            "debug_nans=False)"
         )
 
 
@@ -95,7 +95,9 @@ def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (Config().execution, Config().debug) == ("adaptive", False)
     monkeypatch.setenv("LAZYNP_EXECUTION", "adaptive")
     monkeypatch.setenv("LAZYNP_DEBUG", "1")
+    monkeypatch.setenv("LAZYNP_DEBUG_NANS", "1")
     assert (Config().execution, Config().debug) == ("adaptive", True)
+    assert Config().debug_nans
     monkeypatch.setenv("LAZYNP_DEBUG", "0")
     assert not Config().debug
     monkeypatch.setenv("LAZYNP_EXECUTION", "quick")

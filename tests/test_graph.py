@@ -311,7 +311,7 @@ STAGES: dict[str, tuple[Any, str]] = {
     "run": (_runtime.Executable, "run"),
     "commit": (_graph, "_commit"),
     "plan": (_graph, "_planned"),
-    "scan": (_graph, "_scan_whole"),
+    "scan": (_graph, "scan"),
     "complete": (_graph, "_complete"),
     "reference": (_reference, "_store"),
     "reuse": (_reference, "owned"),

@@ -31,6 +31,7 @@ from lazynp.array_api._dtypes import (
 )
 from lazynp.array_api._functions import (
     argsort,
+    astype,
     clip,
     diff,
     expm1,
@@ -39,6 +40,8 @@ from lazynp.array_api._functions import (
     sort,
     std,
     take,
+    tan,
+    tanh,
     var,
 )
 from lazynp.array_api._info import (
@@ -78,7 +81,6 @@ from lazynp.functions.logic import (
     real,
 )
 from lazynp.functions.manipulation import (
-    astype,
     broadcast_arrays,
     broadcast_shapes,
     broadcast_to,
@@ -184,8 +186,6 @@ from lazynp.functions.ufuncs import (
     sqrt,
     square,
     subtract,
-    tan,
-    tanh,
     trunc,
 )
 

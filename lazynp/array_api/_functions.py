@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, Scalar
@@ -15,6 +16,7 @@ from lazynp.functions import (
     creation,
     differences,
     indexing,
+    logic,
     manipulation,
     reductions,
     sorting,
@@ -108,6 +110,35 @@ def expm1(x: Any, /) -> Any:
     return _where(u.isfinite(x), out, u.subtract(u.exp(x), 1))
 
 
+def tanh(x: Any, /) -> Any:
+    """Hyperbolic tangent. Where the real part is infinite, the imaginary one is a zero with the
+    sign of its operand; C, and NumPy, give it the sign of sin(2b)."""
+    out = u.tanh(x)
+    if out.dtype.kind != "c":
+        return _array(out)
+    a, b = logic.real(x), logic.imag(x)
+    return _where(u.logical_and(u.isinf(a), u.isfinite(b)), _signed(1.0, a, 0.0, b, out), out)
+
+
+def tan(x: Any, /) -> Any:
+    """Tangent. Where the imaginary part is infinite, as `-1j * tanh(x * 1j)` has it."""
+    out = u.tan(x)
+    if out.dtype.kind != "c":
+        return _array(out)
+    a, b = logic.real(x), logic.imag(x)
+    return _where(u.logical_and(u.isinf(b), u.isfinite(a)), _signed(0.0, a, 1.0, b, out), out)
+
+
+def _signed(re: float, re_sign: Any, im: float, im_sign: Any, like: Array) -> Any:
+    """The number with these parts, which have the signs of these arrays."""
+    number = like.dtype.type
+    up, down = (
+        _where(u.signbit(re_sign), number(complex(-re, part)), number(complex(re, part)))
+        for part in (im, -im)
+    )
+    return _where(u.signbit(im_sign), down, up)
+
+
 def sign(x: Any, /) -> Any:
     """x / |x|, and 0 of 0. NaN in both parts of what has one in any."""
     out = u.sign(x)
@@ -121,6 +152,14 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 # -- the rest --------------------------------------------------------------------------------------
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """`x` in another dtype. Raises TypeError for complex `x` in a real one: `real` and `imag`
+    say which part is meant."""
+    if x.dtype.kind == "c" and np.dtype(dtype).kind in "iuf":
+        raise TypeError(f"astype: {x.dtype} cannot be cast to {np.dtype(dtype)}: take real or imag")
+    return manipulation.astype(x, dtype, copy=copy, device=device)
 
 
 def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:

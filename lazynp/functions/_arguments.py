@@ -38,6 +38,8 @@ def shape_argument(shape: Any) -> Shape:
     try:
         dims: tuple[int, ...] = (operator.index(shape),)
     except TypeError:
+        if isinstance(shape, Array) and not shape.ndim and shape.dtype.kind in "iu":
+            raise  # its value is not known: it is only traced
         if isinstance(shape, (float, complex)):
             raise TypeError(
                 f"expected a sequence of integers or a single integer, got '{shape}'"

@@ -136,6 +136,8 @@ def _normal_item(item: Any) -> Any:
         return int(item)
     if isinstance(item, (str, bytes, float, complex, np.inexact)):
         raise IndexError(INVALID_INDEX)
+    if hasattr(item, "__index__") and not hasattr(item, "__array__"):
+        return item.__index__()
     return item
 
 

@@ -25,6 +25,7 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._config import config
 from lazynp._node import (
     ARGS,
     OP,
@@ -62,6 +63,8 @@ Slow = Callable[..., Any]
 
 def _at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
     """Arithmetic between concrete host scalars costs less to do than to record."""
+    if config.debug_nans:
+        return None  # what is recorded is looked at
     values = []
     for o in operands:
         if type(o) is list:
@@ -88,7 +91,10 @@ def _scalar(node: Node, recorder: Recorder) -> Scalar:
         values.append(o)
     else:
         op = node[OP]
-        node = [None, None, _computed(op, values), None, op.aval]
+        if config.debug_nans:  # what is recorded is looked at
+            recorder.pending.append(node)
+        else:
+            node = [None, None, _computed(op, values), None, op.aval]
     scalar = _new(Scalar)
     scalar._node = node
     scalar._base = scalar._flags = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
-from lazynp._trace import host_value, seen_value
+from lazynp._trace import host_value, knowable, seen_value
 from lazynp.functions import _getset, ufuncs
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
@@ -217,7 +217,8 @@ def _write_where(x: Array, mask: Array, values: Array) -> None:
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     """See `numpy.piecewise`. Computes the conditions of functions: each is called with the
-    elements it is for.
+    elements it is for. Where those are not known, under jit and vmap, it is called with all of x
+    and must be elementwise; its derivative where it is not chosen must not be NaN.
     """
     array = as_array(x)
     if _is_single(condlist) or (not _is_array_like(condlist[0]) and array.ndim != 0):
@@ -235,6 +236,10 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     for condition, function in zip(conditions, funclist, strict=True):
         if not isinstance(function, Callable):
             _getset.setitem(y, plain(condition), function)
+            continue
+        if not knowable(plain(condition)._read()):
+            every = cast(function(plain(array), *args, **kw), array.dtype)
+            y = as_array(ufuncs.where_(condition, every, y))
             continue
         values = _getset.getitem(array, plain(condition))
         if values.size:

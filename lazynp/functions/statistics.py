@@ -10,7 +10,6 @@ from lazynp._array import Array
 from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
-from lazynp.functions._fold import part
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import as_array, cast
 from lazynp.functions.histograms import (
@@ -29,7 +28,7 @@ from lazynp.functions.order_statistics import (
     percentile,
     quantile,
 )
-from lazynp.primitives import contraction, elementwise, indexing, shaping
+from lazynp.primitives import contraction, convolution, elementwise, indexing, shaping
 
 __all__ = [
     "bincount", "convolve", "corrcoef", "correlate", "cov", "digitize", "histogram",
@@ -38,8 +37,6 @@ __all__ = [
 ]  # fmt: skip
 
 _FLOAT64 = np.dtype(np.float64)
-_UNROLLED = 64  # taps of a filter that are recorded one by one
-_WINDOWS = 1 << 24  # elements of all windows together: beyond, NumPy does it
 
 
 # -- covariance ------------------------------------------------------------------------------------
@@ -181,7 +178,7 @@ def _mode(mode: Any) -> str:
 
 @quiet()
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
-    """See `numpy.correlate`. Very long filters are NumPy's."""
+    """See `numpy.correlate`."""
     x, y = as_array(a), as_array(v)
     if _not_native(x, y):
         return host_call(np.correlate, x, y, mode)
@@ -196,7 +193,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 @quiet()
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
-    """See `numpy.convolve`. Very long filters are NumPy's."""
+    """See `numpy.convolve`; `lazynp.special.convolve` is of any number of dimensions."""
     x, y = as_array(a), as_array(v)
     x, y = (shaping.reshape(z, shape=(1,)) if z.ndim == 0 else z for z in (x, y))
     if _not_native(x, y):
@@ -209,10 +206,9 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 
 
 def _not_native(x: Array, y: Array) -> bool:
-    """Errors, host dtypes, and what would take too much memory."""
+    """Errors, and host dtypes."""
     wrong = x.ndim != 1 or y.ndim != 1 or not x.size or not y.size
-    taps = min(x.size, y.size)
-    return wrong or needs_host(x, y) or taps > _UNROLLED and x.size * y.size > _WINDOWS
+    return wrong or needs_host(x, y)
 
 
 def _common(x: Array, y: Array) -> tuple[Array, Array]:
@@ -223,17 +219,6 @@ def _common(x: Array, y: Array) -> tuple[Array, Array]:
 def _slid(x: Array, y: Array, mode: str) -> Array:
     """The sums of x[i + j] * y[j] over j, y being the shorter one."""
     m = y.size
-    if mode != "valid":
-        low = m // 2 if mode == "same" else m - 1
-        high = m - 1 - low if mode == "same" else m - 1
-        x = shaping.pad(x, 0, low=(low,), high=(high,), interior=(0,))
-    n = x.size - m + 1
-    if m > _UNROLLED:
-        places = as_array(np.arange(n)[:, None] + np.arange(m))
-        windows = indexing.take(x, places, axes=(0,))
-        return contraction.dot_general(windows, y, dimension_numbers=(((1,), (0,)), ((), ())))
-    total: Any = None
-    for j in range(m):
-        term = elementwise.multiply(part(x, 0, j, j + n), part(y, 0, j, j + 1))
-        total = term if total is None else elementwise.add(total, term)
-    return total
+    low = {"valid": 0, "same": m // 2, "full": m - 1}[mode]
+    high = {"valid": 0, "same": m - 1 - low, "full": m - 1}[mode]
+    return convolution.plain(x, y, ((low, high),))

@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, as_operand
-from lazynp._trace import host_value, known
+from lazynp._trace import extent, known
 from lazynp.functions._recording import apply, as_array
 from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import elementwise as e
 
 
 def _no_negative_power(x: Any, y: Any) -> None:
-    """Integers to negative integer powers are an error in NumPy: that is looked up in the data."""
+    """Integers to negative integer powers are an error in NumPy: that is looked up in the data,
+    where there is some: a staged function has none yet."""
     base, exponent = as_operand(x), as_operand(y)
     if _kind(base) not in "biu" or _kind(exponent) != "i":
         return
-    value = host_value(exponent) if type(exponent) is list else exponent
-    if np.any(np.less(value, 0)):
+    value = extent(exponent) if type(exponent) is list else exponent
+    if value is not None and np.any(np.less(value, 0)):
         raise ValueError("Integers to negative integer powers are not allowed.")
 
 

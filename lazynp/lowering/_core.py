@@ -145,8 +145,9 @@ class Core:
         """`value` in every element, bit for bit (nan, inf, -0.0)."""
         if isinstance(value, np.generic | np.ndarray):
             value = value.item()
-        # equal keys must be equal bits: the type tells 1 from True, the sign 0.0 from -0.0
-        sign = str(value) if value == 0 else ""
+        # equal keys must be equal bits: the type tells 1 from True, the text 0.0 from -0.0 and
+        # 1+0j from 1-0j
+        sign = str(value) if value == 0 or isinstance(value, complex) else ""
         return _splat(value, sign, np.dtype(dtype), tuple(shape))
 
     def dense(self, array: Any) -> Value:

@@ -5,7 +5,8 @@ formulas (`elementwise_factory`). `ROWS` is the table. Named as NumPy's ufuncs; 
 
     convert(x; dtype)              select(c, x, y)           complex_(re, im), real, imag
     integer_power(x; exponent)     frexp_mantissa, frexp_exponent
-    erf, erfc, erf_inv, lgamma, digamma, polygamma, bessel_i0e, bessel_i1e
+    erf, erfc, erf_inv, ndtr, log_ndtr, ndtri, logistic, logit, xlogy, xlog1py, entr, rel_entr,
+    gamma, lgamma, digamma, polygamma, zeta, beta, betaln, gammainc, gammaincc, bessel_i0, ...
 
 Compositions, for `functions`: divmod (floor_divide, remainder), modf, frexp (the two above).
 A negative integer power is for the caller to refuse: it depends on the data.
@@ -39,6 +40,7 @@ from lazynp.primitives.elementwise_arithmetic import (
     square,
     subtract,
 )
+from lazynp.primitives.elementwise_bessel import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e
 from lazynp.primitives.elementwise_casts import (
     convert,
 )
@@ -60,6 +62,16 @@ from lazynp.primitives.elementwise_comparison import (
     signbit,
 )
 from lazynp.primitives.elementwise_factory import ROWS, Row
+from lazynp.primitives.elementwise_gamma import (
+    beta,
+    betaln,
+    digamma,
+    gamma,
+    lgamma,
+    polygamma,
+    zeta,
+)
+from lazynp.primitives.elementwise_incomplete import gammainc, gammainc_slope, gammaincc
 from lazynp.primitives.elementwise_integer import (
     bitwise_and,
     bitwise_count,
@@ -88,14 +100,18 @@ from lazynp.primitives.elementwise_rounding import (
     trunc,
 )
 from lazynp.primitives.elementwise_special import (
-    bessel_i0e,
-    bessel_i1e,
-    digamma,
+    entr,
     erf,
     erf_inv,
     erfc,
-    lgamma,
-    polygamma,
+    log_ndtr,
+    logistic,
+    logit,
+    ndtr,
+    ndtri,
+    rel_entr,
+    xlog1py,
+    xlogy,
 )
 from lazynp.primitives.elementwise_transcendental import (
     arccos,
@@ -139,8 +155,12 @@ __all__ = [
     "arctan",
     "arctan2",
     "arctanh",
+    "bessel_i0",
     "bessel_i0e",
+    "bessel_i1",
     "bessel_i1e",
+    "beta",
+    "betaln",
     "bitwise_and",
     "bitwise_count",
     "bitwise_or",
@@ -157,6 +177,7 @@ __all__ = [
     "degrees",
     "digamma",
     "divide",
+    "entr",
     "equal",
     "erf",
     "erf_inv",
@@ -173,6 +194,10 @@ __all__ = [
     "fmod",
     "frexp_exponent",
     "frexp_mantissa",
+    "gamma",
+    "gammainc",
+    "gammainc_slope",
+    "gammaincc",
     "gcd",
     "greater",
     "greater_equal",
@@ -194,15 +219,20 @@ __all__ = [
     "log10",
     "log1p",
     "log2",
+    "log_ndtr",
     "logaddexp",
     "logaddexp2",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logistic",
+    "logit",
     "maximum",
     "minimum",
     "multiply",
+    "ndtr",
+    "ndtri",
     "negative",
     "nextafter",
     "not_equal",
@@ -213,6 +243,7 @@ __all__ = [
     "radians",
     "real",
     "reciprocal",
+    "rel_entr",
     "remainder",
     "right_shift",
     "rint",
@@ -228,4 +259,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "xlog1py",
+    "xlogy",
+    "zeta",
 ]

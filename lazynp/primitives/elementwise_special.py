@@ -1,8 +1,9 @@
-"""Functions NumPy lacks and other rooms build on. The references are SciPy's."""
+"""Error functions, the normal and the logistic distribution, entropies. References: SciPy's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,40 +16,64 @@ from lazynp.primitives.elementwise_arithmetic import (
     divide,
     multiply,
     negative,
-    sign as sign_,
     square,
     subtract,
 )
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import in_float64, is_, like
 from lazynp.primitives.elementwise_factory import Formula, row
-from lazynp.primitives.elementwise_transcendental import exp
+from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
+from lazynp.primitives.elementwise_transcendental import exp, log, log1p
 
 __all__ = [
-    "bessel_i0e", "bessel_i1e", "digamma", "erf", "erf_inv", "erfc", "lgamma", "polygamma",
+    "entr", "erf", "erf_inv", "erfc", "log_ndtr", "logistic", "logit", "ndtr", "ndtri", "rel_entr",
+    "xlog1py", "xlogy",
 ]  # fmt: skip
 
-ROOT_PI = float(np.sqrt(np.pi))
+ROOT_PI = math.sqrt(math.pi)
+ROOT_TWO_PI = math.sqrt(2 * math.pi)
+_ORACLES = {1: np.cbrt, 2: np.arctan2}  # ufuncs whose loops are of real numbers
 
 
-def _special(
-    name: str, lower: Any, formula: Formula, of_scipy: str, ulp: float, scale: float = 0.0
+def special_row(
+    name: str,
+    lower: Any,
+    formulas: Formula | Sequence[Formula],
+    of_scipy: str | Callable[..., Any],
+    ulp: float,
+    scale: float = 0.0,
 ) -> Primitive:
-    """A real function of one real variable; dtypes as for cbrt."""
+    """A real function of one or two real variables, computed in float64."""
+    given = [formulas] if callable(formulas) else list(formulas or [None])
+    oracle = _ORACLES[len(given)]
 
-    def reference(x: Any) -> Any:
-        x = np.asarray(x)
-        dtype = np.cbrt.resolve_dtypes((x.dtype, None))[1]
-        return np.asarray(getattr(scipy.special, of_scipy)(x.astype(np.float64))).astype(dtype)
+    def reference(*xs: Any) -> Any:
+        xs = tuple([np.asarray(x) for x in xs])
+        dtype = oracle.resolve_dtypes((*[x.dtype for x in xs], None))[-1]
+        function = getattr(scipy.special, of_scipy) if isinstance(of_scipy, str) else of_scipy
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*[x.astype(np.float64) for x in xs])).astype(dtype)
 
     return row(
-        name, in_float64(lower), [formula],
-        ufunc=np.cbrt, reference=reference, ulp=ulp, scale=scale,
-    )  # fmt: skip
+        name, in_float64(lower), given, ufunc=oracle, reference=reference, ulp=ulp, scale=scale
+    )
 
 
-def _op(name: str) -> Any:
-    return lambda b, x: b.unary(name, x)
+def no_formula(name: str, by: str) -> Formula:
+    """For a derivative that is not implemented: an error, and never a silent zero."""
+
+    def formula(*_: Any) -> Any:
+        raise TypeError(f"{name}: no derivative by {by} is implemented; stop_gradient({by})")
+
+    return formula
+
+
+def polynomial(b: Any, x: Any, coefficients: Sequence[float]) -> Any:
+    """Horner's scheme, highest power first."""
+    y = like(b, coefficients[0], x)
+    for c in coefficients[1:]:
+        y = e.plus(b, e.mul(b, y, x), c)
+    return y
 
 
 # -- error functions -------------------------------------------------------------------------------
@@ -58,13 +83,21 @@ def _erf_slope(x: Any) -> Any:
     return multiply(2 / ROOT_PI, exp(negative(square(x))))
 
 
+def _erf(b: Any, x: Any) -> Any:
+    return b.unary("chlo.erf", x)
+
+
+def _erfc(b: Any, x: Any) -> Any:
+    return b.unary("chlo.erfc", x)
+
+
 def _erf_inv(b: Any, x: Any) -> Any:
     """XLA's, and two steps of Newton's method on erf, or on erfc where erf is flat."""
     a = e.magnitude(b, x)
     y = b.unary("chlo.erf_inv", a)
     for _ in range(2):
-        near = e.sub(b, b.unary("chlo.erf", y), a)
-        far = e.sub(b, e.sub(b, like(b, 1.0, a), a), b.unary("chlo.erfc", y))
+        near = e.sub(b, _erf(b, y), a)
+        far = e.sub(b, e.sub(b, like(b, 1.0, a), a), _erfc(b, y))
         miss = b.select(is_(b, a, "LT", 0.5), near, far)
         slope = e.times(b, e.exp(b, e.negate(b, e.mul(b, y, y))), 2 / ROOT_PI)
         y = e.sub(b, y, e.div(b, miss, slope))
@@ -72,139 +105,212 @@ def _erf_inv(b: Any, x: Any) -> Any:
     return e.copysign(b, e.choose(b, y, *edges), x)
 
 
-erf = _special("erf", _op("chlo.erf"), lambda g, ans, x: multiply(g, _erf_slope(x)), "erf", 4)
-erfc = _special(
-    "erfc", _op("chlo.erfc"), lambda g, ans, x: negative(multiply(g, _erf_slope(x))), "erfc", 16
+erf = special_row("erf", _erf, lambda g, ans, x: multiply(g, _erf_slope(x)), "erf", 4)
+erfc = special_row(
+    "erfc", _erfc, lambda g, ans, x: negative(multiply(g, _erf_slope(x))), "erfc", 16
 )  # 1 - erf cancels just below 1
-erf_inv = _special("erf_inv", _erf_inv, lambda g, ans, x: divide(g, _erf_slope(ans)), "erfinv", 8)
-
-
-# -- gamma functions -------------------------------------------------------------------------------
-
-
-def _lgamma(b: Any, x: Any) -> Any:
-    return e.choose(b, b.unary("chlo.lgamma", x), (is_(b, x, "EQ", -np.inf), -np.inf))
-
-
-def _digamma(b: Any, x: Any) -> Any:
-    pole = e.copysign(b, like(b, np.inf, x), e.negate(b, x))
-    return e.choose(b, b.unary("chlo.digamma", x), (is_(b, x, "EQ", 0.0), pole))
-
-
-def _polygamma_reference(n: Any, x: Any) -> Any:
-    dtype = np.arctan2.resolve_dtypes((np.asarray(n).dtype, np.asarray(x).dtype, None))[2]
-    return np.asarray(scipy.special.polygamma(n, np.asarray(x, np.float64))).astype(dtype)
-
-
-# near their zeros these are accurate to a fraction of 1, not of the value; digamma is less so
-# near its poles on the negative axis
-digamma = _special(
-    "digamma", _digamma, lambda g, ans, x: multiply(g, polygamma(1, x)), "digamma", 1000, scale=1.0
-)
-lgamma = _special(
-    "lgamma", _lgamma, lambda g, ans, x: multiply(g, digamma(x)), "gammaln", 64, scale=1.0
-)
-polygamma = row(
-    "polygamma",
-    in_float64(lambda b, n, x: b.binary("chlo.polygamma", n, x)),
-    [None, lambda g, ans, n, x: multiply(g, polygamma(add(n, 1.0), x))],
-    ufunc=np.arctan2,
-    reference=_polygamma_reference,
-    ulp=1000,
+erf_inv = special_row(
+    "erf_inv", _erf_inv, lambda g, ans, x: divide(g, _erf_slope(ans)), "erfinv", 8
 )
 
 
-# -- Bessel functions ------------------------------------------------------------------------------
+# -- the normal distribution -----------------------------------------------------------------------
 
-# Chebyshev series of Cephes (also behind np.i0): exp(-x) I0(x) on [0, 8], and times sqrt(x) beyond
-_I0E_NEAR = (
-    -4.4153416464793395e-18,
-    3.3307945188222384e-17,
-    -2.431279846547955e-16,
-    1.715391285555133e-15,
-    -1.1685332877993451e-14,
-    7.676185498604936e-14,
-    -4.856446783111929e-13,
-    2.95505266312964e-12,
-    -1.726826291441556e-11,
-    9.675809035373237e-11,
-    -5.189795601635263e-10,
-    2.6598237246823866e-09,
-    -1.300025009986248e-08,
-    6.046995022541919e-08,
-    -2.670793853940612e-07,
-    1.1173875391201037e-06,
-    -4.4167383584587505e-06,
-    1.6448448070728896e-05,
-    -5.754195010082104e-05,
-    0.00018850288509584165,
-    -0.0005763755745385824,
-    0.0016394756169413357,
-    -0.004324309995050576,
-    0.010546460394594998,
-    -0.02373741480589947,
-    0.04930528423967071,
-    -0.09490109704804764,
-    0.17162090152220877,
-    -0.3046826723431984,
-    0.6767952744094761,
+
+def _ndtr(b: Any, x: Any) -> Any:
+    """By erf in the middle, by erfc in the tails: as Cephes."""
+    z = e.times(b, x, math.sqrt(0.5))
+    a = e.magnitude(b, z)
+    tail = e.times(b, _erfc(b, a), 0.5)
+    upper = e.sub(b, like(b, 1.0, x), tail)
+    middle = e.plus(b, e.times(b, _erf(b, z), 0.5), 0.5)
+    y = b.select(is_(b, z, "GT", 0.0), upper, tail)
+    return b.select(is_(b, a, "LT", math.sqrt(0.5)), middle, y)
+
+
+# of ndtr's tail, divided by its leading term, less 1: -1/x^2 + 3/x^4 - 15/x^6 ... in -1/x^2
+_TAIL_SERIES = [float(math.prod(range(1, 2 * k, 2))) for k in range(10, 0, -1)]
+
+
+def _log_ndtr(b: Any, x: Any) -> Any:
+    """log1p(-upper tail); log; below -20 the tail's asymptotic series."""
+    beyond = e.choose(b, x, (is_(b, x, "GT", -20.0), -20.0))
+    r = e.div(b, like(b, -1.0, x), e.mul(b, beyond, beyond))
+    series = emit_log1p(b, e.mul(b, r, polynomial(b, r, _TAIL_SERIES)))
+    square_ = e.times(b, e.mul(b, beyond, beyond), -0.5)
+    lead = e.plus(b, e.log(b, e.negate(b, beyond)), math.log(ROOT_TWO_PI))
+    far = e.add(b, e.sub(b, square_, lead), series)
+    middle = e.log(b, _ndtr(b, x))
+    near = emit_log1p(b, e.negate(b, _ndtr(b, e.negate(b, x))))
+    y = b.select(is_(b, x, "LT", -20.0), far, b.select(is_(b, x, "LT", -1.0), middle, near))
+    return e.choose(b, y, (e.is_nan(b, x), np.nan), (is_(b, x, "EQ", -np.inf), -np.inf))
+
+
+# rational approximations of Cephes: of (z / sqrt(2 pi) - w) / w^3 in w^2, w = p - 1/2; and of
+# what log leaves, in 1 / sqrt(-2 log p), for that up to 1/8 and beyond
+_CENTRE = (
+    (-5.99633501014107895267e1, 9.80010754185999661536e1, -5.66762857469070293439e1,
+     1.39312609387279679503e1, -1.23916583867381258016e0),
+    (1.0, 1.95448858338141759834e0, 4.67627912898881538453e0, 8.63602421390890590575e1,
+     -2.25462687854119370527e2, 2.00260212380060660359e2, -8.20372256168333339912e1,
+     1.59056225126211695515e1, -1.18331621121330003142e0),
+)  # fmt: skip
+_TAIL = (
+    (4.05544892305962419923e0, 3.15251094599893866154e1, 5.71628192246421288162e1,
+     4.40805073893200834700e1, 1.46849561928858024014e1, 2.18663306850790267539e0,
+     -1.40256079171354495875e-1, -3.50424626827848203418e-2, -8.57456785154685413611e-4),
+    (1.0, 1.57799883256466749731e1, 4.53907635128879210584e1, 4.13172038254672030440e1,
+     1.50425385692907503408e1, 2.50464946208309415979e0, -1.42182922854787788574e-1,
+     -3.80806407691578277194e-2, -9.33259480895457427372e-4),
+)  # fmt: skip
+_FAR_TAIL = (
+    (3.23774891776946035970e0, 6.91522889068984211695e0, 3.93881025292474443415e0,
+     1.33303460815807542389e0, 2.01485389549179081538e-1, 1.23716634817820021358e-2,
+     3.01581553508235416007e-4, 2.65806974686737550832e-6, 6.23974539184983293730e-9),
+    (1.0, 6.02427039364742014255e0, 3.67983563856160859403e0, 1.37702099489081330271e0,
+     2.16236993594496635890e-1, 1.34204006088543189037e-2, 3.28014464682127739104e-4,
+     2.89247864745380683936e-6, 6.79019408009981274425e-9),
+)  # fmt: skip
+
+
+def _ratio(b: Any, x: Any, of: tuple[Sequence[float], Sequence[float]]) -> Any:
+    return e.div(b, polynomial(b, x, of[0]), polynomial(b, x, of[1]))
+
+
+def _ndtri(b: Any, p: Any) -> Any:
+    """As Cephes: a rational function in the middle, of 1 / sqrt(-2 log p) in the tails."""
+    upper = is_(b, p, "GT", 1 - math.exp(-2.0))
+    q = b.select(upper, e.sub(b, like(b, 1.0, p), p), p)
+    w = e.plus(b, q, -0.5)
+    ww = e.mul(b, w, w)
+    centre = e.add(b, w, e.mul(b, w, e.mul(b, ww, _ratio(b, ww, _CENTRE))))
+    z = e.sqrt(b, e.times(b, e.log(b, q), -2.0))
+    r = e.div(b, like(b, 1.0, z), z)
+    rest = b.select(is_(b, z, "LT", 8.0), _ratio(b, r, _TAIL), _ratio(b, r, _FAR_TAIL))
+    tail = e.sub(b, e.sub(b, z, e.mul(b, r, e.log(b, z))), e.mul(b, r, rest))
+    y = b.select(upper, tail, e.negate(b, tail))
+    y = b.select(is_(b, q, "GT", math.exp(-2.0)), e.times(b, centre, ROOT_TWO_PI), y)
+    return e.choose(b, y, (is_(b, p, "EQ", 0.0), -np.inf), (is_(b, p, "EQ", 1.0), np.inf))
+
+
+def _density(x: Any) -> Any:
+    return multiply(1 / ROOT_TWO_PI, exp(multiply(-0.5, square(x))))
+
+
+def _log_ndtr_formula(g: Any, ans: Any, x: Any) -> Any:
+    """density / ndtr, by their logarithms: both vanish in the lower tail."""
+    log_density = subtract(multiply(-0.5, square(x)), math.log(ROOT_TWO_PI))
+    return multiply(g, exp(subtract(log_density, ans)))
+
+
+ndtr = special_row("ndtr", _ndtr, lambda g, ans, x: multiply(g, _density(x)), "ndtr", 16)
+ndtri = special_row("ndtri", _ndtri, lambda g, ans, p: divide(g, _density(ans)), "ndtri", 16)
+log_ndtr = special_row("log_ndtr", _log_ndtr, _log_ndtr_formula, "log_ndtr", 16)
+
+
+# -- the logistic distribution ---------------------------------------------------------------------
+
+
+def _logistic(b: Any, x: Any) -> Any:
+    grown = e.plus(b, e.exp(b, e.negate(b, x)), 1.0)
+    return e.div(b, like(b, 1.0, x), grown)
+
+
+def _logit(b: Any, p: Any) -> Any:
+    """log(p / (1 - p)); near 1/2 by log1p of the distance, which is exact."""
+    away = e.log(b, e.div(b, p, e.sub(b, like(b, 1.0, p), p)))
+    s = e.times(b, e.plus(b, p, -0.5), 2.0)
+    close = b.and_(is_(b, p, "GT", 0.3), is_(b, p, "LT", 0.65))
+    s = b.select(close, s, like(b, 0.0, s))
+    near = e.sub(b, emit_log1p(b, s), emit_log1p(b, e.negate(b, s)))
+    return b.select(close, near, away)
+
+
+logistic = special_row(
+    "logistic",
+    _logistic,
+    lambda g, ans, x: multiply(g, multiply(ans, logistic(negative(x)))),
+    "expit",
+    4,
 )
-_I0E_FAR = (
-    -7.233180487874754e-18,
-    -4.830504485944182e-18,
-    4.46562142029676e-17,
-    3.461222867697461e-17,
-    -2.8276239805165836e-16,
-    -3.425485619677219e-16,
-    1.7725601330565263e-15,
-    3.8116806693526224e-15,
-    -9.554846698828307e-15,
-    -4.150569347287222e-14,
-    1.54008621752141e-14,
-    3.8527783827421426e-13,
-    7.180124451383666e-13,
-    -1.7941785315068062e-12,
-    -1.3215811840447713e-11,
-    -3.1499165279632416e-11,
-    1.1889147107846439e-11,
-    4.94060238822497e-10,
-    3.3962320257083865e-09,
-    2.266668990498178e-08,
-    2.0489185894690638e-07,
-    2.8913705208347567e-06,
-    6.889758346916825e-05,
-    0.0033691164782556943,
-    0.8044904110141088,
+logit = special_row(
+    "logit", _logit, lambda g, ans, p: divide(g, multiply(p, subtract(1.0, p))), "logit", 8
 )
 
 
-def _chebyshev(b: Any, t: Any, coefficients: Sequence[float]) -> Any:
-    """Clenshaw's recurrence, as in Cephes."""
-    b0, b1, b2 = like(b, coefficients[0], t), like(b, 0.0, t), like(b, 0.0, t)
-    for c in coefficients[1:]:
-        b0, b1, b2 = e.plus(b, e.sub(b, e.mul(b, t, b0), b1), c), b0, b1
-    return e.times(b, e.sub(b, b0, b2), 0.5)
+# -- entropies -------------------------------------------------------------------------------------
 
 
-def _i0e(b: Any, x: Any) -> Any:
-    a = e.magnitude(b, x)
-    near = _chebyshev(b, e.plus(b, e.times(b, a, 0.5), -2.0), _I0E_NEAR)
-    t = e.plus(b, e.div(b, like(b, 32.0, a), a), -2.0)
-    far = e.div(b, _chebyshev(b, t, _I0E_FAR), e.sqrt(b, a))
-    return b.select(is_(b, a, "LE", 8.0), near, far)
+def _xlogy(b: Any, x: Any, y: Any) -> Any:
+    zero = b.and_(is_(b, x, "EQ", 0.0), b.not_(e.is_nan(b, y)))
+    return e.choose(b, e.mul(b, x, e.log(b, y)), (zero, 0.0))
 
 
-def _i0e_formula(g: Any, ans: Any, x: Any) -> Any:
-    return multiply(g, subtract(bessel_i1e(x), multiply(sign_(x), ans)))
+def _xlog1py(b: Any, x: Any, y: Any) -> Any:
+    zero = b.and_(is_(b, x, "EQ", 0.0), b.not_(e.is_nan(b, y)))
+    return e.choose(b, e.mul(b, x, emit_log1p(b, y)), (zero, 0.0))
 
 
-def _i1e_formula(g: Any, ans: Any, x: Any) -> Any:
-    """i0e - i1e * (sign(x) + 1/x); a half at zero."""
-    at_zero = equal(x, 0.0)
-    safe = select(at_zero, 1.0, x)
-    slope = subtract(bessel_i0e(x), multiply(ans, add(sign_(safe), divide(1.0, safe))))
-    return multiply(g, select(at_zero, 0.5, slope))
+def _entr(b: Any, x: Any) -> Any:
+    y = e.negate(b, e.mul(b, x, e.log(b, x)))
+    return e.choose(b, y, (is_(b, x, "EQ", 0.0), 0.0), (is_(b, x, "LT", 0.0), -np.inf))
 
 
-bessel_i1e = _special("bessel_i1e", _op("chlo.bessel_i1e"), _i1e_formula, "i1e", 16)
-bessel_i0e = _special("bessel_i0e", _i0e, _i0e_formula, "i0e", 16)
+def _log_ratio(b: Any, x: Any, y: Any) -> Any:
+    """log(x / y), near 1 by log1p; of each where the quotient is no normal number."""
+    ratio = e.div(b, x, y)
+    tiny = float(np.finfo(np.float64).tiny)
+    normal = b.and_(is_(b, ratio, "GT", tiny), is_(b, ratio, "LT", np.inf))
+    far = b.select(normal, e.log(b, ratio), e.sub(b, e.log(b, x), e.log(b, y)))
+    close = b.and_(is_(b, ratio, "GT", 0.5), is_(b, ratio, "LT", 2.0))
+    return b.select(close, emit_log1p(b, e.div(b, e.sub(b, x, y), y)), far)
+
+
+def _rel_entr(b: Any, x: Any, y: Any) -> Any:
+    value = e.mul(b, x, _log_ratio(b, x, y))
+    positive = b.and_(is_(b, x, "GT", 0.0), is_(b, y, "GT", 0.0))
+    zero = b.and_(is_(b, x, "EQ", 0.0), is_(b, y, "GE", 0.0))
+    unknown = b.or_(e.is_nan(b, x), e.is_nan(b, y))
+    infinite = like(b, np.inf, x)
+    return e.choose(b, infinite, (unknown, np.nan), (positive, value), (zero, 0.0))
+
+
+def _quotient_or_zero(g: Any, x: Any, y: Any) -> Any:
+    """g * x / y; zero where x is, whatever y."""
+    zero = equal(x, 0.0)
+    return multiply(g, select(zero, 0.0, divide(x, select(zero, 1.0, y))))
+
+
+xlogy = special_row(
+    "xlogy",
+    _xlogy,
+    [
+        lambda g, ans, x, y: multiply(g, log(y)),
+        lambda g, ans, x, y: _quotient_or_zero(g, x, y),
+    ],
+    "xlogy",
+    4,
+)
+xlog1py = special_row(
+    "xlog1py",
+    _xlog1py,
+    [
+        lambda g, ans, x, y: multiply(g, log1p(y)),
+        lambda g, ans, x, y: _quotient_or_zero(g, x, add(y, 1.0)),
+    ],
+    "xlog1py",
+    8,
+)
+entr = special_row(
+    "entr", _entr, lambda g, ans, x: negative(multiply(g, add(log(x), 1.0))), "entr", 4
+)
+rel_entr = special_row(
+    "rel_entr",
+    _rel_entr,
+    [
+        lambda g, ans, x, y: multiply(g, add(subtract(log(x), log(y)), 1.0)),
+        lambda g, ans, x, y: negative(_quotient_or_zero(g, x, y)),
+    ],
+    "rel_entr",
+    8,
+)

@@ -1,11 +1,12 @@
 """Transformations: interpreters of the same primitives that the graph records."""
 
 from lazynp.transforms._check import check_grads
+from lazynp.transforms._checkpoint import checkpoint
 from lazynp.transforms._collectives import axis_index, pmax, pmean, pmin, psum
 from lazynp.transforms._cond import cond, switch
 from lazynp.transforms._custom import custom_jvp, custom_vjp
+from lazynp.transforms._debugging import debug_nans
 from lazynp.transforms._extras import (
-    checkpoint,
     debug_callback,
     debug_print,
     linear_transpose,
@@ -38,6 +39,7 @@ __all__ = [
     "custom_jvp",
     "custom_vjp",
     "debug_callback",
+    "debug_nans",
     "debug_print",
     "disable_jit",
     "eval_jaxpr",

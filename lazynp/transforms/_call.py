@@ -1,4 +1,8 @@
-"""jit_call: a jaxpr as one operation, with every rule. Each rule calls a transformed jaxpr."""
+"""jit_call: a jaxpr as one operation, with every rule. Each rule calls a transformed jaxpr.
+
+`donate`: the operands whose memory the compiled program may take, once nothing else reads them.
+Under a transformation the values are read again: there nothing is donated.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,8 @@ from lazynp.transforms._stage import (
     transpose_jaxpr,
 )
 
+Places = tuple[int, ...]
+
 
 def moving_flags(tangents: Sequence[Any]) -> tuple[bool, ...]:
     return tuple(t is not None for t in tangents)
@@ -30,7 +36,7 @@ def jaxpr_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...
     return params["jaxpr"].in_avals
 
 
-def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str) -> tuple[Aval, ...]:
+def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tuple[Aval, ...]:
     return strong(jaxpr.out_avals)
 
 
@@ -39,16 +45,21 @@ def strong(avals: Sequence[Aval]) -> tuple[Aval, ...]:
     return tuple([aval_of(a.shape, a.dtype) if a.weak else a for a in avals])
 
 
-def _reference(*values: Any, jaxpr: Jaxpr, name: str) -> tuple[Any, ...]:
+def _reference(*values: Any, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tuple[Any, ...]:
     return tuple(eval_reference(jaxpr, values))
 
 
-def _lower(b: Any, *values: Any, jaxpr: Jaxpr, name: str) -> tuple[Any, ...]:
+def _lower(b: Any, *values: Any, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tuple[Any, ...]:
     return tuple(b.subjaxpr(jaxpr, values))
 
 
 def _jvp(
-    primals: Sequence[Array], tangents: Sequence[Array | None], *, jaxpr: Jaxpr, name: str
+    primals: Sequence[Array],
+    tangents: Sequence[Array | None],
+    *,
+    jaxpr: Jaxpr,
+    name: str,
+    donate: Places = (),
 ) -> tuple[Any, Any]:
     pushed, moves = jvp_jaxpr(jaxpr, moving_flags(tangents))
     outs = jit_call(*primals, *present(tangents), jaxpr=pushed, name=name)
@@ -57,7 +68,12 @@ def _jvp(
 
 
 def _linearize(
-    primals: Sequence[Array], tangents: Sequence[Array | None], *, jaxpr: Jaxpr, name: str
+    primals: Sequence[Array],
+    tangents: Sequence[Array | None],
+    *,
+    jaxpr: Jaxpr,
+    name: str,
+    donate: Places = (),
 ) -> tuple[Any, Any]:
     pair = linearize_jaxpr(jaxpr, moving_flags(tangents))
     outs = jit_call(*primals, jaxpr=pair.primal, name=name)
@@ -66,7 +82,9 @@ def _linearize(
     return outs[:n], spread_out(moved, pair.moves)
 
 
-def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, name: str) -> list[Any]:
+def _transpose(
+    cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, name: str, donate: Places = ()
+) -> list[Any]:
     linear = tuple(isinstance(x, Undefined) for x in operands)
     known = [x for x in operands if not isinstance(x, Undefined)]
     found = jit_call(*known, *cts, jaxpr=transpose_jaxpr(jaxpr, linear), name=name)
@@ -74,7 +92,12 @@ def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, name: str) ->
 
 
 def _batch(
-    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, name: str
+    size: int,
+    batched: Sequence[bool],
+    *operands: Array,
+    jaxpr: Jaxpr,
+    name: str,
+    donate: Places = (),
 ) -> tuple[Any, ...]:
     everything = (True,) * len(jaxpr.outputs)
     mapped, _ = batch_jaxpr(jaxpr, size, tuple(batched), everything)

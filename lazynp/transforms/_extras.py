@@ -1,8 +1,7 @@
-"""stop_gradient, checkpoint, linear_transpose, and calls of host code from traced functions."""
+"""stop_gradient, linear_transpose, and calls of host code from traced functions."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,22 +9,16 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, aval_of
-from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import aval_of_node
-from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Undefined
+from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
-from lazynp.transforms._branches import kind_of_argument
-from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present, strong
 from lazynp.transforms._stack import Flat, check_leaf, name_of, node_of, result_handle
 from lazynp.transforms._stage import (
     ShapeDtype,
-    batch_jaxpr,
-    jvp_jaxpr,
+    repeated,
     run_jaxpr,
-    spread_out,
     stage,
-    stage_closed,
     transpose_jaxpr,
 )
 
@@ -54,112 +47,6 @@ def stop_gradient(x: Any) -> Any:
         return result_handle(stop(leaf)._read(), type(leaf))
 
     return tree_map(stopped, x)
-
-
-# -- checkpoint ------------------------------------------------------------------------------------
-
-
-def _remat_abstract(*avals: Aval, jaxpr: Jaxpr) -> tuple[Aval, ...]:
-    return strong(jaxpr.out_avals)
-
-
-def _remat_reference(*values: Any, jaxpr: Jaxpr) -> tuple[Any, ...]:
-    return tuple(eval_reference(jaxpr, values))
-
-
-def _remat_lower(b: Any, *values: Any, jaxpr: Jaxpr) -> tuple[Any, ...]:
-    """The barriers keep XLA from taking what was computed before for what is computed again."""
-    return tuple(b.subjaxpr(jaxpr, [b.barrier(v) for v in values]))
-
-
-def _remat_jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr) -> Any:
-    pushed, moves = jvp_jaxpr(jaxpr, moving_flags(tangents))
-    outs = remat_call(*primals, *present(tangents), jaxpr=pushed)
-    n = len(jaxpr.outputs)
-    return outs[:n], spread_out(outs[n:], moves)
-
-
-def _remat_linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr) -> Any:
-    """The residuals are the operands: the tangent program computes all else again."""
-    moving = moving_flags(tangents)
-    pushed, moves = jvp_jaxpr(jaxpr, moving)
-    n = len(jaxpr.outputs)
-    tangent = stage_closed(lambda xs: run_jaxpr(pushed, xs)[n:], pushed.in_avals)
-    outs = remat_call(*primals, jaxpr=jaxpr)
-    moved = remat_call(*primals, *present(tangents), jaxpr=tangent)
-    return outs, spread_out(moved, moves)
-
-
-def _remat_transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr) -> list[Any]:
-    linear = tuple(isinstance(x, Undefined) for x in operands)
-    known = [x for x in operands if not isinstance(x, Undefined)]
-    found = remat_call(*known, *cts, jaxpr=transpose_jaxpr(jaxpr, linear))
-    return spread_out(found, linear)
-
-
-def _remat_batch(
-    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr
-) -> tuple[Any, ...]:
-    mapped, _ = batch_jaxpr(jaxpr, size, tuple(batched), (True,) * len(jaxpr.outputs))
-    return remat_call(*operands, jaxpr=mapped)
-
-
-remat_call = Primitive(
-    "checkpoint",
-    abstract=_remat_abstract,
-    explicit=jaxpr_explicit,
-    reference=_remat_reference,
-    lower=_remat_lower,
-    jvp=_remat_jvp,
-    linearize=_remat_linearize,
-    transpose=_remat_transpose,
-    batch=_remat_batch,
-    multiple_results=True,
-    kind="call",
-)
-
-POLICIES = ("nothing", "everything")
-
-
-def checkpoint(
-    function: Callable[..., Any] | None = None, *, policy: str | None = None,
-    prevent_cse: bool = True, static_argnums: Any = (),
-) -> Any:  # fmt: skip
-    """The function, which keeps only its arguments for reverse mode and is computed again there.
-
-    policy: "nothing" is saved (the default), or "everything" (no checkpoint at all).
-    """
-    if policy not in (None, *POLICIES):
-        raise ValueError(f"checkpoint: policy must be one of {POLICIES}, got {policy!r}")
-    if function is None:
-        return lambda f: checkpoint(f, policy=policy, static_argnums=static_argnums)
-    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
-    primitive = jit_call if policy == "everything" else remat_call
-
-    @functools.wraps(function)
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        fixed = {n % len(args): args[n] for n in numbers}
-        dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
-
-        def call(given: Any, keywords: Any) -> Any:
-            rest = iter(given)
-            whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
-            return function(*whole, **keywords)
-
-        leaves, structure = tree_flatten((dynamic, kwargs))
-        nodes = [node_of(x) for x in leaves]
-        avals = [aval_of_node(n) for n in nodes]
-        kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
-        flat = Flat(call, structure)
-        program = stage(flat, avals, f"checkpoint of {name_of(function)}", kinds)
-        params: dict[str, Any] = {"jaxpr": program.jaxpr}
-        if primitive is jit_call:
-            params["name"] = name_of(function)
-        outs = primitive(*map(new_array, nodes), *program.captured, **params)
-        program.write_back(outs[flat.count :])
-        return flat.rebuilt([o._read() for o in outs], program.like)
-
-    return checkpointed
 
 
 # -- linear_transpose ------------------------------------------------------------------------------
@@ -196,7 +83,10 @@ def _callback_abstract(*avals: Aval, outs: tuple[Aval, ...], **_: Any) -> tuple[
 def _callback_reference(
     *values: Any, function: Any, outs: tuple[Aval, ...], **_: Any
 ) -> tuple[Any, ...]:
-    return function(*values)
+    found = function(*values)
+    if len(found) != len(outs):
+        raise TypeError(f"pure_callback: {len(outs)} results are declared, got {len(found)}")
+    return tuple([_declared(x, a) for x, a in zip(found, outs, strict=True)])
 
 
 def _callback_lower(*_: Any, **__: Any) -> Any:
@@ -211,9 +101,15 @@ def _callback_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
 
 
 def _callback_batch(
-    size: int, batched: Sequence[bool], *operands: Array, outs: tuple[Aval, ...], **params: Any
-) -> tuple[Any, ...]:
-    """One call for each example."""
+    size: int, batched: Sequence[bool], *operands: Array, outs: tuple[Aval, ...], method: str,
+    **params: Any,
+) -> tuple[Any, ...]:  # fmt: skip
+    params["method"] = method
+    if method in _AT_ONCE:
+        many = size if method == "broadcast_all" else 1
+        whole = [x if b else repeated(x, many) for x, b in zip(operands, batched, strict=True)]
+        avals = tuple([aval_of((size, *a.shape), a.dtype) for a in outs])
+        return callback(*whole, outs=avals, **params)
     rows = []
     for i in range(size):
         args = [_row(x, i) if b else x for x, b in zip(operands, batched, strict=True)]
@@ -241,29 +137,38 @@ callback = Primitive(
 )
 
 
+_AT_ONCE = ("expand_dims", "broadcast_all")
+_VMAP_METHODS = (None, "sequential", "sequential_unrolled", *_AT_ONCE)
+
+
 def pure_callback(
     function: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
     vmap_method: str | None = None, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """`function(*args)` with NumPy arrays, its results of these shapes and dtypes.
 
-    Under jit the program runs by NumPy. Under vmap there is a call for each example.
+    Under jit the program runs by NumPy. Under vmap, "sequential" (the default): a call for each
+    example. Or one call with the axis of examples in front of every result and argument; of
+    those that have no examples it is of length 1 ("expand_dims") or repeated ("broadcast_all").
     """
+    if vmap_method not in _VMAP_METHODS:
+        raise ValueError(
+            f"pure_callback: vmap_method must be one of {_VMAP_METHODS}, got {vmap_method!r}"
+        )
     shapes, tree = tree_flatten(result_shape_dtypes)
     outs = tuple(aval_of(tuple(s.shape), np.dtype(s.dtype)) for s in shapes)
     leaves, structure = tree_flatten((args, kwargs))
     for x in leaves:
         check_leaf(x, "pure_callback")
 
-    def call(*values: Any) -> tuple[Any, ...]:
+    def call(*values: Any) -> Sequence[Any]:
         given, keywords = tree_unflatten(structure, list(values))
-        found = tree_flatten(function(*given, **keywords))[0]
-        if len(found) != len(outs):
-            raise TypeError(f"pure_callback: {len(outs)} results are declared, got {len(found)}")
-        return tuple(_declared(x, a) for x, a in zip(found, outs, strict=True))
+        return tree_flatten(function(*given, **keywords))[0]
 
     given = [new_array(node_of(x)) for x in leaves]
-    made = callback(*given, function=call, outs=outs, effect=False)
+    made = callback(
+        *given, function=call, outs=outs, effect=False, method=vmap_method or "sequential"
+    )
     return tree_unflatten(tree, [result_handle(x._read()) for x in made])
 
 
@@ -286,7 +191,8 @@ def debug_callback(function: Callable[..., Any], *args: Any, **kwargs: Any) -> N
         function(*given, **keywords)
         return (np.int64(0),)
 
-    callback(*(new_array(node_of(x)) for x in leaves), function=call, outs=_TOKEN, effect=True)
+    operands = [new_array(node_of(x)) for x in leaves]
+    callback(*operands, function=call, outs=_TOKEN, effect=True, method="sequential")
 
 
 def debug_print(text: str, *args: Any, **kwargs: Any) -> None:

@@ -122,23 +122,17 @@ def value_and_grad(
 
     def both(*args: Any, **kwargs: Any) -> Any:
         what = f"grad of {name_of(function)}"
-        chosen, rest = _chosen(args, argnums, what)
-        leaves, structure = tree_flatten(chosen)
-        for x in leaves:
-            check_leaf(x, what)
-        nodes = [node_of(x) for x in leaves]
-        _check_inputs(nodes, holomorphic, allow_int, what)
-
-        def of_chosen(*given: Any) -> Any:
-            return function(*rest(given), **kwargs)
-
-        flat = Flat(of_chosen, structure, has_aux=has_aux)
-        outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
+        given = _Given(function, args, kwargs, argnums, what)
+        given.check(holomorphic, allow_int)
+        nodes = given.nodes
+        flat = Flat(given.function, given.structure, has_aux=has_aux)
+        outs, program, like = linearize_nodes(flat, given.leaves, nodes, _moving(nodes), what)
         if flat.count != 1 or flat.tree is not None and tree_flatten(flat.tree)[0] is None:
             raise TypeError(f"{what}: the function must return one scalar, got {flat.count} leaves")
         found = _gradient(program, outs, holomorphic, what)
         grads = tree_unflatten(
-            structure, [_whole(aval_of_node(n), g) for n, g in zip(nodes, found, strict=True)]
+            given.structure,
+            [_whole(aval_of_node(n), g) for n, g in zip(nodes, found, strict=True)],
         )
         grads = grads[0] if isinstance(argnums, int) else grads
         value = flat.rebuilt(outs, like)
@@ -168,37 +162,45 @@ def grad(
     return gradient
 
 
-def _chosen(
-    args: tuple[Any, ...], argnums: Any, what: str
-) -> tuple[tuple[Any, ...], Callable[[Any], list[Any]]]:
-    """The arguments to differentiate by, and how to put others in their places."""
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-    for n in numbers:
-        if not -len(args) <= n < len(args):
-            raise ValueError(f"{what}: argnums has {n}, but there are {len(args)} arguments")
-    places = [n % len(args) for n in numbers]
+class _Given:
+    """The arguments to differentiate by, flat, and the function of them alone."""
 
-    def put(given: Any) -> list[Any]:
-        whole = list(args)
-        for place, x in zip(places, given, strict=True):
-            whole[place] = x
-        return whole
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+        argnums: int | Sequence[int], what: str,
+    ) -> None:  # fmt: skip
+        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        for n in numbers:
+            if not -len(args) <= n < len(args):
+                raise ValueError(f"{what}: argnums has {n}, but there are {len(args)} arguments")
+        places = [n % len(args) for n in numbers]
 
-    return tuple(args[p] for p in places), put
+        def of_chosen(*given: Any) -> Any:
+            whole = list(args)
+            for place, x in zip(places, given, strict=True):
+                whole[place] = x
+            return function(*whole, **kwargs)
 
+        self.function, self.what = of_chosen, what
+        self.args = tuple([args[p] for p in places])
+        self.leaves, self.structure = tree_flatten(self.args)
+        for x in self.leaves:
+            check_leaf(x, what)
+        self.nodes = [node_of(x) for x in self.leaves]
 
-def _check_inputs(nodes: Sequence[Node], holomorphic: bool, allow_int: bool, what: str) -> None:
-    for node in nodes:
-        dtype = aval_of_node(node).dtype
-        if holomorphic and dtype.kind != "c":
-            raise TypeError(
-                f"{what} with holomorphic=True: complex inputs are required, got {dtype}"
-            )
-        if dtype.kind not in "fc" and not allow_int:
-            raise TypeError(
-                f"{what}: inputs of a real or complex dtype are required, got {dtype.name}. "
-                "With allow_int=True the gradient by such an input is of dtype float0"
-            )
+    def check(self, holomorphic: bool, allow_int: bool) -> None:
+        for node in self.nodes:
+            dtype = aval_of_node(node).dtype
+            if holomorphic and dtype.kind != "c":
+                raise TypeError(
+                    f"{self.what} with holomorphic=True: complex inputs are required, got {dtype}"
+                )
+            if dtype.kind not in "fc" and not allow_int:
+                raise TypeError(
+                    f"{self.what}: inputs of a real or complex dtype are required, got "
+                    f"{dtype.name}. With allow_int=True the gradient by such an input is of dtype "
+                    "float0"
+                )
 
 
 def _gradient(
@@ -247,23 +249,18 @@ def jacfwd(
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         what = f"jacfwd of {name_of(function)}"
-        chosen, rest = _chosen(args, argnums, what)
-        leaves, structure = tree_flatten(chosen)
-        nodes = [node_of(x) for x in leaves]
-        _check_inputs(nodes, holomorphic, False, what)
-        aux: list[Any] = []
+        given = _Given(function, args, kwargs, argnums, what)
+        given.check(holomorphic, False)
+        nodes, structure = given.nodes, given.structure
 
-        def of_chosen(*given: Any) -> Any:
-            out = function(*rest(given), **kwargs)
-            if has_aux:
-                aux[:] = [out[1]]
-                out = out[0]
-            return out
+        def of_chosen(*xs: Any) -> Any:
+            out = given.function(*xs)
+            return out[0] if has_aux else out
 
         def push(i: int, column: Any) -> Any:
             tangents = [zeros(aval_of_node(n)) for n in nodes]
             tangents[i] = column
-            return jvp(of_chosen, chosen, tree_unflatten(structure, tangents))[1]
+            return jvp(of_chosen, given.args, tree_unflatten(structure, tangents))[1]
 
         columns = []
         for i, node in enumerate(nodes):
@@ -275,13 +272,9 @@ def jacfwd(
         found = [tree_unflatten(structure, [f[k] for f in flat]) for k in range(len(out_leaves))]
         found = [f[0] if isinstance(argnums, int) else f for f in found]
         result = tree_unflatten(out_tree, found)
-        return (result, _aux_values(function, has_aux, args, kwargs)) if has_aux else result
+        return (result, function(*args, **kwargs)[1]) if has_aux else result
 
     return jacobian
-
-
-def _aux_values(function: Any, has_aux: bool, args: Any, kwargs: Any) -> Any:
-    return function(*args, **kwargs)[1] if has_aux else None
 
 
 def _split(x: Array, shape: tuple[int, ...], axis: int) -> Array:
@@ -301,14 +294,9 @@ def jacrev(
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         what = f"jacrev of {name_of(function)}"
-        chosen, rest = _chosen(args, argnums, what)
-        nodes = [node_of(x) for x in tree_flatten(chosen)[0]]
-        _check_inputs(nodes, holomorphic, allow_int, what)
-
-        def of_chosen(*given: Any) -> Any:
-            return function(*rest(given), **kwargs)
-
-        out, backward, *aux = vjp(of_chosen, *chosen, has_aux=has_aux)
+        given = _Given(function, args, kwargs, argnums, what)
+        given.check(holomorphic, allow_int)
+        out, backward, *aux = vjp(given.function, *given.args, has_aux=has_aux)
         outs, out_tree = tree_flatten(out)
         found = []
         for i, x in enumerate(outs):

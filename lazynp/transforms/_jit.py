@@ -17,14 +17,18 @@ import numpy as np
 from lazynp import lowering
 from lazynp._array import Array, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import SCALAR_DTYPES, Aval
+from lazynp._config import config
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import VALUE, Node, aval_of_node, is_tracer
-from lazynp._trace import StagingRecorder, staging
+from lazynp._trace import StagingRecorder, local, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp._views import writeable
-from lazynp.transforms._call import jit_call
+from lazynp.transforms._call import Places, jit_call
+from lazynp.transforms._donation import donated_places, give_up
+from lazynp.transforms._quick import Quick, operands_of, quick_of
 from lazynp.transforms._stack import check_leaf, name_of, node_of
-from lazynp.transforms._stage import ShapeDtype, captured_program, weak_aval
+from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
+from lazynp.transforms._static import check_hashable, numbers, places_and_names, strings
 
 
 @dataclass
@@ -133,6 +137,12 @@ class Traced:
             return False
         return all(o.aval is a for o, a in zip(self.captured, self.avals, strict=True))
 
+    def pure(self) -> bool:
+        """Whether a call is one operation on the arguments, and nothing else."""
+        return not (self.captured or self.nodes or self.written) and all(
+            kind[0] == "new" for kind in self.outs
+        )
+
 
 def _trace(function: Callable[..., Any], given: Arguments, what: str) -> Traced:
     with staging(what) as recorder:
@@ -213,10 +223,21 @@ def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) 
     return kind[0], places[id(kind[1])], *kind[2:]
 
 
-def _run(traced: Traced, given: Arguments, name: str) -> Any:
+def _run(
+    traced: Traced, given: Arguments, name: str, inline: bool = False, donate: Places = ()
+) -> Any:
+    """donate: places of owners that are given up."""
     values = [x if isinstance(x, Array) else new_array(node_of(x)) for x in given.values]
     operands = [*given.owners, *values, *traced.captured, *map(new_array, traced.nodes)]
-    results = iter(jit_call(*operands, jaxpr=traced.jaxpr, name=name))
+    if inline and local.recorder.staging:
+        results = iter(run_jaxpr(traced.jaxpr, operands))
+    elif donate:
+        results = iter(jit_call(*operands, jaxpr=traced.jaxpr, name=name, donate=donate))
+        kept = {i for where, i in traced.written if where == "argument"}
+        kept |= {k[1][1] for k in traced.outs if k[0] != "new" and k[1][:1] == ("argument",)}
+        give_up([given.owners[i] for i in donate if i not in kept], name)
+    else:
+        results = iter(jit_call(*operands, jaxpr=traced.jaxpr, name=name))
     made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
     owners = {"argument": given.owners, "captured": traced.captured}
     with write_lock:
@@ -256,13 +277,23 @@ class Jitted:
     """A function that is traced once for each kind of arguments. See `jit`."""
 
     def __init__(
-        self, function: Callable[..., Any], numbers: tuple[int, ...], names: tuple[str, ...]
+        self,
+        function: Callable[..., Any],
+        numbers: tuple[int, ...],
+        names: tuple[str, ...],
+        donated: tuple[tuple[int, ...], tuple[str, ...]] = ((), ()),
+        inline: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
         self._function, self._name = function, name_of(function)
         self._what = f"jit of {self._name}"
-        self._numbers, self._names = _static(function, numbers, names)
+        self._numbers, self._names = places_and_names(function, numbers, names)
+        self._donated, self._inline = donated, inline
+        if any(donated):
+            self._donated = places_and_names(function, *donated, "donate")
         self._cache: dict[Any, Traced] = {}
+        self._quick: dict[Any, Quick] = {}
+        self._simple = not (self._numbers or self._names or any(donated))
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
@@ -271,12 +302,33 @@ class Jitted:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _disabled:
+        if _disabled or config.debug_nans:
             return self._function(*args, **kwargs)
+        plain = operands_of(args) if self._simple and not kwargs else None
+        if plain is not None:
+            quick = self._quick.get(plain[0])
+            if quick is not None:
+                STATS.calls += 1
+                return quick.call(args, plain[1])
         given, call, static = self._split(args, kwargs)
         traced = self._traced(given, call, static)
         STATS.calls += 1
-        return _run(traced, given, self._name)
+        if plain is not None and traced.pure():
+            made = [kind[1] is Array for kind in traced.outs]
+            quick = quick_of(traced.jaxpr, self._name, plain[1], made, traced.tree)
+            if quick is not None:
+                self._quick[plain[0]] = quick
+        donate = self._places(given, args, kwargs) if any(self._donated) else ()
+        return _run(traced, given, self._name, self._inline, donate)
+
+    def _places(
+        self, given: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[int, ...]:
+        """Among the owners, the arrays that are donated. Under a transformation none is."""
+        numbers, names = self._donated
+        chosen = [x for i, x in enumerate(args) if i in numbers or i - len(args) in numbers]
+        chosen += [x for name, x in kwargs.items() if name in names]
+        return donated_places(tree_flatten(chosen)[0], given.leaves, given.owners, self._what)
 
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -291,7 +343,7 @@ class Jitted:
         static = tuple([(i, type(args[i]), args[i]) for i in sorted(places)])
         static += tuple([(k, type(v), v) for k, v in sorted(fixed.items())])
         for where, kind, value in static:
-            _check_hashable(self._what, where, kind, value)
+            check_hashable(self._what, where, kind, value)
 
         def call(*given: Any, **keywords: Any) -> Any:
             rest = iter(given)
@@ -321,6 +373,7 @@ class Jitted:
 
     def clear_cache(self) -> None:
         self._cache.clear()
+        self._quick.clear()
 
     def _cache_size(self) -> int:
         return len(self._cache)
@@ -360,15 +413,6 @@ class Compiled:
         return _run(self._lowered._traced, given, jitted._name)
 
 
-def _check_hashable(what: str, where: Any, kind: type, value: Any) -> None:
-    try:
-        hash(value)
-    except TypeError:
-        raise ValueError(
-            f"{what}: static argument {where!r} must be hashable, got {kind.__name__}"
-        ) from None
-
-
 def _difference(key: Any, cache: dict[Any, Any]) -> str:
     """What of the arguments was never seen before."""
     last = next(reversed(cache))
@@ -378,44 +422,6 @@ def _difference(key: Any, cache: dict[Any, Any]) -> str:
         return "arguments of another structure"
     new = [f"{a} (was {b})" for a, b in zip(key[0][1:], last[0][1:]) if a != b]
     return "arguments " + ", ".join(new) if new else "a captured array changed its type"
-
-
-def _static(
-    function: Callable[..., Any], numbers: tuple[int, ...], names: tuple[str, ...]
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Static arguments by place and by name: each implies the other, where there is a signature."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        return numbers, names
-    positional = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    variadic = any(p.kind == p.VAR_POSITIONAL for p in parameters)
-    for n in numbers:
-        if not variadic and not -len(positional) <= n < len(positional):
-            raise ValueError(
-                f"jit of {name_of(function)}: static_argnums has {n}, but there are "
-                f"{len(positional)} positional parameters"
-            )
-    known = {p.name for p in parameters}
-    keywords = any(p.kind == p.VAR_KEYWORD for p in parameters)
-    for name in names:
-        if name not in known and not keywords:
-            raise ValueError(
-                f"jit of {name_of(function)}: static_argnames has {name!r}, which is no parameter"
-            )
-    from_names = tuple(positional.index(n) for n in names if n in positional)
-    from_numbers = tuple(positional[n] for n in numbers if -len(positional) <= n < len(positional))
-    return (*numbers, *from_names), (*names, *from_numbers)
-
-
-def _numbers(x: Any) -> tuple[int, ...]:
-    return () if x is None else (x,) if isinstance(x, int) else tuple(x)
-
-
-def _strings(x: Any) -> tuple[str, ...]:
-    return () if x is None else (x,) if isinstance(x, str) else tuple(x)
 
 
 def jit(
@@ -434,10 +440,15 @@ def jit(
     A new trace is made for another structure, shape, dtype, weak type (of Python numbers) or
     static value, or where other arguments share memory. Arrays that the function writes, its
     arguments and captured ones, are written after each call.
+
+    donate_argnums, donate_argnames: arguments whose arrays are given up: results may take their
+    memory, and using one afterwards is a RuntimeError, unless the function wrote it (views, and
+    all arguments under a transformation, are kept). inline: within a function that is traced,
+    its operations stand there instead of one `jit` operation. keep_unused, device: no effect.
     """
     options = {
         "static_argnums": static_argnums, "static_argnames": static_argnames,
-        "donate_argnums": donate_argnums, "donate_argnames": donate_argnames,
+        "donate_argnums": donate_argnums, "donate_argnames": donate_argnames, "inline": inline,
     }  # fmt: skip
     if function is None:
         return lambda f: jit(f, **options)
@@ -445,4 +456,6 @@ def jit(
         raise TypeError(f"jit: a callable is required, got {function!r}")
     if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
         raise TypeError(f"jit of {name_of(function)}: generators and coroutines cannot be traced")
-    return Jitted(function, _numbers(static_argnums), _strings(static_argnames))
+    donated = numbers(donate_argnums), strings(donate_argnames)
+    statics = numbers(static_argnums), strings(static_argnames)
+    return Jitted(function, *statics, donated, bool(inline))

@@ -34,6 +34,7 @@ from lazynp.transforms._stack import (
     write_back,
     zeros,
 )
+from lazynp.transforms._templates import KINDS
 
 
 class JVPTracer(Tracer):
@@ -69,6 +70,8 @@ class JVPTrace(Trace):
 
     __slots__ = ("linear",)
 
+    linear: Any  # a LinearTrace
+
     def __init__(self, what: str, linear: Trace | None = None) -> None:
         super().__init__(what)
         self.linear = linear
@@ -95,8 +98,12 @@ class JVPTrace(Trace):
             return record(primitive, primals, params)
         if isinstance(rule, Missing):
             raise TypeError(f"{self.what}: {primitive.name} has no derivative: {rule.reason}")
+        if self.linear is not None and primitive.kind in KINDS:
+            made = self.linear.from_template(primitive, primals, tangents, params)
+            if made is not None:
+                return self.joined(*made)
         op = inferred(primitive, primals, params)
-        given, moving = _explicit(op, primals, tangents)
+        given, moving = explicit(op, primals, tangents)
         if self.linear is not None:
             rule = getattr(primitive, "linearize", None) or rule
         outs, outs_dot = rule(given, moving, **params)
@@ -110,7 +117,7 @@ class JVPTrace(Trace):
         )
 
 
-def _explicit(
+def explicit(
     op: Op, primals: Sequence[Any], tangents: Sequence[Node | None]
 ) -> tuple[tuple[Array, ...], tuple[Array | None, ...]]:
     """Operands and tangents as the rules take them.

@@ -9,18 +9,21 @@ backwards, each entry by its primitive's `transpose` rule, by `vjp` and `grad`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from sys import _getframe
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array
-from lazynp._avals import Aval
+from lazynp._array import Array, enter, new_array
+from lazynp._avals import Aval, aval_of
+from lazynp._config import config
 from lazynp._jaxpr import Rules
-from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, tracer_node
+from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf, tracer_node
+from lazynp._plan import cast_scalar
 from lazynp._primitive import Missing, Undefined
-from lazynp._trace import inside_operation
+from lazynp._trace import check_bounds, inside_operation, interpreting, local, staging
 from lazynp.primitives import elementwise
-from lazynp.transforms._jvp import jvp_nodes
+from lazynp.transforms._jvp import explicit, jvp_nodes
 from lazynp.transforms._stack import (
     Params,
     coerced,
@@ -29,6 +32,7 @@ from lazynp.transforms._stack import (
     running,
     zeros,
 )
+from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
 
 
 class LinearTracer(Tracer):
@@ -51,7 +55,7 @@ class LinearTracer(Tracer):
 class Entry:
     """One operation on tangents. Operands are LinearTracers or nodes (residuals)."""
 
-    __slots__ = ("primitive", "operands", "params", "outs")
+    __slots__ = ("primitive", "operands", "params", "outs", "where", "turned")
 
     def __init__(
         self,
@@ -61,6 +65,8 @@ class Entry:
         outs: list[LinearTracer],
     ) -> None:
         self.primitive, self.operands, self.params, self.outs = primitive, operands, params, outs
+        self.where = local.where  # the user's operation
+        self.turned: list[Any] | None = None  # of a template: the type of ct, and this transposed
 
 
 class LinearTrace(Trace):
@@ -94,6 +100,177 @@ class LinearTrace(Trace):
         self.tape.append(Entry(primitive, atoms, params, outs))
         nodes = tuple([tracer_node(t) for t in outs])
         return nodes if primitive.multiple_results else nodes[0]
+
+    def from_template(
+        self, primitive: Rules, primals: Sequence[Any], tangents: Sequence[Any], params: Params
+    ) -> tuple[Node, Node | None] | None:
+        """The result and its tangent, without calling the rule; None if that cannot be."""
+        key: list[Any] = [primitive, *params.items()]
+        moving: list[LinearTracer] = []
+        for p, t in zip(primals, tangents):
+            if type(p) is not list:
+                if primitive.kind != "elementwise":
+                    return None
+                key.append(type(p))
+                continue
+            aval = known_by(p)
+            if aval is None:
+                return None
+            key.append(aval)
+            if t is not None:
+                tracer = t[VALUE]
+                if type(tracer) is not LinearTracer or tracer.trace is not self:
+                    return None
+                if tracer.aval is not aval:
+                    return None
+                moving.append(tracer)
+                key.append(True)
+        made = _rules.get(tuple(key), _rules)
+        if made is _rules:
+            made = _rules.keep(tuple(key), _rule_template(primitive, primals, tangents, params))
+        return None if made is None else made.apply(self, primals, moving)
+
+
+class _RuleTemplate:
+    """What a jvp rule does: operations on primals, entries of the tape."""
+
+    __slots__ = ("op", "dtypes", "steps", "entries", "out", "out_dot")
+
+    def __init__(
+        self, op: Op, inputs: list[Node], recorder: Any, trace: LinearTrace, moving: list[Any],
+        outs: tuple[Node, Node | None],
+    ) -> None:  # fmt: skip
+        out, out_dot = outs
+        self.op = op
+        self.dtypes = [a.dtype for a in op.explicit]
+        tracers = {id(t): ~i for i, t in enumerate(moving)}  # places below zero
+        for entry in trace.tape:
+            tracers.update({id(t): ~(len(tracers) + i) for i, t in enumerate(entry.outs)})
+        tangent = None if out_dot is None else trace.tracer_of(out_dot)
+        if out_dot is not None and tangent is None:
+            raise Unfit
+        read = [a for entry in trace.tape for a in entry.operands if type(a) is list]
+        self.steps = Steps(inputs, recorder, [out, *read])
+        self.out = self.steps.place(out)
+        self.out_dot = None if tangent is None else tracers[id(tangent)]
+
+        def place(a: Any) -> int:
+            return self.steps.place(a) if type(a) is list else tracers[id(a)]
+
+        self.entries = [
+            (e.primitive, [place(a) for a in e.operands], e.params, [t.aval for t in e.outs], [])
+            for e in trace.tape
+        ]
+        self.steps.sealed()
+
+    def apply(self, trace: LinearTrace, primals: Sequence[Any], moving: list[LinearTracer]) -> Any:
+        if self.op.bounds is not None:
+            check_bounds(self.op, tuple(primals))
+        values = self.steps.take([
+            p if type(p) is list else leaf(cast_scalar(p, d)) for p, d in zip(primals, self.dtypes)
+        ])  # fmt: skip
+        tracers = moving[:]
+        for primitive, places, params, avals, turned in self.entries:
+            outs = [LinearTracer(trace, a) for a in avals]
+            operands = [values[i] if i >= 0 else tracers[~i] for i in places]
+            entry = Entry(primitive, operands, params, outs)
+            entry.turned = turned
+            trace.tape.append(entry)
+            tracers += outs
+        if self.out_dot is None:
+            return values[self.out], None
+        return values[self.out], tracer_node(tracers[~self.out_dot])
+
+
+_rules, _transposes = Table(), Table()
+
+
+def _rule_template(
+    primitive: Rules, primals: Sequence[Any], tangents: Sequence[Any], params: Params
+) -> _RuleTemplate | None:
+    op = inferred(primitive, primals, params)
+    if op.host:
+        return None
+    with staging("a rule") as recorder:
+        inputs = [
+            recorder.input(aval_of_node(p) if type(p) is list else aval_of((), a.dtype))
+            for p, a in zip(primals, op.explicit, strict=True)
+        ]
+        trace = LinearTrace("a rule")
+        with inside_operation(), interpreting(trace):
+            moving = [LinearTracer(trace, t[VALUE].aval) if t is not None else None
+                      for t in tangents]  # fmt: skip
+            nodes = [None if t is None else tracer_node(t) for t in moving]
+            rule = getattr(primitive, "linearize", None) or primitive.jvp
+            try:
+                given, dots = explicit(inferred(primitive, inputs, params), inputs, nodes)
+                out, out_dot = rule(given, dots, **params)
+                found = out._node, None if out_dot is None else out_dot._node
+                present = [t for t in moving if t is not None]
+                return _RuleTemplate(op, inputs, recorder, trace, present, found)
+            except Unfit:
+                return None
+
+
+class _TransposeTemplate:
+    __slots__ = ("steps", "outs")
+
+    def __init__(self, inputs: list[Node], recorder: Any, found: Sequence[Array | None]) -> None:
+        nodes = [None if ct is None else ct._read() for ct in found]
+        self.steps = Steps(inputs, recorder, [n for n in nodes if n is not None])
+        self.outs = [None if n is None else self.steps.place(n) for n in nodes]
+        self.steps.sealed()
+
+
+def _transposed(entry: Entry, ct: Array) -> list[Array | None] | None:
+    """What the transpose rule gives, without calling it; None if that cannot be."""
+    node = ct._read()
+    aval = known_by(node)
+    if aval is None:
+        return None
+    nodes = [node]
+    nodes += [a for a in entry.operands if type(a) is list]
+    turned = entry.turned
+    if turned and turned[0] is aval:
+        made = turned[1]
+    else:
+        made = _find_transposed(entry, nodes)
+        if turned is not None:
+            turned[:] = aval, made
+    if made is None:
+        return None
+    recorder = local.recorder
+    if len(recorder.pending) >= recorder.limit:
+        enter(_getframe(1))
+    values = made.steps.take(nodes)
+    return [None if i is None else new_array(values[i]) for i in made.outs]
+
+
+def _find_transposed(entry: Entry, nodes: list[Node]) -> _TransposeTemplate | None:
+    if entry.primitive.kind not in KINDS or any(known_by(n) is None for n in nodes):
+        return None
+    key: list[Any] = [entry.primitive, *entry.params.items(), known_by(nodes[0])]
+    for a in entry.operands:
+        key += (known_by(a),) if type(a) is list else (None, a.aval)
+    made = _transposes.get(tuple(key), _transposes)
+    if made is _transposes:
+        made = _transposes.keep(tuple(key), _transpose_template(entry, nodes))
+    return made
+
+
+def _transpose_template(entry: Entry, nodes: list[Node]) -> _TransposeTemplate | None:
+    with staging("a rule") as recorder:
+        inputs = [recorder.input(aval_of_node(n)) for n in nodes]
+        rest = iter(inputs[1:])
+        operands = [
+            new_array(next(rest)) if type(a) is list else Undefined(a.aval) for a in entry.operands
+        ]
+        try:
+            rule: Any = entry.primitive.transpose
+            found = rule(new_array(inputs[0]), *operands, **entry.params)
+            return _TransposeTemplate(inputs, recorder, found)
+        except Unfit:
+            return None
 
 
 class Linearized:
@@ -155,6 +332,8 @@ class Linearized:
                 given = [sums.pop(t, None) for t in entry.outs]
                 for ct in given:
                     if ct is not None:
+                        if config.debug_nans:  # that line, not that of grad
+                            local.where = entry.where
                         _transpose(entry, given, sums)
                         break
         return [None if t is None else sums.get(t) for t in self.inputs]
@@ -165,8 +344,11 @@ def _needed(tape: list[Entry], outputs: Sequence[Any]) -> list[Entry]:
     wanted = {o for o in outputs if isinstance(o, LinearTracer)}
     kept = []
     for entry in reversed(tape):
-        if not wanted.isdisjoint(entry.outs):
-            wanted.update(a for a in entry.operands if isinstance(a, LinearTracer))
+        outs = entry.outs
+        if outs[0] in wanted if len(outs) == 1 else not wanted.isdisjoint(outs):
+            for a in entry.operands:
+                if type(a) is LinearTracer:
+                    wanted.add(a)
             kept.append(entry)
     kept.reverse()
     return kept
@@ -182,6 +364,13 @@ def _transpose(entry: Entry, given: list[Array | None], sums: dict[LinearTracer,
     rule = primitive.transpose
     if isinstance(rule, Missing):
         raise TypeError(f"{primitive.name} has no transpose, so no reverse mode: {rule.reason}")
+    if not primitive.multiple_results:
+        found = _transposed(entry, given[0])  # type: ignore[arg-type]
+        if found is not None:
+            for atom, ct in zip(entry.operands, found):
+                if ct is not None and type(atom) is LinearTracer:
+                    _accumulate(sums, atom, ct)
+            return
     operands = [
         Undefined(a.aval) if isinstance(a, LinearTracer) else new_array(a) for a in entry.operands
     ]

@@ -239,11 +239,11 @@ def _run_merged(merged: Merged, init: list[Array]) -> list[Array]:
 
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
-    unroll: Any = None,
+    unroll: int | bool | None = None,
 ) -> Any:  # fmt: skip
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
-    With bounds that are Python ints it is a scan, and has a reverse mode.
+    With bounds that are Python ints it is a scan, and has a reverse mode; `unroll` is as there.
     """
     if type(lower) is int and type(upper) is int:
         if upper <= lower:
@@ -254,7 +254,11 @@ def fori_loop(
             return (elementwise.add(i, 1), body_fun(i, val)), None
 
         start = new_array(node_of(np.int64(lower)))
-        return scan(step, (start, init_val), None, length=upper - lower)[0][1]
+        steps = upper - lower
+        return scan(step, (start, init_val), None, length=steps, unroll=unroll or 1)[0][1]
+
+    if unroll is not None:
+        raise ValueError("fori_loop: unroll needs bounds that are Python ints")
 
     def test(state: Any) -> Any:
         return elementwise.less(state[0], state[1])

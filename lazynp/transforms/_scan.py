@@ -46,7 +46,7 @@ def _stacked(aval: Aval, length: int) -> Aval:
 
 
 def _abstract(
-    *avals: Aval, jaxpr: Jaxpr, length: int, reverse: bool, consts: int, carry: int
+    *avals: Aval, jaxpr: Jaxpr, length: int, reverse: bool, consts: int, carry: int, unroll: int
 ) -> tuple[Aval, ...]:
     outs = strong(jaxpr.out_avals)
     return (*outs[:carry], *(_stacked(a, length) for a in outs[carry:]))
@@ -58,7 +58,7 @@ def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
 
 
 def _reference(
-    *values: Any, jaxpr: Jaxpr, length: int, reverse: bool, consts: int, carry: int
+    *values: Any, jaxpr: Jaxpr, length: int, reverse: bool, consts: int, carry: int, unroll: int
 ) -> tuple[Any, ...]:
     fixed, state = values[:consts], list(values[consts : consts + carry])
     xs = values[consts + carry :]
@@ -72,36 +72,46 @@ def _reference(
 
 
 def _lower(
-    b: Any, *values: Any, jaxpr: Jaxpr, length: int, reverse: bool, consts: int, carry: int
-) -> tuple[Any, ...]:
+    b: Any, *values: Any, jaxpr: Jaxpr, length: int, reverse: bool, consts: int, carry: int,
+    unroll: int,
+) -> tuple[Any, ...]:  # fmt: skip
+    """Rounds of `unroll` steps; the steps that are left over come after the loop."""
     fixed, init = values[:consts], list(values[consts : consts + carry])
     xs = values[consts + carry :]
     outs = [aval_of(a.shape, a.dtype) for a in jaxpr.out_avals[carry:]]
-    ys = [b.constant(0, a.dtype, (length, *a.shape)) for a in outs]
-    zero = b.constant(0, _INT)
+    state = [*init, *(b.constant(0, a.dtype, (length, *a.shape)) for a in outs)]
+    rounds = length // unroll
 
-    def test(inner: Any, state: Any) -> Any:
-        return inner.compare(state[0], inner.constant(length, _INT), "LT")
-
-    def body(inner: Any, state: Any) -> Any:
-        i, now, stacks = state[0], state[1 : 1 + carry], state[1 + carry :]
+    def step(inner: Any, i: Any, state: Any) -> list[Any]:
+        now, stacks = state[:carry], state[carry:]
         place = i
         if reverse:
             last = inner.constant(length - 1, _INT)
             place = inner.op("stablehlo.subtract", last, i, out=i.aval)
-        slices = [_slice(inner, x, place) for x in xs]
-        results = inner.subjaxpr(jaxpr, [*fixed, *now, *slices])
-        stacks = [
-            inner.dynamic_update_slice(
-                y, inner.reshape(r, (1, *r.aval.shape)),
-                [place, *[inner.constant(0, _INT)] * r.aval.ndim],
-            )
-            for y, r in zip(stacks, results[carry:], strict=True)
-        ]  # fmt: skip
-        following = inner.op("stablehlo.add", i, inner.constant(1, _INT), out=i.aval)
-        return [following, *results[:carry], *stacks]
+        results = inner.subjaxpr(jaxpr, [*fixed, *now, *(_slice(inner, x, place) for x in xs)])
+        stacks = [_put(inner, y, r, place) for y, r in zip(stacks, results[carry:], strict=True)]
+        return [*results[:carry], *stacks]
 
-    return tuple(b.while_loop(test, body, [zero, *init, *ys])[1:])
+    def test(inner: Any, state: Any) -> Any:
+        return inner.compare(state[0], inner.constant(rounds * unroll, _INT), "LT")
+
+    def body(inner: Any, state: Any) -> Any:
+        i, now = state[0], list(state[1:])
+        for _ in range(unroll):
+            now = step(inner, i, now)
+            i = inner.op("stablehlo.add", i, inner.constant(1, _INT), out=i.aval)
+        return [i, *now]
+
+    if rounds > 1:
+        state = list(b.while_loop(test, body, [b.constant(0, _INT), *state])[1:])
+    for i in range(rounds * unroll if rounds > 1 else 0, length):
+        state = step(b, b.constant(i, _INT), state)
+    return tuple(state)
+
+
+def _put(b: Any, y: Any, result: Any, place: Any) -> Any:
+    starts = [place, *[b.constant(0, _INT)] * result.aval.ndim]
+    return b.dynamic_update_slice(y, b.reshape(result, (1, *result.aval.shape)), starts)
 
 
 def _slice(b: Any, x: Any, place: Any) -> Any:
@@ -216,7 +226,7 @@ def _tangent_body(pair: Any, loose: Sequence[bool], k: int, m: int) -> Jaxpr:
 
 
 def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, carry: int,
-               length: int, reverse: bool) -> list[Any]:  # fmt: skip
+               length: int, reverse: bool, unroll: int) -> list[Any]:  # fmt: skip
     """Backwards: the carry is the cotangents of the carry and of the linear constants."""
     flags = [isinstance(x, Undefined) for x in operands]
     fixed, _, slices = _split(flags, consts, carry)
@@ -241,7 +251,7 @@ def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, 
     found = scan_call(
         *known_c, *map(zeros, lin), *cts[:carry], *known_x, *cts[carry:],
         jaxpr=stage_closed(run, avals), consts=nc, carry=nl + carry, length=length,
-        reverse=not reverse,
+        reverse=not reverse, unroll=unroll,
     )  # fmt: skip
     ct_init = [
         ct if isinstance(x, Undefined) else None
@@ -296,11 +306,12 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
-    unroll: Any = 1,
+    unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
     """`carry, y = f(carry, x)` for each x along axis 0 of xs: the last carry and the ys stacked.
 
-    Arrays from outside that f writes are carried along. `unroll` has no effect.
+    Arrays from outside that f writes are carried along. `unroll` steps make one round of the
+    compiled loop (True: all of them, no loop is left), in both directions.
     """
     carry_leaves, carry_tree = tree_flatten(init)
     x_leaves, x_tree = tree_flatten(xs)
@@ -308,6 +319,7 @@ def scan(
         check_leaf(x, "scan")
     xs_nodes = [node_of(x) for x in x_leaves]
     length = _length([aval_of_node(n) for n in xs_nodes], length)
+    unroll = _unroll(unroll, length)
     slices = [aval_of(aval_of_node(n).shape[1:], aval_of_node(n).dtype) for n in xs_nodes]
     start = [node_of(x) for x in carry_leaves]
     structure = (tuple, None, (carry_tree, x_tree))
@@ -317,7 +329,8 @@ def scan(
     program, flat, start = _staged_body(f, structure, carry_leaves, start, slices, kinds)
     merged = Merged([program], len(start) + len(slices))
     arrays = list(map(new_array, start))
-    carry, ys = _run(merged, arrays, list(map(new_array, xs_nodes)), slices, length, reverse)
+    stacked = list(map(new_array, xs_nodes))
+    carry, ys = _run(merged, arrays, stacked, slices, length, reverse, unroll)
     y_tree = flat.tree[2][1]
     kinds = [Array if k is Array else None for k in kinds]
     last = [result_handle(c._read(), k) for c, k in zip(carry, kinds)]
@@ -338,6 +351,14 @@ def _length(avals: Sequence[Aval], length: int | None) -> int:
             f"scan: the leading axes of xs, and length, must agree, got {sorted(sizes)}"
         )
     return sizes.pop()
+
+
+def _unroll(unroll: int | bool, length: int) -> int:
+    if unroll is True or unroll is False:
+        return max(1, length) if unroll else 1
+    if not isinstance(unroll, int) or unroll < 1:
+        raise ValueError(f"scan: unroll must be a positive int or a bool, got {unroll!r}")
+    return max(1, min(unroll, length))
 
 
 def _staged_body(
@@ -371,7 +392,7 @@ def _adjusted(x: Any, node: Any, aval: Aval) -> Any:
 
 def _run(
     merged: Merged, init: list[Array], xs: list[Array], slices: list[Aval], length: int,
-    reverse: bool,
+    reverse: bool, unroll: int,
 ) -> tuple[list[Array], list[Array]]:  # fmt: skip
     """Captured arrays that the body writes are carried too."""
     n, written = len(init), merged.written
@@ -394,7 +415,7 @@ def _run(
     outs = scan_call(
         *(captured[i] for i in others), *init, *(captured[i] for i in written), *xs,
         jaxpr=stage_closed(run, avals), length=length, reverse=bool(reverse), consts=consts,
-        carry=n + w,
+        carry=n + w, unroll=unroll,
     )  # fmt: skip
     merged.write_back(outs[n : n + w])
     return list(outs[:n]), list(outs[n + w :])

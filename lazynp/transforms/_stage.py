@@ -15,12 +15,12 @@ from typing import Any
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._graph import program_of
-from lazynp._jaxpr import Atom, Jaxpr, Literal, Var
+from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from lazynp._node import Node, aval_of_node, leaf, tracer_node
 from lazynp._trace import StagingRecorder, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import shaping
-from lazynp.transforms._jvp import JVPTrace, jvp_nodes
+from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._linearize import (
     Linearized,
     LinearTrace,
@@ -51,14 +51,22 @@ def eval_jaxpr(jaxpr: Jaxpr, *args: Any) -> list[Array]:
     return run_jaxpr(jaxpr, [x if isinstance(x, Array) else new_array(node_of(x)) for x in args])
 
 
-def run_jaxpr(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
+def run_jaxpr(
+    jaxpr: Jaxpr, args: Sequence[Array], inline: Callable[[Eqn], bool] | None = None
+) -> list[Array]:
+    """inline: which equations with a jaxpr are taken for the equations of that."""
     env: dict[Var, Array] = dict(zip(jaxpr.inputs, args, strict=True))
 
     def read(atom: Atom) -> Array:
         return new_scalar(leaf(atom.value)) if isinstance(atom, Literal) else env[atom]
 
     for eqn in jaxpr.eqns:
-        out: Any = eqn.primitive(*[read(a) for a in eqn.inputs], **eqn.params)  # type: ignore[operator]
+        operands = [read(a) for a in eqn.inputs]
+        if inline is not None and inline(eqn):
+            outs: Any = run_jaxpr(eqn.params["jaxpr"], operands, inline)
+            env.update(zip(eqn.outputs, outs, strict=True))
+            continue
+        out: Any = eqn.primitive(*operands, **eqn.params)  # type: ignore[operator]
         outs = out if eqn.primitive.multiple_results else (out,)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(a) for a in jaxpr.outputs]
@@ -385,6 +393,3 @@ def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags) -> Jaxpr:
         return [zeros(a) if ct is None else ct for a, ct in zip(wanted, cts, strict=True)]
 
     return stage_closed(run, [*known, *jaxpr.out_avals])
-
-
-_unused = JVPTrace

@@ -19,7 +19,7 @@ from lazynp._avals import aval_of
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, op_of, tracer_node
 from lazynp._primitive import Missing
-from lazynp._trace import extent, position, user_position
+from lazynp._trace import cure, extent, position, user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.transforms._stack import (
@@ -53,11 +53,9 @@ class BatchTracer(Tracer):
     def seen(self) -> Any:
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} recorded at "
-            f"{position(self.code, self.offset)} is another for each example, but bool(), int(), "
-            "float(), a mask read or NumPy itself asks for one. Use where (or cond, "
-            "switch, while_loop) in place of Python's control flow on values, and x[m] = v or "
-            "where in place of x[m]; what is the same for all examples can be passed with "
-            "in_axes=None"
+            f"{position(self.code, self.offset)} is another for each example, but "
+            f"{position(*user_position())} asks for one {cure(self.aval)}; what is the same for "
+            "all examples can be passed with in_axes=None"
         )
 
     exact = seen

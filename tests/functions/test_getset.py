@@ -387,6 +387,18 @@ def test_message(program: str) -> None:
     check(program, DATA, message=True)
 
 
+def test_objects_with_index_are_integers() -> None:
+    class Two:
+        def __index__(self) -> int:
+            return 2
+
+    x, y = lazynp.array(DATA["x"]), DATA["x"].copy()
+    for key in (Two(), (Two(), Two()), (slice(None), Two()), (Two(), None)):
+        same(x[key], y[key])
+        x[key] = y[key] = 7
+        same(x, y)
+
+
 def test_a_failed_write_leaves_the_value() -> None:
     x = lazynp.array(DATA["x"])
     y = x[1]

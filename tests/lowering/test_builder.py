@@ -177,6 +177,11 @@ def test_constants_that_compare_equal_are_kept_apart():
     with_zeros = evaluate(lambda b: [b.constant(complex(0, -0.0), np.dtype("c16")),
                                      b.constant(complex(0, 0.0), np.dtype("c16"))])  # fmt: skip
     assert [np.signbit(v.imag) for v in with_zeros] == [True, False]
+    # zeros of numbers that are not zero
+    ones = [complex(re, im) for re, im in ((1, 0.0), (1, -0.0), (0.0, 1), (-0.0, 1))]
+    got = evaluate(lambda b: [b.constant(v, np.dtype("c16")) for v in ones])
+    for value, wanted in zip(got, ones):
+        assert np.asarray(value).tobytes() == np.complex128(wanted).tobytes()
 
 
 def test_static():

@@ -34,6 +34,33 @@ def _loops(row: Any) -> list[tuple[np.dtype[Any], ...]]:
 CASES = [(name, loop) for name, row in ROWS.items() if row.ufunc for loop in _loops(row)]
 
 
+def _positive(x: Any, y: Any) -> Any:
+    """Beyond the poles of gamma SciPy has rules of its own; above 1e300 some are NaN."""
+    return ((x > 0) & (x < 1e300) | np.isnan(x)) & ((y > 0) & (y < 1e300) | np.isnan(y))
+
+
+def _not_too_small(x: Any, q: Any) -> Any:
+    """Terms that are subnormal are lost; of very large x SciPy's zeta is NaN, of tiny q it leaves
+    the tail of the sum out."""
+    known = ((q > 1e-6) | np.isnan(q)) & ((x < 1e6) | np.isnan(x))
+    return known & ~(x * np.log(np.abs(q)) > 640)
+
+
+def _no_extremes(a: Any, x: Any) -> Any:
+    """SciPy is NaN above; below, products of subnormals are lost."""
+    return (a < 1e300) & ((a > 1e-300) | (a <= 0)) | np.isnan(a) | (a == np.inf)
+
+
+_DOMAINS: dict[str, Any] = {
+    "beta": _positive,
+    "betaln": _positive,
+    "zeta": _not_too_small,
+    "gammainc": _no_extremes,
+    "gammaincc": _no_extremes,
+    "gammainc_slope": _no_extremes,
+}
+
+
 def _domain(name: str, operands: list[Any]) -> list[Any]:
     """Operands without what NumPy refuses."""
     if name in ("power", "float_power") and operands[0].dtype.kind in "iu":
@@ -44,6 +71,9 @@ def _domain(name: str, operands: list[Any]) -> list[Any]:
         n, x = np.round(np.abs(n) % 4), np.abs(x) % 50 + n.dtype.type(0.125)
         finite = np.isfinite(n) & np.isfinite(x)
         return [n[finite], x[finite]]
+    if name in _DOMAINS:
+        kept = _DOMAINS[name](*operands)
+        return [v[kept] for v in operands]
     if name in ("power", "float_power") and operands[0].dtype.kind == "c":
         finite = np.isfinite(operands[0]) & np.isfinite(operands[1])  # else it is the C library's
         return [v[finite] for v in operands]

@@ -277,3 +277,54 @@ def test_moving_indices() -> None:
     m = np.zeros((3, 2))
     store(m, 2, 7.0)
     numpy.testing.assert_array_equal(m, [[0, 0], [0, 0], [7, 1]])
+
+
+def test_data_that_is_checked_elsewhere() -> None:
+    """Where a function looks at its operands for errors, a traced one has nothing to look at."""
+    x, n = np.array([1, 2, 3]), np.array([2, 0, 3])
+    numpy.testing.assert_array_equal(jit(lambda x, n: x**n)(x, n), [1, 1, 27])
+    search = jit(lambda a, v, order: np.searchsorted(a, v, sorter=order))
+    numpy.testing.assert_array_equal(search(np.array([3, 1, 2]), x, np.array([1, 2, 0])), [0, 1, 2])
+    with pytest.raises(ValueError, match="negative integer powers"):
+        vmap(lambda x, n: x**n)(x, -n)
+
+
+def _piecewise(x):
+    return np.piecewise(
+        x, [x < 1, x > 3], [lambda v: 2 * v, -1.0, lambda v, k=1.0: np.sin(v) * k]
+    )  # fmt: skip
+
+
+def test_piecewise() -> None:
+    x = numpy.array([[0.5, 2.0, 4.0], [1.0, 3.0, -2.0]])
+    want = numpy.piecewise(
+        x, [x < 1, x > 3], [lambda v: 2 * v, -1.0, lambda v: numpy.sin(v)]
+    )  # fmt: skip
+    for wrapped in (_piecewise, jit(_piecewise), np.vmap(_piecewise), jit(np.vmap(_piecewise))):
+        numpy.testing.assert_allclose(wrapped(np.array(x)), want, rtol=1e-15)
+    slopes = grad(lambda x: _piecewise(x).sum())(np.array(x))
+    numpy.testing.assert_allclose(jit(grad(lambda x: _piecewise(x).sum()))(np.array(x)), slopes)
+
+
+@pytest.mark.parametrize(
+    "function, cure",
+    [
+        (lambda x, i: x[i : i + 2], r"x\[i \+ np.arange\(n\)\]"),
+        (lambda x, i: x.__setitem__(slice(None, i), 0.0), r"x\[i \+ np.arange\(n\)\]"),
+        (lambda x, i: np.zeros(i), "a size"),
+        (lambda x, i: x.reshape(i, -1), "a size"),
+        (lambda x, i: sum(range(i)), "fori_loop in place of range"),
+        (lambda x, i: x[x > 1], r"x\[m\] = v, where\(m, x, 0\)"),
+        (lambda x, i: np.compress(x > 1, x), r"where\(m, x, 0\)"),
+        (lambda x, i: x if x[0] > 1 else -x, "cond, switch, while_loop or where"),
+        (lambda x, i: float(x[0]), "cond"),
+    ],
+)
+def test_values_that_are_not_known(function, cure) -> None:
+    """The error names the line that asks, where the value comes from, and what to write."""
+    asking = rf"test_jit.py:{function.__code__.co_firstlineno} asks for it \(.*{cure}"
+    with pytest.raises(TypeError, match=f"jit of <lambda> is only traced: .*{asking}.*static_arg"):
+        jit(function)(np.arange(4.0), 1)
+    each = rf"vmap of <lambda>: .*test_jit.py:{function.__code__.co_firstlineno} asks for one \("
+    with pytest.raises(TypeError, match=each + f".*{cure}.*in_axes=None"):
+        np.vmap(function)(np.ones((2, 4)), np.arange(2))

@@ -1,0 +1,247 @@
+"""Convolution in any number of dimensions: one primitive, and its rules.
+
+x is (batch, channels, *space), the kernel (outs, channels / groups, *window), the result
+(batch, outs, *space). The kernel is not flipped: with steps s, dilations d of x and e of the
+kernel, and padding (l, h), on x with d - 1 zeros between elements, l before and h behind,
+
+    out[b, o, p] = sum over c, k of x[b, c, p * s + k * e] * kernel[o, c, k]
+
+where o takes the channels of its own group. Padding may be negative: that cuts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, In, aval_of, aval_of_operand
+from lazynp._primitive import Primitive, Undefined
+from lazynp.primitives import elementwise, shaping
+
+Sizes = tuple[int, ...]
+Padding = tuple[tuple[int, int], ...]
+
+_FLOAT32, _FLOAT64 = np.dtype("f4"), np.dtype("f8")
+_FEW = 16  # channels: with so few, the library's float32 takes up to 20 times a plain float64 loop
+
+
+def _spread(size: int, dilation: int) -> int:
+    """The extent of so many elements with dilation - 1 between them."""
+    return (size - 1) * dilation + 1 if size else 0
+
+
+def _windows(size: int, window: int, step: int) -> int:
+    return max(0, (size - window) // step + 1)
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+def _abstract(
+    x: Aval, kernel: Aval, *, strides: Sizes, padding: Padding, dilation: Sizes,
+    kernel_dilation: Sizes, groups: int,
+) -> Aval:  # fmt: skip
+    n = x.ndim - 2
+    if x.dtype != kernel.dtype:
+        raise TypeError(f"convolution: operands of one dtype are required, got {x} and {kernel}")
+    lengths = {len(strides), len(padding), len(dilation), len(kernel_dilation)}
+    if n < 1 or kernel.ndim != x.ndim or lengths != {n}:
+        raise ValueError(
+            f"convolution: operands (batch, channels, *space) and (outs, channels, *window), and "
+            f"as many strides, paddings and dilations, are required, got {x} and {kernel}"
+        )
+    if x.shape[1] != kernel.shape[1] * groups or kernel.shape[0] % groups:
+        raise ValueError(f"convolution: channels do not fit: {x} and {kernel}, groups={groups}")
+    space = [
+        _windows(_spread(size, d) + sum(pad), _spread(window, e), s)
+        for size, window, s, pad, d, e in zip(
+            x.shape[2:], kernel.shape[2:], strides, padding, dilation, kernel_dilation, strict=True
+        )
+    ]
+    return aval_of((x.shape[0], kernel.shape[0], *space), x.dtype)
+
+
+def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
+    x, kernel = map(aval_of_operand, ins)
+    dtype = np.result_type(x.dtype, kernel.dtype)
+    return aval_of(x.shape, dtype), aval_of(kernel.shape, dtype)
+
+
+def _padded(x: Any, padding: Padding, dilation: Sizes) -> Any:
+    """x with its zeros, between and around."""
+    space = [_spread(n, d) for n, d in zip(x.shape[2:], dilation, strict=True)]
+    low = [max(0, lo) for lo, _ in padding]
+    size = [n + lo + max(0, hi) for n, lo, (_, hi) in zip(space, low, padding, strict=True)]
+    out = np.zeros((*x.shape[:2], *size), x.dtype)
+    put = zip(low, space, dilation, strict=True)
+    out[(..., *[slice(lo, lo + n, d) for lo, n, d in put])] = x
+    cut = zip(padding, size, strict=True)
+    return out[(..., *[slice(max(0, -lo), n - max(0, -hi)) for (lo, hi), n in cut])]
+
+
+def _reference(
+    x: Any, kernel: Any, *, strides: Sizes, padding: Padding, dilation: Sizes,
+    kernel_dilation: Sizes, groups: int,
+) -> Any:  # fmt: skip
+    """A product of matrices for each place in the window; np.correlate where it is one line."""
+    dtype = np.result_type(x, kernel)
+    x, kernel = np.asarray(x, dtype), np.asarray(kernel, dtype)
+    x = _padded(x, padding, dilation)
+    windows = zip(x.shape[2:], kernel.shape[2:], strides, kernel_dilation, strict=True)
+    space = tuple(_windows(n, _spread(k, e), s) for n, k, s, e in windows)
+    out = np.zeros((x.shape[0], kernel.shape[0], *space), dtype)
+    if not x.size or not kernel.size or not out.size:
+        return out
+    if x.size == x.shape[-1] and kernel.size == kernel.shape[-1] and kernel_dilation == (1,):
+        line = np.correlate(x[0, 0], np.conjugate(kernel[0, 0]), "valid")
+        return line[:: strides[0]].reshape(out.shape)
+    ins, outs = kernel.shape[1], kernel.shape[0] // groups
+    places = list(zip(strides, space, kernel_dilation, strict=True))
+    for offset in itertools.product(*map(range, kernel.shape[2:])):
+        seen = [slice(k * e, k * e + _spread(n, s), s) for k, (s, n, e) in zip(offset, places)]
+        for g in range(groups):
+            of_x = x[(slice(None), slice(g * ins, (g + 1) * ins), *seen)]
+            of_kernel = kernel[(slice(g * outs, (g + 1) * outs), slice(None), *offset)]
+            term = np.moveaxis(np.tensordot(of_kernel, of_x, (1, 1)), 0, 1)
+            part = out[:, g * outs : (g + 1) * outs]
+            (np.logical_or if dtype.kind == "b" else np.add)(part, term, out=part)
+    return out
+
+
+def _lower(
+    b: Any, x: Any, kernel: Any, *, strides: Sizes, padding: Padding, dilation: Sizes,
+    kernel_dilation: Sizes, groups: int,
+) -> Any:  # fmt: skip
+    out = _abstract(
+        x.aval, kernel.aval, strides=strides, padding=padding, dilation=dilation,
+        kernel_dilation=kernel_dilation, groups=groups,
+    )  # fmt: skip
+    dtype = out.dtype
+    if not out.size or not x.aval.size or not kernel.aval.size:
+        return b.constant(False if dtype.kind == "b" else 0, dtype, out.shape)
+    wide = dtype
+    if dtype.kind == "b" or dtype == np.dtype("f2"):  # or-of-and is a count; float16 as NumPy's
+        wide = _FLOAT32
+    if wide == _FLOAT32 and kernel.aval.shape[0] * kernel.aval.shape[1] < _FEW:
+        wide = _FLOAT64
+    x, kernel = b.convert(x, wide), b.convert(kernel, wide)
+    y = b.convolution(
+        x, kernel, strides=strides, padding=padding, lhs_dilation=dilation,
+        rhs_dilation=kernel_dilation, feature_groups=groups,
+    )  # fmt: skip
+    if dtype.kind == "b":
+        return b.compare(y, b.constant(0.0, wide, out.shape), "NE")
+    return b.convert(y, dtype)
+
+
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
+    (x, kernel), (x_dot, kernel_dot) = primals, tangents
+    out = convolution(x, kernel, **params)
+    terms = []
+    if x_dot is not None:
+        terms.append(convolution(x_dot, kernel, **params))
+    if kernel_dot is not None:
+        terms.append(convolution(x, kernel_dot, **params))
+    return out, elementwise.add(*terms) if len(terms) == 2 else terms[0] if terms else None
+
+
+def _swapped(x: Any, groups: int = 1) -> Any:
+    """The first two axes change places, within groups of the first."""
+    first, second = x.shape[:2]
+    space = x.shape[2:]
+    x = shaping.reshape(x, shape=(groups, first // groups, second, *space))
+    x = shaping.transpose(x, permutation=(0, 2, 1, *range(3, x.ndim)))
+    return shaping.reshape(x, shape=(groups * second, first // groups, *space))
+
+
+def _transpose(
+    ct: Any, x: Any, kernel: Any, *, strides: Sizes, padding: Padding, dilation: Sizes,
+    kernel_dilation: Sizes, groups: int,
+) -> list[Any]:  # fmt: skip
+    axes = list(zip(x.aval.shape[2:], kernel.aval.shape[2:], ct.shape[2:], strict=True))
+    extents = [
+        (_spread(n, d), _spread(k, e), _spread(m, s))
+        for (n, k, m), d, e, s in zip(axes, dilation, kernel_dilation, strides, strict=True)
+    ]
+    lows = [lo for lo, _ in padding]
+    if isinstance(x, Undefined):  # ct with zeros between, with the kernel turned around
+        pads = []
+        for (n, k, m), lo in zip(extents, lows, strict=True):
+            low = k - lo - 1
+            pads.append((low, n + k - 1 - m - low))
+        turned = shaping.reverse(_swapped(kernel, groups), axes=tuple(range(2, kernel.ndim)))
+        found = convolution(
+            ct, turned, strides=dilation, padding=tuple(pads), dilation=strides,
+            kernel_dilation=kernel_dilation, groups=groups,
+        )  # fmt: skip
+        return [found, None]
+    pads = [(lo, m + k - n - 1 - lo) for (n, k, m), lo in zip(extents, lows, strict=True)]
+    found = convolution(  # channels are the batch of this one, and the batch its channels
+        _by_group(x, groups), _swapped(ct), strides=kernel_dilation, padding=tuple(pads),
+        dilation=dilation, kernel_dilation=strides, groups=groups,
+    )  # fmt: skip
+    return [None, _swapped(found)]
+
+
+def _by_group(x: Any, groups: int) -> Any:
+    """(batch, groups * channels, ...) as (channels, groups * batch, ...)."""
+    batch, channels = x.shape[:2]
+    x = shaping.reshape(x, shape=(batch, groups, channels // groups, *x.shape[2:]))
+    x = shaping.transpose(x, permutation=(2, 1, 0, *range(3, x.ndim)))
+    return shaping.reshape(x, shape=(channels // groups, groups * batch, *x.shape[3:]))
+
+
+def _batch(
+    size: int, batched: Sequence[bool], x: Any, kernel: Any, *, groups: int, **params: Any
+) -> Any:
+    """Examples of x join its batch, those of the kernel its outs; of both they are groups."""
+    if not batched[1]:
+        flat = shaping.reshape(x, shape=(size * x.shape[1], *x.shape[2:]))
+        out = convolution(flat, kernel, groups=groups, **params)
+        return shaping.reshape(out, shape=(size, x.shape[1], *out.shape[1:]))
+    outs = kernel.shape[1]
+    if batched[0]:  # (size, batch, channels) -> (batch, size * channels)
+        batch = x.shape[1]
+        x = shaping.transpose(x, permutation=(1, 0, *range(2, x.ndim)))
+        x = shaping.reshape(x, shape=(batch, size * x.shape[2], *x.shape[3:]))
+        kernel = shaping.reshape(kernel, shape=(size * outs, *kernel.shape[2:]))
+        out = convolution(x, kernel, groups=groups * size, **params)
+        out = shaping.reshape(out, shape=(batch, size, outs, *out.shape[2:]))
+        return shaping.transpose(out, permutation=(1, 0, *range(2, out.ndim)))
+    rest = kernel.shape[2:]
+    kernel = shaping.reshape(kernel, shape=(size, groups, outs // groups, *rest))
+    kernel = shaping.transpose(kernel, permutation=(1, 0, *range(2, kernel.ndim)))
+    kernel = shaping.reshape(kernel, shape=(size * outs, *rest))
+    out = convolution(x, kernel, groups=groups, **params)
+    space = out.shape[2:]
+    out = shaping.reshape(out, shape=(x.shape[0], groups, size, outs // groups, *space))
+    out = shaping.transpose(out, permutation=(2, 0, 1, *range(3, out.ndim)))
+    return shaping.reshape(out, shape=(size, x.shape[0], outs, *space))
+
+
+convolution = Primitive(
+    "convolution",
+    abstract=_abstract,
+    explicit=_explicit,
+    reference=_reference,
+    lower=_lower,
+    jvp=_jvp,
+    transpose=_transpose,
+    batch=_batch,
+    kind="contract",
+)
+
+
+def plain(x: Any, kernel: Any, padding: Padding) -> Any:
+    """One channel, no strides, of arrays with dimensions of space alone."""
+    n = x.ndim
+    ones = (1,) * n
+    out = convolution(
+        shaping.reshape(x, shape=(1, 1, *x.shape)),
+        shaping.reshape(kernel, shape=(1, 1, *kernel.shape)),
+        strides=ones, padding=padding, dilation=ones, kernel_dilation=ones, groups=1,
+    )  # fmt: skip
+    return shaping.reshape(out, shape=out.shape[2:])

@@ -1,0 +1,194 @@
+"""checkpoint: reverse mode keeps little of a function, and computes the rest of it again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+from lazynp._array import Array, new_array
+from lazynp._avals import Aval
+from lazynp._jaxpr import Eqn, Jaxpr, Var, eval_reference
+from lazynp._node import aval_of_node
+from lazynp._primitive import Missing, Primitive, Undefined
+from lazynp._tree import tree_flatten
+from lazynp.transforms._branches import kind_of_argument
+from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present, strong
+from lazynp.transforms._stack import Flat, name_of, node_of
+from lazynp.transforms._stage import (
+    batch_jaxpr,
+    jvp_jaxpr,
+    linearize_jaxpr,
+    repeated,
+    run_jaxpr,
+    spread_out,
+    stage,
+    stage_closed,
+    transpose_jaxpr,
+)
+
+
+def _remat_abstract(*avals: Aval, jaxpr: Jaxpr, policy: str) -> tuple[Aval, ...]:
+    return strong(jaxpr.out_avals)
+
+
+def _remat_reference(*values: Any, jaxpr: Jaxpr, policy: str) -> tuple[Any, ...]:
+    return tuple(eval_reference(jaxpr, values))
+
+
+def _remat_lower(b: Any, *values: Any, jaxpr: Jaxpr, policy: str) -> tuple[Any, ...]:
+    """The barriers keep XLA from taking what was computed before for what is computed again."""
+    return tuple(b.subjaxpr(jaxpr, [b.barrier(v) for v in values]))
+
+
+def _remat_jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, policy: str) -> Any:
+    pushed, moves = jvp_jaxpr(jaxpr, moving_flags(tangents))
+    outs = remat_call(*primals, *present(tangents), jaxpr=pushed, policy=policy)
+    n = len(jaxpr.outputs)
+    return outs[:n], spread_out(outs[n:], moves)
+
+
+def _remat_linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, policy: str) -> Any:
+    """The residuals are the operands, and what the policy saves: the tangent program computes
+    all else again."""
+    n = len(jaxpr.outputs)
+    keeping, saved = with_products(jaxpr) if policy == "dots" else (jaxpr, ())
+    outs = remat_call(*primals, jaxpr=keeping, policy=policy)
+    tangent, moves = _replayed(keeping, saved, moving_flags(tangents), n)
+    moved = remat_call(*primals, *outs[n:], *present(tangents), jaxpr=tangent, policy=policy)
+    return outs[:n], spread_out(moved, moves)
+
+
+@lru_cache(maxsize=4096)
+def with_products(jaxpr: Jaxpr) -> tuple[Jaxpr, tuple[int, ...]]:
+    """The jaxpr with inner calls inlined and its products as further results; their places."""
+    if any(eqn.primitive is jit_call for eqn in jaxpr.eqns):
+        jaxpr = stage_closed(lambda xs: _inlined(jaxpr, xs), jaxpr.in_avals)
+    places = tuple(i for i, eqn in enumerate(jaxpr.eqns) if eqn.primitive.kind == "contract")
+    products = [jaxpr.eqns[i].outputs[0] for i in places]
+    return Jaxpr(jaxpr.inputs, jaxpr.eqns, [*jaxpr.outputs, *products]), places
+
+
+def _inlined(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
+    return run_jaxpr(jaxpr, args, inline=lambda eqn: eqn.primitive is jit_call)
+
+
+@lru_cache(maxsize=4096)
+def _replayed(
+    jaxpr: Jaxpr, saved: tuple[int, ...], moving: tuple[bool, ...], n: int
+) -> tuple[Jaxpr, tuple[bool, ...]]:
+    """`(operands, saved products, tangents that move) -> tangents that move` of n results."""
+    products = [jaxpr.eqns[i].outputs[0] for i in saved]
+    swapped = list(jaxpr.eqns)
+    inputs = [Var(v.aval) for v in products]
+    for i, known in zip(saved, inputs, strict=True):
+        eqn = jaxpr.eqns[i]
+        params = {"primitive": eqn.primitive, "params": tuple(eqn.params.items())}
+        swapped[i] = Eqn(known_product, [known, *eqn.inputs], params, eqn.outputs)
+    replay = Jaxpr([*jaxpr.inputs, *inputs], swapped, jaxpr.outputs[:n])
+    pair = linearize_jaxpr(replay, (*moving, *[False] * len(saved)))
+    known = len(replay.inputs)
+
+    def run(xs: list[Array]) -> list[Array]:
+        """The primals first, for themselves: only what is linear can be transposed."""
+        residuals = run_jaxpr(pair.primal, xs[:known])[n:]
+        return run_jaxpr(pair.tangent, [*residuals, *xs[known:]])
+
+    tangents = [v.aval for v, m in zip(jaxpr.inputs, moving, strict=True) if m]
+    return stage_closed(run, [*replay.in_avals, *tangents]), pair.moves
+
+
+def _remat_transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, policy: str) -> list[Any]:
+    linear = tuple(isinstance(x, Undefined) for x in operands)
+    known = [x for x in operands if not isinstance(x, Undefined)]
+    found = remat_call(*known, *cts, jaxpr=transpose_jaxpr(jaxpr, linear), policy=policy)
+    return spread_out(found, linear)
+
+
+def _remat_batch(
+    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, policy: str
+) -> tuple[Any, ...]:
+    mapped, _ = batch_jaxpr(jaxpr, size, tuple(batched), (True,) * len(jaxpr.outputs))
+    return remat_call(*operands, jaxpr=mapped, policy=policy)
+
+
+def _known_jvp(primals: Any, tangents: Any, *, primitive: Any, params: Any) -> Any:
+    """The product is known; its tangent is that of the product of the operands."""
+    return primals[0], primitive.jvp(primals[1:], tangents[1:], **dict(params))[1]
+
+
+def _known_batch(size: int, batched: Any, value: Array, *_: Any, **__: Any) -> Array:
+    return value if batched[0] else repeated(value, size)
+
+
+known_product = Primitive(  # (value, operands): the value, which is known to be their product
+    "known_product",
+    abstract=lambda value, *_, **__: value,
+    reference=lambda value, *_, **__: value,
+    lower=lambda b, value, *_, **__: value,
+    jvp=_known_jvp,
+    transpose=Missing("gone once the jvp rule was applied"),
+    batch=_known_batch,
+)
+
+
+remat_call = Primitive(
+    "checkpoint",
+    abstract=_remat_abstract,
+    explicit=jaxpr_explicit,
+    reference=_remat_reference,
+    lower=_remat_lower,
+    jvp=_remat_jvp,
+    linearize=_remat_linearize,
+    transpose=_remat_transpose,
+    batch=_remat_batch,
+    multiple_results=True,
+    kind="call",
+)
+
+POLICIES = ("nothing", "everything", "dots")
+
+
+def checkpoint(
+    function: Callable[..., Any] | None = None, *, policy: str | None = None,
+    prevent_cse: bool = True, static_argnums: Any = (),
+) -> Any:  # fmt: skip
+    """The function, which keeps only its arguments for reverse mode and is computed again there.
+
+    policy, what else is kept: "nothing" (the default), "dots" (results of products and
+    convolutions, which take longest to compute), or "everything" (no checkpoint at all).
+    """
+    if policy not in (None, *POLICIES):
+        raise ValueError(f"checkpoint: policy must be one of {POLICIES}, got {policy!r}")
+    if function is None:
+        return lambda f: checkpoint(f, policy=policy, static_argnums=static_argnums)
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    primitive = jit_call if policy == "everything" else remat_call
+
+    @functools.wraps(function)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        fixed = {n % len(args): args[n] for n in numbers}
+        dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
+
+        def call(given: Any, keywords: Any) -> Any:
+            rest = iter(given)
+            whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
+            return function(*whole, **keywords)
+
+        leaves, structure = tree_flatten((dynamic, kwargs))
+        nodes = [node_of(x) for x in leaves]
+        avals = [aval_of_node(n) for n in nodes]
+        kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
+        flat = Flat(call, structure)
+        program = stage(flat, avals, f"checkpoint of {name_of(function)}", kinds)
+        params: dict[str, Any] = {"jaxpr": program.jaxpr}
+        if primitive is jit_call:
+            params["name"] = name_of(function)
+        else:
+            params["policy"] = policy or "nothing"
+        outs = primitive(*map(new_array, nodes), *program.captured, **params)
+        program.write_back(outs[flat.count :])
+        return flat.rebuilt([o._read() for o in outs], program.like)
+
+    return checkpointed

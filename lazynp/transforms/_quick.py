@@ -1,0 +1,92 @@
+"""The short way through a jitted function: arguments that are plain arrays and numbers.
+
+A trace that captured nothing, writes nothing and returns new arrays is one recorded operation;
+its op and those of its results are kept by the types of the arguments. All else, and the first
+call of each kind, goes the long way (`_jit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from sys import _getframe
+from typing import Any
+
+from lazynp._array import Array, Scalar, enter, new_array, new_scalar
+from lazynp._avals import SCALAR_DTYPES, TracedAval
+from lazynp._jaxpr import Jaxpr
+from lazynp._node import AVAL, OP, Node, Op, leaf, op_of, projection
+from lazynp._trace import known, local, user_frame
+from lazynp._tree import LEAF, tree_unflatten
+from lazynp.transforms._call import jit_call
+
+Operands = tuple[tuple[Any, ...], tuple[Node, ...]]
+
+
+def operands_of(args: Sequence[Any]) -> Operands | None:
+    """What the arguments are known by, and their nodes; None if the long way must be taken."""
+    if local.recorder.staging:
+        return None
+    key: list[Any] = []
+    nodes: list[Node] = []
+    arrays: set[int] = set()
+    for x in args:
+        t = type(x)
+        if t is Array or t is Scalar:
+            if x._base is not None or x._flags is not None or id(x) in arrays:
+                return None  # views, unusual layouts, an array twice
+            arrays.add(id(x))
+            node = x._node
+            op = node[OP]
+            aval = node[AVAL] if op is None else op.aval
+            if type(aval) is TracedAval:
+                return None
+            if t is Scalar:
+                key.append(t)
+            key.append(aval)
+            nodes.append(node)
+        elif t in SCALAR_DTYPES:
+            key.append(t)
+            nodes.append(leaf(SCALAR_DTYPES[t].type(x)))
+        else:
+            return None
+    return tuple(key), tuple(nodes)
+
+
+class Quick:
+    """The operation that a call is, for arguments known by one key."""
+
+    __slots__ = ("op", "projections", "makers", "tree")
+
+    def __init__(self, op: Op, made: Sequence[Any], tree: Any) -> None:
+        """made: for each result, whether it is an array even without dimensions."""
+        self.op, self.tree = op, None if tree is LEAF else tree
+        self.projections = [projection(op.aval, i) for i in range(len(op.aval))]
+        self.makers = [
+            new_array if is_array or aval.ndim else new_scalar
+            for is_array, aval in zip(made, op.aval, strict=True)
+        ]
+
+    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+        """Record it: what `bind` does, all known beforehand. The caller is called by the user."""
+        recorder = local.recorder
+        pending = recorder.pending
+        if len(pending) >= recorder.limit:
+            enter(_getframe(2), *args)
+        where = local.where
+        if where is None:
+            frame = user_frame(_getframe(2))
+            where = frame.f_code, frame.f_lasti
+        node = [self.op, nodes, None, *where]
+        outs: list[Node] = [[op, (node,), None, *where] for op in self.projections]
+        pending.append(node)
+        pending += outs
+        leaves = [make(out) for make, out in zip(self.makers, outs)]
+        return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
+
+
+def quick_of(
+    jaxpr: Jaxpr, name: str, nodes: tuple[Node, ...], made: Sequence[Any], tree: Any
+) -> Quick | None:
+    """The short way of a trace, if it has one."""
+    op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, tuple([known(n) for n in nodes]))
+    return None if op.host or not op.aval else Quick(op, made, tree)

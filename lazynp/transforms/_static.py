@@ -1,0 +1,59 @@
+"""Arguments that `jit` treats in a way of their own: by place, by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from lazynp.transforms._stack import name_of
+
+
+def check_hashable(what: str, where: Any, kind: type, value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise ValueError(
+            f"{what}: static argument {where!r} must be hashable, got {kind.__name__}"
+        ) from None
+
+
+def places_and_names(
+    function: Callable[..., Any],
+    places: tuple[int, ...],
+    names: tuple[str, ...],
+    what: str = "static",
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Arguments by place and by name: each implies the other, where there is a signature."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return places, names
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    variadic = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    for n in places:
+        if not variadic and not -len(positional) <= n < len(positional):
+            raise ValueError(
+                f"jit of {name_of(function)}: {what}_argnums has {n}, but there are "
+                f"{len(positional)} positional parameters"
+            )
+    known = {p.name for p in parameters}
+    keywords = any(p.kind == p.VAR_KEYWORD for p in parameters)
+    for name in names:
+        if name not in known and not keywords:
+            raise ValueError(
+                f"jit of {name_of(function)}: {what}_argnames has {name!r}, which is no parameter"
+            )
+    from_names = tuple(positional.index(n) for n in names if n in positional)
+    from_numbers = tuple(positional[n] for n in places if -len(positional) <= n < len(positional))
+    return (*places, *from_names), (*names, *from_numbers)
+
+
+def numbers(x: Any) -> tuple[int, ...]:
+    return () if x is None else (x,) if isinstance(x, int) else tuple(x)
+
+
+def strings(x: Any) -> tuple[str, ...]:
+    return () if x is None else (x,) if isinstance(x, str) else tuple(x)

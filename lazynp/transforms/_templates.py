@@ -1,0 +1,93 @@
+"""Rules applied once for each kind of operands: what they recorded is recorded again after that.
+
+The jvp rule of an operation on values of known types, and the transpose rule of an entry of the
+tape, record the same operations each time. They are staged at the first, and kept as ops and
+places; to take those steps costs a third of calling the rules. Operands that are tracers of
+transformations around take the ordinary way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp import _errstate
+from lazynp._avals import TracedAval
+from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
+from lazynp._trace import StagingRecorder, local, record_op
+
+KINDS = frozenset({"elementwise", "reduction", "view", "contract"})
+Key = tuple[Any, ...]
+
+
+class Unfit(Exception):
+    """These steps cannot be taken again: host code, or something from outside is among them."""
+
+
+class Steps:
+    """Operations on inputs. Places count constants, then inputs, then results."""
+
+    __slots__ = ("constants", "operations", "_places")
+
+    def __init__(self, inputs: Sequence[Node], recorder: StagingRecorder, more: list[Any]) -> None:
+        """Of what the recorder holds; `more`: what is referred to beside that."""
+        if recorder.handles or recorder.aliases:
+            raise Unfit
+        nodes = list(recorder.pending)
+        known = {id(n) for n in (*inputs, *nodes)}
+        self.constants: list[Any] = []
+        for a in [*(a for n in nodes for a in n[ARGS]), *more]:
+            if id(a) not in known:
+                if type(a) is list and not isinstance(a[VALUE], np.generic):
+                    raise Unfit
+                known.add(id(a))
+                self.constants.append(a)
+        everything = (*self.constants, *inputs, *nodes)
+        self._places = {id(a): i for i, a in enumerate(everything)}
+        self.operations: list[tuple[Op, tuple[int, ...]]] = []
+        for node in nodes:
+            op = node[OP]
+            if op.host or op.primitive.kind in ("host", "call") or op.primitive.multiple_results:
+                raise Unfit
+            self.operations.append((op, tuple([self._places[id(a)] for a in node[ARGS]])))
+
+    def place(self, a: Any) -> int:
+        return self._places[id(a)]
+
+    def sealed(self) -> None:
+        """All places are known: the nodes they were found by may go."""
+        self._places = {}
+
+    def take(self, inputs: list[Any]) -> list[Any]:
+        """Record the operations on these inputs: what stands at each place."""
+        pending = local.recorder.pending
+        code, offset = local.where  # type: ignore[misc]  # rules run inside an operation
+        values = [*self.constants, *inputs]
+        if _errstate.watching:  # floating-point errors may have to be noticed
+            for op, places in self.operations:
+                values.append(record_op(op, tuple([values[i] for i in places])))
+            return values
+        for op, places in self.operations:
+            node = [op, tuple([values[i] for i in places]), None, code, offset]
+            pending.append(node)
+            values.append(node)
+        return values
+
+
+def known_by(node: Node) -> Any:
+    """The aval of a plain node; None of a tracer."""
+    op = node[OP]
+    aval = node[AVAL] if op is None else op.aval
+    return None if type(aval) is TracedAval else aval
+
+
+class Table(dict[Key, Any]):
+    """Templates by key; None: unfit. Emptied when it is full."""
+
+    def keep(self, key: Key, made: Any) -> Any:
+        if len(self) >= 1 << 13:
+            self.clear()
+        self[key] = made
+        return made

@@ -1,0 +1,140 @@
+"""What is done once and taken again: jitted calls by their op, rules by templates."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import grad, jit, jvp, vjp, vmap
+from lazynp.transforms import _jvp, _linearize
+
+X, Y = np.array([0.3, -0.7, 1.2]), np.array([1.0, 2.0, 3.0])
+
+
+# -- jitted calls ----------------------------------------------------------------------------------
+
+
+def test_plain_calls_take_the_short_way() -> None:
+    traced = []
+
+    @jit
+    def f(x: Any, y: Any) -> Any:
+        traced.append(1)
+        return {"a": x + y, "b": [x.sum(), (x * 2)[:1].reshape(())]}
+
+    x = numpy.asarray(X)
+    for y in (Y, 2.0, 2, X.sum(), Y, 3.0, Y.sum()):
+        out = f(X, y)
+        numpy.testing.assert_allclose(out["a"], x + numpy.asarray(y), rtol=1e-15)
+        assert type(out["b"][0]) is np.Scalar and type(out["b"][1]) is np.ndarray
+    assert len(f._quick) == len(traced) == 4  # array, float, int, Scalar
+    f.clear_cache()
+    f(X, Y)
+    assert len(traced) == 5
+
+
+def test_what_takes_the_long_way() -> None:
+    captured = np.zeros(3)
+
+    def reads(x: Any) -> Any:
+        return x + captured
+
+    def writes(x: Any) -> None:
+        x += 1.0
+
+    def returns(x: Any) -> Any:
+        return x
+
+    for function in (reads, writes, returns):
+        f, x = jit(function), X.copy()
+        f(x), f(x)
+        assert not f._quick
+    f = jit(lambda x, y=0.0: x * 2 + y)
+    f(X), f(X)
+    assert len(f._quick) == 1
+    fortran = np.asarray(np.ones((2, 2)), order="F")
+    for args, kwargs in (((X[1:],), {}), ((X,), {"y": 1.0}), ((numpy.ones(3),), {})):
+        for _ in range(2):
+            numpy.testing.assert_array_equal(
+                f(*args, **kwargs), 2 * numpy.asarray(args[0]) + kwargs.get("y", 0.0)
+            )
+    numpy.testing.assert_array_equal(f(fortran), 2 * numpy.ones((2, 2)))
+    g = jit(lambda x, y: x + 2 * y)
+    assert g(X, Y).tolist() == (X + 2 * Y).tolist()
+    assert g(X, X).tolist() == (3 * X).tolist()  # sharing memory is another trace
+    assert g(Y, X).tolist() == (Y + 2 * X).tolist()
+
+
+def test_short_calls_under_transformations() -> None:
+    f = jit(lambda x: np.sin(x) * x)
+    f(X), f(X)
+    slopes = numpy.cos(numpy.asarray(X)) * numpy.asarray(X) + numpy.sin(numpy.asarray(X))
+    for g in (grad(lambda x: f(x).sum()), vmap(grad(f)), jit(grad(lambda x: f(x).sum()))):
+        numpy.testing.assert_allclose(g(X), slopes, rtol=1e-14)
+        f(X)
+    closed = grad(lambda y: (f(X) * y).sum())(Y)  # its argument is no tracer there
+    numpy.testing.assert_allclose(closed, f(X), rtol=1e-15)
+    with np.disable_jit():
+        numpy.testing.assert_allclose(f(X), numpy.sin(numpy.asarray(X)) * numpy.asarray(X))
+
+
+# -- templates -------------------------------------------------------------------------------------
+
+BINARY = [np.add, np.subtract, np.multiply, np.divide, np.arctan2, np.maximum, np.power]
+OPERANDS = [X + 2.0, Y[:, None], np.float64(1.5), 2, 0.5, np.array([1, 2, 3]), Y.astype("f4")]
+
+
+def untemplated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jvp, "KINDS", frozenset())
+    monkeypatch.setattr(_linearize, "KINDS", frozenset())
+
+
+@pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
+def test_templates_are_the_rules(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every pair of kinds of operands, every choice of which of them moves, twice."""
+
+    def outcomes() -> list[Any]:
+        found = []
+        for x, y in itertools.product(OPERANDS, repeat=2):
+            for f, z in ((lambda z, y=y: function(z, y), x), (lambda z, x=x: function(x, z), y)):
+                if getattr(z, "dtype", np.dtype(float)).kind != "f" or type(z) is int:
+                    continue
+                out, pull = vjp(f, z)
+                (ct,) = pull(np.ones(out.shape, out.dtype))
+                found += [out, ct, jvp(f, (z,), (np.ones_like(z),))[1]]
+            if all(getattr(z, "dtype", None) == np.float64 for z in (x, y)):
+                out, pull = vjp(function, x, y)
+                found += [out, *pull(np.ones(out.shape))]
+        return list(map(numpy.asarray, found))
+
+    with np.config(execution="reference"):
+        first, again = outcomes(), outcomes()
+        assert _linearize._rules and _linearize._transposes
+        untemplated(monkeypatch)
+        want = outcomes()
+    for got in (first, again):
+        for g, w in zip(got, want, strict=True):
+            assert g.dtype == w.dtype and g.shape == w.shape
+            numpy.testing.assert_array_equal(g, w)
+
+
+def test_which_operand_moves_is_part_of_a_template() -> None:
+    def f(x: Any) -> Any:
+        return x * 2.0 * x + 3.0 * (x * x) * 2.0
+
+    assert float(grad(f)(3.0)) == 48.0 and float(grad(grad(f))(3.0)) == 16.0
+    scale = np.array(4.0)
+    assert float(grad(lambda x: scale * x)(3.0)) == 4.0
+    assert float(grad(lambda x: x * scale)(3.0)) == 4.0
+
+
+def test_rules_that_raise_do_so_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError, match="no derivative by x"):
+            grad(lambda x: np.special.zeta(x, 1.0))(2.0)
+        with pytest.raises(ValueError, match="broadcast"):
+            grad(lambda x: (x * np.ones(2)).sum())(X)

@@ -96,7 +96,8 @@ def _reference(
     if not x.size or not kernel.size or not out.size:
         return out
     if x.size == x.shape[-1] and kernel.size == kernel.shape[-1] and kernel_dilation == (1,):
-        line = np.correlate(x[0, 0], np.conjugate(kernel[0, 0]), "valid")
+        taps = kernel[0, 0].conj() if dtype.kind == "c" else kernel[0, 0]  # bools would be int8
+        line = np.correlate(x[0, 0], taps, "valid")
         return line[:: strides[0]].reshape(out.shape)
     ins, outs = kernel.shape[1], kernel.shape[0] // groups
     places = list(zip(strides, space, kernel_dilation, strict=True))

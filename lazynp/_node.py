@@ -90,7 +90,7 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.primitive, op.params, op.ins, op.explicit = primitive, params, ins, explicit
     op.aval = primitive.abstract(*explicit, **params)
     outs = op.aval if primitive.multiple_results else (op.aval,)
-    op.reference = _with_params(primitive.reference, params)
+    op.reference = _reference(primitive, params, explicit)
     op.free = primitive.free
     op.host = not all(on_device(a.dtype) for a in (*explicit, *outs)) or hosted(primitive, params)
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
@@ -142,6 +142,14 @@ def hosted(primitive: Rules, params: Params) -> bool:
         for j in jaxprs
         for e in j.eqns
     )
+
+
+def _reference(primitive: Rules, params: Params, explicit: tuple[Aval, ...]) -> Callable[..., Any]:
+    if primitive.specialize is not None:
+        special = primitive.specialize(params, explicit)
+        if special is not None:
+            return special
+    return _with_params(primitive.reference, params)
 
 
 def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., Any]:
@@ -243,7 +251,7 @@ class _Project:
 
     name = "project"
     explicit = None
-    inplace = None
+    inplace = specialize = None
     multiple_results = False
     free = True
     kind = "project"

@@ -64,6 +64,8 @@ class Primitive:
     free: bool = False  # cheaper to compute again than to store: views, broadcasts, iotas
     linearize: Rule | None = None  # a jvp whose tangents are programs of their own: no values
     inplace: Rule | None = None  # reference for a first operand that may be overwritten
+    # (params, explicit avals) -> the reference for just these, or None: where it saves much
+    specialize: Rule | None = None
     kind: str = "other"  # elementwise, reduction, view, fill, update, contract, index, sort
 
     def __call__(self, *operands: Any, **params: Any) -> Any:

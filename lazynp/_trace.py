@@ -29,6 +29,7 @@ from lazynp._config import config
 from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
 from lazynp._node import (
+    ARGS,
     AVAL,
     CODE,
     OFFSET,
@@ -591,13 +592,24 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
     return [op, None, result, None, 0]
 
 
+def _lists(args: tuple[Any, ...]) -> bool:
+    return len(args) > 1 and any([type(a) is list for a in args[1:]])
+
+
 def _there(node: Node) -> Any:
     """The host value if it takes no program to have it; else None."""
     value = node[VALUE]
     if isinstance(value, np.generic):
         return value
-    if isinstance(value, Tracer) or value is None and node[OP] is None:
+    op = node[OP]
+    if isinstance(value, Tracer) or value is None and op is None:
         return None
+    args = node[ARGS]
+    if value is None and op.primitive.kind == "view" and type(args) is tuple:
+        base = args[0]
+        if type(base) is list and type(base[VALUE]) is np.ndarray:  # in short, the usual case
+            if not _lists(args):
+                return op.reference(base[VALUE], *args[1:])
     return _reference.host_view(node)
 
 

@@ -35,6 +35,7 @@ def linear(
     explicit: Rule | None = None,
     free: bool = False,
     inplace: Rule | None = None,
+    specialize: Rule | None = None,
     kind: str = "other",
 ) -> Primitive:
     """A primitive linear in its first `operands` operands taken together (None: in all)."""
@@ -60,6 +61,7 @@ def linear(
         explicit=explicit,
         free=free,
         inplace=inplace,
+        specialize=specialize,
         kind=kind,
     )
     return primitive

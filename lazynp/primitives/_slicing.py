@@ -102,6 +102,29 @@ def _slice_reference(
     return out
 
 
+def _slice_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+    """For one slice at known places: its NumPy index is kept for each of them."""
+    if any(a.ndim for a in avals[1:]):
+        return None
+    ndim, region = avals[0].ndim, (params["axes"], params["sizes"], params["strides"])
+    shape = params["shape"]
+    kept: dict[Any, Any] = {}
+
+    def reference(x: Any, *starts: Any) -> Any:
+        index = kept.get(starts)
+        if index is None:
+            index = index_of(ndim, tuple(map(int, starts)), *region)
+            if len(kept) < _PLACES:
+                kept[starts] = index
+        out = x[index]
+        return out if out.shape == shape else out.reshape(shape)
+
+    return reference
+
+
+_PLACES = 256  # of one slice; the shared memory of `index_of` holds more
+
+
 def _slice_lower(b: Any, x: Any, *starts: Any, **params: Any) -> Any:
     out = _slice_abstract(x.aval, *[s.aval for s in starts], **params)
     region = region_of(x.aval.shape, **params)
@@ -149,6 +172,7 @@ slice_ = linear(
     abstract=_slice_abstract,
     explicit=_slice_explicit,
     reference=_slice_reference,
+    specialize=_slice_specialize,
     lower=_slice_lower,
     transpose=_slice_transpose,
     batch=_slice_batch,

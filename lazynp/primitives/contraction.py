@@ -79,6 +79,15 @@ def _dot_general_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumber
     return np.matmul(left, right).reshape((*batch, *m_dims, *n_dims))
 
 
+def _dot_general_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+    """The products of matrices and vectors that are `np.matmul` as they stand."""
+    (lc, rc), (lb, _) = params["dimension_numbers"]
+    x, y = avals
+    if lb or len(lc) != 1 or not 0 < x.ndim <= 2 or not 0 < y.ndim <= 2:
+        return None
+    return np.matmul if lc[0] == x.ndim - 1 and rc[0] == 0 else None
+
+
 def _dot_general_lower(b: Any, x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:
     contracting, batching = dimension_numbers
     out = _dot_general_abstract(x.aval, y.aval, dimension_numbers=dimension_numbers)
@@ -176,6 +185,7 @@ dot_general = Primitive(
     abstract=_dot_general_abstract,
     explicit=_dot_general_explicit,
     reference=_dot_general_reference,
+    specialize=_dot_general_specialize,
     lower=_dot_general_lower,
     jvp=_dot_general_jvp,
     transpose=_dot_general_transpose,

@@ -75,8 +75,8 @@ def run(nodes: list[Node], asked: Node | None) -> None:
         with np.errstate(all="ignore"):
             for i, node in enumerate(nodes):
                 op = node[OP]
-                if not op.direct:
-                    x = y = args = None  # no count of references includes this loop's
+                if not op.direct and not (op.reuses and getrefcount(node[ARGS][0]) > ITEM):
+                    x = y = None  # no count of references includes this loop's
                     if node is asked or not is_parked(op):
                         _store(node)
                         node[ARGS] = None
@@ -93,7 +93,7 @@ def run(nodes: list[Node], asked: Node | None) -> None:
                 else:
                     x = op.reference(*[operand(a) for a in args])
                 node[VALUE] = x[()] if op.scalar and type(x) is ndarray else x
-                node[ARGS] = None
+                node[ARGS] = args = None
                 nodes[i] = node = None  # type: ignore[call-overload]
     finally:
         nodes[:] = [n for n in nodes if n is not None]

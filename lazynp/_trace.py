@@ -626,8 +626,11 @@ def quietly(function: Any, values: list[Any], **params: Any) -> Any:
 
 
 # NumPy's own, of which errstate is made; if a version has them no longer, errstate it is
-_errors = getattr(np._core.umath, "_extobj_contextvar", None)  # type: ignore[attr-defined]
-_IGNORED = None if _errors is None else np._core.umath._make_extobj(all="ignore")  # type: ignore[attr-defined]
+_umath: Any = getattr(getattr(np, "_core", None), "umath", None)
+_errors = getattr(_umath, "_extobj_contextvar", None)
+if not hasattr(_umath, "_make_extobj"):
+    _errors = None
+_IGNORED = None if _errors is None else _umath._make_extobj(all="ignore")
 
 
 def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:

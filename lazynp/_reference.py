@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from sys import getrefcount
 from typing import Any
 
@@ -25,15 +26,27 @@ lock = threading.RLock()  # serialises evaluation: who holds it has claimed what
 # another thread may have held it
 os.register_at_fork(after_in_child=lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
 
-watched: dict[int, bool] = {}  # by identity of some nodes, whether they were read; see _unread
+
+class Watched:
+    """The value of a node, and whether somebody has read it; see _unread."""
+
+    __slots__ = ("buffer", "read")
+
+    def __init__(self, buffer: Any) -> None:
+        self.buffer = weakref.ref(buffer)
+        self.read = False
+
+
+watched: dict[int, Watched] = {}  # by identity of the node, which another may have inherited
 
 
 def note_read(nodes: list[Node]) -> None:
     """These are read by a program, or were asked for."""
     if watched:
         for a in nodes:
-            if id(a) in watched:
-                watched[id(a)] = True
+            seen = watched.get(id(a))
+            if seen is not None and seen.buffer() is a[VALUE]:
+                seen.read = True
 
 
 _DEEP = 32  # views of views: from here on the value of one is kept, it takes no memory
@@ -194,8 +207,7 @@ def host(node: Node) -> Any:
         return value
     if isinstance(value, Tracer):
         return value.exact()
-    if id(node) in watched:
-        watched[id(node)] = True
+    note_read([node])
     if isinstance(value, tuple):  # several results
         return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
     value = lowering.host(value)

@@ -9,13 +9,10 @@ is given up.
 
 from __future__ import annotations
 
-import weakref
-from typing import Any
-
 from lazynp import lowering
 from lazynp._node import OP, VALUE, Node
 from lazynp._plan import Plan, Step
-from lazynp._reference import watched
+from lazynp._reference import Watched, watched
 
 _WORTH_LEAVING = 1 << 13  # bytes: below, storing a result costs next to nothing
 _WATCHED_RUNS = 2
@@ -29,7 +26,7 @@ class Watch:
 
     def __init__(self, candidates: set[int]) -> None:
         self.candidates = candidates
-        self.kept: list[tuple[int, int, weakref.ref[Any]]] = []  # output, id of node, its buffer
+        self.kept: list[tuple[int, int, Watched]] = []  # output, id of its node, its value
         self.rounds = 0
 
 
@@ -41,8 +38,10 @@ def before_run(plan: Plan) -> None:
     watch = plan.watch
     if not watch.kept:
         return
-    for position, node, buffer in watch.kept:
-        if watched.pop(node, True) or buffer() is not None:
+    for position, node, seen in watch.kept:
+        if watched.get(node) is seen:
+            del watched[node]
+        if seen.read or seen.buffer() is not None:
             watch.candidates.discard(position)
     watch.kept.clear()
     watch.rounds += 1
@@ -58,11 +57,11 @@ def after_run(plan: Plan, nodes: list[Node], asked: Node | None) -> None:
         plan.watch = Watch({i for i in plan.outputs if _is_large(nodes[i])})
         return
     for i in list(watch.candidates):
-        if type(nodes[i][VALUE]) is not lowering.Buffer:  # a look at it would not be seen
-            watch.candidates.discard(i)
-        elif nodes[i] is not asked:
-            watch.kept.append((i, id(nodes[i]), weakref.ref(nodes[i][VALUE])))
-            watched[id(nodes[i])] = False
+        if nodes[i] is asked or type(nodes[i][VALUE]) is not lowering.Buffer:
+            watch.candidates.discard(i)  # it is read, or a look at it would not be seen
+        else:
+            seen = watched[id(nodes[i])] = Watched(nodes[i][VALUE])
+            watch.kept.append((i, id(nodes[i]), seen))
     if not watch.kept:
         plan.watch = _DONE
 

@@ -35,6 +35,7 @@ from lazynp.functions import (
     products,
     reductions,
     sorting,
+    tools,
     ufuncs,
 )
 from lazynp.functions._arguments import (
@@ -651,6 +652,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "flat": (FlatIterator, _set_flat),
     "imag": (_imag, _set_imag),
     "itemsize": (lambda self: self.dtype.itemsize,),
+    "jaxpr": (tools.array_jaxpr,),
     "nbytes": (lambda self: self.aval.nbytes,),
     "real": (_real, _set_real),
     "shape": (lambda self: self.aval.shape, _set_shape),

@@ -457,3 +457,13 @@ def test_adaptive_compiles_what_runs_often_and_what_is_large() -> None:
     assert counted.compiled_runs == 1
     assert isinstance(y._read()[ARGS], _plan.Plan)
     assert _graph._plans
+
+
+def test_the_jaxpr_of_an_array() -> None:
+    x = np.arange(3.0) * 2.0
+    y = np.sin(x)
+    pending = str(y.jaxpr)
+    assert pending.startswith("{ lambda a:f64[3] . let") and "sin" in pending and "in (" in pending
+    check(y.jaxpr)
+    with pytest.raises(AttributeError):
+        y.jaxpr = None  # type: ignore[misc]

@@ -85,14 +85,19 @@ class Gap:
 
     __slots__ = ("least", "most", "recent", "count")
 
-    def __init__(self, length: int) -> None:
-        self.least = self.recent = self.most = length
-        self.count = 0
+    def __init__(self) -> None:
+        self.least = self.most = self.count = 0
+        self.recent = sys.maxsize
 
-    def saw(self, length: int) -> None:
-        self.least = min(self.least, length)
-        self.recent = min(self.recent, length)
+    def saw(self, length: int, asked: bool) -> None:
+        """asked: a value was needed there; then no site came before, and none may ever come."""
         self.most = max(self.most, length)
+        if asked:
+            if not self.count:
+                self.least = self.most
+            return
+        self.least = min(self.least, length) if self.count else length
+        self.recent = min(self.recent, length)
         self.count += 1
         if self.count % _WINDOW == 0:  # what was short once need not be so for ever
             self.least, self.recent = self.recent, sys.maxsize
@@ -271,9 +276,10 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         recorder.pending.clear()
         recorder.due = False
         recorder.inside = UNKNOWN
-        _origin(recorder, len(nodes), _place(asked, reason))
+        _origin(recorder, len(nodes), asked is not None, _place(asked, reason))
         count = len(nodes)
-        small = not recorder.eager and all([_is_quick(n[OP]) for n in nodes])
+        small = config.execution != "compiled" and not recorder.eager
+        small = small and all([_is_quick(n[OP]) for n in nodes])
         try:
             plan = _graph.evaluate(nodes, asked, reason)
             recorder.ran(count, small, plan)
@@ -283,22 +289,22 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
             raise
 
 
-def _origin(recorder: Recorder, count: int, origin: Any) -> None:
+def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
     """A cut of so many operations was made here: from how many on is the next to be looked for?
 
-    One operation early: whether a composed function has just been entered is seen by comparing
-    with the operation before.
+    If it is, one operation early: whether a composed function has just been entered is seen by
+    comparing with the operation before.
     """
     gap = recorder.gaps.get(recorder.origin)
-    if gap is not None:
-        gap.saw(count)
-    elif count:
+    if gap is None and count:
         if len(recorder.gaps) >= _MOST_GAPS:
             recorder.gaps.clear()
-        recorder.gaps[recorder.origin] = Gap(count)
+        gap = recorder.gaps[recorder.origin] = Gap()
+    if gap is not None:
+        gap.saw(count, asked)
     recorder.origin = origin
     gap = recorder.gaps.get(origin)
-    recorder.limit = recorder.idle if gap is None else max(gap.least - 1, 0)
+    recorder.limit = recorder.idle if gap is None else gap.least - (gap.count > 0)
 
 
 def _is_quick(op: Op) -> bool:

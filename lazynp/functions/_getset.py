@@ -90,7 +90,15 @@ def _key(index: Any) -> Any:
         if t is int:
             items.append(item)
         elif t is slice:
-            items.append(_slice_key(item))
+            start, stop, step = item.start, item.stop, item.step
+            if (
+                (start is None or type(start) is int)
+                and (stop is None or type(stop) is int)
+                and (step is None or type(step) is int)
+            ):
+                items.append((slice, start, stop, step))
+            else:
+                items.append(_slice_key(item))
         elif item is None or item is Ellipsis:
             items.append(item)
         else:

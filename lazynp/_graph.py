@@ -21,7 +21,7 @@ import numpy as np
 
 from lazynp import _reference
 from lazynp._config import config
-from lazynp._form import Likeness, Scan, depth_first, drop_dead, outside_of, place_of, scan
+from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Sighting, Step
@@ -149,15 +149,15 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     known = _recognised(nodes, asked)
     if known is None and drop_dead(nodes, asked):  # what is dead makes no form of its own
         known = _recognised(nodes, asked)
-    found = None
-    if known is None:
-        found = scan(nodes, asked)
-        if found is None:
-            _complete(nodes, asked)
-            known = _recognised(nodes, asked)
+    found = scan(nodes, asked) if known is None else None
+    if known is None and found is None:
+        _complete(nodes, asked)
+        known = _recognised(nodes, asked)
+        found = scan(nodes, asked) if known is None else None
     if known is not None:
         return known
-    key, leaves, slots = found or _scan_whole(nodes, asked)
+    assert found is not None
+    key, leaves, slots = found
     counts = list(map(getrefcount, nodes))
     leaf_counts = list(map(getrefcount, leaves))
     quick = (tuple(key), tuple(counts), tuple(leaf_counts))
@@ -216,12 +216,6 @@ def forget() -> None:
     _plans.clear()
     _plans_by_count.clear()
     _likenesses.clear()
-
-
-def _scan_whole(nodes: list[Node], asked: Node | None) -> Scan:
-    found = scan(nodes, asked)
-    assert found is not None
-    return found
 
 
 def _form(

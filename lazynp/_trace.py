@@ -14,7 +14,7 @@ import dis
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from sys import _getframe, getrefcount
@@ -645,15 +645,7 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
     Tracers of transformations around the function that is being staged are operands of it.
     """
     recorder = local.recorder
-    staged = getattr(recorder, "level", 0)
-    top: Trace | None = None
-    for o in operands:
-        if is_tracer(o):
-            trace = o[VALUE].trace
-            if not trace.alive:
-                raise escaped(o[VALUE])
-            if trace.level > staged and (top is None or trace.level > top.level):
-                top = trace
+    top = innermost(operands)
     if top is not None:
         if local.where is not None:
             return top.process(primitive, operands, params)
@@ -664,6 +656,21 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
     if primitive.multiple_results:
         return record_multiple(primitive, operands, params)
     return record(primitive, operands, params)
+
+
+def innermost(operands: Iterable[Any]) -> Trace | None:
+    """The innermost transformation that one of these belongs to; those around the function that
+    is being staged do not count."""
+    staged = getattr(local.recorder, "level", 0)
+    top: Trace | None = None
+    for o in operands:
+        if is_tracer(o):
+            trace = o[VALUE].trace
+            if not trace.alive:
+                raise escaped(o[VALUE])
+            if trace.level > staged and (top is None or trace.level > top.level):
+                top = trace
+    return top
 
 
 class inside_operation:

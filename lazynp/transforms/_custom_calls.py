@@ -13,9 +13,9 @@ from typing import Any
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, In
 from lazynp._jaxpr import Jaxpr, eval_reference
-from lazynp._node import VALUE, Node, Trace, aval_of_node, escaped, is_tracer, tracer_node
+from lazynp._node import Node, aval_of_node, tracer_node
 from lazynp._primitive import Missing, Primitive
-from lazynp._trace import StagingRecorder, local
+from lazynp._trace import StagingRecorder, innermost, local
 from lazynp.primitives import reduction
 from lazynp.transforms._call import jaxpr_explicit, present, strong
 from lazynp.transforms._jvp import JVPTrace
@@ -51,15 +51,7 @@ class Call:
 def dispatch(call: Call, nodes: Sequence[Node]) -> list[Node]:
     """Run a call for the innermost interpreter that one of its arguments belongs to."""
     recorder = local.recorder
-    staged = getattr(recorder, "level", 0)
-    top: Trace | None = None
-    for n in nodes:
-        if is_tracer(n):
-            trace = n[VALUE].trace
-            if not trace.alive:
-                raise escaped(n[VALUE])
-            if trace.level > staged and (top is None or trace.level > top.level):
-                top = trace
+    top = innermost(nodes)
     if isinstance(top, JVPTrace):
         return _differentiated(call, nodes, top)
     if isinstance(top, BatchTrace):

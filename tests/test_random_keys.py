@@ -161,6 +161,9 @@ def test_errors() -> None:
         (lambda: k.normal(dtype="f2"), TypeError, "float32 or float64"),
         (lambda: k.integers(3, 3), ValueError, "low >= high"),
         (lambda: k.choice(2, 3, replace=False), ValueError, "larger sample"),
+        (lambda: k.normal((-1,)), ValueError, "negative dimensions"),
+        (lambda: k.bits(-2), ValueError, "negative dimensions"),
+        (lambda: k.split(-1), ValueError, "negative dimensions"),
     ]:
         with pytest.raises(error, match=text):
             wrong()

@@ -17,6 +17,7 @@ import numpy as np
 from lazynp._array import Array, from_host, new_array
 from lazynp._tree import register_pytree_node
 from lazynp.functions import sorting, ufuncs
+from lazynp.functions._arguments import shape_argument
 from lazynp.functions._getset import getitem
 from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.creation import arange
@@ -63,7 +64,7 @@ class Key:
 
     def split(self, n: Any = 2) -> Key:
         """n independent keys: an array of them, which can be unpacked."""
-        shape = (index(n),) if not isinstance(n, tuple) else n
+        shape = shape_argument(n)
         self._single("split")
         words = _words(self.data, math.prod(shape), _SPLIT)
         return Key(reshape(getitem(words, (slice(None), slice(2))), (*shape, 2)))
@@ -94,7 +95,7 @@ class Key:
     def bits(self, shape: Any = (), dtype: Any = np.uint32) -> Any:
         """Random unsigned integers, all values alike."""
         self._single("bits")
-        shape, dtype = _shape(shape), np.dtype(dtype)
+        shape, dtype = shape_argument(shape), np.dtype(dtype)
         if dtype.kind != "u":
             raise TypeError(f"bits: an unsigned integer dtype is required, got {dtype}")
         size = math.prod(shape)
@@ -200,7 +201,7 @@ class Key:
     def categorical(self, logits: Any, axis: Any = -1, shape: Any = None) -> Any:
         """Indices along an axis, with probabilities proportional to exp(logits)."""
         logits = as_array(logits)
-        size = logits.shape if shape is None else (*_shape(shape), *logits.shape)
+        size = logits.shape if shape is None else (*shape_argument(shape), *logits.shape)
         axis = axis if axis < 0 else axis - logits.ndim
         return argmax(ufuncs.add(logits, self.gumbel(size)), axis=axis)
 
@@ -212,7 +213,7 @@ class Key:
 
     def choice(self, a: Any, shape: Any = (), replace: Any = True, p: Any = None) -> Any:
         """Elements of `a` (its first axis; of the integers below it), with probabilities p."""
-        items, shape = as_array(a), _shape(shape)
+        items, shape = as_array(a), shape_argument(shape)
         items = arange(index(a)) if items.ndim == 0 else items
         size, count = items.shape[0], math.prod(shape)
         if not replace and count > size:
@@ -255,14 +256,10 @@ def fold_in(key: Key, data: Any) -> Key:
 # -- inside ----------------------------------------------------------------------------------------
 
 
-def _shape(shape: Any) -> tuple[int, ...]:
-    return tuple(index(n) for n in shape) if isinstance(shape, (tuple, list)) else (index(shape),)
-
-
 def _of(shape: Any, *parameters: Any) -> tuple[int, ...]:
     """The shape of the samples: that of the parameters where none is given."""
     if not isinstance(shape, (tuple, list)) or len(shape):
-        return _shape(shape)
+        return shape_argument(shape)
     return np.broadcast_shapes(*(getattr(p, "shape", np.shape(p)) for p in parameters))
 
 

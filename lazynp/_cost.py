@@ -21,7 +21,9 @@ _CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
 _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
 # that fuses, most do not.
-_MOVED = 3e-5
+_MOVED = 2e-5
+_MOVED_FAR = 4e-5  # of arrays beyond the caches, whose memory comes from the system each time
+_FAR = 1 << 18
 _MOVED_FUSED = 0.8e-5
 
 # Nanoseconds an element, where it is more than moving it: by NumPy, by XLA.
@@ -72,12 +74,24 @@ _COMPARED = {"sort": (5.0, 3.0), "argsort": (6.0, 13.0), "sort_pairs": (8.0, 13.
 _FLOP = {"f": (5e-5, 6.5e-5), "c": (1e-4, 2.5e-4)}  # of products: by BLAS, by XLA
 _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
 
+# Of compiling: a program, an operation of it, one that becomes a dozen of XLA's.
+PROGRAM = 15000.0
+_COMPILED = 800.0
+_COMPILED_LONG = 8000.0
+
+# What a form may cost by reference, as a part of what compiling it would, before it is compiled.
+# At 1 a program never costs more than twice what it would had the future been known; most forms
+# that ran twice run on, so a half wins more than it can lose (which is half a compilation).
+RENT = 0.5
+
 Cost = tuple[float, float]
 
 
-def compiling(operations: int) -> float:
-    """Of a program of so many operations."""
-    return 15000.0 + 1200.0 * operations
+def compiling(primitive: Rules, params: dict[str, Any]) -> float:
+    """What one operation adds to compiling its program."""
+    if primitive.kind == "call":
+        return _COMPILED * (1 + sum(len(j.eqns) for j in _jaxprs(params)))
+    return _COMPILED_LONG if primitive.kind == "update" else _COMPILED
 
 
 def cost(
@@ -91,7 +105,9 @@ def cost(
         return 0.8, 0.0
     moved = sum(a.nbytes for a in outs) + sum(a.nbytes for a in ins)
     size = max((a.size for a in (*outs, *ins)), default=0)
-    reference, compiled = _CALL + moved * _MOVED, _FUSED + moved * _MOVED_FUSED
+    far = max((a.nbytes for a in outs), default=0) >= _FAR
+    reference = _CALL + moved * (_MOVED_FAR if far else _MOVED)
+    compiled = _FUSED + moved * _MOVED_FUSED
     if kind == "contract":
         numpys, xlas = _FLOP.get(outs[0].dtype.kind, _FLOP_PLAIN)
         flops = 2.0 * products(ins, outs[0])
@@ -104,7 +120,9 @@ def cost(
         numpys, xlas = _ELEMENT.get(name, (0.0, 0.0))
     if kind == "update" and name != "put_mask":  # in place, where NumPy's own would be
         reference = _CALL + 1.0 + 2 * _MOVED * ins[1].nbytes
-        compiled = _FUSED + 2 * _MOVED_FUSED * ins[1].nbytes
+        # a large one is a select over all of the target
+        written = ins[0] if 4 * ins[1].size > ins[0].size else ins[1]
+        compiled = _FUSED + 5 * _MOVED_FUSED * written.nbytes
     return reference + size * numpys * 1e-3, compiled + size * xlas * 1e-3
 
 
@@ -119,11 +137,15 @@ def _of_call(name: str, params: dict[str, Any]) -> Cost:
     """Of a jaxpr run as one operation: `jit` is compiled at once, loops count their rounds."""
     if name == "jit":
         return 1e9, 1.0
-    jaxprs: list[Any] = []
-    for p in params.values():
-        jaxprs += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
-    steps = sum(len(j.eqns) for j in jaxprs) * params.get("length", 1)
+    steps = sum(len(j.eqns) for j in _jaxprs(params)) * params.get("length", 1)
     return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
+
+
+def _jaxprs(params: dict[str, Any]) -> list[Jaxpr]:
+    found: list[Jaxpr] = []
+    for p in params.values():
+        found += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
+    return found
 
 
 def better_by_host(

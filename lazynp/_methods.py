@@ -14,7 +14,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
-from lazynp._trace import description, host_value, seen_value
+from lazynp._trace import description, host_value, local, seen_value
 from lazynp._views import (
     Bitcast,
     Imag,
@@ -47,6 +47,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array, check_writeable, store
+from lazynp.functions._stores import update_view
 from lazynp.functions._ufunc import defers, ufunc
 
 # -- operators -------------------------------------------------------------------------------------
@@ -92,9 +93,13 @@ def _matmul_reflected(self: Array, other: Any) -> Any:
 
 
 def _in_place(function: Any, name: str) -> Any:
-    compute = function.in_place() if isinstance(function, ufunc) else function
+    is_ufunc = isinstance(function, ufunc)
+    compute = function.in_place() if is_ufunc else function
 
     def in_place(self: Array, other: Any) -> Any:
+        if is_ufunc and local.recorder.eager and type(self) is Array:
+            if update_view(self, function._numpy, other):
+                return self
         if isinstance(self, Scalar):
             return NotImplemented  # rebinds, as a Python number
         check_writeable(self)

@@ -54,7 +54,7 @@ class Op:
     bounds: tuple[int, int] | None  # a Python int operand must lie within (NEP 50)
     first_start: int  # operands from here on are start indices
     reuses: bool  # by reference, it may write into its first operand if nobody else reads that
-    cost: tuple[float, float] | None  # see _plan
+    cost: tuple[float, float, float] | None  # see _plan
     small: bool  # costs about as much to do as to record
     direct: bool  # by reference, no more is to be done than to call it and store what it returns
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from lazynp._quiet import quietly
 
 
 class Pieces:
@@ -42,12 +43,11 @@ class Pieces:
     def run(self, buffers: Sequence[Any], into: list[Any]) -> list[Any]:
         """`into` becomes a list of the one list that is returned."""
         env: dict[Atom, Any] = dict(zip(self._inputs, buffers, strict=True))
-        with np.errstate(all="ignore"):
-            for step in self.steps:
-                if isinstance(step, _Piece):
-                    step.run(env)
-                else:
-                    _call(step, env)
+        for step in self.steps:
+            if isinstance(step, _Piece):
+                step.run(env)
+            else:
+                quietly(_call, [step, env])
         into[:] = [[a.value if isinstance(a, Literal) else env[a] for a in self._outputs]]
         return into[0]
 

@@ -24,6 +24,7 @@ from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
 from lazynp._node import OP, PROJECT, VALUE, Node, Op
 from lazynp._pieces import Pieces
+from lazynp._quiet import quietly
 
 
 @dataclass
@@ -154,7 +155,7 @@ class Plan:
         """Ski rental: whether running by reference has cost as much as compiling would have."""
         reference, compiled, compiling = self.costs
         self.owed += reference - compiled
-        return bool(self.programs) or self.owed >= compiling
+        return bool(self.programs) or self.owed >= _cost.RENT * compiling
 
     def _program(self, slots: list[Any]) -> Program:
         if self.constants is None or not _same(slots, self.constants, self.zero_slots):
@@ -271,17 +272,18 @@ _KIND = {"b": "i", "i": "i", "u": "i", "f": "f", "c": "c"}
 def cast_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     """A Python or NumPy scalar as NumPy casts it when it meets an array of this dtype."""
     if isinstance(value, np.generic):
-        with np.errstate(all="ignore"):
-            return value.astype(dtype)
-    with np.errstate(all="ignore"):
-        return dtype.type(value)
+        return quietly(value.astype, [dtype])
+    return quietly(dtype.type, [value])
 
 
 def _pack(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> Any:
+    vector = _VECTOR[kind]
+    if all([d is vector for d in dtypes]):
+        return lowering.put(np.array(values, vector), owned=True)
     cast = [cast_scalar(v, d) for v, d in zip(values, dtypes, strict=True)]
     if kind == "i":
         cast = [int(v) - (1 << 64) if int(v) > 0x7FFFFFFFFFFFFFFF else int(v) for v in cast]
-    return lowering.put(np.array(cast, _VECTOR[kind]), owned=True)
+    return lowering.put(np.array(cast, vector), owned=True)
 
 
 _KEPT_ON_HOST = 1 << 14  # bytes
@@ -443,7 +445,7 @@ class Sighting:
         gain = reference - compiled
         runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
         # runs until the form gets a plan
-        self.left = 0 if gain >= compiling else int(min(runs, 1 << 40))
+        self.left = 0 if gain >= _cost.RENT * compiling else int(min(runs, 1 << 40))
 
     def again(self) -> bool:
         """Whether this run too does without."""
@@ -451,7 +453,7 @@ class Sighting:
         return self.left >= 0
 
 
-_PLANNED_AT = 0.25  # of what compiling costs, spent by reference
+_PLANNED_AT = _cost.RENT / 2  # of what compiling costs, spent by reference
 
 
 def _better_by_host(eqn: Eqn) -> bool:
@@ -461,11 +463,12 @@ def _better_by_host(eqn: Eqn) -> bool:
 
 def _costs(ops: list[Op]) -> tuple[float, float, float]:
     """By reference, compiled, and of compiling."""
-    reference, compiled = 0.0, _cost.DISPATCH
+    reference, compiled, compiling = 0.0, _cost.DISPATCH, _cost.PROGRAM
     for op in ops:
         if op.cost is None:
             outs = op.aval if isinstance(op.aval, tuple) else (op.aval,)
-            op.cost = _cost.cost(op.primitive, op.params, op.explicit, outs)
-        r, c = op.cost
-        reference, compiled = reference + r, compiled + c
-    return reference, compiled, _cost.compiling(len(ops))
+            here = _cost.cost(op.primitive, op.params, op.explicit, outs)
+            op.cost = *here, _cost.compiling(op.primitive, op.params)
+        r, c, b = op.cost
+        reference, compiled, compiling = reference + r, compiled + c, compiling + b
+    return reference, compiled, compiling

@@ -21,6 +21,7 @@ from lazynp._errors import NanError, nan_error
 from lazynp._form import ITEM, depth_first, drop_dead
 from lazynp._jaxpr import has_new_nan
 from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, Op, Tracer
+from lazynp._quiet import quietly
 
 lock = threading.RLock()  # serialises evaluation: who holds it has claimed what is pending
 # another thread may have held it
@@ -80,34 +81,34 @@ def run(nodes: list[Node], asked: Node | None) -> None:
     """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
     an entry is dropped once done, so that a value is freed with its last use."""
     drop_dead(nodes, asked)
-    if config.debug_nans:
-        _run_checked(nodes, asked)
-        return
+    quietly(_run_checked if config.debug_nans else _run, [nodes, asked])
+
+
+def _run(nodes: list[Node], asked: Node | None) -> None:
     x = y = args = None
     try:
-        with np.errstate(all="ignore"):
-            for i, node in enumerate(nodes):
-                op = node[OP]
-                if not op.direct and not (op.reuses and getrefcount(node[ARGS][0]) > ITEM):
-                    x = y = None  # no count of references includes this loop's
-                    if node is asked or not is_parked(op):
-                        _store(node)
-                        node[ARGS] = None
-                    nodes[i] = node = None  # type: ignore[call-overload]
-                    continue
-                args = node[ARGS]
-                if len(args) == 2:  # twice as quick as the general case
-                    x, y = args
-                    if type(x) is list:
-                        x = x[VALUE] if type(x[VALUE]) is ndarray else operand(x)
-                    if type(y) is list:
-                        y = y[VALUE] if type(y[VALUE]) is ndarray else operand(y)
-                    x = op.reference(x, y)
-                else:
-                    x = op.reference(*[operand(a) for a in args])
-                node[VALUE] = x[()] if op.scalar and type(x) is ndarray else x
-                node[ARGS] = args = None
+        for i, node in enumerate(nodes):
+            op = node[OP]
+            if not op.direct and not (op.reuses and getrefcount(node[ARGS][0]) > ITEM):
+                x = y = None  # no count of references includes this loop's
+                if node is asked or not is_parked(op):
+                    _store(node)
+                    node[ARGS] = None
                 nodes[i] = node = None  # type: ignore[call-overload]
+                continue
+            args = node[ARGS]
+            if len(args) == 2:  # twice as quick as the general case
+                x, y = args
+                if type(x) is list:
+                    x = x[VALUE] if type(x[VALUE]) is ndarray else operand(x)
+                if type(y) is list:
+                    y = y[VALUE] if type(y[VALUE]) is ndarray else operand(y)
+                x = op.reference(x, y)
+            else:
+                x = op.reference(*[operand(a) for a in args])
+            node[VALUE] = x[()] if op.scalar and type(x) is ndarray else x
+            node[ARGS] = args = None
+            nodes[i] = node = None  # type: ignore[call-overload]
     finally:
         nodes[:] = [n for n in nodes if n is not None]
 
@@ -115,12 +116,11 @@ def run(nodes: list[Node], asked: Node | None) -> None:
 def _run_checked(nodes: list[Node], asked: Node | None) -> None:
     """The same under `debug_nans`."""
     try:
-        with np.errstate(all="ignore"):
-            for i, node in enumerate(nodes):
-                if node is asked or not is_parked(node[OP]):
-                    _store_checked(node)
-                    node[ARGS] = None
-                nodes[i] = node = None  # type: ignore[call-overload]
+        for i, node in enumerate(nodes):
+            if node is asked or not is_parked(node[OP]):
+                _store_checked(node)
+                node[ARGS] = None
+            nodes[i] = node = None  # type: ignore[call-overload]
     finally:
         nodes[:] = [n for n in nodes if n is not None]
 

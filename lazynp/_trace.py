@@ -48,6 +48,7 @@ from lazynp._node import (
     projection,
     tracer_node,
 )
+from lazynp._quiet import quiet_context, quietly
 
 _EARLY = 16  # pending nodes before recurrence is looked for
 _FORMS = 4  # programs a cut site may have before it is cut at every visit
@@ -111,7 +112,7 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
-        "codes", "eager", "_small", "__weakref__",
+        "codes", "eager", "_small", "quiet", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -124,6 +125,7 @@ class Recorder:
         self.origin: Any = None  # where the last cut was made
         self.eager = False  # small operations on what is there are done `at_once`
         self._small = 0  # operations in loops of small ones so far
+        self.quiet = quiet_context()  # calls a pure function, without NumPy's warnings
         self.due = False
         # The user's operation being recorded: its position, and how far its function has come.
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
@@ -585,14 +587,10 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
             values.append(value)
         else:
             values.append(o)
-    if _errors is None:
+    try:
+        result = local.recorder.quiet(op.reference, *values)
+    except RuntimeError:  # called by a destructor, from within: see `_quiet`
         result = quietly(op.reference, values)
-    else:  # the same, without the call
-        token = _errors.set(_IGNORED)
-        try:
-            result = op.reference(*values)
-        finally:
-            _errors.reset(token)
     if op.scalar and type(result) is np.ndarray:
         result = result[()]
     return [op, None, result, None, 0]
@@ -619,24 +617,10 @@ def _there(node: Node) -> Any:
     return _reference.host_view(node)
 
 
-def quietly(function: Any, values: list[Any], **params: Any) -> Any:
-    """Without NumPy's warnings. As `np.errstate`, which takes four times as long."""
-    if _errors is None:
-        with np.errstate(all="ignore"):
-            return function(*values, **params)
-    token = _errors.set(_IGNORED)
-    try:
-        return function(*values, **params)
-    finally:
-        _errors.reset(token)
-
-
-# NumPy's own, of which errstate is made; if a version has them no longer, errstate it is
-_umath: Any = getattr(getattr(np, "_core", None), "umath", None)
-_errors = getattr(_umath, "_extobj_contextvar", None)
-if not hasattr(_umath, "_make_extobj"):
-    _errors = None
-_IGNORED = None if _errors is None else _umath._make_extobj(all="ignore")
+def there(node: Node) -> Any:
+    """The value as NumPy has it, if it takes no program to have it; else None."""
+    value = node[VALUE]
+    return value if type(value) is np.ndarray else _there(node)
 
 
 def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:

@@ -440,6 +440,7 @@ def test_interruptions_at_any_time(seed: int, policy: str) -> None:
             z = y * 2.0
             np.materialize(z)
 
+    errors = numpy.geterr()
     before = signal.signal(signal.SIGALRM, interrupt)
     interrupted = 0
     try:
@@ -470,6 +471,7 @@ def test_interruptions_at_any_time(seed: int, policy: str) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert interrupted >= 40
+    assert numpy.geterr() == errors
 
 
 def test_a_failure_in_one_thread_does_not_hold_up_another() -> None:

@@ -51,7 +51,7 @@ def by_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         "products by host": ("contract",),
         "none": (),
     }[request.param]
-    monkeypatch.setattr(_cost, "compiling", lambda operations: -1e9)
+    monkeypatch.setattr(_cost, "PROGRAM", -1e9)
     monkeypatch.setattr(_plan, "_better_by_host", lambda eqn: eqn.primitive.kind in kinds)
     fresh_start()
     with np.config(execution="adaptive"):

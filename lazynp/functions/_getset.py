@@ -33,7 +33,6 @@ from lazynp._node import (
     OP,
     VALUE,
     Node,
-    Op,
     Traced,
     Tracer,
     aval_of_node,
@@ -49,10 +48,10 @@ from lazynp._trace import (
     large_update,
     local,
     on_host,
-    quietly,
     record,
     record_traced,
     seen_value,
+    there,
     user_frame,
 )
 from lazynp._views import (
@@ -65,104 +64,15 @@ from lazynp._views import (
     writeable,
 )
 from lazynp.functions._host import to_host
+from lazynp.functions._index_keys import NOT_BASIC, has_array, index_key, normal
 from lazynp.functions._recording import broadcast, cast, operand_of
 from lazynp.functions._records import record as record_at
+from lazynp.functions._stores import is_same_view, store_at_once, store_element, store_slice
 from lazynp.primitives import elementwise, indexing, shaping
 
 _new = object.__new__
 _MEMO_SIZE = 4096
-_NOT_BASIC: Any = object()
 _SCALAR = "scalar"  # in a memo: the aval of one element
-
-
-def _key(index: Any) -> Any:
-    """A hashable key of a basic index, or `_NOT_BASIC`."""
-    t = type(index)
-    if t is int:
-        return index
-    if t is slice:
-        return _slice_key(index)
-    if t is not tuple:
-        return index if index is None or index is Ellipsis else _NOT_BASIC
-    items = []
-    for item in index:
-        t = type(item)
-        if t is int:
-            items.append(item)
-        elif t is slice:
-            start, stop, step = item.start, item.stop, item.step
-            if (
-                (start is None or type(start) is int)
-                and (stop is None or type(stop) is int)
-                and (step is None or type(step) is int)
-            ):
-                items.append((slice, start, stop, step))
-            else:
-                items.append(_slice_key(item))
-        elif item is None or item is Ellipsis:
-            items.append(item)
-        else:
-            return _NOT_BASIC
-    return tuple(items)
-
-
-def _slice_key(s: slice) -> Any:
-    start, stop, step = s.start, s.stop, s.step
-    if start is not None and type(start) is not int:
-        start = _slice_bound(start)
-    if stop is not None and type(stop) is not int:
-        stop = _slice_bound(stop)
-    if step is not None and type(step) is not int:
-        step = _slice_bound(step)
-    return slice, start, stop, step
-
-
-def _normal(index: Any) -> Any:
-    """The index with integer-like items (NumPy integers, lazy integer scalars) as ints."""
-    if isinstance(index, tuple):
-        return tuple([_normal_item(i) for i in index])
-    return _normal_item(index)
-
-
-def _normal_item(item: Any) -> Any:
-    if isinstance(item, slice):
-        return slice(*[_slice_bound(x) for x in (item.start, item.stop, item.step)])
-    if isinstance(item, Array):
-        if item.ndim == 0 and item.dtype.kind in "iu":
-            node = item._read()
-            return int(seen_value(node)) if knowable(node) else item
-        if item.ndim == 0 and item.dtype.kind in "fc":
-            raise IndexError(INVALID_INDEX)
-        return item
-    if isinstance(item, np.integer):
-        return int(item)
-    if isinstance(item, (bool, np.bool_)):
-        return np.bool_(item)
-    if isinstance(item, int):
-        return int(item)
-    if isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
-        return int(item)
-    if isinstance(item, (str, bytes, float, complex, np.inexact)):
-        raise IndexError(INVALID_INDEX)
-    if hasattr(item, "__index__") and not hasattr(item, "__array__"):
-        return item.__index__()
-    return item
-
-
-def _slice_bound(x: Any) -> Any:
-    if x is None or type(x) is int:
-        return x
-    try:
-        return x.__index__()
-    except AttributeError:
-        raise TypeError(
-            "slice indices must be integers or None or have an __index__ method"
-        ) from None
-
-
-def _has_array(index: Any) -> bool:
-    items = index if type(index) is tuple else (index,)
-    return any(isinstance(i, np.ndarray) or type(i) is Array for i in items)
 
 
 # -- reading -------------------------------------------------------------------------------------
@@ -182,19 +92,24 @@ def getitem(self: Array, index: Any) -> Any:
         scalar = _element(node, aval, index)
         if scalar is not None:
             return scalar
-    key = _key(index)
+    key = index_key(index)
     try:
         op, starts, step = aval.get_memo[key]
+        if recorder.eager and not op.scalar and not op.host:
+            value = there(node)
+            if value is not None:
+                got = [op, None, value[index], None, 0]
+                return _made_view(self, step, node, got)
     except (KeyError, TypeError):
-        if type(aval) is TracedAval or key is _NOT_BASIC and _moves(index):
+        if type(aval) is TracedAval or key is NOT_BASIC and _moves(index):
             return _get_traced(self, aval, index)
         if aval.dtype.names is not None and _is_field(index):
             return view(self, Field(index))
         entry = _get_entry(aval, key, index)
         if entry is None:
-            return _get_advanced(self, _normal(index))
-        if key is _NOT_BASIC and _has_array(index):  # a 0-d array: its elements are copied
-            out = getitem(self, _normal(index))
+            return _get_advanced(self, normal(index))
+        if key is NOT_BASIC and has_array(index):  # a 0-d array: its elements are copied
+            out = getitem(self, normal(index))
             return out if type(out) is Scalar else new_array(out._read())
         op, starts, step = entry
     if op.host:
@@ -206,6 +121,11 @@ def getitem(self: Array, index: Any) -> Any:
         recorder.pending.append(got)
     if op.scalar and step.scalar:
         return new_scalar(got)
+    return _made_view(self, step, node, got)
+
+
+def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
+    """The view of `self`, whose value is `node`, along one more step; `got` is its value."""
     out = _new(Array)
     out._node = got
     out._flags = self._flags if self._flags is None else _inherited(self._flags)
@@ -233,15 +153,15 @@ class _ScalarStep(Slice):
 
 def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
     """Make the memo entry of a basic index; None for an advanced one."""
-    if key is _NOT_BASIC:
-        index = _normal(index)
-        key = _key(index)
-        if key is _NOT_BASIC:
+    if key is NOT_BASIC:
+        index = normal(index)
+        key = index_key(index)
+        if key is NOT_BASIC:
             return None
         if key in aval.get_memo:
             return aval.get_memo[key]
     elif not isinstance(key, int) and key is not None:
-        index = _normal(index)
+        index = normal(index)
     step = _index_step(aval, index)
     op = op_of(shaping.slice, step.params, (aval, *(int,) * len(step.starts)))
     if len(aval.get_memo) >= _MEMO_SIZE:
@@ -263,17 +183,17 @@ def _index_step(aval: Aval, index: Any) -> Any:
 
 def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` of a value that a transformation interprets: nothing is remembered."""
-    normal = _normal(index)
-    if _moves(normal):
-        step = _moving_step(aval, normal)
-    elif _key(normal) is _NOT_BASIC:
-        return _get_advanced(self, normal)
+    plain = normal(index)
+    if _moves(plain):
+        step = _moving_step(aval, plain)
+    elif index_key(plain) is NOT_BASIC:
+        return _get_advanced(self, plain)
     else:
-        step = _index_step(aval, normal)
+        step = _index_step(aval, plain)
     if step.scalar:
         return new_scalar(step.get(self._read()))
     out = view(self, step)
-    return new_array(out._read()) if _has_array(index) else out
+    return new_array(out._read()) if has_array(index) else out
 
 
 def _moves(index: Any) -> bool:
@@ -364,8 +284,13 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):
         raise ValueError("assignment destination is read-only")
-    if self._base is None and _store_element(self, index, value):
-        return
+    if self._base is None:
+        if store_element(self, index, value):
+            return
+        if recorder.eager and (
+            is_same_view(self, index, value) or store_at_once(self, index, value)
+        ):
+            return
     frame = _getframe(1)
     with write_lock:
         node = self._node if self._base is None else self._read()
@@ -374,13 +299,13 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             del node  # it counts who has the memory
             _set_on_host(self, index, value)
             return
-        key = _key(index)
+        key = index_key(index)
         try:
             step = aval.set_memo[key]
         except (KeyError, TypeError):
             step = _set_entry(aval, key, index)
             if step is None:
-                _set_advanced(self, _normal(index), value)
+                _set_advanced(self, normal(index), value)
                 return
         if type(value) is Array and value._base is not None and _is_itself(self, step, value):
             return
@@ -412,7 +337,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         if recorder.eager:
             if op.reuses and self._base is None:
                 del node, operands  # it counts who has the memory
-                if _store_at_once(self, op, u, step.starts):
+                if store_slice(self, op, u, step.starts):
                     return
                 operands = (self._node, u, *step.starts)
             new = at_once(op, operands)
@@ -455,10 +380,10 @@ def _is_whole(index: Any, ndim: int) -> bool:
 
 
 def _set_entry(aval: Aval, key: Any, index: Any) -> Any:
-    if key is _NOT_BASIC or not isinstance(key, int):
-        index = _normal(index)
-        key = _key(index)
-        if key is _NOT_BASIC:
+    if key is NOT_BASIC or not isinstance(key, int):
+        index = normal(index)
+        key = index_key(index)
+        if key is NOT_BASIC:
             return _moving_step(aval, index) if _moves(index) else None
     step = basic_slice(aval, index if isinstance(index, tuple) else (index,))
     if len(aval.set_memo) >= _MEMO_SIZE:
@@ -477,7 +402,7 @@ def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> 
     nested = isinstance(value, (list, tuple))
     if not nested and not (isinstance(value, (Array, np.ndarray)) and value.ndim):
         return
-    index = _normal(index)
+    index = normal(index)
     items = index if type(index) is tuple else (index,)
     if len(items) == aval.ndim and all(type(i) is int for i in items):
         np.empty(1, aval.dtype)[0] = value if nested else np.zeros(value.shape)  # NumPy's error
@@ -503,89 +428,6 @@ def _is_itself(self: Array, step: Slice, value: Array) -> bool:
 def _same_slice(a: Slice, b: Slice) -> bool:
     same = all(x is y or type(x) is not list and x == y for x, y in zip(a.starts, b.starts))
     return same and a.params == b.params
-
-
-def _store_element(self: Array, index: Any, value: Any) -> bool:
-    """Store one element at once, if the array is host data that nobody else refers to."""
-    t = type(value)
-    if t is Scalar:
-        value = value._read()[VALUE]
-        if not isinstance(value, np.generic):
-            return False
-    elif t not in SCALAR_DTYPES and not isinstance(value, np.generic):
-        return False
-    if type(index) is tuple:
-        axes = len(index)
-        for i in index:
-            if type(i) is not int:
-                return False
-    elif type(index) is int:
-        axes = 1
-    else:
-        return False
-    with write_lock:
-        node = self._node
-        if getrefcount(node) != 3:  # the handle's, the variable's, the argument's
-            return False
-        aval = node[AVAL] if node[OP] is None else node[OP].aval
-        if aval.ndim != axes or aval.dtype.kind not in "fiubc":
-            return False
-        data = _writeable_data(node, aval)
-        if data is None:
-            return False
-        data[index] = value
-    return True
-
-
-def _store_at_once(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
-    """Assign a basic slice at once, under the conditions of `_store_element`."""
-    node = self._node
-    if getrefcount(node) != 3:
-        return False
-    if type(u) is list:
-        u = u[VALUE] if type(u[VALUE]) is np.ndarray else _reference.host_view(u)
-        if u is None:
-            return False
-    if any(type(i) is not int for i in starts):
-        return False
-    data = _writeable_data(node, op.aval)
-    if data is None:
-        return False
-    quietly(op.primitive.inplace, [data, u, *starts], **op.params)
-    return True
-
-
-def _writeable_data(node: Node, aval: Aval) -> Any:
-    """The node's host memory, made its own by a copy where it is not; None if it is pending."""
-    data = node[VALUE]
-    if data is None:
-        op = node[OP]
-        if (
-            op is None
-            or op.primitive is not shaping.full
-            or node[ARGS] is None
-            or not lowering.on_host()
-        ):
-            return None
-        data = lowering.aligned_empty(aval.shape, aval.dtype)
-        data[...] = op.reference(*[_reference.operand(a) for a in node[ARGS]])
-        node[VALUE], node[ARGS] = data, None
-        return data
-    if type(data) is not np.ndarray:
-        if not lowering.on_host() or isinstance(data, Tracer):
-            return None
-        data = _reference.host(node)
-    if data.flags.writeable and getrefcount(data) != 3:
-        lowering.collect_garbage()  # a program that has run may still be noted as its user
-    if not data.flags.writeable or getrefcount(data) != 3 or not _owns(data):
-        fresh = lowering.aligned_empty(aval.shape, aval.dtype)
-        np.copyto(fresh, data)
-        node[VALUE] = data = fresh
-    return data
-
-
-def _owns(data: Any) -> bool:
-    return data.base is None or lowering.owns_base(data)
 
 
 def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:

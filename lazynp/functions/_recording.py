@@ -12,6 +12,7 @@ from sys import _getframe
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from lazynp import _errstate
 from lazynp._array import (
@@ -39,6 +40,7 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._primitive import Primitive
+from lazynp._quiet import quietly
 from lazynp._trace import (
     Recorder,
     at_once,
@@ -48,9 +50,9 @@ from lazynp._trace import (
     known,
     local,
     on_host,
-    quietly,
     record_traced,
     staged,
+    there,
     user_frame,
 )
 from lazynp._views import writeable
@@ -72,7 +74,7 @@ def _at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
             if not isinstance(o, np.generic):
                 return None
         values.append(o)
-    return [None, None, _computed(op, values), None, op.aval]
+    return [None, None, _computed(op, values, local.recorder), None, op.aval]
 
 
 def _scalar(node: Node, recorder: Recorder) -> Scalar:
@@ -94,20 +96,23 @@ def _scalar(node: Node, recorder: Recorder) -> Scalar:
         if config.debug_nans:  # what is recorded is looked at
             recorder.pending.append(node)
         else:
-            node = [None, None, _computed(op, values), None, op.aval]
+            node = [None, None, _computed(op, values, recorder), None, op.aval]
     scalar = _new(Scalar)
     scalar._node = node
     scalar._base = scalar._flags = None
     return scalar
 
 
-def _computed(op: Op, values: list[Any]) -> Any:
+def _computed(op: Op, values: list[Any], recorder: Recorder) -> Any:
     """The result for scalars. Python's own arithmetic is IEEE's, and a tenth of a ufunc's time."""
     if len(values) == 2 and type(values[0]) in _DOUBLES and type(values[1]) in _DOUBLES:
         of_floats = _OF_FLOATS.get(op.primitive.name)
         if of_floats is not None:
             return np.float64(of_floats(*values))
-    return quietly(op.reference, values)
+    try:
+        return recorder.quiet(op.reference, *values)
+    except RuntimeError:
+        return quietly(op.reference, values)
 
 
 _DOUBLES = frozenset({float, np.float64})
@@ -165,8 +170,9 @@ def binary(
         if swap:
             x, y = y, x
         recorder = local.recorder
+        eager = recorder.eager
         pending = recorder.pending
-        if len(pending) >= recorder.limit:
+        if not eager and len(pending) >= recorder.limit:
             enter(_getframe(depth), x, y)
         t = type(x)
         if t is Array or t is Scalar:
@@ -204,10 +210,29 @@ def binary(
             _errstate.remember(memo, (known_a, known_b), op)
         if op.bounds is not None and _out_of_bounds(op, a, b):
             return slow(x, y)
-        if recorder.eager and not op.scalar:
-            node = at_once(op, (a, b))
-            if node is not None:
-                return new_array(node)
+        if eager:
+            if op.small and not op.scalar:  # `at_once`, without the calls
+                u = a
+                if type(a) is list:
+                    u = a[2]
+                    if type(u) is not ndarray:
+                        u = there(a)
+                v = b
+                if type(b) is list:
+                    v = b[2]
+                    if type(v) is not ndarray:
+                        v = there(b)
+                if u is not None and v is not None:
+                    try:
+                        u = recorder.quiet(op.reference, u, v)
+                    except RuntimeError:  # see `quiet`
+                        u = quietly(op.reference, [u, v])
+                    out = _new(Array)
+                    out._node = [op, None, u, None, 0]
+                    out._base = out._flags = None
+                    return out
+            if len(pending) >= recorder.limit:
+                enter(_getframe(depth), x, y)
         frame = _getframe(depth)
         node = [op, (a, b), None, frame.f_code, frame.f_lasti]
         if op.scalar:
@@ -227,8 +252,9 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
 
     def call(x: Any) -> Any:
         recorder = local.recorder
+        eager = recorder.eager
         pending = recorder.pending
-        if len(pending) >= recorder.limit:
+        if not eager and len(pending) >= recorder.limit:
             enter(_getframe(depth), x)
         t = type(x)
         if t is not Array and t is not Scalar:
@@ -248,10 +274,22 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
             if _errstate.watching and _errstate.strict():
                 return slow(x)
             _errstate.remember(memo, known_a, op)
-        if recorder.eager and not op.scalar:
-            node = at_once(op, (a,))
-            if node is not None:
-                return new_array(node)
+        if eager:
+            if op.small and not op.scalar:
+                u = a[2]
+                if type(u) is not ndarray:
+                    u = there(a)
+                if u is not None:
+                    try:
+                        u = recorder.quiet(op.reference, u)
+                    except RuntimeError:
+                        u = quietly(op.reference, [u])
+                    out = _new(Array)
+                    out._node = [op, None, u, None, 0]
+                    out._base = out._flags = None
+                    return out
+            if len(pending) >= recorder.limit:
+                enter(_getframe(depth), x)
         frame = _getframe(depth)
         node = [op, (a,), None, frame.f_code, frame.f_lasti]
         if op.scalar:
@@ -270,7 +308,23 @@ def composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
     What it came down to is remembered and recorded straight away the next time; see `binary`.
     """
-    memo: dict[tuple[Any, Any], Op] = _errstate.memo({})
+    memo: dict[tuple[Any, Any], Op | bool] = _errstate.memo({})  # False: more than one operation
+
+    def look(x: Any, y: Any, key: Any, recorder: Recorder) -> Any:
+        eager = recorder.eager
+        recorder.eager = False  # recorded, so that it can be seen
+        try:
+            out = function(x, y)
+        finally:
+            recorder.eager = eager
+        op: Op | bool = False
+        if isinstance(out, Array):
+            node = out._node
+            if node[OP] is not None and node[VALUE] is None and len(node[ARGS]) == 2:
+                if node[ARGS][0] is x._read() and node[ARGS][1] is y._read():
+                    op = not node[OP].host and node[OP]
+        _errstate.remember(memo, key, op)
+        return out
 
     def call(x: Any, y: Any) -> Any:
         if type(x) is not Array or type(y) is not Array or staged:
@@ -278,20 +332,20 @@ def composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         a = x._node if x._base is None else x._read()
         b = y._node if y._base is None else y._read()
         key = (aval_of_node(a), aval_of_node(b))
+        if is_tracer(a) or is_tracer(b):
+            return function(x, y)
         op = memo.get(key)
         recorder = local.recorder
-        if op is None or is_tracer(a) or is_tracer(b) or len(recorder.pending) >= recorder.limit:
-            out = function(x, y)
-            node = out._node if isinstance(out, Array) else a
-            op = node[OP]
-            if op is not None and node[VALUE] is None and len(node[ARGS]) == 2:
-                if node[ARGS][0] is a and node[ARGS][1] is b and not op.host:
-                    _errstate.remember(memo, key, op)
-            return out
+        if op is None:
+            return look(x, y, key, recorder)
+        if not op:
+            return function(x, y)
         if recorder.eager:
             node = at_once(op, (a, b))
             if node is not None:
                 return wrap(node)
+        if len(recorder.pending) >= recorder.limit:
+            return function(x, y)
         frame = user_frame(_getframe(1))
         node = [op, (a, b), None, frame.f_code, frame.f_lasti]
         if op.scalar:

@@ -226,13 +226,13 @@ def reduce(
 def record_reduction(op: Op, node: Node) -> Any:
     """The hot path: one node, as operators record theirs."""
     recorder = local.recorder
-    frame = _getframe(2)
-    if len(recorder.pending) >= recorder.limit:
-        enter(frame)
     if recorder.eager:
         done = at_once(op, (node,))
         if done is not None:
             return new_scalar(done) if op.scalar else new_array(done)
+    frame = _getframe(2)
+    if len(recorder.pending) >= recorder.limit:
+        enter(frame)
     frame = user_frame(frame)
     made = [op, (node,), None, frame.f_code, frame.f_lasti]
     recorder.pending.append(made)

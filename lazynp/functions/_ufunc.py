@@ -14,10 +14,12 @@ from lazynp._array import Array, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
+from lazynp._quiet import quietly
 from lazynp._trace import host_value, known, watched
 from lazynp.functions import _getset
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
+from lazynp.functions._index_keys import normal_item
 from lazynp.functions._recording import (
     apply,
     as_array,
@@ -307,8 +309,7 @@ class ufunc:
         if watched():
             _errstate.checked(self._numpy.at, *args)
         else:
-            with np.errstate(all="ignore"):
-                self._numpy.at(*args)
+            quietly(self._numpy.at, list(args))
         store(from_host, a, "unsafe")
 
     def reduce(
@@ -421,7 +422,7 @@ def _as_advanced(a: Array, indices: Any) -> Any:
         places = np.arange(a.size).reshape(a.shape)[indices]
         chosen = np.unravel_index(places, a.shape)
         items = tuple(chosen) if a.ndim else (np.bool_(True),)
-    return _getset.advanced(a.aval, tuple(_getset._normal_item(i) for i in items))
+    return _getset.advanced(a.aval, tuple(normal_item(i) for i in items))
 
 
 def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:

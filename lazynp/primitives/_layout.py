@@ -271,6 +271,21 @@ def _reduce_sum_reference(x: Any, *, axes: Axes) -> Any:
     return np.add.reduce(x, axis=axes, dtype=x.dtype)
 
 
+def reduce_specialize(ufunc: np.ufunc) -> Any:
+    """The reference of a reduction by this ufunc, without what need not be asked at every call."""
+
+    def specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+        axes, dtype, over = params["axes"], avals[0].dtype, ufunc.reduce
+        if not axes:
+            return None
+        axis = axes[0] if len(axes) == 1 else axes
+        if dtype.kind in "fc":  # NumPy's own choice
+            return lambda x: over(x, axis)
+        return lambda x: over(x, axis, dtype)
+
+    return specialize
+
+
 # float16 and float32 are summed in the next precision: one rounding at the end, which is better
 # than pairwise summation, and costs little where a sum waits for its additions anyway.
 _ACCUMULATE_IN = {"e": "f4", "f": "f8"}
@@ -308,6 +323,7 @@ reduce_sum = linear(
     "reduce_sum",
     abstract=_reduce_sum_abstract,
     reference=_reduce_sum_reference,
+    specialize=reduce_specialize(np.add),
     lower=_reduce_sum_lower,
     transpose=_reduce_sum_transpose,
     batch=_reduce_sum_batch,

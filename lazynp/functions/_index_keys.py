@@ -1,0 +1,103 @@
+"""What an index means before an array is asked: its memo key, and NumPy's notion of an integer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._trace import knowable, seen_value
+from lazynp._views import INVALID_INDEX
+
+NOT_BASIC: Any = object()
+
+
+def index_key(index: Any) -> Any:
+    """A hashable key of a basic index, or `NOT_BASIC`."""
+    t = type(index)
+    if t is int:
+        return index
+    if t is slice:
+        return _slice_key(index)
+    if t is not tuple:
+        return index if index is None or index is Ellipsis else NOT_BASIC
+    items = []
+    for item in index:
+        t = type(item)
+        if t is int:
+            items.append(item)
+        elif t is slice:
+            start, stop, step = item.start, item.stop, item.step
+            if (
+                (start is None or type(start) is int)
+                and (stop is None or type(stop) is int)
+                and (step is None or type(step) is int)
+            ):
+                items.append((slice, start, stop, step))
+            else:
+                items.append(_slice_key(item))
+        elif item is None or item is Ellipsis:
+            items.append(item)
+        else:
+            return NOT_BASIC
+    return tuple(items)
+
+
+def _slice_key(s: slice) -> Any:
+    start, stop, step = s.start, s.stop, s.step
+    if start is not None and type(start) is not int:
+        start = _slice_bound(start)
+    if stop is not None and type(stop) is not int:
+        stop = _slice_bound(stop)
+    if step is not None and type(step) is not int:
+        step = _slice_bound(step)
+    return slice, start, stop, step
+
+
+def normal(index: Any) -> Any:
+    """The index with integer-like items (NumPy integers, lazy integer scalars) as ints."""
+    if isinstance(index, tuple):
+        return tuple([normal_item(i) for i in index])
+    return normal_item(index)
+
+
+def normal_item(item: Any) -> Any:
+    if isinstance(item, slice):
+        return slice(*[_slice_bound(x) for x in (item.start, item.stop, item.step)])
+    if isinstance(item, Array):
+        if item.ndim == 0 and item.dtype.kind in "iu":
+            node = item._read()
+            return int(seen_value(node)) if knowable(node) else item
+        if item.ndim == 0 and item.dtype.kind in "fc":
+            raise IndexError(INVALID_INDEX)
+        return item
+    if isinstance(item, np.integer):
+        return int(item)
+    if isinstance(item, (bool, np.bool_)):
+        return np.bool_(item)
+    if isinstance(item, int):
+        return int(item)
+    if isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
+        return int(item)
+    if isinstance(item, (str, bytes, float, complex, np.inexact)):
+        raise IndexError(INVALID_INDEX)
+    if hasattr(item, "__index__") and not hasattr(item, "__array__"):
+        return item.__index__()
+    return item
+
+
+def _slice_bound(x: Any) -> Any:
+    if x is None or type(x) is int:
+        return x
+    try:
+        return x.__index__()
+    except AttributeError:
+        raise TypeError(
+            "slice indices must be integers or None or have an __index__ method"
+        ) from None
+
+
+def has_array(index: Any) -> bool:
+    items = index if type(index) is tuple else (index,)
+    return any(isinstance(i, np.ndarray) or type(i) is Array for i in items)

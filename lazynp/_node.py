@@ -39,7 +39,7 @@ class Op:
 
     __slots__ = (
         "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
-        "bounds", "first_start", "reuses", "direct", "cost", "small",
+        "bounds", "first_start", "reuses", "direct", "cost", "small", "inplace",
     )  # fmt: skip
 
     primitive: Rules
@@ -48,6 +48,7 @@ class Op:
     explicit: tuple[Aval, ...]  # what a jaxpr casts and broadcasts the operands to
     aval: Any  # Aval, or a tuple of them with multiple results
     reference: Callable[..., Any]
+    inplace: Any  # the reference that may write into its first operand, if there is one
     free: bool  # cheaper to compute again than to store
     host: bool  # a dtype that XLA cannot hold is involved: NumPy runs it, at once
     scalar: bool  # the result is 0-d
@@ -91,6 +92,7 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.aval = primitive.abstract(*explicit, **params)
     outs = op.aval if primitive.multiple_results else (op.aval,)
     op.reference = _reference(primitive, params, explicit)
+    op.inplace = _inplace(primitive, params, explicit)
     op.free = primitive.free
     op.host = not all(on_device(a.dtype) for a in (*explicit, *outs)) or hosted(primitive, params)
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
@@ -103,7 +105,7 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     return op
 
 
-_SMALL = 1 << 13  # bytes
+SMALL = 3 << 13  # bytes: up to here, recording costs more than a program gains
 
 
 def _is_small(primitive: Rules, explicit: tuple[Aval, ...], outs: tuple[Aval, ...]) -> bool:
@@ -112,11 +114,11 @@ def _is_small(primitive: Rules, explicit: tuple[Aval, ...], outs: tuple[Aval, ..
     if primitive.kind == "index":
         explicit = explicit[1:]  # however large what it takes from is
     if primitive.kind == "update":
-        return explicit[0].nbytes <= 4 * _SMALL  # of which a copy may be made
-    return max((a.nbytes for a in (*explicit, *outs)), default=0) <= _SMALL
+        return explicit[0].nbytes <= 4 * SMALL  # of which a copy may be made
+    return max((a.nbytes for a in (*explicit, *outs)), default=0) <= SMALL
 
 
-_WORTH_REUSING = 1 << 14  # bytes: below this NumPy's own allocation cache is as quick
+_WORTH_REUSING = 1 << 16  # bytes: below, allocating is quicker than finding out who has the memory
 
 
 def _may_reuse(primitive: Rules, params: Params, ins: tuple[In, ...], aval: Any) -> bool:
@@ -150,6 +152,14 @@ def _reference(primitive: Rules, params: Params, explicit: tuple[Aval, ...]) -> 
         if special is not None:
             return special
     return _with_params(primitive.reference, params)
+
+
+def _inplace(primitive: Rules, params: Params, explicit: tuple[Aval, ...]) -> Any:
+    if primitive.specialize_inplace is not None:
+        special = primitive.specialize_inplace(params, explicit)
+        if special is not None:
+            return special
+    return None if primitive.inplace is None else _with_params(primitive.inplace, params)
 
 
 def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., Any]:
@@ -251,7 +261,7 @@ class _Project:
 
     name = "project"
     explicit = None
-    inplace = specialize = None
+    inplace = specialize = specialize_inplace = None
     multiple_results = False
     free = True
     kind = "project"
@@ -285,6 +295,7 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.free = True
         op.host, op.bounds, op.first_start = False, None, 1
         op.reuses = op.direct = op.small = False
+        op.inplace = None
         op.cost = None
         op.scalar = op.aval.ndim == 0
         op = _ops.setdefault(key, op)

@@ -66,6 +66,7 @@ class Primitive:
     inplace: Rule | None = None  # reference for a first operand that may be overwritten
     # (params, explicit avals) -> the reference for just these, or None: where it saves much
     specialize: Rule | None = None
+    specialize_inplace: Rule | None = None
     kind: str = "other"  # elementwise, reduction, view, fill, update, contract, index, sort
 
     def __call__(self, *operands: Any, **params: Any) -> Any:

@@ -156,7 +156,7 @@ def _store(node: Node) -> None:
             if type(op.reference) is np.ufunc:  # `x += 1` twice would not do: called and stored
                 node[VALUE:CODE] = map(op.reference, (value,), *[(x,) for x in rest], (value,))
             else:
-                node[VALUE] = op.primitive.inplace(value, *rest, **op.params)  # type: ignore[misc]
+                node[VALUE] = op.inplace(value, *rest)
             return
         del target, value
     result = op.reference(*[operand(a) for a in args])
@@ -179,9 +179,14 @@ def operand(a: Any) -> Any:
     """The host value of an operand in the reference tier; a parked view is made on the fly."""
     if type(a) is not list:
         return a
-    if a[VALUE] is not None:
-        return host(a)
-    if all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
+    value = a[VALUE]
+    if value is not None:
+        return value if type(value) is ndarray else host(a)
+    args = a[ARGS]
+    first = args[0] if args else None
+    if type(first) is list and type(first[VALUE]) is ndarray and list not in map(type, args[1:]):
+        value = a[OP].reference(first[VALUE], *args[1:])  # in short, the usual case
+    elif all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
         value = a[OP].reference(*[host(x) if type(x) is list else x for x in a[ARGS]])
     else:
         value = _host_view_of_views(a)

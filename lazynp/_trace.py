@@ -34,6 +34,7 @@ from lazynp._node import (
     CODE,
     OFFSET,
     OP,
+    SMALL,
     VALUE,
     Node,
     Op,
@@ -132,8 +133,8 @@ class Recorder:
         self.staging = ""  # what is being traced, where nothing has a value
 
     def ran(self, nodes: int, small: bool, plan: Any) -> None:
-        """A cut was run. Loops of small operations that no program is compiled for are recorded
-        for nothing: from some length on, such operations are done at once."""
+        """A cut was run. Loops of mostly small operations that no program is compiled for are
+        recorded for nothing: from some length on, such operations are done at once."""
         if not small or plan is not None and plan.tier != "reference":
             self._small = 0
         elif type(self.origin) is tuple:
@@ -281,7 +282,7 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         _origin(recorder, len(nodes), asked is not None, _place(asked, reason))
         count = len(nodes)
         small = config.execution != "compiled" and not recorder.eager
-        small = small and all([_is_quick(n[OP]) for n in nodes])
+        small = small and 4 * sum([_is_quick(n[OP]) for n in nodes]) >= 3 * count
         try:
             plan = _graph.evaluate(nodes, asked, reason)
             recorder.ran(count, small, plan)
@@ -312,7 +313,7 @@ def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
 def _is_quick(op: Op) -> bool:
     """Whether the reference interpreter does it in a microsecond or so."""
     if op.primitive.kind == "update":
-        return op.explicit[1].nbytes <= 1 << 13
+        return op.explicit[1].nbytes <= SMALL
     return op.small or op.free
 
 

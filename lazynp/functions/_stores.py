@@ -71,7 +71,7 @@ def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
     data = _writeable_data(node, op.aval)
     if data is None:
         return False
-    quietly(op.primitive.inplace, [data, u, *starts], **op.params)
+    quietly(op.inplace, [data, u, *starts])
     return True
 
 

@@ -36,6 +36,7 @@ def linear(
     free: bool = False,
     inplace: Rule | None = None,
     specialize: Rule | None = None,
+    specialize_inplace: Rule | None = None,
     kind: str = "other",
 ) -> Primitive:
     """A primitive linear in its first `operands` operands taken together (None: in all)."""
@@ -62,6 +63,7 @@ def linear(
         free=free,
         inplace=inplace,
         specialize=specialize,
+        specialize_inplace=specialize_inplace,
         kind=kind,
     )
     return primitive

@@ -122,6 +122,39 @@ def _slice_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
     return reference
 
 
+def _write_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+    """`write_slice` for one slice at known places, and an update that covers it."""
+    if any(a.ndim for a in avals[2:]):
+        return None
+    ndim, axes, shape = avals[0].ndim, params["axes"], params["shape"]
+    full = list(avals[0].shape)
+    for axis, size in zip(axes, params["sizes"], strict=True):
+        full[axis] = size
+    target, region = tuple(full), (axes, params["sizes"], params["strides"])
+    kept: dict[Any, Any] = {}
+
+    def inplace(x: Any, u: Any, *starts: Any) -> Any:
+        index = kept.get(starts)
+        if index is None:
+            index = index_of(ndim, tuple(map(int, starts)), *region)
+            if len(kept) < _PLACES:
+                kept[starts] = index
+        if type(u) is not np.ndarray:
+            if isinstance(u, np.generic):  # whether it fits was asked when it was recorded
+                u = u.astype(x.dtype)
+        elif u.shape != target and u.shape:
+            u = np.broadcast_to(u, shape).reshape(target)
+        x[index] = u
+        return x
+
+    return inplace
+
+
+def _update_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+    write = _write_specialize(params, avals)
+    return None if write is None else lambda x, u, *starts: write(np.array(x), u, *starts)
+
+
 _PLACES = 256  # of one slice; the shared memory of `index_of` holds more
 
 
@@ -283,6 +316,8 @@ update_slice = linear(
     explicit=_update_slice_explicit,
     reference=_update_slice_reference,
     inplace=write_slice,
+    specialize=_update_specialize,
+    specialize_inplace=_write_specialize,
     lower=_update_slice_lower,
     transpose=_update_slice_transpose,
     batch=_update_slice_batch,

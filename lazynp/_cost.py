@@ -79,6 +79,9 @@ PROGRAM = 15000.0
 _COMPILED = 800.0
 _COMPILED_LONG = 8000.0
 
+RECORDING = 3.0  # an operation, and what it adds to a cut
+CUT = 30.0  # for one operation
+
 # What a form may cost by reference, as a part of what compiling it would, before it is compiled.
 # At 1 a program never costs more than twice what it would had the future been known; most forms
 # that ran twice run on, so a half wins more than it can lose (which is half a compilation).
@@ -103,7 +106,8 @@ def cost(
         return _of_call(name, params)
     if primitive.free:
         return 0.8, 0.0
-    moved = sum(a.nbytes for a in outs) + sum(a.nbytes for a in ins)
+    read = ins[1:] if kind == "index" else ins  # however large what it takes from is
+    moved = sum(a.nbytes for a in (*outs, *read))
     size = max((a.size for a in (*outs, *ins)), default=0)
     far = max((a.nbytes for a in outs), default=0) >= _FAR
     reference = _CALL + moved * (_MOVED_FAR if far else _MOVED)

@@ -19,11 +19,13 @@ result and the item of a structural key.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from lazynp import _cost
 from lazynp._avals import Aval, In, TracedAval, aval_of, aval_of_operand, on_device, traced_aval
 from lazynp._jaxpr import Jaxpr, Rules
 
@@ -39,7 +41,8 @@ class Op:
 
     __slots__ = (
         "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
-        "bounds", "first_start", "reuses", "direct", "cost", "small", "inplace",
+        "bounds", "first_start", "reuses", "direct", "cost", "small", "quick",
+        "inplace",
     )  # fmt: skip
 
     primitive: Rules
@@ -56,7 +59,8 @@ class Op:
     first_start: int  # operands from here on are start indices
     reuses: bool  # by reference, it may write into its first operand if nobody else reads that
     cost: tuple[float, float, float] | None  # see _plan
-    small: bool  # costs about as much to do as to record
+    quick: bool  # as part of a program it would gain no more than recording it costs
+    small: bool  # alone, it would gain no more than a cut costs
     direct: bool  # by reference, no more is to be done than to call it and store what it returns
 
     def __repr__(self) -> str:
@@ -99,23 +103,26 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
     op.cost = None
-    op.small = not op.host and _is_small(primitive, explicit, outs)
+    gain = math.inf if op.host else _gain(primitive, params, explicit, outs)
+    op.quick, op.small = gain <= _cost.RECORDING, gain <= _cost.CUT
     op.reuses = _may_reuse(primitive, params, ins, op.aval)
     op.direct = not op.reuses and not op.free
     return op
 
 
-SMALL = 3 << 13  # bytes: up to here, recording costs more than a program gains
+SMALL = 3 << 13  # bytes: a copy of this much costs less than recording
 
 
-def _is_small(primitive: Rules, explicit: tuple[Aval, ...], outs: tuple[Aval, ...]) -> bool:
+def _gain(
+    primitive: Rules, params: Params, explicit: tuple[Aval, ...], outs: tuple[Aval, ...]
+) -> float:
+    """What it may gain by not being done at once, in microseconds."""
     if primitive.kind == "call":
-        return False
-    if primitive.kind == "index":
-        explicit = explicit[1:]  # however large what it takes from is
-    if primitive.kind == "update":
-        return explicit[0].nbytes <= 4 * SMALL  # of which a copy may be made
-    return max((a.nbytes for a in (*explicit, *outs)), default=0) <= SMALL
+        return math.inf
+    if primitive.kind == "update" and explicit[0].nbytes > 4 * SMALL:  # a copy may be made
+        return math.inf
+    reference, compiled = _cost.cost(primitive, params, explicit, outs)
+    return reference - compiled
 
 
 _WORTH_REUSING = 1 << 16  # bytes: below, allocating is quicker than finding out who has the memory
@@ -294,7 +301,7 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.reference = _with_params(PROJECT.reference, op.params)
         op.free = True
         op.host, op.bounds, op.first_start = False, None, 1
-        op.reuses = op.direct = op.small = False
+        op.reuses = op.direct = op.small = op.quick = False
         op.inplace = None
         op.cost = None
         op.scalar = op.aval.ndim == 0

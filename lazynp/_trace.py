@@ -314,7 +314,7 @@ def _is_quick(op: Op) -> bool:
     """Whether the reference interpreter does it in a microsecond or so."""
     if op.primitive.kind == "update":
         return op.explicit[1].nbytes <= SMALL
-    return op.small or op.free
+    return op.quick or op.free
 
 
 def _place(asked: Node | None, reason: Any) -> Any:

@@ -7,6 +7,7 @@ node and to its memory.
 
 from __future__ import annotations
 
+import operator
 from sys import getrefcount
 from typing import Any
 
@@ -21,8 +22,6 @@ from lazynp._quiet import quietly
 from lazynp._trace import local, there
 from lazynp.functions._index_keys import index_key
 from lazynp.primitives import shaping
-
-_DOUBLE = np.dtype(np.float64)
 
 
 def store_element(self: Array, index: Any, value: Any) -> bool:
@@ -76,40 +75,94 @@ def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
 
 
 def store_at_once(self: Array, index: Any, value: Any) -> bool:
-    """Assign to a basic index of an owner by NumPy, which raises its own errors; see above.
+    """Assign by NumPy, which raises its own errors, into an owner's memory; see above."""
+    if _errstate.watching:
+        return False
+    u = _host_operand(value)
+    where = index if type(index) is slice or type(index) is int else _host_index(index)
+    if u is None or where is None:
+        return False
+    view = value if type(value) is Array and value._base is self else None
+    with write_lock:
+        data = _sole_memory(self, view, held=1)
+        if data is None:
+            return False
+        if type(u) is not float and data.dtype.kind != "c" and np.iscomplexobj(u):
+            return False  # a warning, which is to name the user's line
+        _call(operator.setitem, data, where, u)
+    return True
 
-    Only where no cast is needed: that may warn.
-    """
-    if type(value) is Array:
-        node = value._node if value._base is None else value._read()
+
+def _call(function: Any, *values: Any) -> None:
+    try:
+        local.recorder.quiet(function, *values)
+    except RuntimeError as error:
+        if "context" not in str(error):  # else `quiet` was called from within
+            raise
+        quietly(function, list(values))
+
+
+def _host_operand(x: Any) -> Any:
+    """The value as NumPy has it, if it is there and a number or of numbers; else None."""
+    t = type(x)
+    if t is Array or t is Scalar:
+        node = x._node if x._base is None else x._read()
         u = node[VALUE]
         if type(u) is not ndarray:
             u = there(node)
-            if u is None:
-                return False
-        dtype = u.dtype
-    elif type(value) is float:
-        u, dtype = value, _DOUBLE
-    else:
-        return False
-    if type(index) is tuple:
-        for item in index:
-            if type(item) is not slice and type(item) is not int:
-                return False
-    elif type(index) is not slice and type(index) is not int:
-        return False
-    with write_lock:
-        node = self._node
+        return u if u is not None and on_device(u.dtype) else None
+    return x if t is float or t is int or t is bool or t is complex else None
+
+
+def _host_index(index: Any) -> Any:
+    """The index as NumPy takes it, if its arrays are there; else None."""
+    if type(index) is not tuple:
+        return _host_operand(index) if type(index) is Array and index.ndim else None
+    items = []
+    for item in index:
+        t = type(item)
+        if t is Array and item.ndim:
+            item = _host_operand(item)
+            if item is None:
+                return None
+        elif t is not slice and t is not int and item is not None and item is not Ellipsis:
+            return None
+        items.append(item)
+    return tuple(items)
+
+
+def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:
+    """The owner's memory if nobody else can see it, but for one view of it; else None.
+
+    Counted are references: the handles', each function's variables and arguments. `held`: those
+    that the caller has to the view's value.
+    """
+    if type(owner) is not Array or owner._base is not None or owner._flags is not None:
+        return None
+    node = owner._node
+    if view is None:
         if getrefcount(node) != 3:
-            return False
+            return None
         aval = node[AVAL] if node[OP] is None else node[OP].aval
-        if aval.dtype is not dtype or not on_device(dtype):
-            return False
-        data = _writeable_data(node, aval)
-        if data is None:
-            return False
-        data[index] = u
-    return True
+        return _writeable_data(node, aval) if on_device(aval.dtype) else None
+    own = view._node
+    if view._seen is not node or getrefcount(node) != 4 or getrefcount(own) != 3:
+        return None
+    data, target = node[VALUE], own[VALUE]
+    if type(data) is not ndarray or type(target) is not ndarray:
+        return None
+    if not target.flags.writeable or not on_device(target.dtype):
+        return None
+    base = target.base
+    if getrefcount(target) != 3 + held or getrefcount(data) != 3 + (base is data) * 2:
+        return None
+    memory = data.base
+    if memory is not None:
+        if type(memory) is not ndarray or memory.base is not None:
+            return None
+        if getrefcount(memory) != 3 + (base is memory) * 2:
+            return None
+    return data
 
 
 def is_same_view(self: Array, index: Any, value: Any) -> bool:
@@ -125,41 +178,16 @@ def is_same_view(self: Array, index: Any, value: Any) -> bool:
 def update_view(view: Array, function: np.ufunc, other: Any) -> bool:
     """`view op= other` by NumPy, in the memory of its owner, if that is only theirs."""
     base = view._base
-    if base is None or base._base is not None or view._flags is not None or _errstate.watching:
+    if base is None or view._flags is not None or _errstate.watching:
         return False
-    if type(other) is Array:
-        u = there(other._node if other._base is None else other._read())
-        if u is None:
-            return False
-    elif type(other) is float or type(other) is int:
-        u = other
-    else:
+    u = _host_operand(other)
+    if u is None:
         return False
     with write_lock:
-        node, own = base._node, view._node
-        if view._seen is not node or getrefcount(node) != 4 or getrefcount(own) != 3:
-            return False  # the two handles', the variable's, the argument's
-        data, target = node[VALUE], own[VALUE]
-        if type(data) is not ndarray or type(target) is not ndarray:
+        if _sole_memory(base, view) is None:
             return False
-        if not target.flags.writeable or not on_device(target.dtype):
-            return False
-        # whoever has the memory: the owner and the view, besides the variables and arguments here
-        if getrefcount(target) != 3 or getrefcount(data) != 3 + (target.base is data):
-            return False
-        memory = data.base
-        if memory is not None:
-            if type(memory) is not ndarray or memory.base is not None:
-                return False
-            if getrefcount(memory) != 3 + (target.base is memory):
-                return False
-        del data, memory
-        try:
-            local.recorder.quiet(function, target, u, target)
-        except RuntimeError as error:
-            if "context" not in str(error):  # `quiet` was called from within
-                raise
-            quietly(function, [target, u, target])
+        target = view._node[VALUE]
+        _call(function, target, u, target)
     return True
 
 

@@ -154,6 +154,8 @@ def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:
     if not target.flags.writeable or not on_device(target.dtype):
         return None
     base = target.base
+    if base is not data and (base is None or base is not data.base):
+        return None  # written through, it has an array of its own
     if getrefcount(target) != 3 + held or getrefcount(data) != 3 + (base is data) * 2:
         return None
     memory = data.base

@@ -107,8 +107,7 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         nodes[:] = [n for n in nodes if n[VALUE] is None]
     known = set(map(id, nodes))
     if asked is not None and asked[VALUE] is None and id(asked) not in known:
-        nodes.append(asked)
-        known.add(id(asked))
+        nodes.append(asked)  # and is not known: one of the others that reads it comes too early
     if all(
         type(a) is not list or a[VALUE] is not None or id(a) in known
         for node in nodes
@@ -118,7 +117,7 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         return
     # What another thread recorded may itself read what this one did: sort all of it.
     order: list[Node] = []
-    here = set(known)
+    here = set(map(id, nodes))
     known.clear()
     for node in nodes:
         if id(node) not in known:

@@ -144,7 +144,7 @@ class Recorder:
             )
 
 
-_LOOP = 512
+_LOOP = 160
 
 
 class StagingRecorder(Recorder):

@@ -51,6 +51,32 @@ class Slice:
         return dummy[self.index]
 
 
+class Basic:
+    """Basic indexing whose meaning is found out when it is asked for: most views die before."""
+
+    __slots__ = ("index", "_aval", "_meaning")
+
+    def __init__(self, index: Any, aval: Aval) -> None:
+        self.index, self._aval = index, aval
+        self._meaning: Slice | None = None
+
+    @property
+    def meaning(self) -> Slice:
+        if self._meaning is None:
+            index = self.index if type(self.index) is tuple else (self.index,)
+            self._meaning = basic_slice(self._aval, index)
+        return self._meaning
+
+    def get(self, node: Node) -> Node:
+        return self.meaning.get(node)
+
+    def set(self, old: Node, new: Node) -> Node:
+        return self.meaning.set(old, new)
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        return self.meaning.layout(dummy)
+
+
 @dataclass(frozen=True)
 class Transpose:
     permutation: tuple[int, ...]

@@ -18,6 +18,7 @@ import pytest
 import lazynp as np
 from lazynp import _graph, _plan, _reference, lowering
 from lazynp._node import ARGS, OP, VALUE
+from lazynp._trace import local
 from lazynp.lowering import _runtime
 from tests.helpers import POLICIES, Counted, fresh_start, in_thread, pending
 
@@ -550,3 +551,15 @@ def test_operations_of_the_cut_are_in_recording_order() -> None:
     assert (a.tolist(), b.tolist(), c.tolist()) == (
         [0.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0], [0.0, 2.0, 6.0, 12.0],
     )  # fmt: skip
+
+
+def test_what_is_asked_for_is_parked_and_read_by_what_is_pending() -> None:
+    """Then it is computed before its reader, not after all that is pending."""
+    x = np.arange(3.0).astype(complex)
+    part = x.real
+    local.recorder.eager = True
+    part[:-1] = part[1:]
+    part[part == 2] = -1.0
+    read = x * 1.0 - x
+    assert x.tolist() == [1, -1, -1]
+    assert read.tolist() == [0, 0, 0]

@@ -56,6 +56,7 @@ from lazynp._trace import (
 )
 from lazynp._views import (
     INVALID_INDEX,
+    Basic,
     Field,
     Slice,
     basic_slice,
@@ -65,7 +66,7 @@ from lazynp._views import (
 )
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import NOT_BASIC, has_array, index_key, normal
-from lazynp.functions._recording import broadcast, cast, operand_of
+from lazynp.functions._recording import MOST_SEEN, OFTEN, broadcast, cast, operand_of
 from lazynp.functions._records import record as record_at
 from lazynp.functions._stores import is_same_view, store_at_once, store_element, store_slice
 from lazynp.primitives import elementwise, indexing, shaping
@@ -101,6 +102,10 @@ def getitem(self: Array, index: Any) -> Any:
                 got = [op, None, value[index], None, 0]
                 return _made_view(self, step, node, got)
     except (KeyError, TypeError):
+        if recorder.eager and key is not NOT_BASIC:
+            out = _get_unknown(self, node, aval, index, key)
+            if out is not None:
+                return out
         if type(aval) is TracedAval or key is NOT_BASIC and _moves(index):
             return _get_traced(self, aval, index)
         if aval.dtype.names is not None and _is_field(index):
@@ -122,6 +127,29 @@ def getitem(self: Array, index: Any) -> Any:
     if op.scalar and step.scalar:
         return new_scalar(got)
     return _made_view(self, step, node, got)
+
+
+_seen: dict[Any, int] = {}  # how often an index was met
+
+
+def _get_unknown(self: Array, node: Node, aval: Aval, index: Any, key: Any) -> Any:
+    """A basic index rarely met by an eager recorder: NumPy's view, nothing inferred.
+
+    None if it gives no array, or was met often: then an entry in the memo is worth it.
+    """
+    times = _seen.get((aval, key), 0)
+    if times >= OFTEN or not on_device(aval.dtype):
+        return None
+    value = there(node)
+    if type(value) is not np.ndarray:
+        return None
+    if len(_seen) >= MOST_SEEN:
+        _seen.clear()
+    _seen[aval, key] = times + 1
+    got = value[index]
+    if type(got) is not np.ndarray or not got.ndim:
+        return None
+    return _made_view(self, Basic(index, aval), node, leaf(got))
 
 
 def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
@@ -291,6 +319,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             is_same_view(self, index, value) or store_at_once(self, index, value)
         ):
             return
+    elif recorder.eager and store_at_once(self, index, value):
+        return
     frame = _getframe(1)
     with write_lock:
         node = self._node if self._base is None else self._read()
@@ -420,12 +450,14 @@ def _is_itself(self: Array, step: Slice, value: Array) -> bool:
         return False
     path = (step,) if self._base is None else (*self._path, step)
     return len(path) == len(value._path) and all(
-        a is b or (isinstance(a, Slice) and isinstance(b, Slice) and _same_slice(a, b))
-        for a, b in zip(path, value._path, strict=True)
+        a is b or _same_slice(a, b) for a, b in zip(path, value._path, strict=True)
     )
 
 
-def _same_slice(a: Slice, b: Slice) -> bool:
+def _same_slice(a: Any, b: Any) -> bool:
+    a, b = (s.meaning if type(s) is Basic else s for s in (a, b))
+    if not isinstance(a, Slice) or not isinstance(b, Slice):
+        return False
     same = all(x is y or type(x) is not list and x == y for x, y in zip(a.starts, b.starts))
     return same and a.params == b.params
 

@@ -7,6 +7,7 @@ few lookups, a list and a handle. Whatever is not two plain operands goes the lo
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from sys import _getframe
 from typing import Any
@@ -157,13 +158,60 @@ def _out_of_bounds(op: Op, a: Any, b: Any) -> bool:
     return not op.bounds[0] <= number <= op.bounds[1]  # type: ignore[index]
 
 
+class _Unknown:
+    """Operands that an eager recorder has rarely met: NumPy is called, nothing is inferred.
+
+    In loops whose slices grow or shrink every operation is one of these. What is met often is
+    worth an op in the memo: it takes the time of twenty calls to make, and then halves theirs.
+    """
+
+    __slots__ = ("seen", "function", "limit")
+
+    def __init__(self, function: Callable[..., Any], limit: float = 1 << 18) -> None:
+        self.seen: dict[Any, int] = {}
+        self.function = function
+        self.limit = limit  # bytes: larger operands are recorded also by an eager recorder
+
+    def done(self, key: Any, *operands: Any) -> Array | None:
+        times = self.seen.get(key, 0)
+        if times >= OFTEN or _errstate.watching:
+            return None
+        if len(self.seen) >= MOST_SEEN:
+            self.seen.clear()
+        self.seen[key] = times + 1
+        values = []
+        for o in operands:
+            if type(o) is list:
+                o = there(o)
+                if type(o) is not ndarray or o.nbytes > self.limit or not on_device(o.dtype):
+                    if not isinstance(o, np.generic):
+                        return None
+            values.append(o)
+        try:
+            result = local.recorder.quiet(self.function, *values)
+        except RuntimeError:  # see `quiet`
+            result = quietly(self.function, values)
+        return (new_array if type(result) is ndarray else new_scalar)(leaf(result))
+
+
+MOST_SEEN = 1 << 14
+OFTEN = 20
+
+
 def binary(
-    primitive: Primitive, slow: Slow, *, depth: int = 1, swap: bool = False
+    primitive: Primitive,
+    slow: Slow,
+    function: np.ufunc,
+    *,
+    depth: int = 1,
+    swap: bool = False,
 ) -> Callable[[Any, Any], Any]:
     """`f(x, y)`; `slow(x, y)` takes operands that are neither arrays nor Python scalars.
 
-    depth: how many frames up the user's is. swap: make it `f(y, x)`, for reflected operators.
+    function: NumPy's own. depth: how many frames up the user's is. swap: make it `f(y, x)`, for
+    reflected operators.
     """
+    unknown = _Unknown(function)
     memo: dict[tuple[Any, Any], Op] = _errstate.memo({})
 
     def call(x: Any, y: Any) -> Any:
@@ -197,6 +245,10 @@ def binary(
         try:
             op = memo[known_a, known_b]
         except KeyError:
+            if eager:
+                out = unknown.done((known_a, known_b), a, b)
+                if out is not None:
+                    return out
             try:
                 op = op_of(primitive, {}, (known_a, known_b))
             except Traced:
@@ -246,8 +298,11 @@ def binary(
     return call
 
 
-def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any], Any]:
+def unary(
+    primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1
+) -> Callable[[Any], Any]:
     """`f(x)`; see `binary`."""
+    unknown = _Unknown(function)
     memo: dict[Any, Op] = _errstate.memo({})
 
     def call(x: Any) -> Any:
@@ -265,6 +320,10 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
         try:
             op = memo[known_a]
         except KeyError:
+            if eager:
+                out = unknown.done(known_a, a)
+                if out is not None:
+                    return out
             try:
                 op = op_of(primitive, {}, (known_a,))
             except Traced:
@@ -303,11 +362,14 @@ def unary(primitive: Primitive, slow: Slow, *, depth: int = 1) -> Callable[[Any]
     return call
 
 
-def composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def composed(
+    function: Callable[[Any, Any], Any], of_numpy: Callable[[Any, Any], Any]
+) -> Callable[[Any, Any], Any]:
     """`function(x, y)`, which for most operands comes down to one operation on them as they are.
 
     What it came down to is remembered and recorded straight away the next time; see `binary`.
     """
+    unknown = _Unknown(of_numpy, math.inf)
     memo: dict[tuple[Any, Any], Op | bool] = _errstate.memo({})  # False: more than one operation
 
     def look(x: Any, y: Any, key: Any, recorder: Recorder) -> Any:
@@ -337,7 +399,8 @@ def composed(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
         op = memo.get(key)
         recorder = local.recorder
         if op is None:
-            return look(x, y, key, recorder)
+            out = unknown.done(key, a, b) if recorder.eager else None
+            return look(x, y, key, recorder) if out is None else out
         if not op:
             return function(x, y)
         if recorder.eager:

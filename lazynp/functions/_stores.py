@@ -20,6 +20,7 @@ from lazynp._avals import SCALAR_DTYPES, Aval, on_device
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op, Tracer, aval_of_node
 from lazynp._quiet import quietly
 from lazynp._trace import local, there
+from lazynp._views import Basic
 from lazynp.functions._index_keys import index_key
 from lazynp.primitives import shaping
 
@@ -75,16 +76,21 @@ def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
 
 
 def store_at_once(self: Array, index: Any, value: Any) -> bool:
-    """Assign by NumPy, which raises its own errors, into an owner's memory; see above."""
+    """Assign by NumPy, which raises its own errors, into an owner's memory or through a view of
+    it; see above."""
     if _errstate.watching:
         return False
     u = _host_operand(value)
     where = index if type(index) is slice or type(index) is int else _host_index(index)
     if u is None or where is None:
         return False
-    view = value if type(value) is Array and value._base is self else None
     with write_lock:
-        data = _sole_memory(self, view, held=1)
+        if self._base is not None:
+            data = None if _sole_memory(self._base, self) is None else self._node[VALUE]
+        elif type(value) is Array and value._base is self:
+            data = _sole_memory(self, value, held=1)
+        else:
+            data = _sole_memory(self, None)
         if data is None:
             return False
         if type(u) is not float and data.dtype.kind != "c" and np.iscomplexobj(u):
@@ -146,6 +152,8 @@ def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:
         aval = node[AVAL] if node[OP] is None else node[OP].aval
         return _writeable_data(node, aval) if on_device(aval.dtype) else None
     own = view._node
+    if own[VALUE] is None and getrefcount(own) == 3 and type(there(own)) is ndarray:
+        own[VALUE], own[ARGS] = there(own), None
     if view._seen is not node or getrefcount(node) != 4 or getrefcount(own) != 3:
         return None
     data, target = node[VALUE], own[VALUE]
@@ -173,8 +181,11 @@ def is_same_view(self: Array, index: Any, value: Any) -> bool:
         return False
     if len(value._path) != 1:
         return False
+    step = value._path[0]
+    if type(step) is Basic:
+        return step.index is index or index_key(index) == index_key(step.index)
     entry = aval_of_node(self._node).get_memo.get(index_key(index))
-    return entry is not None and entry[2] is value._path[0]
+    return entry is not None and entry[2] is step
 
 
 def update_view(view: Array, function: np.ufunc, other: Any) -> bool:

@@ -67,7 +67,7 @@ class ufunc:
             fast = implementation
         if fast is not None and self.nin <= 2:
             make: Any = unary if self.nin == 1 else binary
-            self._call = make(fast, self._apply, depth=2)
+            self._call = make(fast, self._apply, reference, depth=2)
         self._fast = fast
 
     nargs = property(lambda self: self.nin + self.nout)
@@ -80,7 +80,7 @@ class ufunc:
         """The method of `Array` for this function's operator."""
         if self.nin == 1:
             single = self._as_operator
-            return unary(self._fast, single) if self._fast else single
+            return unary(self._fast, single, self._numpy) if self._fast else single
 
         compare, repeats = _COMPARES.get(self.__name__), self.__name__ == "multiply"
 
@@ -95,7 +95,7 @@ class ufunc:
                 return host_call(compare, x, y)
 
         if self._fast is not None:
-            return binary(self._fast, slow, swap=reflected)
+            return binary(self._fast, slow, self._numpy, swap=reflected)
         return (lambda x, y: slow(y, x)) if reflected else slow
 
     def _as_operator(self, *xs: Any) -> Any:
@@ -112,7 +112,7 @@ class ufunc:
         def slow(x: Any, y: Any) -> Any:
             return as_array(self._apply(x, y))  # a Series' own result, for one
 
-        return binary(self._fast, slow, depth=2) if self._fast else slow
+        return binary(self._fast, slow, self._numpy, depth=2) if self._fast else slow
 
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"

@@ -88,7 +88,7 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
     return store(result, out)
 
 
-_plain_dot = composed(_dot)
+_plain_dot = composed(_dot, np.dot)
 
 
 def _acceptable(out: Any, result: Array) -> bool:
@@ -469,4 +469,4 @@ matmul = _generalized("matmul", (("n?", "k"), ("k", "m?"), ("n?", "m?")), conjug
 vecdot = _generalized("vecdot", (("n",), ("n",), ()), conjugate=True)
 matvec = _generalized("matvec", (("m", "n"), ("n",), ("m",)), conjugate=False)
 vecmat = _generalized("vecmat", (("n",), ("n", "m"), ("m",)), conjugate=True)
-matmul_operator = composed(matmul)
+matmul_operator = composed(matmul, np.matmul)

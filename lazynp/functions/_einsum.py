@@ -13,6 +13,7 @@ from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._errstate import quiet
 from lazynp.functions._contract import arranged, contract, summed
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, store
 
@@ -20,6 +21,7 @@ _KEYWORDS = ("dtype", "order", "casting")
 
 
 @quiet()
+@by_numpy(np.einsum)
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """See `numpy.einsum`. More than two operands are always contracted pair by pair, in the order
     `optimize` asks for, by default `"greedy"`; `order` has no effect. A view where NumPy's is one.

@@ -10,6 +10,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._trace import host_value, local
 from lazynp.functions import ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._matrices import (
     adjoint,
@@ -53,6 +54,7 @@ class SVDResult(NamedTuple):
 # -- cholesky, qr ----------------------------------------------------------------------------------
 
 
+@by_numpy(np.linalg.cholesky)
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     """See `numpy.linalg.cholesky`."""
     x = as_array(a)
@@ -156,6 +158,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     return EighResult(*_eigh(a, UPLO, True))
 
 
+@by_numpy(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """See `numpy.linalg.eigvalsh`."""
     return _eigh(a, UPLO, False)[0]

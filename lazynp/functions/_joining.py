@@ -17,6 +17,7 @@ from lazynp.functions._arguments import (
     reshaped,
 )
 from lazynp.functions._construct import asarray
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._recording import as_array, cast, check_writeable, store
 from lazynp.primitives import shaping
 
@@ -28,6 +29,7 @@ def _joined(x: Any) -> Array:
     return as_array(x) if isinstance(x, np.ndarray) else asarray(x)
 
 
+@by_numpy(np.concatenate)
 def concatenate(
     arrays: Any,
     /,
@@ -112,6 +114,7 @@ concat = concatenate
 _TO_STACK = 'arrays to stack must be passed as a "sequence" type such as list or tuple.'
 
 
+@by_numpy(np.stack)
 def stack(
     arrays: Any,
     axis: Any = 0,
@@ -144,6 +147,7 @@ def shape_atleast(shape: tuple[int, ...], ndim: int) -> tuple[int, ...]:
     return (1,) * (ndim - len(shape)) + shape
 
 
+@by_numpy(np.vstack)
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """See `numpy.vstack`."""
     xs = [with_ndim(x, 2) for x in _sequence(tup, _TO_STACK)]
@@ -160,6 +164,7 @@ def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Arr
     return vstack(tup, dtype=dtype, casting=casting)
 
 
+@by_numpy(np.hstack)
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """See `numpy.hstack`."""
     xs = [with_ndim(x, 1) for x in _sequence(tup, _TO_STACK)]
@@ -167,11 +172,13 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     return concatenate(xs, axis, dtype=dtype, casting=casting)
 
 
+@by_numpy(np.dstack)
 def dstack(tup: Any) -> Array:
     """See `numpy.dstack`."""
     return concatenate([with_ndim(x, 3) for x in _sequence(tup, _TO_STACK)], 2)
 
 
+@by_numpy(np.column_stack)
 def column_stack(tup: Any) -> Array:
     """See `numpy.column_stack`."""
     xs = [as_array(x) for x in _sequence(tup, _TO_STACK)]

@@ -12,6 +12,7 @@ from numpy.linalg import LinAlgError
 from lazynp._array import Array
 from lazynp._errstate import quiet
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._factorizations import svdvals
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
@@ -33,6 +34,7 @@ from lazynp.primitives import elementwise, linear_algebra
 _sum, _max, _min = reductions.sum, reductions.max, reductions.min
 
 
+@by_numpy(np.linalg.norm)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
     """See `numpy.linalg.norm`."""
     x = as_array(x)

@@ -11,6 +11,7 @@ from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._trace import host_value, knowable, seen_value
 from lazynp.functions import _getset, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
     checked_mode,
@@ -50,6 +51,7 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 _MISSING: Any = np._NoValue  # type: ignore[attr-defined]
 
 
+@by_numpy(np.where)
 def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
     """See `numpy.where`. With one argument it computes it; see `nonzero`."""
     if x is _MISSING:

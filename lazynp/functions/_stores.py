@@ -89,6 +89,8 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
             data = None if _sole_memory(self._base, self) is None else self._node[VALUE]
         elif type(value) is Array and value._base is self:
             data = _sole_memory(self, value, held=1)
+            if data is not None:
+                u = u.copy()  # NumPy 2.4 reads what it has written, with steps of several elements
         else:
             data = _sole_memory(self, None)
         if data is None:

@@ -46,6 +46,7 @@ from lazynp.functions._construct import (
     copy,
     require,
 )
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._grids import (
     c_,
     fromfunction,
@@ -277,6 +278,7 @@ def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = No
     return own(cast(_on_diagonal((rows, columns), k, ufuncs.greater_equal), dtype))
 
 
+@by_numpy(np.tril)
 def tril(m: Any, k: Any = 0) -> Array:
     """See `numpy.tril`."""
     m = as_array(m)
@@ -284,6 +286,7 @@ def tril(m: Any, k: Any = 0) -> Array:
     return apply(elementwise.select, mask, m, zero(m.dtype))
 
 
+@by_numpy(np.triu)
 def triu(m: Any, k: Any = 0) -> Array:
     """See `numpy.triu`."""
     m = as_array(m)

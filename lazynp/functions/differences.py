@@ -12,6 +12,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from lazynp._array import Array, concrete
 from lazynp._errstate import quiet
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d
@@ -36,6 +37,7 @@ def _joined(arrays: list[Array], axis: int) -> Array:
 # -- differences -----------------------------------------------------------------------------------
 
 
+@by_numpy(np.diff)
 def diff(
     a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE
 ) -> Any:
@@ -233,6 +235,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @quiet()
+@by_numpy(np.interp)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:

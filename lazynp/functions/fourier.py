@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index
 from lazynp._array import Array, from_host, new_array
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import check_device, static
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import as_array, cast, plain, store
 from lazynp.functions.manipulation import roll
@@ -129,21 +130,25 @@ def _one(kind: str, name: str, a: Any, n: Any, axis: Any, norm: Any, out: Any) -
     return _stored(result, out)
 
 
+@by_numpy(np.fft.fft)
 def fft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.fft`."""
     return _one("FFT", "fft", a, n, axis, norm, out)
 
 
+@by_numpy(np.fft.ifft)
 def ifft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.ifft`."""
     return _one("IFFT", "ifft", a, n, axis, norm, out)
 
 
+@by_numpy(np.fft.rfft)
 def rfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.rfft`."""
     return _one("RFFT", "rfft", a, n, axis, norm, out)
 
 
+@by_numpy(np.fft.irfft)
 def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.irfft`."""
     return _one("IRFFT", "irfft", a, n, axis, norm, out)
@@ -243,11 +248,13 @@ def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any =
     return _many("IRFFT", "irfftn", a, s, axes, norm, out)
 
 
+@by_numpy(np.fft.fft2)
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.fft2`."""
     return _many("FFT", "fft2", a, s, axes, norm, out)
 
 
+@by_numpy(np.fft.ifft2)
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.ifft2`, which in NumPy 2.4 forgets about `out`."""
     return _many("IFFT", "ifft2", a, s, axes, norm, out)

@@ -14,6 +14,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host, to_host
 from lazynp.functions._recording import apply, as_array, cast
@@ -41,6 +42,7 @@ def _select(condition: Any, x: Any, y: Any) -> Any:
 # -- bincount, digitize ----------------------------------------------------------------------------
 
 
+@by_numpy(np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     """See `numpy.bincount`. The data are looked at: they decide the length of the result."""
     places = as_array(x)
@@ -61,6 +63,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
     return _add_up(cast(places, _INT64), weights, size)
 
 
+@by_numpy(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """See `numpy.digitize`. The bins are looked at: they must be monotonic."""
     x, bins = as_array(x), as_array(bins)

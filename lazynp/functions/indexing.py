@@ -11,6 +11,7 @@ from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._trace import seen_value
 from lazynp.functions import _getset
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
     checked_mode,
@@ -205,6 +206,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return _views.view(moved, _views.Diagonal(int(offset)), readonly=True)
 
 
+@by_numpy(np.trace)
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:

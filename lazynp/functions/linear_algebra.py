@@ -17,6 +17,7 @@ from lazynp._array import Array
 from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import indexing, products, reductions, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._factorizations import (
     EighResult,
     EigResult,
@@ -69,6 +70,7 @@ class SlogdetResult(NamedTuple):
 # -- systems ---------------------------------------------------------------------------------------
 
 
+@by_numpy(np.linalg.solve)
 def solve(a: Any, b: Any) -> Any:
     """See `numpy.linalg.solve`."""
     x, y = as_array(a), as_array(b)
@@ -100,6 +102,7 @@ def _numpys_error(x: Array, y: Array) -> Exception:
     return ValueError(f"solve: operands do not fit: {x.aval}, {y.aval}")
 
 
+@by_numpy(np.linalg.inv)
 def inv(a: Any) -> Any:
     """See `numpy.linalg.inv`."""
     x = as_array(a)
@@ -219,6 +222,7 @@ def slogdet(a: Any) -> SlogdetResult:
     return SlogdetResult(result(sign, final), result(log, real_type(final)))
 
 
+@by_numpy(np.linalg.det)
 def det(a: Any) -> Any:
     """See `numpy.linalg.det`. Of a singular matrix, the derivative is nan."""
     x = as_array(a)
@@ -247,6 +251,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return reductions.count_nonzero(ufuncs.greater(s, tol), axis=-1)
 
 
+@by_numpy(np.linalg.matrix_power)
 def matrix_power(a: Any, n: Any) -> Any:
     """See `numpy.linalg.matrix_power`."""
     x = as_array(a)

@@ -30,6 +30,7 @@ from lazynp.functions._arguments import (
     taken,
 )
 from lazynp.functions._construct import copy, require
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import assigned, setitem
 from lazynp.functions._joining import (
     block,
@@ -120,6 +121,7 @@ def size(a: Any, axis: Any = None) -> int:
 # -- repetition ------------------------------------------------------------------------------------
 
 
+@by_numpy(np.repeat)
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
     """See `numpy.repeat`. Repeats are computed: they decide the shape."""
     x = as_array(a)
@@ -142,6 +144,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
     return taken(x, np.repeat(np.arange(n), counts), axis)
 
 
+@by_numpy(np.tile)
 def tile(A: Any, reps: Any) -> Array:
     """See `numpy.tile`."""
     x, reps = as_array(A), static(reps)
@@ -182,6 +185,7 @@ def resize(a: Any, new_shape: Any) -> Array:
 # -- roll ------------------------------------------------------------------------------------------
 
 
+@by_numpy(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """See `numpy.roll`. A shift that is still to be computed remains so."""
     x = as_array(a)

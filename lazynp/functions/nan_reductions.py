@@ -10,6 +10,7 @@ from lazynp._array import Array
 from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
 from lazynp.functions._reduce import FMAX, FMIN, NO_VALUE, reduce
@@ -129,6 +130,7 @@ def _divided(total: Any, count: Any) -> Any:
     return scalar_if_0d(cast(ufuncs.divide(wide, count), total.dtype))
 
 
+@by_numpy(np.nanmean)
 def nanmean(
     a: Any,
     axis: Any = None,

@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from lazynp._array import Array
 from lazynp._trace import host_value
 from lazynp.functions import nan_reductions, reductions, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import (
@@ -74,6 +75,7 @@ def _nan_of(dtype: np.dtype[Any]) -> Array:
 # -- median ----------------------------------------------------------------------------------------
 
 
+@by_numpy(np.median)
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Any:
@@ -360,6 +362,7 @@ def _public(
     return _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
 
 
+@by_numpy(np.quantile)
 def quantile(
     a: Any,
     q: Any,
@@ -375,6 +378,7 @@ def quantile(
     return _public("quantile", a, q, axis, out, method, keepdims, weights)
 
 
+@by_numpy(np.percentile)
 def percentile(
     a: Any,
     q: Any,

@@ -15,6 +15,7 @@ from lazynp._array import Array
 from lazynp._avals import Aval, on_device
 from lazynp.functions import ufuncs
 from lazynp.functions._contract import Labels, contract, ordered_labels
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_into, needs_host
@@ -97,6 +98,7 @@ def _acceptable(out: Any, result: Array) -> bool:
     )
 
 
+@by_numpy(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
     """See `numpy.vdot`."""
     x, y = as_array(a), as_array(b)
@@ -113,6 +115,7 @@ def _conjugated(x: Array) -> Array:
     return ufuncs.conjugate(x) if x.dtype.kind == "c" else x
 
 
+@by_numpy(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
     """See `numpy.inner`."""
     x, y = as_array(a), as_array(b)
@@ -124,6 +127,7 @@ def inner(a: Any, b: Any, /) -> Any:
     return scalar_if_0d(_summed_along(x, x.ndim - 1, y, y.ndim - 1))
 
 
+@by_numpy(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """See `numpy.outer`."""
     x, y = plain(a), plain(b)
@@ -131,6 +135,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Any:
     return ufuncs.multiply(column, shaping.reshape(y, shape=(1, y.size)), out=out)
 
 
+@by_numpy(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """See `numpy.tensordot`."""
     axes_a, axes_b = _tensordot_axes(axes)
@@ -168,6 +173,7 @@ def _tensordot_axes(axes: Any) -> tuple[list[int], list[int]]:
     return axes_a, axes_b
 
 
+@by_numpy(np.kron)
 def kron(a: Any, b: Any) -> Any:
     """See `numpy.kron`."""
     x, y = as_array(a), as_array(b)
@@ -189,6 +195,7 @@ def kron(a: Any, b: Any) -> Any:
 # -- cross -----------------------------------------------------------------------------------------
 
 
+@by_numpy(np.cross)
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:

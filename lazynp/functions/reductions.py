@@ -14,6 +14,7 @@ from lazynp._array import Array, new_array
 from lazynp._avals import on_device
 from lazynp._trace import host_value
 from lazynp.functions import ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -121,6 +122,7 @@ def all(
     return reduce(ALL, a, axis, _truth(a), out, keepdims, NO_VALUE, where)
 
 
+@by_numpy(np.ptp)
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     """See `numpy.ptp`."""
     x = as_array(a)
@@ -128,6 +130,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> 
     return ufuncs.subtract(high, low, out=out) if out is not None else ufuncs.subtract(high, low)
 
 
+@by_numpy(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     """See `numpy.count_nonzero`."""
     x = as_array(a)
@@ -169,6 +172,7 @@ def _check_result(x: Array, axis: Any, dtype: Any, out: Any, keepdims: Any) -> A
     return dtype
 
 
+@by_numpy(np.mean)
 def mean(
     a: Any,
     axis: Any = None,
@@ -200,6 +204,7 @@ def _given(**options: Any) -> dict[str, Any]:
     return {k: v for k, v in options.items() if v is not NO_VALUE}
 
 
+@by_numpy(np.var)
 def var(
     a: Any,
     axis: Any = None,
@@ -250,6 +255,7 @@ def squared_modulus(x: Array, dtype: np.dtype[Any]) -> Array:
     return elementwise.square(x) if dtype.kind != "b" else elementwise.multiply(x, x)
 
 
+@by_numpy(np.std)
 def std(
     a: Any,
     axis: Any = None,
@@ -272,6 +278,7 @@ def std(
     return scalar_if_0d(cast(ufuncs.sqrt(variance), variance.dtype))
 
 
+@by_numpy(np.average)
 def average(
     a: Any,
     axis: Any = None,
@@ -358,11 +365,13 @@ def _less(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return (*shape[:axis], *shape[axis + 1 :])
 
 
+@by_numpy(np.argmax)
 def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
     """See `numpy.argmax`."""
     return _arg(reduction.argmax, "argmax", a, axis, out, keepdims)
 
 
+@by_numpy(np.argmin)
 def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
     """See `numpy.argmin`."""
     return _arg(reduction.argmin, "argmin", a, axis, out, keepdims)
@@ -380,11 +389,13 @@ def _running(row: Reduction, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     return accumulate(row, x, axis, dtype, out)
 
 
+@by_numpy(np.cumsum)
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """See `numpy.cumsum`."""
     return _running(ADD, a, axis, dtype, out)
 
 
+@by_numpy(np.cumprod)
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """See `numpy.cumprod`."""
     return _running(MULTIPLY, a, axis, dtype, out)
@@ -441,6 +452,7 @@ def cumulative_prod(
 # -- clip, round -----------------------------------------------------------------------------------
 
 
+@by_numpy(np.clip)
 def clip(
     a: Any,
     a_min: Any = NO_VALUE,
@@ -486,6 +498,7 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
     return ufuncs.minimum(ufuncs.maximum(x, low, **dtype), high, **options)
 
 
+@by_numpy(np.round)
 def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     """See `numpy.round`."""
     x, decimals = as_array(a), operator.index(decimals)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._trace import extent, host_value
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import bounded
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
@@ -45,6 +46,7 @@ def _axis_of(x: Array, axis: Any) -> tuple[Array, int]:
     return plain(x), normalize_axis_index(axis, x.ndim)
 
 
+@by_numpy(np.sort)
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """See `numpy.sort`. Always stable."""
     x = as_array(a)
@@ -149,6 +151,7 @@ def argpartition(
 # -- searching -------------------------------------------------------------------------------------
 
 
+@by_numpy(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     """See `numpy.searchsorted`. With a sorter it computes that, to check it."""
     x, values = as_array(a), as_array(v)

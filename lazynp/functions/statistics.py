@@ -10,6 +10,7 @@ from lazynp._array import Array
 from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import as_array, cast
 from lazynp.functions.histograms import (
@@ -177,6 +178,7 @@ def _mode(mode: Any) -> str:
 
 
 @quiet()
+@by_numpy(np.correlate)
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     """See `numpy.correlate`."""
     x, y = as_array(a), as_array(v)
@@ -192,6 +194,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 
 @quiet()
+@by_numpy(np.convolve)
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     """See `numpy.convolve`; `lazynp.special.convolve` is of any number of dimensions."""
     x, y = as_array(a), as_array(v)

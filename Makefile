@@ -11,6 +11,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 # Idle BLAS threads spin; on a machine whose cores are all running tests they cost more than they give.
 PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 SUITE ?= tests array_api_tests
+EAGER_SUITE = $(addprefix tests/,functions programs test_array.py test_linalg.py test_fft.py \
+	test_bad_input.py)
 # lazynp with the doctests that are in it, and the documents that have some
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
@@ -27,6 +29,9 @@ test: $(VENV)/.installed-test
 		echo "== $$suite, execution=$$tier"; \
 		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) $$suite || exit 1; \
 	done; done
+	echo "== as if in long loops of small operations"
+	LAZYNP_TEST_EAGER=1 LAZYNP_EXECUTION=adaptive $(PYTEST) -q -n $(JOBS) $(EAGER_SUITE) \
+		-k "not compiled and not reference"
 	for module in numpy array_api_strict; do \
 		echo "== array_api_tests, tried on $$module"; \
 		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \

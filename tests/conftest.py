@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -42,6 +43,19 @@ def lazy() -> None:
     trace = sys.modules.get("lazynp._trace")
     if trace is not None:
         trace.local.recorder.eager, trace.local.recorder._small = False, 0
+
+
+# Every test as if it stood in a long loop of small operations, which are done at once.
+EAGER = os.environ.get("LAZYNP_TEST_EAGER", "") not in ("", "0")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """After the fixtures: a change of settings makes the recorder forget."""
+    trace = sys.modules.get("lazynp._trace")
+    if EAGER and trace is not None:
+        trace.local.recorder.eager = True
+    yield
 
 
 class Compiles:

@@ -570,6 +570,10 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
 
     Only for a recorder that is `eager`: in a loop where recording costs more than it can gain.
     """
+    first = operands[0] if operands else None
+    if op.free and op.primitive.kind == "view" and not op.scalar and not _lists(operands):
+        if type(first) is list and type(first[VALUE]) is np.ndarray:
+            return [op, None, op.reference(first[VALUE], *operands[1:]), None, 0]
     if op.free and not op.scalar:  # is parked, wherever it comes from
         for o in operands:
             if type(o) is list and o[VALUE] is None and (o[OP] is None or not o[OP].free):

@@ -32,6 +32,8 @@ from lazynp._jaxpr import Jaxpr, Rules
 OP, ARGS, VALUE, CODE, OFFSET = range(5)
 AVAL = 4  # of a leaf
 
+LENT = "lent"  # as the code of a leaf: its memory was a program's operand
+
 Node = list[Any]
 Params = dict[str, Any]
 

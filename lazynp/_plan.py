@@ -22,7 +22,7 @@ from lazynp import _cost, lowering
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
-from lazynp._node import OP, PROJECT, VALUE, Node, Op
+from lazynp._node import CODE, LENT, OP, PROJECT, VALUE, Node, Op
 from lazynp._pieces import Pieces
 from lazynp._quiet import quietly
 
@@ -294,7 +294,9 @@ def _buffer(node: Node) -> Any:
     value = node[VALUE]
     if type(value) is np.ndarray and lowering.is_aligned(value):
         buffer = lowering.put(value, owned=True)
-        if value.nbytes >= _KEPT_ON_HOST:  # an element may be stored into it next
+        if value.nbytes >= _KEPT_ON_HOST and node[CODE] is not LENT:
+            if node[OP] is None:
+                node[CODE] = LENT  # unless something is stored into it, the next time it stays one
             return buffer
     else:
         buffer = lowering.put(np.asarray(value), owned=False)

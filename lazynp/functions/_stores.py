@@ -17,7 +17,7 @@ from numpy import ndarray
 from lazynp import _errstate, _reference, lowering
 from lazynp._array import Array, Scalar, write_lock
 from lazynp._avals import SCALAR_DTYPES, Aval, on_device
-from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op, Tracer, aval_of_node
+from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node
 from lazynp._quiet import quietly
 from lazynp._trace import local, there
 from lazynp._views import Basic
@@ -209,6 +209,8 @@ def update_view(view: Array, function: np.ufunc, other: Any) -> bool:
 def _writeable_data(node: Node, aval: Aval) -> Any:
     """The node's host memory, made its own by a copy where it is not; None if it is pending."""
     data = node[VALUE]
+    if node[CODE] is LENT:
+        node[CODE] = None
     if data is None:
         op = node[OP]
         if (

@@ -71,7 +71,8 @@ _ELEMENT: dict[str, tuple[float, float]] = {
     "reduce_min": (0.2, 0.6),
 }
 _COMPARED = {"sort": (5.0, 3.0), "argsort": (6.0, 13.0), "sort_pairs": (8.0, 13.0)}  # times log2(n)
-_FLOP = {"f": (5e-5, 6.5e-5), "c": (1e-4, 2.5e-4)}  # of products: by BLAS, by XLA
+_FLOP = {"f": (1.3e-5, 1.4e-5), "c": (4e-5, 6e-5)}  # of products: by BLAS, by XLA
+_FETCHED = {"f": (1e-5, 1.4e-5), "c": (1e-5, 4e-5)}  # of a byte: for a vector all that counts
 _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
 
 # Of compiling: a program, an operation of it, one that becomes a dozen of XLA's.
@@ -115,7 +116,12 @@ def cost(
     if kind == "contract":
         numpys, xlas = _FLOP.get(outs[0].dtype.kind, _FLOP_PLAIN)
         flops = 2.0 * products(ins, outs[0])
-        return _CALL + 1.0 + flops * numpys, _FUSED + 1.0 + flops * xlas
+        flops *= outs[0].dtype.itemsize / (16 if outs[0].dtype.kind == "c" else 8)
+        by_numpy, by_xla = _FETCHED.get(outs[0].dtype.kind, _FETCHED["f"])
+        return (
+            _CALL + 1.0 + moved * by_numpy + flops * numpys,
+            _FUSED + 1.0 + moved * by_xla + flops * xlas,
+        )
     if name in _COMPARED:
         numpys, xlas = (c * max(size, 2).bit_length() for c in _COMPARED[name])
     else:

@@ -99,3 +99,21 @@ def test_functions_overflow_and_cancel_where_numpys_do(name: str) -> None:
         expected = CLOSE[name](numpy, x)
     with np.config(execution="compiled"):
         numpy.testing.assert_allclose(numpy.asarray(CLOSE[name](np, np.array(x))), expected, 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "?", "c16"])
+@pytest.mark.parametrize("rows", [(2,), (3,), (7,), (129,), (3, 1, 5)])
+def test_few_rows_reduced_to_a_wide_one(rows: tuple[int, ...], dtype: str) -> None:
+    """By halves, which odd numbers of rows do not have; whole numbers, so that sums are exact."""
+    rng = numpy.random.default_rng(0)
+    x = rng.integers(-3, 4, (*rows, 4099)).astype(dtype)
+    if x.dtype.kind in "fc":
+        x[..., 5] = numpy.nan
+        x[-1, ..., 6] = numpy.nan
+        x[0, ..., 7] = -numpy.inf
+    axes = tuple(range(len(rows)))
+    lazy = np.array(x)
+    with np.config(execution="compiled"):
+        for name in ("sum", "any", "all") + (("max", "min") if dtype != "c16" else ()):
+            want = getattr(x, name)(axis=axes)
+            numpy.testing.assert_array_equal(numpy.asarray(getattr(lazy, name)(axis=axes)), want)

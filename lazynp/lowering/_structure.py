@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from lazynp._avals import aval_of
+from lazynp._avals import Aval, aval_of
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._elementwise import Elementwise
 from lazynp.lowering._text import dims, flag, ints
 
 _LIBRARY_DTYPES = (np.dtype("f4"), np.dtype("f8"))  # what XLA hands to library reductions
 _SMALL = 4096
+_FEW_ROWS, _WIDE = 128, 4096  # elements; see `is_wide`
 
 
 def _reads_renamed(x: Value, u: Value) -> bool:
@@ -181,12 +183,42 @@ class Structure(Elementwise):
         """The smallest element, nan if there is one; x is real or bool."""
         return self._reduce_extremum("stablehlo.minimum", x, axes)
 
+    def is_wide(self, x: Aval, axes: Sequence[int]) -> bool:
+        """Whether few rows are reduced to a wide one. XLA's loop over them is 15 to 70 times slower
+        than NumPy's (6 rows of 100 000 take 5.8 ms, 100 of 10 000 take 3.0), `folded` is as fast."""
+        if self.platform != "cpu" or not axes or max(axes) == x.ndim - 1:
+            return False
+        rows = math.prod(x.shape[a] for a in axes)
+        return 1 < rows <= _FEW_ROWS and x.size >= rows * _WIDE
+
+    def folded(self, name: str, x: Value, axes: Sequence[int]) -> Value:
+        """The reduction by an elementwise operation on halves, so with a sum's error of pairs."""
+        for axis in axes:
+            rest = []
+            while (n := x.aval.shape[axis]) > 1:
+                half = n // 2
+                if n % 2:
+                    rest.append(self._rows(x, axis, n - 1, n))
+                first, second = self._rows(x, axis, 0, half), self._rows(x, axis, half, 2 * half)
+                x = self.binary(name, first, second)
+            for row in rest:
+                x = self.binary(name, x, row)
+        kept = tuple(n for a, n in enumerate(x.aval.shape) if a not in axes)
+        return self.reshape(x, kept)
+
+    def _rows(self, x: Value, axis: int, start: int, stop: int) -> Value:
+        starts, limits = [0] * x.aval.ndim, list(x.aval.shape)
+        starts[axis], limits[axis] = start, stop
+        return self.slice(x, starts, limits)
+
     def _reduce_extremum(self, name: str, x: Value, axes: Sequence[int]) -> Value:
         """XLA's library reduction loses nan but is fast: 1e6 float32 in the time of np.max, where
         a reducer that keeps nan takes 8 times that and compiles for 25 to 40 ms. So that reduction
         and the sum of squares, which is nan exactly where an element is: 1.6 times np.max, 11 ms.
         Small arrays are not handed to the library, and one loop compiles sooner than two.
         """
+        if self.is_wide(x.aval, axes):
+            return self.folded(name, x, axes)
         dtype, sign = x.aval.dtype, -1 if name == "stablehlo.maximum" else 1
         if dtype.kind == "f":
             init = self.constant(sign * np.inf, dtype)

@@ -308,6 +308,8 @@ def _reduce_sum_lower(b: Any, x: Any, *, axes: Axes) -> Any:
 
 def reduce_by(b: Any, op: str, x: Any, init: Any, axes: Axes) -> Any:
     """A reduction by one StableHLO operation."""
+    if b.is_wide(x.aval, axes):
+        return b.folded(op, x, axes)
     init = b.constant(init, x.aval.dtype)
     return b.reduce([x], [init], axes, lambda b, acc, elem: [b.binary(op, acc[0], elem[0])])[0]
 

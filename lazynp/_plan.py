@@ -470,7 +470,10 @@ def _costs(ops: list[Op]) -> tuple[float, float, float]:
         if op.cost is None:
             outs = op.aval if isinstance(op.aval, tuple) else (op.aval,)
             here = _cost.cost(op.primitive, op.params, op.explicit, outs)
-            op.cost = *here, _cost.compiling(op.primitive, op.params)
+            compiling_it = _cost.compiling(op.primitive, op.params)
+            if _cost.better_by_host(op.primitive, op.params, op.explicit, outs):
+                compiling_it += _cost.PROGRAM  # what follows is a piece of its own
+            op.cost = *here, compiling_it
         r, c, b = op.cost
         reference, compiled, compiling = reference + r, compiled + c, compiling + b
     return reference, compiled, compiling

@@ -35,6 +35,8 @@ class Pieces:
                 later = [e for pair in stages[k + 1 :] for es in pair for e in es]
                 self.steps.append(_Piece(compiled, [*calls, *later], jaxpr.outputs))
             self.steps += calls
+        pieces = [s.executable for s in self.steps if isinstance(s, _Piece)]
+        self.from_disk = all(e.from_disk for e in pieces) if pieces else None
         self.text = "\n".join(
             s.executable.text if isinstance(s, _Piece) else f"// by NumPy: {s}" for s in self.steps
         )

@@ -391,6 +391,9 @@ from lazynp.functions.products import (
     vecdot,
     vecmat,
 )
+from lazynp.functions.profiling import (
+    profile as profile,
+)
 from lazynp.functions.reductions import (
     all,
     amax,

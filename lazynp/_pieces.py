@@ -7,12 +7,14 @@ stages have in between is compiled as one piece each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from lazynp import lowering
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from lazynp._observers import observers
 
 
 class Pieces:
@@ -46,10 +48,14 @@ class Pieces:
         env: dict[Atom, Any] = dict(zip(self._inputs, buffers, strict=True))
         with np.errstate(all="ignore"):
             for step in self.steps:
+                begin = perf_counter() if observers else 0.0
                 if isinstance(step, _Piece):
                     step.run(env)
-                else:
-                    _call(step, env)
+                    continue
+                _call(step, env)
+                if begin:
+                    for o in observers:
+                        o.called(begin, step.primitive.name)
         into[:] = [[a.value if isinstance(a, Literal) else env[a] for a in self._outputs]]
         return into[0]
 

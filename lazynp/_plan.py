@@ -23,6 +23,7 @@ from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
 from lazynp._node import OP, PROJECT, VALUE, Node, Op
+from lazynp._observers import observers
 from lazynp._pieces import Pieces
 
 
@@ -202,6 +203,8 @@ class Plan:
             STATS.cache_hits += from_disk
             STATS.compiles += not from_disk
         STATS.compile_seconds += time.perf_counter() - begin
+        for o in observers:
+            o.compiled(begin, len(program.jaxpr.eqns), from_disk)
         return program
 
     def to_jaxpr(self, slots: list[Any], outputs: list[Ref]) -> Jaxpr:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from sys import _getframe, getrefcount
+from time import perf_counter
 from types import CodeType, FrameType
 from typing import Any
 
@@ -48,6 +49,7 @@ from lazynp._node import (
     projection,
     tracer_node,
 )
+from lazynp._observers import observers
 
 _EARLY = 16  # pending nodes before recurrence is looked for
 _FORMS = 4  # programs a cut site may have before it is cut at every visit
@@ -280,9 +282,15 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         count = len(nodes)
         small = config.execution != "compiled" and not recorder.eager
         small = small and all([_is_quick(n[OP]) for n in nodes])
+        begin = perf_counter() if observers else 0.0
+        first: Any = (nodes[0] if nodes else asked) if begin else None
+        first = first and first[CODE:]  # no reference to a node
         try:
             plan = _graph.evaluate(nodes, asked, reason)
             recorder.ran(count, small, plan)
+            if begin:
+                for o in observers:
+                    o.ran(begin, "reference" if plan is None else plan.tier, count, first, reason)
             return plan
         except BaseException:
             recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead

@@ -23,6 +23,7 @@ from lazynp.lowering import _cache, _compat, _lapack
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import ALIGNMENT
 from lazynp.lowering._options import compile_options, forget_unknown
+from lazynp.lowering._progress import Told
 
 Buffer = _compat.ArrayImpl
 
@@ -205,9 +206,10 @@ class Executable:
 
 
 def compile_text(
-    text: str, in_avals: Sequence[Aval], out_avals: Sequence[Aval], platform: str = "cpu"
-) -> Executable:
-    """The one place where programs are compiled, or found on disk."""
+    text: str, in_avals: Sequence[Aval], out_avals: Sequence[Aval], platform: str = "cpu",
+    jaxpr: Jaxpr | None = None,
+) -> Executable:  # fmt: skip
+    """The one place where programs are compiled, or found on disk. `jaxpr`: for reports."""
     here = backend(platform)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
@@ -217,7 +219,8 @@ def compile_text(
     from_disk = loaded is not None
     while loaded is None:
         try:
-            loaded = here.client.compile_and_load(text, here.devices, options)
+            with Told(text, jaxpr):
+                loaded = here.client.compile_and_load(text, here.devices, options)
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise _translated(e, "compile", text) from None
@@ -243,7 +246,7 @@ def _from_disk(here: Backend, key: bytes) -> Any:
 def compile_program(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> Executable:
     """Lower and compile. `donate`: inputs consumed by the run, if nothing else holds them."""
     text = module_text(jaxpr, donate, platform)
-    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform)
+    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, jaxpr)
 
 
 def _translated(error: Exception, op: str, text: str | None) -> Exception:

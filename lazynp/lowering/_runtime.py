@@ -194,6 +194,7 @@ class Executable:
             _refuse_fork()
         if [b.aval for b in buffers] != self._expected:
             self._refuse(buffers)
+        _compat.collect_garbage()
         try:
             into[:] = map(self._consume, map(self._run, (buffers,)))
             return into[0]

@@ -52,7 +52,7 @@ from lazynp._node import (
 from lazynp._observers import observers
 
 _EARLY = 16  # pending nodes before recurrence is looked for
-_FORMS = 4  # programs a cut site may have before it is cut at every visit
+_FORMS = 2  # programs a cut site may have before it is cut at every visit
 _LARGE = 1 << 16  # bytes: a slice assignment into this much ends a program (one stencil stage)
 
 
@@ -401,7 +401,10 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # it is the operation that begins here
     if site is not None:
+        before = site.minimum
         site.saw(plan)
+        if site.minimum < before:  # what is known of gaps was learned with another
+            recorder.gaps.clear()
         recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
         if recorder.origin not in recorder.gaps:
             recorder.limit = recorder.idle

@@ -146,9 +146,9 @@ def branch_on_values(np: Any, n: int, s: int) -> Any:
 
 def rows(np: Any, n: int, s: int) -> Any:
     """Rows of an array, by a moving index."""
-    m = np.linspace(0.0, 1.0, 400 * 8 * s).reshape(400, 8 * s)
+    m = np.linspace(0.0, 1.0, 40 * 8 * s).reshape(40, 8 * s)
     for k in range(n):
-        i = 1 + k % 398
+        i = 1 + k % 38
         m[i] = 0.5 * m[i - 1] + 0.25 * m[i] + 0.25 * m[i + 1]
     return m
 

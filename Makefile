@@ -9,7 +9,7 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14; 
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 # Idle BLAS threads spin; on a machine whose cores are all running tests they cost more than they give.
-PYTEST := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
+PYTEST := LAZYNP_CACHE=off OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 SUITE ?= tests array_api_tests
 EAGER_SUITE = $(addprefix tests/,functions programs test_array.py test_linalg.py test_fft.py \
 	test_bad_input.py)

@@ -150,6 +150,7 @@ from lazynp._script import (
     uninstall as uninstall,
     unload_ipython_extension as unload_ipython_extension,
 )
+from lazynp._version import __version__ as __version__
 from lazynp.functions._iteration import (
     broadcast,
 )
@@ -390,6 +391,9 @@ from lazynp.functions.products import (
     vecdot,
     vecmat,
 )
+from lazynp.functions.profiling import (
+    profile as profile,
+)
 from lazynp.functions.reductions import (
     all,
     amax,
@@ -613,8 +617,6 @@ from lazynp.transforms import (
 )
 
 block_until_ready = materialize  # JAX's name
-
-__version__ = "0.1.0"
 
 
 def __getattr__(name):

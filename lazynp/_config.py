@@ -10,43 +10,45 @@ from typing import Any, Literal, get_args
 Execution = Literal["compiled", "reference", "adaptive"]
 
 
-def _from_environment(name: str, default: str, choices: tuple[str, ...]) -> str:
-    value = os.environ.get(f"LAZYNP_{name.upper()}", default)
-    if value not in choices:
-        raise ValueError(f"LAZYNP_{name.upper()}: must be one of {choices}, got {value!r}")
-    return value
-
-
 class Config:
     """`np.config(execution=...)` sets; `with np.config(...):` sets and puts back.
 
+    Each setting begins as the environment variable LAZYNP_NAME says: LAZYNP_EXECUTION, ...
+
     execution: "adaptive" (reference until the work spent would have paid for compiling),
-        "compiled" (XLA), "reference" (NumPy, operation by operation). `LAZYNP_EXECUTION`.
-    max_pending: operations recorded before a program is cut whatever the code looks like.
-    debug: check every jaxpr before it runs. `LAZYNP_DEBUG=1`.
-    debug_nans: look for NaN in every result; see `lazynp.debug_nans`. `LAZYNP_DEBUG_NANS=1`.
+        "compiled" (XLA), "reference" (NumPy, operation by operation).
+    cache: the directory where compiled programs are kept for later processes, or "off". Begins
+        as $XDG_CACHE_HOME/lazynp or ~/.cache/lazynp. It holds machine code: nobody else may be
+        able to write there. A directory that cannot be used is no error.
+    progress: True (1) tells on stderr of compilations that take more than 2 s, "auto" (what it
+        begins as) if that is a terminal, False (0) never.
+    max_pending: operations recorded before a program is cut whatever the code looks like; 512.
+    debug: check every jaxpr before it runs.
+    debug_nans: look for NaN in every result; see `lazynp.debug_nans`.
     checks: floating-point warnings where NumPy gives them. Then NumPy runs every operation at
-        once; without this, only states of `errstate` that ask for it do. `LAZYNP_CHECKS=1`.
+        once; without this, only states of `errstate` that ask for it do.
     """
 
     __slots__ = (
-        "execution", "max_pending", "debug", "debug_nans", "checks", "version", "observers",
+        "execution", "cache", "progress", "max_pending", "debug", "debug_nans", "checks",
+        "version", "observers",
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.execution = _from_environment("execution", "adaptive", get_args(Execution))
-        self.max_pending = 512
-        self.debug = os.environ.get("LAZYNP_DEBUG", "") not in ("", "0")
-        self.debug_nans = os.environ.get("LAZYNP_DEBUG_NANS", "") not in ("", "0")
-        self.checks = os.environ.get("LAZYNP_CHECKS", "") not in ("", "0")
+        self.execution: Execution = _from_environment("execution", "adaptive")
+        self.cache: str = _from_environment("cache", None) or _default_cache()
+        self.progress: bool | Literal["auto"] = _from_environment("progress", "auto")
+        self.max_pending: int = _from_environment("max_pending", 512)
+        self.debug: bool = _from_environment("debug", False)
+        self.debug_nans: bool = _from_environment("debug_nans", False)
+        self.checks: bool = _from_environment("checks", False)
         self.observers: list[Callable[[], None]] = []  # called when a setting has changed
         self.version = 0
 
     def __call__(self, **settings: Any) -> _Restore:
-        for name, value in settings.items():
-            _validate(name, value)
-        before = {name: getattr(self, name) for name in settings}
-        self._set(settings)
+        checked = {name: _checked(name, value) for name, value in settings.items()}
+        before = {name: getattr(self, name) for name in checked}
+        self._set(checked)
         return _Restore(self, before)
 
     def _set(self, settings: dict[str, Any]) -> None:
@@ -57,21 +59,86 @@ class Config:
             changed()
 
     def __repr__(self) -> str:
-        names = ("execution", "max_pending", "debug", "debug_nans", "checks")
-        return "config(" + ", ".join(f"{n}={getattr(self, n)!r}" for n in names) + ")"
+        return "config(" + ", ".join(f"{name}={getattr(self, name)!r}" for name in _SETTINGS) + ")"
 
 
-def _validate(name: str, value: Any) -> None:
-    if name == "execution":
-        if value not in get_args(Execution):
-            raise ValueError(
-                f"config: execution must be one of {get_args(Execution)}, got {value!r}"
-            )
-    elif name == "max_pending":
-        if not isinstance(value, int) or value < 1:
-            raise ValueError(f"config: max_pending must be a positive int, got {value!r}")
-    elif name not in ("debug", "debug_nans", "checks"):
+def _default_cache() -> str:
+    """The user's directory for what can be made again; "off" for users who have no home."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # the specification: then it is as if it were not set
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "lazynp") if os.path.isabs(base) else "off"
+
+
+# -- what a setting may be -------------------------------------------------------------------------
+
+
+def _execution(value: Any) -> Any:
+    if value not in get_args(Execution):
+        raise ValueError(f"must be one of {get_args(Execution)}")
+    return value
+
+
+def _cache(value: Any) -> str:
+    try:
+        path = os.fsdecode(value)
+    except TypeError:
+        path = ""
+    if not path:
+        raise ValueError('must be "off" or the path of a directory')
+    return path if path == "off" else os.path.abspath(os.path.expanduser(path))
+
+
+def _progress(value: Any) -> Any:
+    if value != "auto" and not isinstance(value, bool):
+        raise ValueError('must be True, False or "auto"')
+    return value
+
+
+def _max_pending(value: Any) -> Any:
+    if not isinstance(value, int) or value < 1:
+        raise ValueError("must be a positive int")
+    return value
+
+
+_SETTINGS: dict[str, Callable[[Any], Any]] = {
+    "execution": _execution,
+    "cache": _cache,
+    "progress": _progress,
+    "max_pending": _max_pending,
+    "debug": bool,
+    "debug_nans": bool,
+    "checks": bool,
+}
+
+
+def _checked(name: str, value: Any) -> Any:
+    check = _SETTINGS.get(name)
+    if check is None:
         raise TypeError(f"config: no setting is called {name!r}")
+    try:
+        return check(value)
+    except ValueError as e:
+        raise ValueError(f"config: {name} {e}, got {value!r}") from None
+
+
+def _from_environment(name: str, default: Any) -> Any:
+    """The checked value of the variable of this name; an empty one is as good as none."""
+    variable = f"LAZYNP_{name.upper()}"
+    text = os.environ.get(variable, "")
+    if not text:
+        return default
+    value: Any = text
+    if name == "max_pending":
+        value = int(text) if text.isdecimal() else text
+    elif name == "progress":
+        value = {"0": False, "1": True}.get(text, text)
+    elif _SETTINGS[name] is bool:
+        value = text != "0"
+    try:
+        return _SETTINGS[name](value)
+    except ValueError as e:
+        raise ValueError(f"{variable}: {e}, got {text!r}") from None
 
 
 class _Restore:

@@ -106,6 +106,16 @@ class Jaxpr:
     def out_avals(self) -> tuple[Aval, ...]:
         return tuple(v.aval for v in self.outputs)
 
+    @property
+    def operations(self) -> int:
+        """How many equations, with those of jaxprs among their params."""
+        count = len(self.eqns)
+        for eqn in self.eqns:
+            for p in eqn.params.values():
+                inner = p if isinstance(p, tuple) else (p,)
+                count += sum(j.operations for j in inner if isinstance(j, Jaxpr))
+        return count
+
     def __str__(self) -> str:
         return format_jaxpr(self)
 

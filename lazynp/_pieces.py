@@ -7,12 +7,14 @@ stages have in between is compiled as one piece each.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from lazynp import lowering
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from lazynp._observers import observers
 from lazynp._quiet import quietly
 
 
@@ -36,6 +38,8 @@ class Pieces:
                 later = [e for pair in stages[k + 1 :] for es in pair for e in es]
                 self.steps.append(_Piece(compiled, [*calls, *later], jaxpr.outputs))
             self.steps += calls
+        pieces = [s.executable for s in self.steps if isinstance(s, _Piece)]
+        self.from_disk = all(e.from_disk for e in pieces) if pieces else None
         self.text = "\n".join(
             s.executable.text if isinstance(s, _Piece) else f"// by NumPy: {s}" for s in self.steps
         )
@@ -44,10 +48,14 @@ class Pieces:
         """`into` becomes a list of the one list that is returned."""
         env: dict[Atom, Any] = dict(zip(self._inputs, buffers, strict=True))
         for step in self.steps:
+            begin = perf_counter() if observers else 0.0
             if isinstance(step, _Piece):
                 step.run(env)
-            else:
-                quietly(_call, [step, env])
+                continue
+            quietly(_call, [step, env])
+            if begin:
+                for o in observers:
+                    o.called(begin, step.primitive.name)
         into[:] = [[a.value if isinstance(a, Literal) else env[a] for a in self._outputs]]
         return into[0]
 

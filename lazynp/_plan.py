@@ -23,17 +23,23 @@ from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
 from lazynp._node import CODE, LENT, OP, PROJECT, VALUE, Node, Op
+from lazynp._observers import observers
 from lazynp._pieces import Pieces
 from lazynp._quiet import quietly
 
 
 @dataclass
 class Stats:
-    """Counters of this process. Exact, so tests may compare them."""
+    """Counters of this process. Exact, so tests may compare them.
+
+    compiles: programs that were compiled. cache_hits: programs that were found on disk instead,
+    all of them. compile_seconds: for both, with lowering.
+    """
 
     cuts: int = 0
     forms: int = 0
     compiles: int = 0
+    cache_hits: int = 0
     compile_seconds: float = 0.0
     compiled_runs: int = 0
     reference_runs: int = 0
@@ -193,8 +199,13 @@ class Plan:
         if not self.programs:
             _families[self.family] = _families.get(self.family, 0) + 1
         self.jaxpr = program.jaxpr
-        STATS.compiles += 1
+        from_disk = program.executable.from_disk
+        if from_disk is not None:  # else NumPy does all of it
+            STATS.cache_hits += from_disk
+            STATS.compiles += not from_disk
         STATS.compile_seconds += time.perf_counter() - begin
+        for o in observers:
+            o.compiled(begin, len(program.jaxpr.eqns), from_disk)
         return program
 
     def to_jaxpr(self, slots: list[Any], outputs: list[Ref]) -> Jaxpr:

@@ -125,7 +125,8 @@ class Report:
             f"lazynp: {STATS.compiled_runs} programs run compiled, {STATS.reference_runs} by "
             f"reference; {STATS.forms} forms, {max(runs - STATS.forms, 0)} of {runs} runs found "
             "theirs",
-            f"lazynp: {STATS.compiles} compilations took {STATS.compile_seconds:.2f} s",
+            f"lazynp: {STATS.compiles} compilations and {STATS.cache_hits} programs from disk took "
+            f"{STATS.compile_seconds:.2f} s",
         ]
         if self.hosted:
             parts.append("lazynp: run by NumPy on the host: " + _most(self.hosted))

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from sys import _getframe, getrefcount
+from time import perf_counter
 from types import CodeType, FrameType
 from typing import Any
 
@@ -49,10 +50,11 @@ from lazynp._node import (
     projection,
     tracer_node,
 )
+from lazynp._observers import observers
 from lazynp._quiet import quiet_context, quietly
 
 _EARLY = 16  # pending nodes before recurrence is looked for
-_FORMS = 4  # programs a cut site may have before it is cut at every visit
+_FORMS = 2  # programs a cut site may have before it is cut at every visit
 _LARGE = 1 << 16  # bytes: a slice assignment into this much ends a program (one stencil stage)
 
 
@@ -283,9 +285,15 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         count = len(nodes)
         small = config.execution != "compiled" and not recorder.eager
         small = small and 4 * sum([_is_quick(n[OP]) for n in nodes]) >= 3 * count
+        begin = perf_counter() if observers else 0.0
+        first: Any = (nodes[0] if nodes else asked) if begin else None
+        first = first and first[CODE:]  # no reference to a node
         try:
             plan = _graph.evaluate(nodes, asked, reason)
             recorder.ran(count, small, plan)
+            if begin:
+                for o in observers:
+                    o.ran(begin, "reference" if plan is None else plan.tier, count, first, reason)
             return plan
         except BaseException:
             recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
@@ -396,7 +404,10 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # it is the operation that begins here
     if site is not None:
+        before = site.minimum
         site.saw(plan)
+        if site.minimum < before:  # what is known of gaps was learned with another
+            recorder.gaps.clear()
         recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
         if recorder.origin not in recorder.gaps:
             recorder.limit = recorder.idle

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+# Before lazynp is imported, and for the processes that tests start: counts of compiled programs do
+# not depend on what ran on this machine before.
+os.environ["LAZYNP_CACHE"] = "off"
+
 MODULE_NAME = os.environ.get("LAZYNP_TEST_MODULE", "lazynp")  # numpy, to try the tests themselves
 
 # No deadlines: the first run of an example may compile. No example database: a run repeats.

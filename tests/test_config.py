@@ -16,9 +16,10 @@ from tests.helpers import Counted, fresh_start
 
 @pytest.fixture(autouse=True)
 def _restored() -> Any:
-    before = (np.config.execution, np.config.max_pending, np.config.debug)
+    names = ("execution", "cache", "progress", "max_pending", "debug")
+    before = {name: getattr(np.config, name) for name in names}
     yield
-    np.config(execution=before[0], max_pending=before[1], debug=before[2])
+    np.config(**before)
 
 
 def test_a_call_sets() -> None:
@@ -70,6 +71,10 @@ def test_max_pending_bounds_what_is_pending() -> None:
         ({"max_pending": -1}, ValueError, "max_pending must be a positive int"),
         ({"max_pending": 1.5}, ValueError, "max_pending must be a positive int"),
         ({"max_pending": "many"}, ValueError, "max_pending must be a positive int"),
+        ({"cache": ""}, ValueError, 'cache must be "off" or the path of a directory'),
+        ({"cache": None}, ValueError, 'cache must be "off" or the path of a directory'),
+        ({"progress": "often"}, ValueError, 'progress must be True, False or "auto", got'),
+        ({"progress": 1}, ValueError, "progress must be True, False"),
         ({"speed": 11}, TypeError, "no setting is called 'speed'"),
         ({"version": 3}, TypeError, "no setting is called 'version'"),
     ],
@@ -82,10 +87,10 @@ def test_bad_values_change_nothing(settings: dict[str, Any], error: Any, message
 
 
 def test_repr_shows_the_settings() -> None:
-    with np.config(execution="adaptive", max_pending=99, debug=True):
+    with np.config(execution="adaptive", cache="/x", progress=True, max_pending=99, debug=True):
         assert repr(np.config) == (
-            "config(execution='adaptive', max_pending=99, debug=True, debug_nans=False, "
-            "checks=False)"
+            "config(execution='adaptive', cache='/x', progress=True, max_pending=99, debug=True, "
+            "debug_nans=False, checks=False)"
         )
 
 
@@ -100,9 +105,39 @@ def test_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert Config().debug_nans
     monkeypatch.setenv("LAZYNP_DEBUG", "0")
     assert not Config().debug
-    monkeypatch.setenv("LAZYNP_EXECUTION", "quick")
-    with pytest.raises(ValueError, match="LAZYNP_EXECUTION: must be one of"):
+    monkeypatch.setenv("LAZYNP_MAX_PENDING", "64")
+    assert Config().max_pending == 64
+    for text, value in (("", "auto"), ("auto", "auto"), ("0", False), ("1", True)):
+        monkeypatch.setenv("LAZYNP_PROGRESS", text)
+        assert Config().progress is value or Config().progress == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("EXECUTION", "quick"), ("MAX_PENDING", "many"), ("MAX_PENDING", "0"), ("PROGRESS", "2")],
+)
+def test_a_bad_environment(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setenv(f"LAZYNP_{name}", text)
+    with pytest.raises(ValueError, match=f"LAZYNP_{name}: must be .*, got '{text}'"):
         Config()
+
+
+def test_where_compiled_programs_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    found = []
+    for cache, base in (
+        ("off", "/var/x"), ("/some/where", "/var/x"), ("~/there", ""), ("", "/var/x"), ("", ""),
+        ("", "not/absolute"),
+    ):  # fmt: skip
+        monkeypatch.setenv("LAZYNP_CACHE", cache)
+        monkeypatch.setenv("XDG_CACHE_HOME", base)
+        found.append(Config().cache)
+    assert found == [
+        "off", "/some/where", "/home/me/there", "/var/x/lazynp", "/home/me/.cache/lazynp",
+        "/home/me/.cache/lazynp",
+    ]  # fmt: skip
+    monkeypatch.setattr("os.path.expanduser", lambda path: path)  # a user without a home
+    assert Config().cache == "off"
 
 
 def test_a_bad_environment_stops_the_import() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 
 from lazynp._array import Array, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
+from lazynp._observers import observers
 from lazynp._trace import host_value
 from lazynp.functions._records import Record
 
@@ -47,9 +49,15 @@ def to_device(tree: Any) -> Any:
 
 def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`function` of NumPy on the values, its results as Arrays."""
+    name = getattr(function, "__name__", str(function))
     for tell in on_host_call:
-        tell(getattr(function, "__name__", str(function)))
-    return to_device(function(*to_host(args), **to_host(kwargs)))
+        tell(name)
+    begin = perf_counter() if observers else 0.0
+    result = to_device(function(*to_host(args), **to_host(kwargs)))
+    if begin:
+        for o in observers:
+            o.called(begin, name)
+    return result
 
 
 def hosted(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ from lazynp._views import writeable
 
 
 def stats() -> Stats:
-    """Counters of this process: cuts, forms, compiles, runs of each tier."""
+    """Counters of this process: cuts, forms, programs compiled and found on disk, runs."""
     return STATS
 
 
@@ -57,6 +57,7 @@ class Explanation:
     stablehlo: str
     slots: str
     reason: str
+    cache: str = ""
 
     def __str__(self) -> str:
         parts = [f"state: {self.state}", f"recorded: {self.recorded}"]
@@ -64,6 +65,8 @@ class Explanation:
             parts.append(f"cut because: {self.reason}")
         if self.slots:
             parts.append(f"slots: {self.slots}")
+        if self.cache:
+            parts.append(f"programs on disk: {self.cache}")
         parts += ["jaxpr:", str(self.jaxpr), "StableHLO:", self.stablehlo]
         return "\n".join(parts)
 
@@ -81,10 +84,13 @@ def explain(x: Array) -> Explanation:
     if not isinstance(plan, Plan):
         state = "pending" if plan is not None else "data, or computed by reference"
         return Explanation(state, where, jaxpr, lowering.lower(jaxpr), "", "")
+    found = sum(bool(p.executable.from_disk) for p in plan.programs.values())
     state = (
         f"computed ({plan.tier}); this form ran {plan.runs} times, "
         f"{len(plan.programs)} program(s) compiled for it"
     )
+    if found:
+        state += f", {found} of them in an earlier process"
     slots = ", ".join(
         f"{i}: {'operand' if i in plan.varying else 'constant'} {aval.dtype.name}"
         for i, aval in sorted(plan.slot_avals.items())
@@ -92,7 +98,9 @@ def explain(x: Array) -> Explanation:
     reason = plan.reason
     if isinstance(reason, tuple):
         reason = f"the loop at {position(*reason)} came round"
-    return Explanation(state, where, jaxpr, lowering.lower(jaxpr), slots, reason)
+    return Explanation(
+        state, where, jaxpr, lowering.lower(jaxpr), slots, reason, lowering.cache_state()
+    )
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """From jaxprs to results: StableHLO text, executables, buffers. Only this room knows jaxlib."""
 
 from lazynp.lowering._builder import Builder, Value
+from lazynp.lowering._cache import state as cache_state
 from lazynp.lowering._compat import collect_garbage
 from lazynp.lowering._emit import module_text as lower
 from lazynp.lowering._host import is_aligned, on_host, owns_base
@@ -23,6 +24,7 @@ __all__ = [
     "Value",
     "aligned_empty",
     "buffer_aval",
+    "cache_state",
     "collect_garbage",
     "compile_program",
     "compile_text",

@@ -15,9 +15,8 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import jaxlib.version
 from jaxlib import _jax, xla_client  # pyright: ignore[reportAttributeAccessIssue]
 
-VERSION: tuple[int, ...] = tuple(
-    int(part) for part in jaxlib.version.__version__.split(".")[:3] if part.isdigit()
-)
+RELEASE: str = jaxlib.version.__version__
+VERSION: tuple[int, ...] = tuple(int(part) for part in RELEASE.split(".")[:3] if part.isdigit())
 
 JaxRuntimeError = _jax.JaxRuntimeError
 ArrayImpl = _jax.ArrayImpl
@@ -62,7 +61,8 @@ def put(aval: Any, sharding: Any, array: Any, device: Any, copy: bool) -> Any:
 
 
 def collect_garbage() -> None:
-    """Let go of host memory that deleted buffers were made of; jaxlib only notes it (0.1 us)."""
+    """Let go of host memory that deleted buffers were made of, and of the notes of Python's stack
+    that each execution makes; jaxlib only notes that it could (0.1 us)."""
     _jax.collect_garbage()
 
 
@@ -74,3 +74,16 @@ def cpu_client() -> Any:
 def register_custom_call(name: str, target: object, platform: str, api_version: int) -> None:
     """Registering a name again is harmless, also beside jax."""
     _jax.register_custom_call_target(name, target, platform, api_version)
+
+
+def serialized(client: Any, loaded: Any) -> bytes | None:
+    """A compiled program as bytes; None for what jaxlib cannot serialise."""
+    try:
+        return client.serialize_executable(loaded)
+    except JaxRuntimeError:
+        return None
+
+
+def deserialized(client: Any, blob: bytes, devices: Any) -> Any:
+    """A compiled program from bytes. Its custom calls must have been registered."""
+    return client.deserialize_executable(blob, devices)

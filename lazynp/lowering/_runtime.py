@@ -19,10 +19,11 @@ import numpy as np
 from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
-from lazynp.lowering import _compat, _lapack
+from lazynp.lowering import _cache, _compat, _lapack
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import ALIGNMENT
 from lazynp.lowering._options import compile_options, forget_unknown
+from lazynp.lowering._progress import Told
 
 Buffer = _compat.ArrayImpl
 
@@ -166,14 +167,16 @@ def buffer_aval(buffer: Any) -> Aval:
 class Executable:
     """A compiled program of known inputs and outputs."""
 
-    __slots__ = ("in_avals", "out_avals", "text", "_loaded", "_expected", "_consume", "_run")
+    __slots__ = (
+        "in_avals", "out_avals", "text", "from_disk", "_loaded", "_expected", "_consume", "_run",
+    )  # fmt: skip
 
     def __init__(
         self, loaded: Any, in_avals: Sequence[Aval], out_avals: Sequence[Aval], text: str,
-        platform: str,
+        platform: str, from_disk: bool,
     ) -> None:  # fmt: skip
         self.in_avals, self.out_avals = tuple(in_avals), tuple(out_avals)
-        self.text, self._loaded = text, loaded
+        self.text, self._loaded, self.from_disk = text, loaded, from_disk
         here = backend(platform)
         self._expected = [described(a) for a in in_avals]
         handlers = [here.handler(a) for a in out_avals]
@@ -191,6 +194,7 @@ class Executable:
             _refuse_fork()
         if [b.aval for b in buffers] != self._expected:
             self._refuse(buffers)
+        _compat.collect_garbage()
         try:
             into[:] = map(self._consume, map(self._run, (buffers,)))
             return into[0]
@@ -203,26 +207,47 @@ class Executable:
 
 
 def compile_text(
-    text: str, in_avals: Sequence[Aval], out_avals: Sequence[Aval], platform: str = "cpu"
-) -> Executable:
-    """The one place where programs are compiled."""
+    text: str, in_avals: Sequence[Aval], out_avals: Sequence[Aval], platform: str = "cpu",
+    jaxpr: Jaxpr | None = None,
+) -> Executable:  # fmt: skip
+    """The one place where programs are compiled, or found on disk. `jaxpr`: for reports."""
     here = backend(platform)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
-    while True:
+    options = compile_options(platform)
+    key = _cache.key_of(text, options, platform)
+    loaded = None if key is None else _from_disk(here, key)
+    from_disk = loaded is not None
+    while loaded is None:
         try:
-            loaded = here.client.compile_and_load(text, here.devices, compile_options(platform))
+            with Told(text, jaxpr):
+                loaded = here.client.compile_and_load(text, here.devices, options)
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise _translated(e, "compile", text) from None
-        else:
-            return Executable(loaded, in_avals, out_avals, text, platform)
+            options = compile_options(platform)
+    if key is not None and not from_disk:
+        blob = _compat.serialized(here.client, loaded)
+        if blob is not None:
+            _cache.store(key, blob)
+    return Executable(loaded, in_avals, out_avals, text, platform, from_disk)
+
+
+def _from_disk(here: Backend, key: bytes) -> Any:
+    blob = _cache.load(key)
+    if blob is None:
+        return None
+    try:
+        return _compat.deserialized(here.client, blob, here.devices)
+    except _compat.JaxRuntimeError as e:
+        _cache.reject(key, str(e).partition("\n")[0])
+        return None
 
 
 def compile_program(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> Executable:
     """Lower and compile. `donate`: inputs consumed by the run, if nothing else holds them."""
     text = module_text(jaxpr, donate, platform)
-    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform)
+    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, jaxpr)
 
 
 def _translated(error: Exception, op: str, text: str | None) -> Exception:

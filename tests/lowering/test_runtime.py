@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -165,6 +167,20 @@ def test_donation_respects_host_views():
     owned[:] = 1
     (result,) = program.run([lowering.put(owned, owned=True)])
     assert (owned == 1).all() and (lowering.host(result) == 2).all()
+
+
+def test_executions_leave_nothing_behind():
+    """jaxlib notes Python's stack at each, and only notes that it may be forgotten."""
+    program, buffer = compiled(double, X), lowering.put(X)
+    program.run([buffer])
+    tracemalloc.start()
+    try:
+        for _ in range(1000):
+            program.run([buffer])
+        gc.collect()
+        assert tracemalloc.get_traced_memory()[0] < 20_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_dispatch_is_quick():

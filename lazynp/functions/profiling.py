@@ -1,0 +1,258 @@
+"""`profile`: where the time of a program goes, and which lines ask for values."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from sys import _getframe
+from time import perf_counter
+from types import CodeType, FrameType, FunctionType, TracebackType
+from typing import Any
+
+from lazynp._array import Array, Scalar
+from lazynp._observers import observers
+from lazynp._trace import position, user_frame
+
+_MOST_EVENTS = 200_000  # of a timeline
+_ROWS = 12  # of each table that is printed
+
+# What the user's line did, by the function of lazynp that it called.
+_ASKED = {
+    "__bool__": "a truth value: if, while, and, or",
+    "__float__": "float()",
+    "__int__": "int()",
+    "__index__": "an index or a size",
+    "__complex__": "complex()",
+    "__repr__": "printed",
+    "__str__": "printed",
+    "__format__": "printed",
+    "__array__": "NumPy or C code reads it",
+    "__buffer__": "NumPy or C code reads it",
+    "__iter__": "iterated over",
+    "__contains__": "in",
+}
+
+
+@dataclass
+class Tally:
+    """How often, and how long without what ran inside of it and has a row of its own."""
+
+    count: int = 0
+    seconds: float = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.count += 1
+        self.seconds += seconds
+
+
+@dataclass(frozen=True)
+class Event:
+    """A span of the timeline. `inside`: seconds of it that belong to spans within it."""
+
+    kind: str  # compiled, reference, host, compile, load
+    name: str
+    thread: int
+    begin: float
+    seconds: float
+    inside: float
+    details: dict[str, Any]
+
+
+class Profile:
+    """What ran inside `with np.profile() as p:`, in all threads. `print(p)` shows it as tables.
+
+    tiers: runs and seconds of "compiled" and "reference" programs, and of "host", which is NumPy:
+        as a step of a compiled program, or a whole function that lazynp leaves to it.
+    compiling, loading: programs compiled, and programs found on disk instead.
+    programs: by number of operations, the line that recorded the first of them, and tier.
+    cuts: by the user's line that ended what was pending, and why: what it needed a value for, or
+        that the loop came round there.
+    seconds: of the block. What is not in the tiers nor compiling is Python's own, recording, and
+        operations on small arrays that a loop does at once.
+    """
+
+    def __init__(self) -> None:
+        self.tiers = {tier: Tally() for tier in ("compiled", "reference", "host")}
+        self.compiling, self.loading = Tally(), Tally()
+        self.programs: defaultdict[tuple[int, str, str], Tally] = defaultdict(Tally)
+        self.cuts: defaultdict[tuple[str, str], Tally] = defaultdict(Tally)
+        self.calls: defaultdict[str, Tally] = defaultdict(Tally)
+        self.events: list[Event] = []
+        self._dropped = 0
+        self._begin = self._end = 0.0
+        self._done: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Profile:
+        self._begin, self._end = perf_counter(), 0.0
+        observers.append(self)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        observers.remove(self)
+        self._end = perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        return (self._end or perf_counter()) - self._begin if self._begin else 0.0
+
+    @property
+    def compiles(self) -> int:
+        return self.compiling.count
+
+    @property
+    def cache_hits(self) -> int:
+        return self.loading.count
+
+    # -- what the observed tell --------------------------------------------------------------------
+
+    def ran(
+        self, begin: float, tier: str, operations: int, first: tuple[CodeType, int], reason: Any
+    ) -> None:
+        where = position(*first)
+        line, why = _cause(reason)
+        with self._lock:
+            name = f"{operations} operations from {where}"
+            own = self._event(tier, name, begin, {"cut at": line, "because": why})
+            self.tiers[tier].add(own)
+            self.programs[operations, where, tier].add(own)
+            self.cuts[line, why].add(own)
+
+    def compiled(self, begin: float, operations: int, from_disk: bool | None) -> None:
+        with self._lock:
+            kind = "load" if from_disk else "compile"
+            own = self._event(kind, f"{kind} {operations} operations", begin, {})
+            if from_disk is not None:  # None: there is nothing to compile in it
+                (self.loading if from_disk else self.compiling).add(own)
+
+    def called(self, begin: float, name: str) -> None:
+        with self._lock:
+            own = self._event("host", name, begin, {})
+            self.tiers["host"].add(own)
+            self.calls[name].add(own)
+
+    def _event(self, kind: str, name: str, begin: float, details: dict[str, Any]) -> float:
+        """Note a span that ends now; its seconds without those of the spans within."""
+        seconds, inside = perf_counter() - begin, 0.0
+        thread = threading.get_ident()
+        done = self._done[thread]  # spans that are in no other so far: these may be in this one
+        while done and done[-1][0] >= begin:
+            inside += done.pop()[1]
+        done.append((begin, seconds))
+        if len(done) > _MOST_EVENTS:
+            del done[: _MOST_EVENTS // 2]
+        if len(self.events) < _MOST_EVENTS:
+            self.events.append(Event(kind, name, thread, begin, seconds, inside, details))
+        else:
+            self._dropped += 1
+        return seconds - inside
+
+    # -- reports -----------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the timeline as JSON that chrome://tracing and ui.perfetto.dev show."""
+        process = os.getpid()
+        threads = {t: i for i, t in enumerate(dict.fromkeys(e.thread for e in self.events))}
+        records: list[dict[str, Any]] = [
+            {"ph": "M", "name": "thread_name", "pid": process, "tid": i,
+             "args": {"name": f"thread {i}"}}
+            for i in threads.values()
+        ]  # fmt: skip
+        records += [
+            {"ph": "X", "name": e.name, "cat": e.kind, "pid": process, "tid": threads[e.thread],
+             "ts": 1e6 * (e.begin - self._begin), "dur": 1e6 * e.seconds, "args": e.details}
+            for e in self.events
+        ]  # fmt: skip
+        about = {"seconds": self.seconds, "events left out": self._dropped}
+        with open(path, "w", encoding="utf-8") as file:
+            timeline = {"traceEvents": records, "displayTimeUnit": "ms", "otherData": about}
+            json.dump(timeline, file)
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+    def _lines(self) -> Iterator[str]:
+        yield f"{self.seconds:.3f} s, of which"
+        yield f"{'':10}{'runs':>8}{'seconds':>10}"
+        rows = [*self.tiers.items(), ("compiling", self.compiling), ("loading", self.loading)]
+        for name, tally in rows:
+            yield f"{name:10}{tally.count:8}{tally.seconds:10.3f}"
+        rest = self.seconds - sum(tally.seconds for _, tally in rows)
+        yield f"{'elsewhere':10}{'':8}{max(rest, 0.0):10.3f}"
+        yield from _table(
+            "programs",
+            {
+                f"{tier:10} {n:4} operations from {w}": t
+                for (n, w, tier), t in self.programs.items()
+            },
+        )
+        yield from _table("cuts", {f"{line}: {why}": t for (line, why), t in self.cuts.items()})
+        yield from _table("by NumPy", self.calls)
+        if self._dropped:
+            yield f"the timeline lacks the last {self._dropped} events"
+
+
+def _table(title: str, rows: dict[str, Tally]) -> Iterator[str]:
+    if not rows:
+        return
+    yield f"{title:10}{'runs':>8}{'seconds':>10}"
+    ordered = sorted(rows.items(), key=lambda row: -row[1].seconds)
+    for name, tally in ordered[:_ROWS]:
+        yield f"{'':10}{tally.count:8}{tally.seconds:10.3f}  {name}"
+    if len(ordered) > _ROWS:
+        yield f"{'':10}{len(ordered) - _ROWS} more"
+
+
+def profile() -> Profile:
+    """`with np.profile() as p: ...`, then `print(p)` or `p.save("timeline.json")`; see `Profile`.
+
+    Nothing runs otherwise than without it: what is recorded, cut and compiled stays the same.
+    """
+    return Profile()
+
+
+def _cause(reason: Any) -> tuple[str, str]:
+    """The user's line that ended what was pending, and why it did."""
+    frame = _getframe(2)
+    theirs = user_frame(frame)
+    line = position(theirs.f_code, theirs.f_lasti)
+    if type(reason) is tuple:
+        return position(*reason), "the loop comes round"
+    if reason != "asked for":
+        return line, reason
+    return line, _asked(frame, theirs)
+
+
+def _asked(frame: FrameType, theirs: FrameType) -> str:
+    """What the user's line called that needed the value."""
+    called: FrameType | None = frame
+    while called is not None and called.f_back is not theirs:
+        called = called.f_back
+    if called is None:
+        return "a value is needed"
+    name = _methods().get(called.f_code, called.f_code.co_name)
+    return _ASKED.get(name, f"{name.strip('_')}()")
+
+
+@functools.cache
+def _methods() -> dict[CodeType, str]:
+    """What methods are called; functions and lambdas of other names are attached as such."""
+    found = {}
+    for kind in (Scalar, Array):
+        for name, method in vars(kind).items():
+            function = method.fget if isinstance(method, property) else method
+            if isinstance(function, FunctionType):
+                found[function.__code__] = name
+    return found

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import bisect
 import dis
+import functools
 import sys
 import threading
 import weakref
@@ -42,8 +43,9 @@ from lazynp._node import (
     Tracer,
     aval_of_node,
     escaped,
+    has_effects,
+    hosted,
     is_tracer,
-    leaf,
     op_of,
     projection,
     tracer_node,
@@ -702,7 +704,7 @@ def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
         where = frame.f_code, frame.f_lasti
     node = [op, operands, None, *where]
     recorder.pending.append(node)
-    if op.primitive.kind == "host" and op.params["effect"]:
+    if op.host and _has_effects(op):
         recorder.effects.append(node)  # type: ignore[attr-defined]
     return node
 
@@ -717,7 +719,7 @@ def record_multiple(
     avals = node[OP].aval
     ops = [projection(avals, i) for i in range(len(avals))]
     if node[VALUE] is not None:
-        return tuple(leaf(v) for v in node[VALUE])
+        return tuple([[None, None, v, None, a] for v, a in zip(node[VALUE], avals, strict=True)])
     outs = [[op, (node,), None, node[CODE], node[OFFSET]] for op in ops]
     local.recorder.pending.extend(outs)
     return tuple(outs)
@@ -755,6 +757,8 @@ def checked(op: Op, operands: tuple[Any, ...]) -> Node | None:
 
 def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
     """Run an operation that XLA has no dtype for, at once, with NumPy."""
+    if _only_checks(op):
+        return [op, None, op.primitive.decided(operands, op.params), None, 0]
     values = [host_value(o) if type(o) is list else o for o in operands]
     if _errstate.watching and _errstate.strict():
         value = _errstate.checked(op.reference, *values)
@@ -766,6 +770,18 @@ def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
         value = boxed
     node = [op, None, value, None, 0]
     return node
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_effects(op: Op) -> bool:
+    """Whether host code is called, or something checked, for no result."""
+    return has_effects(op.primitive, op.params)
+
+
+@functools.lru_cache(maxsize=4096)
+def _only_checks(op: Op) -> bool:
+    """Whether it could be compiled but for the checks in it."""
+    return op.primitive.kind == "call" and not hosted(op.primitive, op.params, but="check")
 
 
 @contextmanager
@@ -849,9 +865,11 @@ def knowable(node: Node) -> bool:
     if value is not None:
         return value.known() if isinstance(value, Tracer) else True
     recorder = local.recorder
-    if not isinstance(recorder, StagingRecorder) or not recorder.owns(node):
-        return True
-    return node[OP] is not None and all(n[OP] is not None for n in _below(node))
+    while isinstance(recorder, StagingRecorder):
+        if recorder.owns(node):
+            return node[OP] is not None and all(n[OP] is not None for n in _below(node))
+        recorder = recorder.outer
+    return True
 
 
 def _below(node: Node) -> list[Node]:

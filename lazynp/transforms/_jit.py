@@ -441,6 +441,10 @@ def jit(
     static value, or where other arguments share memory. Arrays that the function writes, its
     arguments and captured ones, are written after each call.
 
+    An error that the data decide (an index out of bounds, a singular matrix) is raised by the call,
+    which then writes and donates nothing; if there is such an operation, the call waits for its
+    results. `np.take(..., mode="clip")` is none.
+
     donate_argnums, donate_argnames: arguments whose arrays are given up: results may take their
     memory, and using one afterwards is a RuntimeError, unless the function wrote it (views, and
     all arguments under a transformation, are kept). inline: within a function that is traced,

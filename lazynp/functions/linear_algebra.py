@@ -1,7 +1,8 @@
 """Linear algebra: what `numpy.linalg` has, over the primitives of that name.
 
 Whether a matrix is singular or positive definite is decided when the function is called, as in
-NumPy: those functions compute; in a function that is traced, whoever calls that. All is computed in double precision, as in NumPy.
+NumPy: those functions compute (of a function that is traced, the call). All is computed in double
+precision, as in NumPy.
 """
 
 from __future__ import annotations

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
-from lazynp._errstate import quiet
-from lazynp._trace import host_value
+from lazynp._errstate import checked, quiet
+from lazynp._node import is_tracer
+from lazynp._trace import host_value, watched
 from lazynp.functions import indexing, products, reductions, ufuncs
 from lazynp.functions._factorizations import (
     EighResult,
@@ -33,7 +34,7 @@ from lazynp.functions._factorizations import (
     svdvals,
 )
 from lazynp.functions._getset import getitem
-from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._host import host_call, needs_host, to_device
 from lazynp.functions._matrices import (
     adjoint,
     any_true,
@@ -211,11 +212,20 @@ def _cutoff(s: Array, rcond: Any) -> Any:
 # -- determinants, rank, powers --------------------------------------------------------------------
 
 
+def _as_asked(function: Any, x: Array) -> Any:
+    """What NumPy returns, where the user's floating-point state asks for what it finds."""
+    if not watched() or is_tracer(x._read()):
+        return None
+    return to_device(checked(function, host_value(x._read())))
+
+
 def slogdet(a: Any) -> SlogdetResult:
     """See `numpy.linalg.slogdet`."""
     x = as_array(a)
     check_square(x)
     dtype, final = common_types(x)
+    if (asked := _as_asked(np.linalg.slogdet, x)) is not None:
+        return SlogdetResult(*asked)
     sign, log = linear_algebra.slogdet(operand(x, dtype))
     return SlogdetResult(result(sign, final), result(log, real_type(final)))
 
@@ -225,6 +235,8 @@ def det(a: Any) -> Any:
     x = as_array(a)
     check_square(x)
     dtype, final = common_types(x)
+    if (asked := _as_asked(np.linalg.det, x)) is not None:
+        return asked
     sign, log = linear_algebra.slogdet(operand(x, dtype))
     return result(elementwise.multiply(sign, elementwise.exp(log)), final)
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate, _graph, _reference
-from lazynp._avals import In
+from lazynp._avals import In, on_device
 from lazynp._config import config
 from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
@@ -781,7 +781,11 @@ def _has_effects(op: Op) -> bool:
 @functools.lru_cache(maxsize=4096)
 def _only_checks(op: Op) -> bool:
     """Whether it could be compiled but for the checks in it."""
-    return op.primitive.kind == "call" and not hosted(op.primitive, op.params, but="check")
+    return (
+        op.primitive.kind == "call"
+        and all([on_device(a.dtype) for a in (*op.explicit, *op.aval)])
+        and not hosted(op.primitive, op.params, but="check")
+    )
 
 
 @contextmanager

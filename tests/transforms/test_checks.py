@@ -9,6 +9,7 @@ from lazynp import (
     cond,
     custom_jvp,
     custom_vjp,
+    debug_callback,
     fori_loop,
     grad,
     jit,
@@ -349,3 +350,17 @@ def test_every_call_can_be_discharged() -> None:
     assert len(calls) >= 7
     without = [p.name for p in calls if p.discharge is None]
     assert without == ["custom_linear"]  # it stands on tapes, in no program
+
+
+def test_beside_what_only_numpy_computes() -> None:
+    seen = []
+
+    @jit
+    def f(x, i):
+        debug_callback(seen.append, x)
+        return x[i]
+
+    assert f(X, 2) == 2.0
+    with pytest.raises(IndexError, match="index 9 is"):
+        f(X, 9)
+    assert len(seen) == 2

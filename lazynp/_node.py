@@ -92,7 +92,8 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     outs = op.aval if primitive.multiple_results else (op.aval,)
     op.reference = _reference(primitive, params, explicit)
     op.free = primitive.free
-    op.host = not all(on_device(a.dtype) for a in (*explicit, *outs)) or hosted(primitive, params)
+    avals = (*explicit, *outs, *(i for i in ins if isinstance(i, Aval)))
+    op.host = not all(on_device(a.dtype) for a in avals) or hosted(primitive, params)
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))

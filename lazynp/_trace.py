@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate, _graph, _reference
-from lazynp._avals import In, on_device
+from lazynp._avals import In, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
@@ -202,7 +202,9 @@ class StagingRecorder(Recorder):
         if is_tracer(node) and node[VALUE].trace.level > self.level:
             return  # of a transformation inside the function
         if id(owner) not in self.handles and not self.owns(node):
-            self.handles[id(owner)] = owner, node, self.input(aval_of_node(node))
+            aval = aval_of_node(node)
+            aval = aval if aval.dtype.isnative else aval_of(aval.shape, native(aval.dtype))
+            self.handles[id(owner)] = owner, node, self.input(aval)
             owner._node = self.handles[id(owner)][2]
 
     def release(self) -> None:
@@ -768,8 +770,9 @@ def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
         boxed = np.empty((), object)
         boxed[()] = value
         value = boxed
-    node = [op, None, value, None, 0]
-    return node
+    elif type(value) is np.ndarray and value.dtype != op.aval.dtype and value.dtype.kind in "iufc":
+        value = value.astype(op.aval.dtype)  # of bytes in another order
+    return [op, None, value, None, 0]
 
 
 @functools.lru_cache(maxsize=4096)

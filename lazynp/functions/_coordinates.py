@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp.functions import ufuncs
-from lazynp.functions._checks import refuse
+from lazynp.functions._checks import refuse_outside
 from lazynp.functions._integers import checked_mode
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
 
@@ -40,10 +40,6 @@ def _integers(x: Any) -> Array:
     return cast(array, _INT64)
 
 
-def _outside(index: Array, n: int) -> Any:
-    return ufuncs.logical_or(ufuncs.less(index, 0), ufuncs.greater_equal(index, n))
-
-
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """See `numpy.unravel_index`. Looks at `indices`: they are checked against the shape."""
     dims = _dims(shape)
@@ -53,7 +49,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
         raise ValueError("multiple indices are not supported for 0d arrays")
     size = int(np.prod(dims, dtype=object)) if dims else 1
     message = f"index {{}} is out of bounds for array with size {size}"
-    refuse(_outside(index, size), ValueError, message, index)
+    refuse_outside(index, size, ValueError, message)
     parts: list[Any] = []
     rest: Any = plain(index)
     fastest_first = dims[::-1] if order == "C" else dims
@@ -93,5 +89,5 @@ def _placed(coordinate: Array, n: int, mode: str) -> Any:
         return ufuncs.remainder(coordinate, n)
     if mode == "clip":
         return ufuncs.minimum(ufuncs.maximum(coordinate, 0), n - 1)
-    refuse(_outside(coordinate, n), ValueError, "invalid entry in coordinates array")
+    refuse_outside(coordinate, n, ValueError, "invalid entry in coordinates array")
     return coordinate

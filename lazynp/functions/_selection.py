@@ -11,7 +11,7 @@ from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._trace import host_value, knowable, seen_value
 from lazynp.functions import _getset, ufuncs
-from lazynp.functions._checks import refuse
+from lazynp.functions._checks import refuse, refuse_outside
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
     checked_mode,
@@ -126,8 +126,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         return host_into(np.choose, index, list(arrays), out=out, mode=mode)
     dtype = np.result_type(*[c.dtype for c in arrays])
     if mode == "raise":
-        outside = ufuncs.logical_or(ufuncs.less(index, 0), ufuncs.greater_equal(index, len(arrays)))
-        refuse(outside, ValueError, "invalid entry in choice array")
+        refuse_outside(index, len(arrays), ValueError, "invalid entry in choice array")
     else:
         index = in_range(index, len(arrays), mode)
     result: Array = cast(arrays[0], dtype)

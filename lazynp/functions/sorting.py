@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import extent, host_value
+from lazynp._trace import host_value
+from lazynp.functions._checks import refuse_outside
 from lazynp.functions._getset import bounded
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
-from lazynp.primitives import elementwise, indexing, shaping, sorting as primitives
-from lazynp.primitives.checks import check_later
+from lazynp.primitives import indexing, shaping, sorting as primitives
 
 __all__ = [
     "argpartition", "argsort", "lexsort", "partition", "searchsorted", "sort", "sort_complex",
@@ -167,9 +167,6 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     return scalar_if_0d(primitives.searchsorted(x, values, side=side))
 
 
-_SORTER = "Sorter index out of range."
-
-
 def _by_sorter(x: Array, sorter: Array) -> Array:
     if sorter.dtype.kind not in "iu":
         raise TypeError("sorter must only contain integers")
@@ -178,11 +175,5 @@ def _by_sorter(x: Array, sorter: Array) -> Array:
         raise ValueError(f"object {what} for desired array")
     if sorter.size != x.size:
         raise ValueError("sorter.size must equal a.size")
-    value = extent(sorter._read())
-    if value is None:
-        places = cast(sorter, np.int64)
-        below, above = elementwise.less(places, 0), elementwise.greater_equal(places, x.size)
-        check_later(elementwise.logical_or(below, above), ValueError, _SORTER)
-    elif value.size and (value.min() < 0 or value.max() >= x.size):
-        raise ValueError(_SORTER)
+    refuse_outside(sorter, x.size, ValueError, "Sorter index out of range.")
     return indexing.take(plain(x), bounded(sorter, x.size, 0), axes=(0,))

@@ -14,7 +14,7 @@ from typing import Any
 from lazynp._array import Array, Scalar, enter, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import AVAL, OP, Node, Op, leaf, op_of, projection
+from lazynp._node import AVAL, OP, Node, Op, aval_of_node, leaf, op_of, projection
 from lazynp._trace import known, local, user_frame
 from lazynp._tree import LEAF, tree_unflatten
 from lazynp.transforms._call import jit_call
@@ -89,4 +89,6 @@ def quick_of(
 ) -> Quick | None:
     """The short way of a trace, if it has one."""
     op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, tuple([known(n) for n in nodes]))
+    if not all(aval_of_node(n).dtype.isnative for n in nodes):
+        return None
     return None if op.host or not op.aval else Quick(op, made, tree)

@@ -30,10 +30,12 @@ from lazynp.transforms._linearize import (
 from lazynp.transforms._stack import (
     Flat,
     check_leaf,
+    in_native_order,
     kind_of,
     name_of,
     node_of,
     running,
+    write,
     zeros,
 )
 from lazynp.transforms._vmap import BatchTrace, batch_nodes, current_axis
@@ -92,11 +94,11 @@ class Program:
     @property
     def captured(self) -> list[Array]:
         """The operands after the arguments, as they are now."""
-        return [*self.owners, *map(new_array, self.nodes)]
+        return [*map(in_native_order, self.owners), *map(new_array, self.nodes)]
 
     def write_back(self, values: Sequence[Array]) -> None:
         for i, value in zip(self.written, values, strict=True):
-            self.owners[i]._write(value._read())
+            write(self.owners[i], value._read())
 
 
 def stage(

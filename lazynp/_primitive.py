@@ -21,8 +21,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lazynp._array import bind, new_array
+from lazynp._array import Array, bind, new_array
 from lazynp._avals import Aval
+from lazynp._errors import Failure
 from lazynp._trace import host_value, materialize
 
 
@@ -80,10 +81,15 @@ class Primitive:
         arrays = [new_array(o) if type(o) is list else o for o in operands]
         assert self.discharge is not None
         outs, found, failures = self.discharge(arrays, 0, **params)
-        which, value = host_value(found._read())
-        if which:
-            raise failures[which - 1].error(value)
+        raise_found(found, failures)
         return tuple([materialize(o._read()) for o in outs])
 
     def __repr__(self) -> str:
         return self.name
+
+
+def raise_found(found: Array, failures: Sequence[Failure]) -> None:
+    """Look at what the checks of a call found: see `primitives.checks`."""
+    which, value = host_value(found._read())
+    if which:
+        raise failures[which - 1].error(value)

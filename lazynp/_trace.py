@@ -759,7 +759,7 @@ def checked(op: Op, operands: tuple[Any, ...]) -> Node | None:
 
 def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
     """Run an operation that XLA has no dtype for, at once, with NumPy."""
-    if _only_checks(op):
+    if only_checks(op):
         return [op, None, op.primitive.decided(operands, op.params), None, 0]
     values = [host_value(o) if type(o) is list else o for o in operands]
     if _errstate.watching and _errstate.strict():
@@ -782,7 +782,7 @@ def _has_effects(op: Op) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _only_checks(op: Op) -> bool:
+def only_checks(op: Op) -> bool:
     """Whether it could be compiled but for the checks in it."""
     return (
         op.primitive.kind == "call"

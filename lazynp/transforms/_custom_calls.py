@@ -402,9 +402,13 @@ def _call_batch(
     )
 
 
-def _call_discharge(operands: Arrays, first: int, *, jaxpr: Jaxpr, name: str, **params: Any) -> Any:
-    """The rule is for the results: what is found is computed beside them."""
-    outs = custom_call(*operands, jaxpr=unchecked(jaxpr), name=name, **params)
+def _call_discharge(
+    operands: Arrays, first: int, *, jaxpr: Jaxpr, rule: Rule, name: str, **params: Any
+) -> Any:
+    """The rule is for the results: what is found is computed beside them. Checks in the rule itself
+    are dropped: where branches are selected, nothing tells them which one was meant."""
+    rule = rule.mapped(lambda part, _: unchecked(part))
+    outs = custom_call(*operands, jaxpr=unchecked(jaxpr), rule=rule, name=name, **params)
     whole, failures = discharged(jaxpr, first)
     finding = Jaxpr(whole.inputs, whole.eqns, whole.outputs[-1:])
     return outs, jit_call(*operands, jaxpr=finding, name=name)[0], failures

@@ -106,7 +106,7 @@ def custom(f):
 
 def custom_reverse(f):
     g = custom_vjp(f)
-    g.defvjp(lambda a: (f(a), a), lambda a, ct: (ct * a,))
+    g.defvjp(lambda a: (f(a), a), lambda a, ct: (ct * a + 0 * f(a),))
     return g
 
 
@@ -163,6 +163,15 @@ MASKED = {
         lambda a: jit(vmap(grad(lambda p, a: either(p, f, a), argnums=1)))(
             np.array([True, False]), pair(a)
         )
+    ),
+    "grad of mapped rule": lambda f: (
+        lambda a: jit(
+            grad(
+                lambda a: vmap(lambda p, a: either(p, custom_reverse(f), a))(
+                    np.array([True, False]), pair(a)
+                ).sum()
+            )
+        )(a)
     ),
     "while": lambda f: lambda a: jit(lambda a, n: counted(f, a, n)[1])(a, 0),
     "mapped while": lambda f: (

@@ -66,14 +66,17 @@ def check_later(bad: Any, kind: type[Exception], message: str, value: Any = None
 
 def _found(bad: Any, value: Any) -> Any:
     n = bad.size
-    i = _first(shaping.reshape(bad, shape=(n,)))
-    which = elementwise.convert(elementwise.less(i, n), dtype=_INT)
+    which, place = bad, None
+    if bad.ndim:
+        i = _first(shaping.reshape(bad, shape=(n,)))
+        which, place = elementwise.less(i, n), elementwise.minimum(i, n - 1)
+    which = shaping.reshape(elementwise.convert(which, dtype=_INT), shape=(1,))
     if value is None:
         at_fault = shaping.full(0, shape=(1,), dtype=_INT)
     else:
         flat = shaping.reshape(elementwise.convert(value, dtype=_INT), shape=(n, 1))
-        at_fault = _element(flat, elementwise.minimum(i, n - 1))
-    return shaping.concatenate(shaping.reshape(which, shape=(1,)), at_fault, axis=0)
+        at_fault = _element(flat, 0 if place is None else place)
+    return shaping.concatenate(which, at_fault, axis=0)
 
 
 def _first(bad: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._avals import SCALAR_DTYPES, Aval, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, native, on_device
 from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, is_tracer, leaf
@@ -198,10 +198,10 @@ def from_host(value: Any, *, copy: bool = True) -> Node:
     """A leaf for host data. Copied unless nobody else can change it (`copy=False`)."""
     if isinstance(value, np.generic):
         return leaf(value)
-    if not value.dtype.isnative and value.dtype.names is None:
-        value, copy = value.astype(value.dtype.newbyteorder("=")), False
     if type(value) is not np.ndarray:
         value = np.asarray(value)
+    if not value.dtype.isnative and local.level and value.dtype.kind in "iufc":
+        value, copy = value.astype(native(value.dtype)), False  # nothing else is traced
     if value.ndim == 0 and on_device(value.dtype):
         return leaf(value[()])
     if not copy:

@@ -139,3 +139,8 @@ DEVICE_DTYPES = frozenset(
 def on_device(dtype: np.dtype[Any]) -> bool:
     """Whether arrays of this dtype can be part of a compiled program."""
     return dtype in DEVICE_DTYPES
+
+
+def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """In the byte order of this machine. Numbers in the other one are a host's dtype."""
+    return dtype if dtype.isnative else dtype.newbyteorder("=")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import CodeType
+from typing import Any
 
 
 class InternalError(RuntimeError):
@@ -37,6 +39,20 @@ def nan_error(name: str, code: CodeType | None, offset: int) -> FloatingPointErr
     return FloatingPointError(
         f"{name}: a NaN in the result and none in the operands, recorded at {where}"
     )
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An error that the data of a traced function decide."""
+
+    kind: type[Exception]
+    message: str  # in which {} stands for the value that is at fault
+    where: str  # it was recorded
+
+    def error(self, value: Any) -> Exception:
+        error = self.kind(self.message.replace("{}", str(value)))
+        error.add_note(f"in a traced function, recorded at {self.where}")
+        return error
 
 
 class ForkError(RuntimeError):

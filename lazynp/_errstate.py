@@ -119,6 +119,8 @@ class errstate(np.errstate):
     """`numpy.errstate`. Under raise, call, print, log, and warn where it is written, operations
     are done at once by NumPy's kernels; see `config(checks=...)` for warnings everywhere.
 
+    It sets NumPy's own state as well; that `numpy.errstate` itself was entered is not noticed.
+
     Differs from NumPy: code that is staged (`jit`, `cond`, `scan`) does not look at the state.
     """
 

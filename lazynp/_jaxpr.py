@@ -48,6 +48,8 @@ class Rules(Protocol):
     def transpose(self) -> Any: ...
     @property
     def batch(self) -> Any: ...
+    @property
+    def decided(self) -> Any: ...
 
 
 class Var:
@@ -120,6 +122,14 @@ class Jaxpr:
         return format_jaxpr(self)
 
     __repr__ = __str__
+
+
+def jaxprs_in(params: dict[str, Any]) -> list[Jaxpr]:
+    """The jaxprs among the parameters of a primitive."""
+    found = []
+    for p in params.values():
+        found += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
+    return found
 
 
 # -- printing ----------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ import numpy as np
 
 from lazynp import _cost
 from lazynp._avals import Aval, In, TracedAval, aval_of, aval_of_operand, on_device, traced_aval
-from lazynp._jaxpr import Jaxpr, Rules
+from lazynp._jaxpr import Rules, jaxprs_in
 
 OP, ARGS, VALUE, CODE, OFFSET = range(5)
 AVAL = 4  # of a leaf
@@ -100,7 +100,8 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.reference = _reference(primitive, params, explicit)
     op.inplace = _inplace(primitive, params, explicit)
     op.free = primitive.free
-    op.host = not all(on_device(a.dtype) for a in (*explicit, *outs)) or hosted(primitive, params)
+    avals = (*explicit, *outs, *(i for i in ins if isinstance(i, Aval)))
+    op.host = not all(on_device(a.dtype) for a in avals) or hosted(primitive, params)
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
@@ -139,19 +140,26 @@ def _may_reuse(primitive: Rules, params: Params, ins: tuple[In, ...], aval: Any)
     )
 
 
-def hosted(primitive: Rules, params: Params) -> bool:
-    """Whether host code is called: by the primitive, or by a jaxpr among its parameters."""
+def hosted(primitive: Rules, params: Params, but: str = "") -> bool:
+    """Whether host code is called: by the primitive, or by a jaxpr among its parameters. `but`:
+    a primitive that does not count."""
     if primitive.kind == "host":
-        return True
+        return primitive.name != but
     if primitive.kind != "call":
         return False
-    jaxprs = []
-    for p in params.values():
-        jaxprs += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
     return any(
-        hosted(e.primitive, e.params) or not all(on_device(v.aval.dtype) for v in e.outputs)
-        for j in jaxprs
+        hosted(e.primitive, e.params, but) or not all(on_device(v.aval.dtype) for v in e.outputs)
+        for j in jaxprs_in(params)
         for e in j.eqns
+    )
+
+
+def has_effects(primitive: Rules, params: Params) -> bool:
+    """Whether it is called for more than its results: host code, checks."""
+    if primitive.kind == "host":
+        return params["effect"]
+    return primitive.kind == "call" and any(
+        has_effects(e.primitive, e.params) for j in jaxprs_in(params) for e in j.eqns
     )
 
 
@@ -274,7 +282,7 @@ class _Project:
     multiple_results = False
     free = True
     kind = "project"
-    jvp = transpose = batch = None
+    jvp = transpose = batch = decided = None
 
     @staticmethod
     def abstract(*avals: Any, index: int) -> Aval:

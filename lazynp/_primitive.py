@@ -9,6 +9,7 @@
 | `jvp` | `(primals, tangents, **params) -> (out, tangent)`; a tangent None is zero |
 | `transpose` | `(ct, *operands, **params) -> list`; linear operands come as `Undefined` |
 | `linearize` | as `jvp`, for primitives with jaxprs in them: what moves is kept apart |
+| `discharge` | `(operands, first, **params) -> outs, found, failures`: a call and its checks |
 | `batch` | `(size, batched, *operands, **params) -> out`; batched operands have axis 0 in front |
 
 A rule that cannot exist is declared so, with one of the sentinels; it is never left out.
@@ -16,12 +17,14 @@ A rule that cannot exist is declared so, with one of the sentinels; it is never 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lazynp._array import bind
+from lazynp._array import Array, bind, new_array
 from lazynp._avals import Aval
+from lazynp._errors import Failure
+from lazynp._trace import host_value, materialize
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Primitive:
     multiple_results: bool = False
     free: bool = False  # cheaper to compute again than to store: views, broadcasts, iotas
     linearize: Rule | None = None  # a jvp whose tangents are programs of their own: no values
+    discharge: Rule | None = None  # of calls: see `primitives.checks`
     inplace: Rule | None = None  # reference for a first operand that may be overwritten
     # (params, explicit avals) -> the reference for just these, or None: where it saves much
     specialize: Rule | None = None
@@ -73,5 +77,20 @@ class Primitive:
         """Record the primitive on arrays or Python scalars: a new Array, or a tuple of them."""
         return bind(self, operands, params)
 
+    def decided(self, operands: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
+        """The values that a call with checks in it results in; what those find is raised."""
+        arrays = [new_array(o) if type(o) is list else o for o in operands]
+        assert self.discharge is not None
+        outs, found, failures = self.discharge(arrays, 0, **params)
+        raise_found(found, failures)
+        return tuple([materialize(o._read()) for o in outs])
+
     def __repr__(self) -> str:
         return self.name
+
+
+def raise_found(found: Array, failures: Sequence[Failure]) -> None:
+    """Look at what the checks of a call found: see `primitives.checks`."""
+    which, value = host_value(found._read())
+    if which:
+        raise failures[which - 1].error(value)

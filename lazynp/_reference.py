@@ -142,6 +142,9 @@ def _store_checked(node: Node) -> None:
         raise nan_error(name, node[CODE], node[OFFSET])
 
 
+_TWICE = (np.maximum, np.minimum)  # may be done twice, and want `out` by name
+
+
 def _store(node: Node) -> None:
     """Give the node its value, in the memory of its first operand if nobody else will read that.
 
@@ -153,7 +156,9 @@ def _store(node: Node) -> None:
         value = host(target)
         if owned(value, 3):
             rest = [operand(a) for a in args[1:]]
-            if type(op.reference) is np.ufunc:  # `x += 1` twice would not do: called and stored
+            if (
+                type(op.reference) is np.ufunc and op.reference not in _TWICE
+            ):  # `x += 1` twice would not do: called and stored
                 node[VALUE:CODE] = map(op.reference, (value,), *[(x,) for x in rest], (value,))
             else:
                 node[VALUE] = op.inplace(value, *rest)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import bisect
 import dis
+import functools
 import sys
 import threading
 import weakref
@@ -25,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate, _graph, _reference
-from lazynp._avals import In
+from lazynp._avals import In, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
@@ -44,8 +45,9 @@ from lazynp._node import (
     Tracer,
     aval_of_node,
     escaped,
+    has_effects,
+    hosted,
     is_tracer,
-    leaf,
     op_of,
     projection,
     tracer_node,
@@ -205,7 +207,9 @@ class StagingRecorder(Recorder):
         if is_tracer(node) and node[VALUE].trace.level > self.level:
             return  # of a transformation inside the function
         if id(owner) not in self.handles and not self.owns(node):
-            self.handles[id(owner)] = owner, node, self.input(aval_of_node(node))
+            aval = aval_of_node(node)
+            aval = aval if aval.dtype.isnative else aval_of(aval.shape, native(aval.dtype))
+            self.handles[id(owner)] = owner, node, self.input(aval)
             owner._node = self.handles[id(owner)][2]
 
     def release(self) -> None:
@@ -702,7 +706,7 @@ def record_op(op: Op, operands: tuple[Any, ...]) -> Node:
         where = frame.f_code, frame.f_lasti
     node = [op, operands, None, *where]
     recorder.pending.append(node)
-    if op.primitive.kind == "host" and op.params["effect"]:
+    if op.host and _has_effects(op):
         recorder.effects.append(node)  # type: ignore[attr-defined]
     return node
 
@@ -717,7 +721,7 @@ def record_multiple(
     avals = node[OP].aval
     ops = [projection(avals, i) for i in range(len(avals))]
     if node[VALUE] is not None:
-        return tuple(leaf(v) for v in node[VALUE])
+        return tuple([[None, None, v, None, a] for v, a in zip(node[VALUE], avals, strict=True)])
     outs = [[op, (node,), None, node[CODE], node[OFFSET]] for op in ops]
     local.recorder.pending.extend(outs)
     return tuple(outs)
@@ -755,6 +759,8 @@ def checked(op: Op, operands: tuple[Any, ...]) -> Node | None:
 
 def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
     """Run an operation that XLA has no dtype for, at once, with NumPy."""
+    if only_checks(op):
+        return [op, None, op.primitive.decided(operands, op.params), None, 0]
     values = [host_value(o) if type(o) is list else o for o in operands]
     if _errstate.watching and _errstate.strict():
         value = _errstate.checked(op.reference, *values)
@@ -764,8 +770,25 @@ def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
         boxed = np.empty((), object)
         boxed[()] = value
         value = boxed
-    node = [op, None, value, None, 0]
-    return node
+    elif type(value) is np.ndarray and value.dtype != op.aval.dtype and value.dtype.kind in "iufc":
+        value = value.astype(op.aval.dtype)  # of bytes in another order
+    return [op, None, value, None, 0]
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_effects(op: Op) -> bool:
+    """Whether host code is called, or something checked, for no result."""
+    return has_effects(op.primitive, op.params)
+
+
+@functools.lru_cache(maxsize=4096)
+def only_checks(op: Op) -> bool:
+    """Whether it could be compiled but for the checks in it."""
+    return (
+        op.primitive.kind == "call"
+        and all([on_device(a.dtype) for a in (*op.explicit, *op.aval)])
+        and not hosted(op.primitive, op.params, but="check")
+    )
 
 
 @contextmanager
@@ -849,9 +872,11 @@ def knowable(node: Node) -> bool:
     if value is not None:
         return value.known() if isinstance(value, Tracer) else True
     recorder = local.recorder
-    if not isinstance(recorder, StagingRecorder) or not recorder.owns(node):
-        return True
-    return node[OP] is not None and all(n[OP] is not None for n in _below(node))
+    while isinstance(recorder, StagingRecorder):
+        if recorder.owns(node):
+            return node[OP] is not None and all(n[OP] is not None for n in _below(node))
+        recorder = recorder.outer
+    return True
 
 
 def _below(node: Node) -> list[Node]:

@@ -57,6 +57,9 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "where": lambda np: np.divide(1.0, np.array(X), where=np.array(X) == 0, out=np.zeros(3)),
     "dtype": lambda np: np.add(np.array([6e4]), 6e4, dtype="f2", casting="same_kind"),
     "at": lambda np: np.add.at(np.array(BIG), [0, 0], 1e308),
+    "det": lambda np: np.linalg.det(np.array([[1e200, 0.0], [0.0, 1e200]])),
+    "det of nan": lambda np: np.linalg.det(np.array([[numpy.nan, 0.0], [0.0, 1.0]])),
+    "slogdet": lambda np: np.linalg.slogdet(np.array([[numpy.nan, 0.0], [0.0, 1.0]]))[1],
     "fft": lambda np: np.fft.fft(np.array(BIG)),
     "two results": lambda np: np.divmod(np.array(X), 0.0),
 }

@@ -16,6 +16,7 @@ import scipy.special
 import scipy.stats
 
 import lazynp as np
+from lazynp.functions import _memory
 
 GRID = np.arange(6.0).reshape(2, 3)
 
@@ -42,6 +43,58 @@ class _Interface:
 
 def test_array_interface_is_read() -> None:
     assert np.asarray(_Interface()).tolist() == [0, 1, 2]
+
+
+class _Lender:
+    """Shows what NumPy is to find of an array: one protocol, and nothing else."""
+
+    def __init__(self, x: Any, name: str) -> None:
+        setattr(self, name, getattr(x, name))
+
+
+@pytest.mark.parametrize("name", ["__array_interface__", "__array_struct__"])
+def test_array_interface_is_shown(name: str) -> None:
+    x = np.arange(6.0)
+    x = (x + 1).reshape(2, 3)
+    for value in (
+        x,
+        x.T,
+        x[:, ::-1],
+        x.astype("c8"),
+        x > 2,
+        x[0, 0],
+        np.array([b"a", b"bc"]),
+        x[:0],
+    ):
+        read = numpy.asarray(_Lender(value, name))
+        assert read.dtype == value.dtype and read.shape == value.shape
+        assert read.tolist() == value.tolist() and not read.flags.writeable
+    held = numpy.asarray(_Lender(x, name))
+    x *= 2
+    x[0] = 0
+    assert held.tolist() == [[1, 2, 3], [4, 5, 6]] and x.tolist() == [[0, 0, 0], [8, 10, 12]]
+    assert numpy.asarray(_Lender(x, name)).tolist() == x.tolist()
+    for other in (
+        np.array([None]),
+        np.array(["2001-01-01"], "M8[D]"),
+        np.zeros(2, "i4,f8"),
+        np.array(["a"]),
+    ):
+        assert not hasattr(other, name)
+        assert numpy.asarray(other).dtype == other.dtype
+    with pytest.raises(TypeError, match="only traced"):
+        np.jit(lambda x: getattr(x, name))(x)
+
+
+def test_what_an_interface_lent_is_given_back_with_the_array() -> None:
+    x = np.arange(3.0) + 1
+    assert x.__array_interface__["data"] == x.__array_interface__["data"]
+    assert x.__array_interface__["data"][1] and len(_memory._pinned[id(x)]) == 1
+    key = id(x)
+    x += 1
+    assert x.__array_interface__["shape"] == (3,) and len(_memory._pinned[key]) == 2
+    del x
+    assert key not in _memory._pinned
 
 
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="classes have buffers from Python 3.12 on")
@@ -103,8 +156,8 @@ def test_matplotlib() -> None:
 def test_pillow() -> None:
     image = pytest.importorskip("PIL.Image", reason="pillow is not installed")
     pixels = (GRID * 10).astype(np.uint8)
-    picture = image.fromarray(numpy.asarray(pixels))  # which asks for the memory of arrays
-    assert np.asarray(picture).tolist() == pixels.tolist()
+    for x in (pixels, pixels[:, ::-1], np.stack([pixels] * 3, -1)):
+        assert np.asarray(image.fromarray(x)).tolist() == x.tolist()
 
 
 # -- tables and labels -----------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
+from scipy import stats
 
 import lazynp as np
 from lazynp.primitives.random import philox
@@ -113,6 +114,109 @@ def test_moments(name: str) -> None:
     assert abs(x.var() - variance) < 0.1 * variance + 0.01
 
 
+FREE: dict[str, tuple[Callable[[Key, Any], Any], Any]] = {
+    "lognormal": (lambda k, n: k.lognormal(n, 0.5, 0.7), stats.lognorm(0.7, scale=numpy.exp(0.5))),
+    "rayleigh": (lambda k, n: k.rayleigh(n, 2.0), stats.rayleigh(scale=2.0)),
+    "weibull": (lambda k, n: k.weibull(1.7, n), stats.weibull_min(1.7)),
+    "pareto": (lambda k, n: k.pareto(3.0, n), stats.lomax(3.0)),
+    "power": (lambda k, n: k.power(2.5, n), stats.powerlaw(2.5)),
+    "triangular": (lambda k, n: k.triangular(-1.0, 0.0, 3.0, n), stats.triang(0.25, -1, 4)),
+    "chisquare": (lambda k, n: k.chisquare(3.0, n), stats.chi2(3)),
+    "noncentral_chisquare": (lambda k, n: k.noncentral_chisquare(0.7, 4.0, n), stats.ncx2(0.7, 4)),
+    "f": (lambda k, n: k.f(3.0, 8.0, n), stats.f(3, 8)),
+    "noncentral_f": (lambda k, n: k.noncentral_f(3.0, 8.0, 2.0, n), stats.ncf(3, 8, 2)),
+    "standard_t": (lambda k, n: k.standard_t(4.0, n), stats.t(4)),
+    "wald": (lambda k, n: k.wald(2.0, 3.0, n), stats.invgauss(2 / 3, scale=3)),
+    "vonmises": (lambda k, n: k.vonmises(0.0, 2.0, n), stats.vonmises(2.0)),
+    "vonmises of little": (lambda k, n: k.vonmises(0.0, 0.0, n), stats.uniform(-3.14159, 6.28318)),
+    "dirichlet": (lambda k, n: k.dirichlet([0.4, 2.0, 1.0], n)[:, 0], stats.beta(0.4, 3.0)),
+    "multivariate_normal": (
+        lambda k, n: k.multivariate_normal([1.0, 2.0], [[2.0, 0.5], [0.5, 1.0]], n).sum(-1),
+        stats.norm(3, 2),
+    ),
+}  # fmt: skip
+WHOLE: dict[str, tuple[Callable[[Key, Any], Any], Any]] = {
+    "poisson of few": (lambda k, n: k.poisson(3.5, n), stats.poisson(3.5)),
+    "poisson": (lambda k, n: k.poisson(40.0, n), stats.poisson(40)),
+    "binomial of few": (lambda k, n: k.binomial(9, 0.8, n), stats.binom(9, 0.8)),
+    "binomial": (lambda k, n: k.binomial(90, 0.3, n), stats.binom(90, 0.3)),
+    "geometric": (lambda k, n: k.geometric(0.2, n), stats.geom(0.2)),
+    "negative_binomial": (lambda k, n: k.negative_binomial(5, 0.4, n), stats.nbinom(5, 0.4)),
+    "hypergeometric": (lambda k, n: k.hypergeometric(15, 10, 8, n), stats.hypergeom(25, 15, 8)),
+    "logseries": (lambda k, n: k.logseries(0.7, n), stats.logser(0.7)),
+    "zipf": (lambda k, n: k.zipf(2.5, n), stats.zipf(2.5)),
+    "multinomial": (lambda k, n: k.multinomial(12, [0.2, 0.3, 0.5], n)[:, 1], stats.binom(12, 0.3)),
+    "multivariate_hypergeometric": (
+        lambda k, n: k.multivariate_hypergeometric([5, 7, 9], 8, n)[:, 2],
+        stats.hypergeom(21, 9, 8),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FREE)
+def test_distributions(name: str) -> None:
+    sample, law = FREE[name]
+    with np.config(execution="reference"):
+        x = numpy.asarray(sample(key(5), (5000,)))
+    assert x.dtype == numpy.float64
+    assert stats.kstest(x, law.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_distributions_of_whole_numbers(name: str) -> None:
+    sample, law = WHOLE[name]
+    n = 5000
+    with np.config(execution="reference"):
+        x = numpy.asarray(sample(key(5), (n,)))
+    assert x.dtype == numpy.int64
+    values = numpy.arange(0, min(x.max(), 200) + 1)
+    found = (x[:, None] <= values).mean(0)
+    assert numpy.abs(found - law.cdf(values)).max() < 1.95 / n**0.5  # Kolmogorov, 0.1 %
+
+
+def test_edges_of_distributions() -> None:
+    k = key(8)
+    with np.config(execution="reference"):
+        assert k.poisson([0.0, 1e-9]).tolist() == [0, 0]
+        assert abs(float(k.poisson(1e9)) / 1e9 - 1) < 1e-3
+        assert k.binomial([0, 7, 7, 10**6], [0.5, 0.0, 1.0, 1.0]).tolist() == [0, 0, 7, 10**6]
+        assert k.geometric(1.0, 4).tolist() == [1, 1, 1, 1]
+        assert k.hypergeometric([5, 0, 3], [0, 5, 4], [3, 3, 7]).tolist() == [3, 0, 3]
+        counts = k.multinomial(100, [0.2, 0.0, 0.8], 6)
+        assert counts.sum(-1).tolist() == [100] * 6 and not counts[:, 1].any()
+        assert k.multivariate_hypergeometric([3, 4, 5], 12).tolist() == [3, 4, 5]
+        numpy.testing.assert_allclose(k.dirichlet([1e-3] * 4, 9).sum(-1), 1)
+        grid = numpy.arange(12).reshape(3, 4)
+        assert numpy.sort(k.permuted(grid, 1)).tolist() == grid.tolist()
+        assert sorted(k.permuted(grid).ravel().tolist()) == list(range(12))
+        singular = k.multivariate_normal([0.0, 0.0], [[1.0, 1.0], [1.0, 1.0]], 3, method="svd")
+        numpy.testing.assert_allclose(singular[:, 0], singular[:, 1], atol=1e-7)
+    assert k.poisson().shape == () and k.lognormal((2, 3), dtype="f4").dtype == "f4"
+    assert k.multinomial(5, np.ones((3, 2)) / 2).shape == (3, 2)
+
+
+def test_distributions_under_transformations() -> None:
+    k = key(4)
+    for sample in (
+        lambda k: k.poisson(3.0, 2), lambda k: k.multinomial(9, [0.3, 0.7]),
+        lambda k: k.dirichlet([0.5, 0.5]),
+    ):  # fmt: skip
+        with np.config(execution="reference"):
+            each = [sample(x).tolist() for x in k.split(3)]
+        numpy.testing.assert_allclose(np.jit(np.vmap(sample))(k.split(3)), each, rtol=1e-12)
+    slope = np.jit(np.grad(lambda s: k.lognormal((), 0.0, s)))(0.5)
+    z = float(k.normal())
+    numpy.testing.assert_allclose(slope, z * numpy.exp(z / 2))
+    cov = np.array([[2.0, 0.5], [0.5, 1.0]])
+
+    def first(c: Any) -> Any:
+        return k.multivariate_normal([0.0, 0.0], c)[0]
+
+    numpy.testing.assert_allclose(np.grad(first)(cov)[0, 0], first(cov) / 4, rtol=1e-12)
+    with pytest.raises(numpy.linalg.LinAlgError, match="positive definite"):
+        np.jit(first)(-cov)
+
+
 def test_without_replacement_and_permutations() -> None:
     k = key(2)
     assert sorted(k.permutation(10).tolist()) == list(range(10))
@@ -164,6 +268,13 @@ def test_errors() -> None:
         (lambda: k.normal((-1,)), ValueError, "negative dimensions"),
         (lambda: k.bits(-2), ValueError, "negative dimensions"),
         (lambda: k.split(-1), ValueError, "negative dimensions"),
+        (lambda: k.poisson(-1.0), ValueError, "lam < 0"),
+        (lambda: k.binomial(-1, 0.5), ValueError, "n < 0"),
+        (lambda: k.binomial(1, [0.5, 1.5]), ValueError, "p > 1"),
+        (lambda: k.geometric(0.0), ValueError, "p <= 0"),
+        (lambda: k.hypergeometric(1, 1, 3), ValueError, "nsample"),
+        (lambda: k.multivariate_normal([0.0], np.eye(2)), ValueError, "same length"),
+        (lambda: k.multivariate_normal([0.0], np.eye(1), method="qr"), ValueError, "one of"),
     ]:
         with pytest.raises(error, match=text):
             wrong()

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
-from lazynp._avals import Shape
+from lazynp._avals import Shape, native
 from lazynp._node import leaf
-from lazynp._trace import host_value
+from lazynp._trace import host_value, local
 from lazynp._views import basic_slice, layout, view
 from lazynp.functions._recording import as_array, cast
 from lazynp.primitives import indexing, shaping
@@ -63,13 +63,11 @@ def check_size(shape: Shape, dtype: Dtype) -> None:
 
 
 def dtype_argument(dtype: Any) -> Dtype:
-    """The dtype, in the byte order of this machine."""
+    """The dtype; where functions are traced, in the byte order of this machine."""
     if isinstance(dtype, Array):
         raise TypeError("Cannot construct a dtype from an array")
     dtype = np.dtype(dtype)
-    if not dtype.isnative and dtype.names is None:
-        dtype = dtype.newbyteorder("=")
-    return dtype
+    return native(dtype) if local.level and dtype.kind in "iufc" else dtype
 
 
 def check_device(device: Any) -> None:

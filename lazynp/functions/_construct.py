@@ -44,9 +44,8 @@ def array(
     """See `numpy.array`.
 
     Lists with lazy arrays in them are stacked without computing them. Host arrays are copied,
-    unless `copy=False` asks for their memory itself, which must then not change any more. Other
-    byte orders become the machine's. `subok=True` refuses matrices and masked arrays, whose
-    meaning would be lost.
+    unless `copy=False` asks for their memory itself, which must then not change any more.
+    `subok=True` refuses matrices and masked arrays, whose meaning would be lost.
     """
     check_like(like)
     order = order_argument("K" if order is None else order)

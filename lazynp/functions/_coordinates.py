@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import host_value
 from lazynp.functions import ufuncs
+from lazynp.functions._checks import refuse_outside
 from lazynp.functions._integers import checked_mode
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
 
@@ -41,17 +41,15 @@ def _integers(x: Any) -> Array:
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    """See `numpy.unravel_index`. Computes `indices`: they are checked against the shape."""
+    """See `numpy.unravel_index`. Looks at `indices`: they are checked against the shape."""
     dims = _dims(shape)
     _check_order(order)
     index = _integers(indices)
     if not dims and index.ndim:
         raise ValueError("multiple indices are not supported for 0d arrays")
     size = int(np.prod(dims, dtype=object)) if dims else 1
-    value = np.asarray(host_value(index._read()))
-    bad = value[(value < 0) | (value >= size)] if value.size else value
-    if bad.size:
-        raise ValueError(f"index {int(bad.flat[0])} is out of bounds for array with size {size}")
+    message = f"index {{}} is out of bounds for array with size {size}"
+    refuse_outside(index, size, ValueError, message)
     parts: list[Any] = []
     rest: Any = plain(index)
     fastest_first = dims[::-1] if order == "C" else dims
@@ -62,7 +60,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
-    """See `numpy.ravel_multi_index`. With mode "raise" it computes the indices, to check them."""
+    """See `numpy.ravel_multi_index`. With mode "raise" it looks at the indices."""
     sizes = _dims(dims)
     _check_order(order)
     modes = [mode] * len(sizes) if isinstance(mode, (str, int)) else list(mode)
@@ -91,7 +89,5 @@ def _placed(coordinate: Array, n: int, mode: str) -> Any:
         return ufuncs.remainder(coordinate, n)
     if mode == "clip":
         return ufuncs.minimum(ufuncs.maximum(coordinate, 0), n - 1)
-    value = host_value(coordinate._read())  # looked at for the sake of the error
-    if np.any(np.less(value, 0)) or np.any(np.greater_equal(value, n)):
-        raise ValueError("invalid entry in coordinates array")
+    refuse_outside(coordinate, n, ValueError, "invalid entry in coordinates array")
     return coordinate

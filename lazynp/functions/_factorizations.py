@@ -14,7 +14,6 @@ from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._matrices import (
     adjoint,
-    any_true,
     check_square,
     check_stacked,
     common_types,
@@ -105,12 +104,6 @@ def _qr_mode(mode: Any) -> str:
 # -- eigenvalues -----------------------------------------------------------------------------------
 
 
-def _not_converged(x: Array) -> str:
-    if any_true(elementwise.logical_not(elementwise.isfinite(x))):
-        return "Array must not contain infs or NaNs"
-    return "Eigenvalues did not converge"
-
-
 # since NumPy 2.5; before, those of a real matrix were real if none had an imaginary part
 _ALWAYS_COMPLEX = np.linalg.eigvals(np.eye(1)).dtype.kind == "c"
 
@@ -121,7 +114,7 @@ def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
     dtype, final = common_types(x)
     x = operand(x, dtype)
     *outs, status = linear_algebra.eig(x, compute_v=compute_v)
-    decide(status, lambda: _not_converged(x))
+    decide(status, "Eigenvalues did not converge", finite=x)
     if dtype.kind == "f":
         if _ALWAYS_COMPLEX or local.recorder.staging or np.any(host_value(outs[0]._read()).imag):
             final = np.result_type(final, np.complex64)

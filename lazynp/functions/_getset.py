@@ -70,6 +70,7 @@ from lazynp.functions._recording import MOST_SEEN, OFTEN, broadcast, cast, opera
 from lazynp.functions._records import record as record_at
 from lazynp.functions._stores import is_same_view, store_at_once, store_element, store_slice
 from lazynp.primitives import elementwise, indexing, shaping
+from lazynp.primitives.checks import check_later
 
 _new = object.__new__
 _MEMO_SIZE = 4096
@@ -694,14 +695,21 @@ def bounded(index: Any, length: int, axis: int) -> Array:
 
 
 def _bounded_later(index: Array, length: int, axis: int) -> Array:
-    """The same of an index that is mapped or traced: checked as far as its values are known."""
+    """The same of an index that is mapped or traced: where it has no values yet, checked later."""
     value = extent(index._read())
-    if value is not None and np.size(value):
-        low, high = np.min(value), np.max(value)
-        if low < -length or high >= length:
-            bad = int(high) if high >= length else int(low)
-            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
     index = cast(index, np.int64)
+    if not length and index.size:
+        raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+    if value is None:
+        below, above = elementwise.less(index, -length), elementwise.greater_equal(index, length)
+        message = f"index {{}} is out of bounds for axis {axis} with size {length}"
+        check_later(elementwise.logical_or(below, above), IndexError, message, index)
+        index = elementwise.minimum(elementwise.maximum(index, -length), length - 1)
+    else:
+        bad = np.less(value, -length) | np.greater_equal(value, length)
+        if bad.any():
+            first = np.asarray(value)[bad].flat[0]
+            raise IndexError(f"index {first} is out of bounds for axis {axis} with size {length}")
     negative = elementwise.less(index, 0)
     return elementwise.select(negative, elementwise.add(index, length), index)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from lazynp._trace import extent, host_value
 from lazynp.functions._arguments import SMALL, from_numpy
 from lazynp.functions._recording import broadcast, cast, plain, scalar_if_0d
 from lazynp.primitives import elementwise, reduction, shaping
+from lazynp.primitives.checks import check_later
 
 Dtype = np.dtype[Any]
 
@@ -72,15 +72,25 @@ def is_empty_2d(a: Array) -> bool:
     return a.size == 0 and 0 in a.shape[-2:]
 
 
-def decide(status: Array, message: str | Callable[[], str]) -> None:
+def decide(status: Array, message: str, finite: Array | None = None) -> None:
     """Raise LinAlgError now if a matrix failed: `try: ... except LinAlgError` works as in NumPy.
 
-    While a function is only traced nothing has a value: there, results are nan. Under vmap one
-    matrix that failed fails all.
+    In a traced function nothing has a value: the error is raised where that is called. Under vmap
+    one matrix that failed fails all. finite: what makes another error if it is not.
     """
     values = extent(status._read())
-    if values is not None and np.any(values):
-        raise LinAlgError(message if isinstance(message, str) else message())
+    if values is None:
+        if finite is not None:
+            bad = elementwise.logical_not(elementwise.isfinite(finite))
+            check_later(bad, LinAlgError, _NOT_FINITE)
+        check_later(elementwise.not_equal(status, 0), LinAlgError, message)
+    elif np.any(values):
+        if finite is not None and not np.all(np.isfinite(extent(finite._read()))):
+            message = _NOT_FINITE
+        raise LinAlgError(message)
+
+
+_NOT_FINITE = "Array must not contain infs or NaNs"
 
 
 # -- stacks of matrices ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ What is handed out of a value's memory is for reading only: a value never change
 
 from __future__ import annotations
 
+import weakref
 from types import GenericAlias
 from typing import Any
 
@@ -29,6 +30,46 @@ def _data(self: Array) -> memoryview:
     value = np.asarray(_host(self)).view()
     value.flags.writeable = False
     return value.data
+
+
+_NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces name whole
+
+
+def _lent(self: Array) -> Any:
+    """A read-only view of the present value."""
+    value = host_value(self._read())
+    if type(value) is not np.ndarray:
+        value = np.asarray(value)
+    if value.dtype.char not in _NAMED:
+        raise AttributeError(f"no array interface for {self.dtype}: use numpy.asarray")
+    if value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def _array_struct(self: Array) -> Any:
+    """Read-only memory of the present value, which the capsule keeps: a later change of the array
+    does not show in it."""
+    return _lent(self).__array_struct__
+
+
+_pinned: dict[int, list[Any]] = {}  # by id of an array: memory of which an address was given
+
+
+def _array_interface(self: Array) -> dict[str, Any]:
+    """Read-only memory of the present value. It stays as it is while the array lives; a later
+    change of the array does not show in it."""
+    value = _lent(self)
+    if id(self) not in _pinned:
+        _pinned[id(self)] = []
+        weakref.finalize(self, _pinned.pop, id(self)).atexit = False
+    # with strides in it, a reader does not take the array itself for a contiguous buffer
+    interface = {**value.__array_interface__, "strides": value.strides}
+    kept = _pinned[id(self)]
+    if all(v.__array_interface__["data"] != interface["data"] for v in kept[-1:]):
+        kept.append(value)
+    return interface
 
 
 def _dumps(self: Array) -> bytes:
@@ -97,7 +138,12 @@ METHODS = {
     "setfield": _setfield,
     "tofile": _tofile,
 }
-PROPERTIES = {"ctypes": (_ctypes,), "data": (_data,)}
+PROPERTIES = {
+    "__array_interface__": (_array_interface,),
+    "__array_struct__": (_array_struct,),
+    "ctypes": (_ctypes,),
+    "data": (_data,),
+}
 SCALAR_METHODS = {
     "__ceil__": _of_scalar("__ceil__"),
     "__floor__": _of_scalar("__floor__"),

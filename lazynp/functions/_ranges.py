@@ -10,7 +10,6 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._trace import host_value
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     SMALL,
@@ -22,6 +21,7 @@ from lazynp.functions._arguments import (
     reshaped,
     static,
 )
+from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
 from lazynp.functions._recording import apply, as_array, broadcast, cast
 from lazynp.primitives import elementwise, reduction, shaping
@@ -230,8 +230,8 @@ def geomspace(
     if _at_once(start, stop, num):
         return from_numpy(np.geomspace(static(start), static(stop), num, endpoint, dtype, axis))
     start, stop = as_array(start), as_array(stop)
-    if any((np.asarray(host_value(x._read())) == 0).any() for x in (start, stop)):
-        raise ValueError("Geometric sequence cannot include zero")
+    for x in (start, stop):
+        refuse(ufuncs.equal(x, 0), ValueError, "Geometric sequence cannot include zero")
     wide = np.result_type(start.dtype, stop.dtype, float(num), np.zeros((), dtype).dtype)
     start, stop = cast(start, wide), cast(stop, wide)
     sign = ufuncs.sign(start)  # negative and complex sequences are rotated to positive numbers

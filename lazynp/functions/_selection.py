@@ -11,6 +11,7 @@ from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._trace import host_value, knowable, seen_value
 from lazynp.functions import _getset, ufuncs
+from lazynp.functions._checks import refuse, refuse_outside
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
@@ -127,9 +128,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         return host_into(np.choose, index, list(arrays), out=out, mode=mode)
     dtype = np.result_type(*[c.dtype for c in arrays])
     if mode == "raise":
-        value = host_value(index._read())  # looked at for the sake of the error
-        if np.any(np.less(value, 0)) or np.any(np.greater_equal(value, len(arrays))):
-            raise ValueError("invalid entry in choice array")
+        refuse_outside(index, len(arrays), ValueError, "invalid entry in choice array")
     else:
         index = in_range(index, len(arrays), mode)
     result: Array = cast(arrays[0], dtype)
@@ -184,8 +183,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
             np.place(memory, np.asarray(m), np.asarray(v))
         return
     if not v.size:
-        if np.any(host_value(m._read())):  # an error only if something is to be written
-            raise ValueError("Cannot insert from an empty array!")
+        refuse(_truth(m), ValueError, "Cannot insert from an empty array!")
         return
     chosen = flat(_truth(m))
     if v.size == 1:

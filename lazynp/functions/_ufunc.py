@@ -55,15 +55,14 @@ class ufunc:
         self,
         reference: np.ufunc,
         implementation: Primitive | Callable[..., Any],
-        check: Callable[..., None] | None = None,
         fast: Primitive | None = None,
     ) -> None:
         self.__name__ = reference.__name__
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
-        self._apply = _composed(reference, implementation, check)
+        self._apply = _composed(reference, implementation)
         self._call = self._apply
-        if fast is None and isinstance(implementation, Primitive) and check is None:
+        if fast is None and isinstance(implementation, Primitive):
             fast = implementation
         if fast is not None and self.nin <= 2:
             make: Any = unary if self.nin == 1 else binary
@@ -394,9 +393,7 @@ def _strictly(*inputs: Any) -> list[Any] | None:
     return [host_value(o) if type(o) is list else o for o in operands]
 
 
-def _composed(
-    reference: np.ufunc, implementation: Any, check: Callable[..., None] | None
-) -> Callable[..., Any]:
+def _composed(reference: np.ufunc, implementation: Any) -> Callable[..., Any]:
     """What computes the function on anything NumPy takes."""
     primitive = implementation if isinstance(implementation, Primitive) else None
 
@@ -408,8 +405,6 @@ def _composed(
         for x in xs:
             if type(x) not in _KNOWN and _takes_over(type(x)):
                 return to_device(reference(*to_host(xs)))
-        if check is not None:
-            check(*xs)
         return implementation(*xs) if primitive is None else apply(primitive, *xs)
 
     return composed

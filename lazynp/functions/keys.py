@@ -18,6 +18,7 @@ from lazynp._array import Array, from_host, new_array
 from lazynp._tree import register_pytree_node
 from lazynp.functions import sorting, ufuncs
 from lazynp.functions._arguments import shape_argument
+from lazynp.functions._distributions import Distributions, accepted, sample_shape
 from lazynp.functions._getset import getitem
 from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.creation import arange
@@ -26,13 +27,13 @@ from lazynp.functions.manipulation import concatenate, reshape
 from lazynp.functions.reductions import argmax, cumsum
 from lazynp.functions.sorting import searchsorted
 from lazynp.primitives import random, shaping
-from lazynp.transforms import stop_gradient, while_loop
+from lazynp.transforms import stop_gradient
 
 _U32, _U64, _F64 = np.dtype("u4"), np.dtype("u8"), np.dtype("f8")
 _BITS, _SPLIT, _FOLD = range(3)  # streams: what a key is used for
 
 
-class Key:
+class Key(Distributions):
     """A key, or an array of keys. Made by `random.key`; a tree of one array of uint32."""
 
     __slots__ = ("data",)
@@ -111,7 +112,7 @@ class Key:
 
     def uniform(self, shape: Any = (), low: Any = 0.0, high: Any = 1.0, dtype: Any = float) -> Any:
         """Between low (included) and high (excluded)."""
-        return _scaled(_unit(self, _of(shape, low, high), dtype), low, high)
+        return _scaled(_unit(self, sample_shape(shape, low, high), dtype), low, high)
 
     def _open(self, shape: tuple[int, ...], dtype: Any) -> Any:
         """Between 0 and 1, both excluded."""
@@ -125,7 +126,7 @@ class Key:
 
     def normal(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
         """By the method of Box and Muller."""
-        size = _of(shape, loc, scale)
+        size = sample_shape(shape, loc, scale)
         pairs = -(-math.prod(size) // 2)
         u = self._open((2, pairs), dtype)
         radius = ufuncs.sqrt(ufuncs.multiply(ufuncs.log(getitem(u, 0)), -2.0))
@@ -135,38 +136,40 @@ class Key:
         return _located(scalar_if_0d(plain(reshape(z, size))), loc, scale)
 
     def exponential(self, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
-        u = self._open(_of(shape, scale), dtype)
+        u = self._open(sample_shape(shape, scale), dtype)
         return ufuncs.multiply(ufuncs.negative(ufuncs.log(u)), scale)
 
     def laplace(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
-        u = ufuncs.subtract(ufuncs.multiply(self._open(_of(shape, loc, scale), dtype), 2.0), 1.0)
+        u = ufuncs.subtract(
+            ufuncs.multiply(self._open(sample_shape(shape, loc, scale), dtype), 2.0), 1.0
+        )
         size = ufuncs.log1p(ufuncs.negative(ufuncs.absolute(u)))
         return _located(ufuncs.negative(ufuncs.multiply(ufuncs.sign(u), size)), loc, scale)
 
     def logistic(
         self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float
     ) -> Any:
-        u = self._open(_of(shape, loc, scale), dtype)
+        u = self._open(sample_shape(shape, loc, scale), dtype)
         odds = ufuncs.subtract(ufuncs.log(u), ufuncs.log1p(ufuncs.negative(u)))
         return _located(odds, loc, scale)
 
     def gumbel(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
-        u = self._open(_of(shape, loc, scale), dtype)
+        u = self._open(sample_shape(shape, loc, scale), dtype)
         return _located(ufuncs.negative(ufuncs.log(ufuncs.negative(ufuncs.log(u)))), loc, scale)
 
     def cauchy(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
-        u = self._open(_of(shape, loc, scale), dtype)
+        u = self._open(sample_shape(shape, loc, scale), dtype)
         return _located(ufuncs.tan(ufuncs.multiply(ufuncs.subtract(u, 0.5), math.pi)), loc, scale)
 
     def gamma(self, a: Any, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
         """By rejection (Marsaglia, Tsang). Differentiable in scale, not in `a`."""
-        size = _of(shape, a, scale)
+        size = sample_shape(shape, a, scale)
         a = broadcast(cast(stop_gradient(as_array(a)), dtype), size)
         return ufuncs.multiply(scalar_if_0d(plain(_gamma(self, plain(a)))), scale)
 
     def beta(self, a: Any, b: Any, shape: Any = (), dtype: Any = float) -> Any:
         first, second = self.split()
-        size = _of(shape, a, b)
+        size = sample_shape(shape, a, b)
         x, y = first.gamma(a, size, dtype=dtype), second.gamma(b, size, dtype=dtype)
         return ufuncs.divide(x, ufuncs.add(x, y))
 
@@ -188,7 +191,7 @@ class Key:
             low, high = 0, low
         if type(low) is int and type(high) is int and low + (not endpoint) > high:
             raise ValueError("low > high" if endpoint else "low >= high")
-        bits = self.bits(_of(shape, low, high), _U64)
+        bits = self.bits(sample_shape(shape, low, high), _U64)
         low, high = cast(low, np.int64), cast(high, np.int64)
         length = ufuncs.subtract(ufuncs.add(high, 1) if endpoint else high, low)
         offset = cast(ufuncs.remainder(bits, cast(length, _U64)), np.int64)
@@ -196,7 +199,7 @@ class Key:
 
     def bernoulli(self, p: Any = 0.5, shape: Any = ()) -> Any:
         """True with probability p."""
-        return ufuncs.less(_unit(self, _of(shape, p), float), p)
+        return ufuncs.less(_unit(self, sample_shape(shape, p), float), p)
 
     def categorical(self, logits: Any, axis: Any = -1, shape: Any = None) -> Any:
         """Indices along an axis, with probabilities proportional to exp(logits)."""
@@ -256,13 +259,6 @@ def fold_in(key: Key, data: Any) -> Key:
 # -- inside ----------------------------------------------------------------------------------------
 
 
-def _of(shape: Any, *parameters: Any) -> tuple[int, ...]:
-    """The shape of the samples: that of the parameters where none is given."""
-    if not isinstance(shape, (tuple, list)) or len(shape):
-        return shape_argument(shape)
-    return np.broadcast_shapes(*(getattr(p, "shape", np.shape(p)) for p in parameters))
-
-
 def _words(data: Any, blocks: int, stream: int) -> Array:
     """`blocks` blocks of four words."""
     shape = (blocks,)
@@ -309,23 +305,16 @@ def _gamma(key: Key, a: Array) -> Array:
     c = ufuncs.reciprocal(ufuncs.sqrt(ufuncs.multiply(d, 9)))
     first, second = key.split()
 
-    def again(state: Any) -> Any:
-        return ufuncs.logical_not(state[1].all())
-
-    def draw(state: Any) -> Any:
-        step, done, found = state
-        for_x, for_u = first.fold_in(step).split()
+    def propose(key: Key) -> Any:
+        for_x, for_u = key.split()
         x, u = for_x.normal(a.shape, dtype=a.dtype), for_u._open(a.shape, a.dtype)
         root = 1.0 + c * x
         v = root * root * root
         bound = 0.5 * x * x + d - d * v + d * ufuncs.log(ufuncs.maximum(v, 1e-300))
         fits = ufuncs.logical_and(ufuncs.greater(v, 0), ufuncs.less(ufuncs.log(u), bound))
-        fresh = ufuncs.logical_and(fits, ufuncs.logical_not(done))
-        return step + 1, ufuncs.logical_or(done, fits), where(fresh, d * v, found)
+        return fits, d * v
 
-    none = shaping.full(False, shape=a.shape, dtype=np.dtype(bool))
-    start = (as_array(np.int64(0)), none, shaping.full(0, shape=a.shape, dtype=a.dtype))
-    found = while_loop(again, draw, start)[2]
+    found = accepted(first, a.shape, a.dtype, propose)
     u = second._open(a.shape, a.dtype)
     small = ufuncs.multiply(found, ufuncs.power(u, ufuncs.reciprocal(a)))
     return as_array(where(ufuncs.less(a, 1), small, found))

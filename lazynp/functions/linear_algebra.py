@@ -1,7 +1,8 @@
 """Linear algebra: what `numpy.linalg` has, over the primitives of that name.
 
 Whether a matrix is singular or positive definite is decided when the function is called, as in
-NumPy: those functions compute. All is computed in double precision, as in NumPy.
+NumPy: those functions compute (of a function that is traced, the call). All is computed in double
+precision, as in NumPy.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
-from lazynp._errstate import quiet
-from lazynp._trace import host_value
+from lazynp._errstate import checked, quiet
+from lazynp._node import is_tracer
+from lazynp._trace import host_value, watched
 from lazynp.functions import indexing, products, reductions, ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._factorizations import (
@@ -33,7 +35,7 @@ from lazynp.functions._factorizations import (
     svdvals,
 )
 from lazynp.functions._getset import getitem
-from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._host import host_call, needs_host, to_device
 from lazynp.functions._matrices import (
     adjoint,
     any_true,
@@ -213,11 +215,20 @@ def _cutoff(s: Array, rcond: Any) -> Any:
 # -- determinants, rank, powers --------------------------------------------------------------------
 
 
+def _as_asked(function: Any, x: Array) -> Any:
+    """What NumPy returns, where the user's floating-point state asks for what it finds."""
+    if not watched() or is_tracer(x._read()):
+        return None
+    return to_device(checked(function, host_value(x._read())))
+
+
 def slogdet(a: Any) -> SlogdetResult:
     """See `numpy.linalg.slogdet`."""
     x = as_array(a)
     check_square(x)
     dtype, final = common_types(x)
+    if (asked := _as_asked(np.linalg.slogdet, x)) is not None:
+        return SlogdetResult(*asked)
     sign, log = linear_algebra.slogdet(operand(x, dtype))
     return SlogdetResult(result(sign, final), result(log, real_type(final)))
 
@@ -228,6 +239,8 @@ def det(a: Any) -> Any:
     x = as_array(a)
     check_square(x)
     dtype, final = common_types(x)
+    if (asked := _as_asked(np.linalg.det, x)) is not None:
+        return asked
     sign, log = linear_algebra.slogdet(operand(x, dtype))
     return result(elementwise.multiply(sign, elementwise.exp(log)), final)
 

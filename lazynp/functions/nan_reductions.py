@@ -8,8 +8,8 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._errstate import quiet
-from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
@@ -100,9 +100,8 @@ def nanmin(
 
 def _nanarg(function: Any, fill: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     x, nan = without_nan(a, fill)
-    # an exception depends on it: the mask is looked at
-    if nan is not None and nan.size and np.any(host_value(reductions.all(nan, axis)._read())):
-        raise ValueError("All-NaN slice encountered")
+    if nan is not None and nan.size:
+        refuse(reductions.all(nan, axis), ValueError, "All-NaN slice encountered")
     return function(x, axis, out, keepdims=keepdims)
 
 

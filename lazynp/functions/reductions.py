@@ -12,8 +12,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, new_array
 from lazynp._avals import on_device
-from lazynp._trace import host_value
 from lazynp.functions import ufuncs
+from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._recording import (
@@ -298,8 +298,8 @@ def average(
         w = weights_for(weights, x, axis)
         dtype = np.result_type(x.dtype, w.dtype, *(["f8"] if x.dtype.kind in "biu" else []))
         scale = sum(w, axis, dtype, keepdims=keepdims)
-        if np.any(np.equal(host_value(scale._read()), 0.0)):
-            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        zero = ufuncs.equal(scale, 0.0)
+        refuse(zero, ZeroDivisionError, "Weights sum to zero, can't be normalized")
         products = ufuncs.multiply(cast(x, dtype), cast(w, dtype))
         result = ufuncs.divide(sum(products, axis, keepdims=keepdims), scale)
     if not returned:

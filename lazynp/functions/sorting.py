@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import extent, host_value
+from lazynp._trace import host_value
+from lazynp.functions._checks import refuse_outside
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import bounded
 from lazynp.functions._host import host_call, needs_host
@@ -177,7 +178,5 @@ def _by_sorter(x: Array, sorter: Array) -> Array:
         raise ValueError(f"object {what} for desired array")
     if sorter.size != x.size:
         raise ValueError("sorter.size must equal a.size")
-    value = extent(sorter._read())  # None: of a staged function, whose data are not there yet
-    if value is not None and value.size and (value.min() < 0 or value.max() >= x.size):
-        raise ValueError("Sorter index out of range.")
+    refuse_outside(sorter, x.size, ValueError, "Sorter index out of range.")
     return indexing.take(plain(x), bounded(sorter, x.size, 0), axes=(0,))

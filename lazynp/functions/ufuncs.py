@@ -1,4 +1,4 @@
-"""Universal functions. Rows: NumPy's ufunc, the primitive or composition, a data check if any."""
+"""Universal functions. Rows: NumPy's ufunc, the primitive or composition."""
 
 from __future__ import annotations
 
@@ -6,22 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, as_operand
+from lazynp._array import Array, as_operand, new_array
 from lazynp._trace import extent, known
 from lazynp.functions._recording import apply, as_array
 from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import elementwise as e
+from lazynp.primitives.checks import check_later
 
 
-def _no_negative_power(x: Any, y: Any) -> None:
+def _exponent(x: Any, y: Any) -> Any:
     """Integers to negative integer powers are an error in NumPy: that is looked up in the data,
-    where there is some: a staged function has none yet."""
+    where there is some; a function that is traced looks when it is called."""
     base, exponent = as_operand(x), as_operand(y)
     if _kind(base) not in "biu" or _kind(exponent) != "i":
-        return
+        return y
     value = extent(exponent) if type(exponent) is list else exponent
-    if value is not None and np.any(np.less(value, 0)):
-        raise ValueError("Integers to negative integer powers are not allowed.")
+    if value is None:
+        check_later(e.less(new_array(exponent), 0), ValueError, _NEGATIVE_POWER)
+        return e.maximum(y, 0)
+    if np.any(np.less(value, 0)):
+        raise ValueError(_NEGATIVE_POWER)
+    return y
+
+
+_NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
 
 
 def _kind(operand: Any) -> str:
@@ -39,7 +47,7 @@ def _power(x: Any, y: Any) -> Any:
             return _CHEAP[y](x)
         if type(y) is int and kind in "fc" and y in (3, 4):
             return apply(e.integer_power, x, exponent=y)
-    return apply(e.power, x, y)
+    return apply(e.power, x, _exponent(x, y))
 
 
 def _compare(primitive: Any, outside: tuple[bool, bool]) -> Any:
@@ -88,8 +96,8 @@ def _comparison(name: str, outside: tuple[bool, bool]) -> ufunc:
     return ufunc(getattr(np, name), _compare(primitive, outside), fast=primitive)
 
 
-def _row(name: str, implementation: Any = None, check: Any = None) -> ufunc:
-    return ufunc(getattr(np, name), implementation or getattr(e, name), check)
+def _row(name: str, implementation: Any = None) -> ufunc:
+    return ufunc(getattr(np, name), implementation or getattr(e, name))
 
 
 absolute = _row("absolute")
@@ -159,7 +167,7 @@ negative = _row("negative")
 nextafter = _row("nextafter")
 not_equal = _comparison("not_equal", (True, True))
 positive = _row("positive")
-power = _row("power", _power, _no_negative_power)
+power = _row("power", _power)
 rad2deg = _row("rad2deg")
 radians = _row("radians")
 reciprocal = _row("reciprocal")

@@ -192,6 +192,8 @@ def _slice_batch(
 ) -> Any:
     if any(batched[1:]):
         starts = _batch_starts(size, batched[1:], starts)
+        if batched[0] and not size:
+            return full(0, shape=(*shape_of(starts[0]), *shape), dtype=x.dtype)
         if batched[0]:
             starts = (_along_batch(starts[0].shape), *starts)
             axes, sizes, strides = (0, *shifted(axes)), (1, *sizes), (1, *strides)

@@ -28,7 +28,7 @@ I4, I8 = np.dtype("i4"), np.dtype("i8")
 
 def real_dtype(dtype: Dtype) -> Dtype:
     """The dtype of the real part."""
-    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+    return np.dtype(f"{dtype.byteorder}f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
 
 # -- convert ---------------------------------------------------------------------------------------

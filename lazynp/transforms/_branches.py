@@ -14,7 +14,7 @@ from lazynp._avals import Aval, aval_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import Node, aval_of_node
 from lazynp._tree import Structure, show
-from lazynp.transforms._stack import Flat, name_of
+from lazynp.transforms._stack import Flat, in_native_order, name_of, write
 from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed
 
 
@@ -52,7 +52,7 @@ class Merged:
                 if place not in self.written:
                     self.written.append(place)
         self.avals = [
-            *(o.aval for o in self.owners), *(aval_of_node(n) for n in self.nodes)
+            *(in_native_order(o).aval for o in self.owners), *(aval_of_node(n) for n in self.nodes)
         ]  # fmt: skip
         self.jaxprs = [self._aligned(p, count) for p in programs]
 
@@ -72,11 +72,11 @@ class Merged:
 
     @property
     def captured(self) -> list[Array]:
-        return [*self.owners, *map(new_array, self.nodes)]
+        return [*map(in_native_order, self.owners), *map(new_array, self.nodes)]
 
     def write_back(self, values: Sequence[Array]) -> None:
         for i, value in zip(self.written, values, strict=True):
-            self.owners[i]._write(value._read())
+            write(self.owners[i], value._read())
 
 
 def _add(known: list[Any], more: Sequence[Any]) -> None:

@@ -13,6 +13,7 @@ from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._primitive import Primitive, Undefined
+from lazynp.transforms._checks import discharge_call
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -104,6 +105,18 @@ def _batch(
     return jit_call(*operands, jaxpr=mapped, name=name)
 
 
+def _discharge(
+    operands: Sequence[Array],
+    first: int,
+    *,
+    jaxpr: Jaxpr,
+    name: str,
+    donate: Places = (),
+) -> Any:
+    """Nothing is donated: after an exception the arguments are what they were."""
+    return discharge_call(jit_call, operands, first, jaxpr=jaxpr, name=name)
+
+
 jit_call = Primitive(
     "jit",
     abstract=_abstract,
@@ -114,6 +127,7 @@ jit_call = Primitive(
     linearize=_linearize,
     transpose=_transpose,
     batch=_batch,
+    discharge=_discharge,
     multiple_results=True,
     kind="call",
 )

@@ -15,6 +15,7 @@ from lazynp._primitive import Missing, Primitive, Undefined
 from lazynp._tree import tree_flatten
 from lazynp.transforms._branches import kind_of_argument
 from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present, strong
+from lazynp.transforms._checks import discharge_call, unchecked
 from lazynp.transforms._stack import Flat, name_of, node_of
 from lazynp.transforms._stage import (
     batch_jaxpr,
@@ -53,9 +54,13 @@ def _remat_linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, policy: str) 
     """The residuals are the operands, and what the policy saves: the tangent program computes
     all else again."""
     n = len(jaxpr.outputs)
-    keeping, saved = with_products(jaxpr) if policy == "dots" else (jaxpr, ())
-    outs = remat_call(*primals, jaxpr=keeping, policy=policy)
-    tangent, moves = _replayed(keeping, saved, moving_flags(tangents), n)
+    again = unchecked(jaxpr)  # what the checks find is found the first time
+    saved: tuple[int, ...] = ()
+    if policy == "dots":
+        jaxpr, _ = with_products(jaxpr)
+        again, saved = with_products(again)
+    outs = remat_call(*primals, jaxpr=jaxpr, policy=policy)
+    tangent, moves = _replayed(again, saved, moving_flags(tangents), n)
     moved = remat_call(*primals, *outs[n:], *present(tangents), jaxpr=tangent, policy=policy)
     return outs[:n], spread_out(moved, moves)
 
@@ -71,7 +76,10 @@ def with_products(jaxpr: Jaxpr) -> tuple[Jaxpr, tuple[int, ...]]:
 
 
 def _inlined(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
-    return run_jaxpr(jaxpr, args, inline=lambda eqn: eqn.primitive is jit_call)
+    def special(eqn: Eqn, operands: list[Array]) -> list[Array] | None:
+        return _inlined(eqn.params["jaxpr"], operands) if eqn.primitive is jit_call else None
+
+    return run_jaxpr(jaxpr, args, special)
 
 
 @lru_cache(maxsize=4096)
@@ -143,6 +151,9 @@ remat_call = Primitive(
     linearize=_remat_linearize,
     transpose=_remat_transpose,
     batch=_remat_batch,
+    discharge=lambda operands, first, **params: discharge_call(
+        remat_call, operands, first, **params
+    ),
     multiple_results=True,
     kind="call",
 )

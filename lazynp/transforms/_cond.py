@@ -25,6 +25,7 @@ from lazynp.transforms._branches import (
     staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
+from lazynp.transforms._checks import batch_discharged, discharged, has_checks
 from lazynp.transforms._stack import check_leaf, node_of, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
@@ -123,6 +124,9 @@ def _batch(
     size: int, batched: Sequence[bool], index: Array, *operands: Array, branches: Branches
 ) -> tuple[Any, ...]:
     everything = (True,) * len(branches[0].outputs)
+    if batched[0] and any(map(has_checks, branches)):
+        params = {"branches": branches}
+        return batch_discharged(cond_call, size, batched, (index, *operands), params)
     mapped = tuple([batch_jaxpr(j, size, tuple(batched[1:]), everything)[0] for j in branches])
     if not batched[0]:
         return cond_call(index, *operands, branches=mapped)
@@ -132,6 +136,16 @@ def _batch(
         here = elementwise.equal(index, k)
         chosen = [select_examples(here, new, old) for new, old in zip(outs, chosen, strict=True)]
     return tuple(chosen)
+
+
+def _discharge(operands: Sequence[Array], first: int, *, branches: Branches) -> Any:
+    made, failures = [], ()
+    for branch in branches:
+        inner, more = discharged(branch, first + len(failures))
+        made.append(inner)
+        failures += more
+    *outs, found = cond_call(*operands, branches=tuple(made))
+    return outs, found, failures
 
 
 def select_examples(mask: Array, new: Array, old: Array) -> Array:
@@ -150,6 +164,7 @@ cond_call = Primitive(
     linearize=_linearize,
     transpose=_transpose,
     batch=_batch,
+    discharge=_discharge,
     multiple_results=True,
     kind="call",
 )

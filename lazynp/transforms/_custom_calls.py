@@ -17,7 +17,8 @@ from lazynp._node import Node, aval_of_node, tracer_node
 from lazynp._primitive import Missing, Primitive
 from lazynp._trace import StagingRecorder, innermost, local
 from lazynp.primitives import reduction
-from lazynp.transforms._call import jaxpr_explicit, present, strong
+from lazynp.transforms._call import jaxpr_explicit, jit_call, present, strong
+from lazynp.transforms._checks import discharged, unchecked
 from lazynp.transforms._jvp import JVPTrace
 from lazynp.transforms._linearize import Entry, LinearTracer
 from lazynp.transforms._stack import zeros
@@ -401,6 +402,18 @@ def _call_batch(
     )
 
 
+def _call_discharge(
+    operands: Arrays, first: int, *, jaxpr: Jaxpr, rule: Rule, name: str, **params: Any
+) -> Any:
+    """The rule is for the results: what is found is computed beside them. Checks in the rule itself
+    are dropped: where branches are selected, nothing tells them which one was meant."""
+    rule = rule.mapped(lambda part, _: unchecked(part))
+    outs = custom_call(*operands, jaxpr=unchecked(jaxpr), rule=rule, name=name, **params)
+    whole, failures = discharged(jaxpr, first)
+    finding = Jaxpr(whole.inputs, whole.eqns, whole.outputs[-1:])
+    return outs, jit_call(*operands, jaxpr=finding, name=name)[0], failures
+
+
 def _summed(bwd: Jaxpr, batched: Sequence[bool], avals: Sequence[Aval]) -> Jaxpr:
     """Cotangents of what is the same for all examples are added up."""
 
@@ -423,6 +436,7 @@ custom_call = Primitive(
     linearize=_call_linearize,
     transpose=Missing("its rule decides what its derivative is"),
     batch=_call_batch,
+    discharge=_call_discharge,
     multiple_results=True,
     kind="call",
 )

@@ -26,7 +26,7 @@ from lazynp._views import writeable
 from lazynp.transforms._call import Places, jit_call
 from lazynp.transforms._donation import donated_places, give_up
 from lazynp.transforms._quick import Quick, operands_of, quick_of
-from lazynp.transforms._stack import check_leaf, name_of, node_of
+from lazynp.transforms._stack import check_leaf, in_native_order, name_of, node_of, write
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
 from lazynp.transforms._static import check_hashable, numbers, places_and_names, strings
 
@@ -75,20 +75,21 @@ class Arguments:
     Arrays count by owner, so that arguments which share memory are known to.
     """
 
-    __slots__ = ("leaves", "structure", "owners", "values", "key")
+    __slots__ = ("leaves", "structure", "owners", "values", "owned", "key")
 
     def __init__(self, tree: Any, what: str) -> None:
         self.leaves, self.structure = tree_flatten(tree)
         self.owners: list[Array] = []
-        self.values: list[Any] = []  # what is no array of ours, or immutable
+        self.values: list[Any] = []  # what is no array of ours, or immutable, or on the host
+        self.owned = [type(x) is Array and x.dtype.isnative for x in self.leaves]
         key: list[Any] = [self.structure]
-        for x in self.leaves:
-            key.append(self._enter(x, what))
+        for x, owned in zip(self.leaves, self.owned):
+            key.append(self._enter(x, owned, what))
         self.key = tuple(key)
 
-    def _enter(self, x: Any, what: str) -> Any:
+    def _enter(self, x: Any, owned: bool, what: str) -> Any:
         t = type(x)
-        if t is Array:
+        if owned:
             flags = x._flags
             if x._base is None:
                 if flags is None:
@@ -151,8 +152,9 @@ def _trace(function: Callable[..., Any], given: Arguments, what: str) -> Traced:
         values = [recorder.input(_value_aval(x)) for x in given.values]
         inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values]
         fresh = iter(values)
-        leaves = [x if type(x) is Array else _handle(x, next(fresh)) for x in given.leaves]
-        handles = [h for h, x in zip(leaves, given.leaves, strict=True) if type(x) is not Array]
+        flags = given.owned
+        leaves = [x if f else _handle(x, next(fresh)) for x, f in zip(given.leaves, flags)]
+        handles = [h for h, f in zip(leaves, flags) if not f]
         args, kwargs = tree_unflatten(given.structure, leaves)
         out = function(*args, **kwargs)
         return _finished(recorder, given, inputs, (handles, values), out, what)
@@ -227,8 +229,9 @@ def _run(
     traced: Traced, given: Arguments, name: str, inline: bool = False, donate: Places = ()
 ) -> Any:
     """donate: places of owners that are given up."""
-    values = [x if isinstance(x, Array) else new_array(node_of(x)) for x in given.values]
-    operands = [*given.owners, *values, *traced.captured, *map(new_array, traced.nodes)]
+    values = [new_array(node_of(x)) for x in given.values]
+    captured = map(in_native_order, traced.captured)
+    operands = [*given.owners, *values, *captured, *map(new_array, traced.nodes)]
     if inline and local.recorder.staging:
         results = iter(run_jaxpr(traced.jaxpr, operands))
     elif donate:
@@ -245,13 +248,15 @@ def _run(
             if where == "value":
                 _store(given.values[i], value)
             else:
-                owners[where][i]._write(value._read())
+                write(owners[where][i], value._read())
     leaves = [_delivered(k, x, owners) for k, x in zip(traced.outs, made, strict=True)]
     return tree_unflatten(traced.tree, leaves)
 
 
 def _store(argument: Any, value: Array) -> None:
-    """An array of NumPy's that the function wrote is written."""
+    """An argument that is no owner, and that the function wrote, is written."""
+    if type(argument) is Array:
+        write(argument, value._read())
     if isinstance(argument, np.ndarray) and argument.flags.writeable:
         argument[...] = np.asarray(value)
 
@@ -440,6 +445,10 @@ def jit(
     A new trace is made for another structure, shape, dtype, weak type (of Python numbers) or
     static value, or where other arguments share memory. Arrays that the function writes, its
     arguments and captured ones, are written after each call.
+
+    An error that the data decide (an index out of bounds, a singular matrix) is raised by the call,
+    which then writes and donates nothing; if there is such an operation, the call waits for its
+    results. `np.take(..., mode="clip")` is none.
 
     donate_argnums, donate_argnames: arguments whose arrays are given up: results may take their
     memory, and using one afterwards is a RuntimeError, unless the function wrote it (views, and

@@ -14,6 +14,7 @@ from lazynp._node import aval_of_node
 from lazynp._primitive import Missing, Primitive
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, reduction
+from lazynp.primitives.checks import FOUND, any_found, earlier
 from lazynp.transforms._branches import (
     Merged,
     kind_of_argument,
@@ -21,6 +22,7 @@ from lazynp.transforms._branches import (
     staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
+from lazynp.transforms._checks import batch_discharged, discharged, has_checks
 from lazynp.transforms._cond import select_examples
 from lazynp.transforms._scan import scan
 from lazynp.transforms._stack import check_leaf, node_of, zeros
@@ -125,6 +127,9 @@ def _batch(
     consts: int,
 ) -> tuple[Any, ...]:
     fixed, carry = tuple(batched[:consts]), tuple(batched[consts:])
+    if has_checks(cond) or has_checks(body):
+        params = {"cond": cond, "body": body, "consts": consts}
+        return batch_discharged(while_call, size, batched, operands, params)
     while True:
         _, out = batch_jaxpr(body, size, (*fixed, *carry), carry)
         _, (by_example,) = batch_jaxpr(cond, size, (*fixed, *out))
@@ -144,6 +149,32 @@ def _batch(
         mapped, test = _selecting(mapped, test, [x.aval for x in whole], consts)
     outs = while_call(*whole, cond=test, body=mapped, consts=consts)
     return tuple([x if c else repeated(x, size) for x, c in zip(outs, carry, strict=True)])
+
+
+def _discharge(
+    operands: Sequence[Array], first: int, *, cond: Jaxpr, body: Jaxpr, consts: int
+) -> Any:
+    """What the rounds find is carried along; something found ends the loop, which might else not
+    end at all. The condition is looked at before the first round and after each."""
+    test, failures = discharged(cond, first)
+    inner, more = discharged(body, first + len(failures))
+
+    def run_body(xs: list[Array]) -> list[Array]:
+        *state, now = run_jaxpr(inner, xs[:-1])
+        _, after = run_jaxpr(test, [*xs[:consts], *state])
+        return [*state, earlier(now, after)]
+
+    def run_test(xs: list[Array]) -> list[Array]:
+        going, _ = run_jaxpr(test, xs[:-1])
+        return [elementwise.logical_and(going, elementwise.logical_not(any_found(xs[-1])))]
+
+    _, start = run_jaxpr(test, operands)
+    avals = [*body.in_avals, FOUND]
+    *outs, found = while_call(
+        *operands, start,
+        cond=stage_closed(run_test, avals), body=stage_closed(run_body, avals), consts=consts,
+    )  # fmt: skip
+    return outs, found, (*failures, *more)
 
 
 def _selecting(body: Jaxpr, test: Jaxpr, avals: Sequence[Aval], consts: int) -> tuple[Jaxpr, Jaxpr]:
@@ -171,6 +202,7 @@ while_call = Primitive(
     linearize=_linearize,
     transpose=Missing("how many rounds a while_loop takes is not known beforehand"),
     batch=_batch,
+    discharge=_discharge,
     multiple_results=True,
     kind="call",
 )

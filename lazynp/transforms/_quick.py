@@ -14,10 +14,12 @@ from typing import Any
 from lazynp._array import Array, Scalar, enter, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import AVAL, OP, Node, Op, leaf, op_of, projection
-from lazynp._trace import known, local, user_frame
+from lazynp._node import AVAL, OP, Node, Op, aval_of_node, leaf, op_of, projection
+from lazynp._primitive import raise_found
+from lazynp._trace import known, local, only_checks, user_frame
 from lazynp._tree import LEAF, tree_unflatten
 from lazynp.transforms._call import jit_call
+from lazynp.transforms._checks import Failures, discharged
 
 Operands = tuple[tuple[Any, ...], tuple[Node, ...]]
 
@@ -84,9 +86,31 @@ class Quick:
         return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
 
 
+class CheckedQuick(Quick):
+    """The same of a function with checks in it: what they found is its last result."""
+
+    __slots__ = ("failures",)
+
+    def __init__(self, op: Op, made: Sequence[Any], tree: Any, failures: Failures) -> None:
+        super().__init__(op, made, tree)
+        self.failures = failures
+
+    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+        result, found = super().call(args, nodes)
+        raise_found(found, self.failures)
+        return result
+
+
 def quick_of(
     jaxpr: Jaxpr, name: str, nodes: tuple[Node, ...], made: Sequence[Any], tree: Any
 ) -> Quick | None:
     """The short way of a trace, if it has one."""
-    op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, tuple([known(n) for n in nodes]))
+    ins = tuple([known(n) for n in nodes])
+    op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, ins)
+    if not all(aval_of_node(n).dtype.isnative for n in nodes):
+        return None
+    if op.host and only_checks(op):
+        jaxpr, failures = discharged(jaxpr)
+        op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, ins)
+        return CheckedQuick(op, [*made, True], (tuple, None, (tree, LEAF)), failures)
     return None if op.host or not op.aval else Quick(op, made, tree)

@@ -19,6 +19,7 @@ from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
+from lazynp.primitives.checks import FOUND, earlier, nothing
 from lazynp.transforms._branches import (
     Merged,
     kind_of_argument,
@@ -26,6 +27,7 @@ from lazynp.transforms._branches import (
     staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
+from lazynp.transforms._checks import discharged
 from lazynp.transforms._stack import check_leaf, node_of, result_handle, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
@@ -277,6 +279,24 @@ def _batch(size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, c
     return (*state, *map(_swapped, outs[carry:]))
 
 
+def _discharge(operands: Sequence[Array], first: int, *, jaxpr: Jaxpr, consts: int, carry: int,
+               **params: Any) -> Any:  # fmt: skip
+    """What the steps find is carried along."""
+    inner, failures = discharged(jaxpr, first)
+    n = consts + carry
+
+    def run(xs: list[Array]) -> list[Array]:
+        *outs, now = run_jaxpr(inner, [*xs[:n], *xs[n + 1 :]])
+        return [*outs[:carry], earlier(xs[n], now), *outs[carry:]]
+
+    body = stage_closed(run, [*jaxpr.in_avals[:n], FOUND, *jaxpr.in_avals[n:]])
+    outs = scan_call(
+        *operands[:n], nothing(), *operands[n:],
+        jaxpr=body, consts=consts, carry=carry + 1, **params,
+    )  # fmt: skip
+    return [*outs[:carry], *outs[carry + 1 :]], outs[carry], failures
+
+
 def _swapped(x: Array) -> Array:
     """The batch axis and the axis of steps change places."""
     return shaping.transpose(x, permutation=(1, 0, *range(2, x.ndim)))
@@ -292,6 +312,7 @@ scan_call = Primitive(
     linearize=_linearize,
     transpose=_transpose,
     batch=_batch,
+    discharge=_discharge,
     multiple_results=True,
     kind="call",
 )

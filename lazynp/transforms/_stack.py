@@ -22,9 +22,9 @@ from lazynp._array import (
     new_scalar,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._jaxpr import Rules
-from lazynp._node import Node, Op, Trace, aval_of_node, is_tracer, leaf, op_of
+from lazynp._node import VALUE, Node, Op, Trace, aval_of_node, is_tracer, leaf, op_of
 from lazynp._plan import cast_scalar
 from lazynp._trace import check_bounds, interpreting
 from lazynp._tree import tree_flatten, tree_unflatten
@@ -49,7 +49,8 @@ def inferred(primitive: Rules, operands: Sequence[Any], params: Params) -> Op:
 def check(op: Op, operands: tuple[Any, ...]) -> Op:
     if op.bounds is not None:
         check_bounds(op, operands)
-    if op.host and op.primitive.kind not in ("host", "call"):
+    traced = op.primitive.kind in ("host", "call")
+    if op.host and not traced and not all([on_device(a.dtype) for a in op.explicit]):
         raise TypeError(
             f"{op.primitive.name}: values of types {op.ins} are not traced by transformations, "
             "NumPy computes them on the host"
@@ -84,8 +85,25 @@ def node_of(x: Any) -> Node:
     """The node of a leaf of arguments or results. Python scalars become NumPy's."""
     operand = as_operand(x)
     if type(operand) is list:
+        value = operand[VALUE]
+        if type(value) is np.ndarray and not value.dtype.isnative:
+            return in_native_order(new_array(operand))._read()
         return operand
     return leaf(SCALAR_DTYPES[type(operand)].type(operand))
+
+
+def in_native_order(x: Array) -> Array:
+    """The array itself, unless its bytes are in the order of other machines."""
+    dtype = x.dtype
+    return x if dtype.isnative else elementwise.convert(x, dtype=native(dtype))
+
+
+def write(array: Array, value: Node) -> None:
+    """Store what a traced function computed."""
+    aval = aval_of_node(value)
+    if aval.dtype != array.dtype:
+        value = elementwise.convert(new_array(value), dtype=array.dtype)._read()
+    array._write(value)
 
 
 def handle_like(x: Any, node: Node) -> Array:
@@ -214,7 +232,7 @@ def write_back(argument: Any, handle: Array, initial: Node, value: Callable[[Nod
     node = value(node)
     if isinstance(argument, Array):
         with write_lock:
-            argument._write(node)
+            write(argument, node)
     elif argument.flags.writeable:
         argument[...] = np.asarray(new_array(node))
 

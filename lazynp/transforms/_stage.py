@@ -30,10 +30,12 @@ from lazynp.transforms._linearize import (
 from lazynp.transforms._stack import (
     Flat,
     check_leaf,
+    in_native_order,
     kind_of,
     name_of,
     node_of,
     running,
+    write,
     zeros,
 )
 from lazynp.transforms._vmap import BatchTrace, batch_nodes, current_axis
@@ -52,9 +54,11 @@ def eval_jaxpr(jaxpr: Jaxpr, *args: Any) -> list[Array]:
 
 
 def run_jaxpr(
-    jaxpr: Jaxpr, args: Sequence[Array], inline: Callable[[Eqn], bool] | None = None
+    jaxpr: Jaxpr,
+    args: Sequence[Array],
+    special: Callable[[Eqn, list[Array]], Sequence[Array] | None] | None = None,
 ) -> list[Array]:
-    """inline: which equations with a jaxpr are taken for the equations of that."""
+    """special: gives the results of equations that it has a say in, else None."""
     env: dict[Var, Array] = dict(zip(jaxpr.inputs, args, strict=True))
 
     def read(atom: Atom) -> Array:
@@ -62,12 +66,10 @@ def run_jaxpr(
 
     for eqn in jaxpr.eqns:
         operands = [read(a) for a in eqn.inputs]
-        if inline is not None and inline(eqn):
-            outs: Any = run_jaxpr(eqn.params["jaxpr"], operands, inline)
-            env.update(zip(eqn.outputs, outs, strict=True))
-            continue
-        out: Any = eqn.primitive(*operands, **eqn.params)  # type: ignore[operator]
-        outs = out if eqn.primitive.multiple_results else (out,)
+        outs: Any = None if special is None else special(eqn, operands)
+        if outs is None:
+            out: Any = eqn.primitive(*operands, **eqn.params)  # type: ignore[operator]
+            outs = out if eqn.primitive.multiple_results else (out,)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(a) for a in jaxpr.outputs]
 
@@ -92,11 +94,11 @@ class Program:
     @property
     def captured(self) -> list[Array]:
         """The operands after the arguments, as they are now."""
-        return [*self.owners, *map(new_array, self.nodes)]
+        return [*map(in_native_order, self.owners), *map(new_array, self.nodes)]
 
     def write_back(self, values: Sequence[Array]) -> None:
         for i, value in zip(self.written, values, strict=True):
-            self.owners[i]._write(value._read())
+            write(self.owners[i], value._read())
 
 
 def stage(

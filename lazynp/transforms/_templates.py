@@ -76,10 +76,10 @@ class Steps:
 
 
 def known_by(node: Node) -> Any:
-    """The aval of a plain node; None of a tracer."""
+    """The aval of a plain node; None of a tracer, and of what only NumPy computes with."""
     op = node[OP]
     aval = node[AVAL] if op is None else op.aval
-    return None if type(aval) is TracedAval else aval
+    return None if type(aval) is TracedAval or not aval.dtype.isnative else aval
 
 
 class Table(dict[Key, Any]):

@@ -86,6 +86,69 @@ def test_programs(program: str) -> None:
     check(program, {"x": RECORDS, "o": OBJECTS, "w": WORDS, "d": DAYS})
 
 
+FOREIGN = [  # arrays keep the order of their bytes, what is computed of them has the machine's
+    "x", "x.dtype.byteorder, x.dtype.str, x.itemsize", "x.copy()", "np.asarray(x)", "np.array(x)",
+    "x + x", "x + 1", "-x", "1.5 * x", "np.sin(x)", "abs(x)", "x @ x.T", "x == x", "x ** 2",
+    "x.sum()", "x.sum(0)", "x.mean(1)", "x.cumsum()", "x.prod()", "x.argmax(1)", "np.median(x)",
+    "np.sort(x)", "np.argsort(x)", "np.unique(x)", "np.diff(x)", "np.roll(x, 1)", "np.flip(x)",
+    "x[0]", "x[0, 1]", "x[:, ::-1]", "x.T", "x.reshape(-1)", "x[[0, 1, 1]]", "x[x > 1]",
+    "np.concatenate([x, x])", "np.stack([x, x])", "np.where(x > 1, x, 0)", "np.repeat(x, 2)",
+    "np.take(x, [0, 1])", "np.pad(x, 1)", "np.linalg.norm(x)", "np.linalg.inv(x[:, :2])",
+    "np.fft.fft(x)", "np.histogram(x, 3)[0]", "np.searchsorted(np.sort(x[0]), x[1])",
+    "x.astype('f4')", "x.astype('>c16').real", "x.astype('>c16').imag", "np.zeros_like(x)",
+    "np.zeros(3, x.dtype)", "np.full(3, 2, x.dtype)", "np.arange(3, dtype='>f4')",
+    "np.array([1, 2], '>i2')", "np.asarray([1.5], dtype='>f4')",
+    "np.linspace(0, 1, 3, dtype='>f4')",
+    "x.byteswap()", "x.view('u1')", "x.view(x.dtype.newbyteorder())", "x.tobytes(), x.tolist()",
+    "np.frombuffer(bytes(range(16)), '>i4')", "repr(x), str(x), float(x[0, 0])", "list(x)[1]",
+    "x[0, 1] = 5", "x[0] = [5, 6, 7]", "x[[1]] = 7; x[x == 7] = 8", "x += 1", "x.fill(3)",
+    "x.sort()", "np.add(x, 1, out=x)", "v = x[0]; v[:] = 1; v += 2", "v = x.T; v[0] = 9; x + v.T",
+    "y = np.zeros((2, 3)); y[:] = x; y[0] += x[1]; y", "np.ones((2, 3)) * x", "x @ np.ones(3)",
+    "x + np.array([1, 2, 3], '>i2')", "np.ones(5)[np.array([0, 3], '>i8')]", "x[0] @ 'no'",
+    "np.copyto(x, np.ones(3))", "x.max() - x.min()", "np.einsum('ij,ij', x, x)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", FOREIGN)
+@pytest.mark.parametrize("execution", ["compiled", "adaptive"])
+def test_bytes_in_another_order(program: str, execution: str) -> None:
+    with lazynp.config(execution=execution):
+        for dtype in (">f8", ">i4"):
+            check(program, {"x": np.array([[3, 1, 2], [7, 5, 4]], dtype)})
+
+
+def _first_is(x: Any, value: float) -> Any:
+    x[0] = value
+    return (x * x).sum()
+
+
+def test_bytes_in_another_order_under_transformations() -> None:
+    """There they are numbers like others; what is written is written in their own order."""
+    cond, grad, jit = lazynp.cond, lazynp.grad, lazynp.jit
+    x = lazynp.array([3.0, 1.0, 2.0], ">f8")
+    assert jit(lambda x: x * 2)(x).tolist() == [6, 2, 4]
+    assert jit(lambda x: x * 2)(np.asarray(x)).tolist() == [6, 2, 4]
+    assert grad(lambda x: (x * x).sum())(x).tolist() == [6, 2, 4]
+    assert grad(lambda s: (s * x).sum())(2.0) == 6
+    assert lazynp.vmap(lambda x: x + 1)(x).tolist() == [4, 2, 3]
+    assert lazynp.scan(lambda c, e: (c + e, None), 0.0, x)[0] == 6
+    assert jit(lambda a: a.astype(">f8") + lazynp.zeros(3, ">f8"))(1.0).tolist() == [1, 1, 1]
+    assert jit(lambda a, i: a[i])(x, lazynp.array([2, 0], ">i8")).tolist() == [2, 3]
+    for k, call in enumerate(
+        [
+            lambda: jit(lambda x: _first_is(x, 1.0))(x),
+            lambda: jit(lambda a: _first_is(x, a))(2.0),
+            lambda: grad(lambda x: _first_is(x, 3.0))(x),
+            lambda: cond(True, lambda: _first_is(x, 4.0), lambda: 0.0),
+            lambda: lazynp.scan(lambda c, _: (c, _first_is(x, c)), 5.0, None, 2),
+            lambda: lazynp.vmap(lambda x: _first_is(x, 6.0))(x[None]),
+        ],
+        1,
+    ):
+        call()
+        assert x.dtype == ">f8" and np.asarray(x).dtype == ">f8" and x.tolist() == [k, 1, 2]
+
+
 def _records(np: Any) -> list[str]:
     x = np.zeros((2, 2), dtype=[("f", "f8", (2,)), ("i", "i4")])
     r = x[1, 0]

@@ -1,0 +1,36 @@
+"""Errors that the data decide: now, or where a function that is traced is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._trace import extent
+from lazynp.functions._recording import as_array, plain
+from lazynp.primitives import elementwise
+from lazynp.primitives.checks import check_later
+
+
+def refuse(bad: Any, kind: type[Exception], message: str) -> None:
+    """Raise this error if an element of `bad` is true."""
+    bad = plain(as_array(bad))
+    known = extent(bad._read())
+    if known is None:
+        check_later(bad, kind, message)
+    elif np.any(known):
+        raise kind(message)
+
+
+def refuse_outside(index: Array, n: int, kind: type[Exception], message: str) -> None:
+    """Raise this error if an index is not in 0..n-1. In the message, {} stands for the first."""
+    index = plain(index)
+    known = extent(index._read())
+    if known is None:
+        below, above = elementwise.less(index, 0), elementwise.greater_equal(index, n)
+        check_later(elementwise.logical_or(below, above), kind, message, index)
+        return
+    bad = np.less(known, 0) | np.greater_equal(known, n)
+    if np.any(bad):
+        raise kind(message.replace("{}", str(np.asarray(known)[bad].flat[0])))

@@ -1,0 +1,123 @@
+"""check: an error that the data decide, in a function that is traced.
+
+There nothing has a value, so that nothing can be raised. A check is recorded instead, on what was
+*found*: which of its failures came to pass, counted from 1 (0: none), and the value at fault. It
+has no result; interpreters repeat it, one check for all examples. Where the program is called at
+last, its checks are *discharged*: what they find becomes a result of it (the first, in the order of
+the program; not that of a branch not taken, nor of a round not run), which is looked at at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, aval_of
+from lazynp._errors import Failure
+from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from lazynp._trace import position, user_position
+from lazynp.primitives import elementwise, reduction, shaping
+
+_INT = np.dtype(np.int64)
+FOUND = aval_of((2,), _INT)
+
+
+def _check_abstract(found: Aval, *, failures: tuple[Failure, ...], effect: bool) -> tuple[()]:
+    return ()
+
+
+def _check_reference(found: Any, *, failures: tuple[Failure, ...], effect: bool) -> tuple[()]:
+    which, value = found
+    if which:
+        raise failures[which - 1].error(value)
+    return ()
+
+
+def _check_batch(size: int, batched: Sequence[bool], found: Any, **params: Any) -> tuple[()]:
+    if not size:
+        return ()
+    i = _first(elementwise.not_equal(_column(found, 0), 0))
+    return check(_element(found, elementwise.minimum(i, size - 1)), **params)
+
+
+check = Primitive(
+    "check",
+    abstract=_check_abstract,
+    reference=_check_reference,
+    lower=lambda b, found, **_: (),
+    jvp=NOT_DIFFERENTIABLE,
+    transpose=NOT_LINEAR,
+    batch=_check_batch,
+    multiple_results=True,
+    kind="host",
+)
+
+
+def check_later(bad: Any, kind: type[Exception], message: str, value: Any = None) -> None:
+    """Record that this error is to be raised if an element of `bad` is true. In the message, {}
+    stands for the element of `value`, integers of the same shape, at the first such place."""
+    if not bad.size:
+        return
+    failure = Failure(kind, message, position(*user_position()))
+    check(_found(bad, value), failures=(failure,), effect=True)
+
+
+def _found(bad: Any, value: Any) -> Any:
+    n = bad.size
+    which, place = bad, None
+    if bad.ndim:
+        i = _first(shaping.reshape(bad, shape=(n,)))
+        which, place = elementwise.less(i, n), elementwise.minimum(i, n - 1)
+    which = shaping.reshape(elementwise.convert(which, dtype=_INT), shape=(1,))
+    if value is None:
+        at_fault = shaping.full(0, shape=(1,), dtype=_INT)
+    else:
+        flat = shaping.reshape(elementwise.convert(value, dtype=_INT), shape=(n, 1))
+        at_fault = _element(flat, 0 if place is None else place)
+    return shaping.concatenate(which, at_fault, axis=0)
+
+
+def _first(bad: Any) -> Any:
+    """The place of the first True; beyond the last place if there is none."""
+    places = shaping.iota(shape=bad.shape, axis=0, dtype=_INT)
+    return reduction.reduce_min(elementwise.select(bad, places, bad.size), axes=(0,))
+
+
+def _element(x: Any, i: Any) -> Any:
+    """x[i] along the first of two axes."""
+    n = x.shape[1]
+    return shaping.slice(x, i, axes=(0,), sizes=(1,), strides=(1,), shape=(n,))
+
+
+def _column(x: Any, i: int) -> Any:
+    return shaping.slice(x, i, axes=(x.ndim - 1,), sizes=(1,), strides=(1,), shape=x.shape[:-1])
+
+
+# -- what was found, in a program ------------------------------------------------------------------
+
+
+def nothing() -> Any:
+    return shaping.full(0, shape=(2,), dtype=_INT)
+
+
+def any_found(found: Any) -> Any:
+    return elementwise.not_equal(_column(found, 0), 0)
+
+
+def earlier(first: Any, second: Any) -> Any:
+    """What was found first, if anything was."""
+    return elementwise.select(any_found(first), first, second)
+
+
+def renumbered(found: Any, shift: int) -> Any:
+    """With failures counted from `shift + 1`."""
+    if not shift:
+        return found
+    return elementwise.select(any_found(found), elementwise.add(found, _moved(shift)), found)
+
+
+def _moved(shift: int) -> Any:
+    first = shaping.full(shift, shape=(1,), dtype=_INT)
+    return shaping.concatenate(first, shaping.full(0, shape=(1,), dtype=_INT), axis=0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from sys import _getframe
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy import ndarray
@@ -370,7 +370,7 @@ def composed(
     What it came down to is remembered and recorded straight away the next time; see `binary`.
     """
     unknown = _Unknown(of_numpy, math.inf)
-    memo: dict[tuple[Any, Any], Op | bool] = _errstate.memo({})  # False: more than one operation
+    memo: dict[tuple[Any, Any], Op | Literal[False]] = _errstate.memo({})  # False: more than one operation
 
     def look(x: Any, y: Any, key: Any, recorder: Recorder) -> Any:
         eager = recorder.eager
@@ -379,12 +379,12 @@ def composed(
             out = function(x, y)
         finally:
             recorder.eager = eager
-        op: Op | bool = False
+        op: Op | Literal[False] = False
         if isinstance(out, Array):
             node = out._node
             if node[OP] is not None and node[VALUE] is None and len(node[ARGS]) == 2:
                 if node[ARGS][0] is x._read() and node[ARGS][1] is y._read():
-                    op = not node[OP].host and node[OP]
+                    op = False if node[OP].host else node[OP]
         _errstate.remember(memo, key, op)
         return out
 

@@ -370,7 +370,8 @@ def composed(
     What it came down to is remembered and recorded straight away the next time; see `binary`.
     """
     unknown = _Unknown(of_numpy, math.inf)
-    memo: dict[tuple[Any, Any], Op | Literal[False]] = _errstate.memo({})  # False: more than one operation
+    # False: it comes down to more than one operation
+    memo: dict[tuple[Any, Any], Op | Literal[False]] = _errstate.memo({})
 
     def look(x: Any, y: Any, key: Any, recorder: Recorder) -> Any:
         eager = recorder.eager

@@ -22,7 +22,8 @@ _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
 # that fuses, most do not.
 _MOVED = 2e-5
-_MOVED_FAR = 4e-5  # of arrays beyond the caches, whose memory comes from the system each time
+_MOVED_FAR = 3.5e-5  # of arrays beyond the caches, whose memory comes from the system each time
+_MOVED_FUSED_FAR = 1.2e-5
 _FAR = 1 << 18
 _MOVED_FUSED = 0.8e-5
 
@@ -84,9 +85,8 @@ RECORDING = 3.0  # an operation, and what it adds to a cut
 CUT = 30.0  # for one operation
 
 # What a form may cost by reference, as a part of what compiling it would, before it is compiled.
-# At 1 a program never costs more than twice what it would had the future been known; most forms
-# that ran twice run on, so a half wins more than it can lose (which is half a compilation).
-RENT = 0.5
+# At 1 a program never costs more than twice what it would had the future been known.
+RENT = 1.0
 
 Cost = tuple[float, float]
 
@@ -112,7 +112,7 @@ def cost(
     size = max((a.size for a in (*outs, *ins)), default=0)
     far = max((a.nbytes for a in outs), default=0) >= _FAR
     reference = _CALL + moved * (_MOVED_FAR if far else _MOVED)
-    compiled = _FUSED + moved * _MOVED_FUSED
+    compiled = _FUSED + moved * (_MOVED_FUSED_FAR if far else _MOVED_FUSED)
     if kind == "contract":
         numpys, xlas = _FLOP.get(outs[0].dtype.kind, _FLOP_PLAIN)
         flops = 2.0 * products(ins, outs[0])

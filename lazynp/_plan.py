@@ -137,6 +137,23 @@ class Plan:
             args.append(_pack(kind, [slots[k] for k in indices], program.dtypes[kind]))
         program.executable.run(args, into)
 
+    def donated(self) -> set[int]:
+        """Leaves whose memory the program may take: dead ones that get a small slice assigned.
+
+        There it saves copying the whole; elsewhere donation halves the speed of fused loops, and
+        is done where `jit` is told to.
+        """
+        donated = set()
+        for step in self.steps:
+            for kind, j in [step.refs[k] for k in step.op.params.get("donate", ())]:
+                if kind == "leaf" and self.dead_leaves[j]:
+                    donated.add(j)
+            kind, j = step.refs[0] if step.refs else ("", 0)
+            if step.op.primitive.name == "update_slice" and kind == "leaf":
+                if self.dead_leaves[j] and 4 * step.op.explicit[1].size < step.op.aval.size:
+                    donated.add(j)
+        return donated
+
     def by_reference(self) -> bool:
         """Whether this run is the reference interpreter's.
 
@@ -338,27 +355,10 @@ class _Lowerer:
         if config.execution == "adaptive" and any(map(_better_by_host, jaxpr.eqns)):
             executable = Pieces(jaxpr, _better_by_host)
         else:
-            donated = self._donated()
+            donated = self.plan.donated()
             donate = [i for i, j in enumerate(self.leaf_vars) if j in donated]
             executable = lowering.compile_program(jaxpr, donate)
         return Program(jaxpr, executable, list(self.leaf_vars), packed, dtypes)
-
-    def _donated(self) -> set[int]:
-        """Leaves whose memory the program may take: dead ones that get a small slice assigned.
-
-        There it saves copying the whole; elsewhere donation halves the speed of fused loops, and
-        is done where `jit` is told to.
-        """
-        donated = set()
-        for step in self.plan.steps:
-            for kind, j in [step.refs[k] for k in step.op.params.get("donate", ())]:
-                if kind == "leaf" and self.plan.dead_leaves[j]:
-                    donated.add(j)
-            kind, j = step.refs[0] if step.refs else ("", 0)
-            if step.op.primitive.name == "update_slice" and kind == "leaf":
-                if self.plan.dead_leaves[j] and 4 * step.op.explicit[1].size < step.op.aval.size:
-                    donated.add(j)
-        return donated
 
     def jaxpr(self, wanted: list[Ref] | None = None) -> Jaxpr:
         self._declare_vectors()

@@ -79,6 +79,8 @@ def lean(plan: Plan, left_out: set[int]) -> Plan | None:
     steps = {s.position: s for s in plan.steps}
     needed, _ = _below(outputs, steps, set())
     _, held = _below(list(left_out), steps, set(outputs))
+    if not held.isdisjoint(plan.donated()):
+        return None  # a copy of what is updated in place would cost more than storing these
     spare = [dead and j not in held for j, dead in enumerate(plan.dead_leaves)]
     wanted = [s for s in plan.steps if s.position in needed]
     twin = Plan(wanted, plan.leaf_avals, spare, outputs)

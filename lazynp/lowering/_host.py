@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
 from sys import getrefcount
 from typing import Any
 
@@ -24,3 +27,26 @@ def owns_base(array: np.ndarray[Any, Any]) -> bool:
 def on_host() -> bool:
     """Whether buffers lie in host memory, so that reading them costs nothing."""
     return True
+
+
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # glibc's names for these are M_...
+_LARGEST = 32 << 20  # bytes: what glibc allows; larger arrays still go back to the system at once
+_KEPT = 256 << 20  # bytes of freed memory, at most
+
+
+def keep_freed_memory() -> None:
+    """Let the C library keep the memory of arrays that are freed, for those that come next.
+
+    Out of the box glibc gives back to the system what lies free at the end, and takes it again a
+    moment later, page by page: a loop over arrays of 3 MB then takes twice as long, by NumPy and
+    by XLA alike. Whoever has set malloc's variables has chosen already.
+    """
+    chosen = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
+    if sys.platform != "linux" or not os.environ.keys().isdisjoint(chosen):
+        return
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another C library
+        return
+    mallopt(_MMAP_THRESHOLD, _LARGEST)
+    mallopt(_TRIM_THRESHOLD, _KEPT)

@@ -21,7 +21,7 @@ from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp.lowering import _cache, _compat, _lapack
 from lazynp.lowering._emit import module_text
-from lazynp.lowering._host import ALIGNMENT
+from lazynp.lowering._host import ALIGNMENT, keep_freed_memory
 from lazynp.lowering._options import compile_options, forget_unknown
 from lazynp.lowering._progress import Told
 
@@ -60,6 +60,7 @@ class Backend:
     def __init__(self, platform: str) -> None:
         if platform != "cpu":
             raise NotImplementedError(f"device: cpu is supported, got {platform!r}")
+        keep_freed_memory()
         self.platform = platform
         self.client = _compat.cpu_client()
         self.device = self.client.devices()[0]

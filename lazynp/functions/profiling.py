@@ -32,6 +32,8 @@ _ASKED = {
     "__str__": "printed",
     "__format__": "printed",
     "__array__": "NumPy or C code reads it",
+    "__array_struct__": "NumPy or C code reads it",
+    "__array_interface__": "NumPy or C code reads it",
     "__buffer__": "NumPy or C code reads it",
     "__iter__": "iterated over",
     "__contains__": "in",

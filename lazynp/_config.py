@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, Literal, get_args
 
 Execution = Literal["compiled", "reference", "adaptive"]
@@ -152,12 +151,7 @@ class _Restore:
     def __enter__(self) -> Config:
         return self._config
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._config._set(self._before)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazynp._avals import Aval
-from lazynp._jaxpr import Jaxpr, Rules
+from lazynp._jaxpr import Rules, jaxprs_in
 
 DISPATCH = 8.0  # of a compiled program, over and above its operations
 PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, what is not fused
@@ -21,11 +21,10 @@ _CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
 _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
 # that fuses, most do not.
-_MOVED = 2e-5
-_MOVED_FAR = 3.5e-5  # of arrays beyond the caches, whose memory comes from the system each time
-_MOVED_FUSED_FAR = 1.2e-5
-_FAR = 1 << 18
-_MOVED_FUSED = 0.8e-5
+_MOVED, _MOVED_FUSED = 2e-5, 0.8e-5
+# The same of arrays beyond the caches, whose memory comes from the system each time.
+_FAR = 1 << 18  # bytes
+_MOVED_FAR, _MOVED_FUSED_FAR = 3.5e-5, 1.2e-5
 
 # Nanoseconds an element, where it is more than moving it: by NumPy, by XLA.
 _ELEMENT: dict[str, tuple[float, float]] = {
@@ -84,17 +83,13 @@ _COMPILED_LONG = 8000.0
 RECORDING = 3.0  # an operation, and what it adds to a cut
 CUT = 30.0  # for one operation
 
-# What a form may cost by reference, as a part of what compiling it would, before it is compiled.
-# At 1 a program never costs more than twice what it would had the future been known.
-RENT = 1.0
-
 Cost = tuple[float, float]
 
 
 def compiling(primitive: Rules, params: dict[str, Any]) -> float:
     """What one operation adds to compiling its program."""
     if primitive.kind == "call":
-        return _COMPILED * (1 + sum(len(j.eqns) for j in _jaxprs(params)))
+        return _COMPILED * (1 + sum(len(j.eqns) for j in jaxprs_in(params)))
     return _COMPILED_LONG if primitive.kind == "update" else _COMPILED
 
 
@@ -147,15 +142,8 @@ def _of_call(name: str, params: dict[str, Any]) -> Cost:
     """Of a jaxpr run as one operation: `jit` is compiled at once, loops count their rounds."""
     if name == "jit":
         return 1e9, 1.0
-    steps = sum(len(j.eqns) for j in _jaxprs(params)) * params.get("length", 1)
+    steps = sum(len(j.eqns) for j in jaxprs_in(params)) * params.get("length", 1)
     return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
-
-
-def _jaxprs(params: dict[str, Any]) -> list[Jaxpr]:
-    found: list[Jaxpr] = []
-    for p in params.values():
-        found += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
-    return found
 
 
 def better_by_host(

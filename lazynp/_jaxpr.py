@@ -111,12 +111,8 @@ class Jaxpr:
     @property
     def operations(self) -> int:
         """How many equations, with those of jaxprs among their params."""
-        count = len(self.eqns)
-        for eqn in self.eqns:
-            for p in eqn.params.values():
-                inner = p if isinstance(p, tuple) else (p,)
-                count += sum(j.operations for j in inner if isinstance(j, Jaxpr))
-        return count
+        inner = [j for eqn in self.eqns for j in jaxprs_in(eqn.params)]
+        return len(self.eqns) + sum(j.operations for j in inner)
 
     def __str__(self) -> str:
         return format_jaxpr(self)

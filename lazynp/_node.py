@@ -97,8 +97,8 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.primitive, op.params, op.ins, op.explicit = primitive, params, ins, explicit
     op.aval = primitive.abstract(*explicit, **params)
     outs = op.aval if primitive.multiple_results else (op.aval,)
-    op.reference = _reference(primitive, params, explicit)
-    op.inplace = _inplace(primitive, params, explicit)
+    op.reference = _for_these(primitive.specialize, primitive.reference, params, explicit)
+    op.inplace = _for_these(primitive.specialize_inplace, primitive.inplace, params, explicit)
     op.free = primitive.free
     avals = (*explicit, *outs, *(i for i in ins if isinstance(i, Aval)))
     op.host = not all(on_device(a.dtype) for a in avals) or hosted(primitive, params)
@@ -163,20 +163,10 @@ def has_effects(primitive: Rules, params: Params) -> bool:
     )
 
 
-def _reference(primitive: Rules, params: Params, explicit: tuple[Aval, ...]) -> Callable[..., Any]:
-    if primitive.specialize is not None:
-        special = primitive.specialize(params, explicit)
-        if special is not None:
-            return special
-    return _with_params(primitive.reference, params)
-
-
-def _inplace(primitive: Rules, params: Params, explicit: tuple[Aval, ...]) -> Any:
-    if primitive.specialize_inplace is not None:
-        special = primitive.specialize_inplace(params, explicit)
-        if special is not None:
-            return special
-    return None if primitive.inplace is None else _with_params(primitive.inplace, params)
+def _for_these(specialize: Any, rule: Any, params: Params, explicit: tuple[Aval, ...]) -> Any:
+    """The rule for these parameters and avals: made for them, or with the parameters put in."""
+    special = None if specialize is None else specialize(params, explicit)
+    return special or (rule and _with_params(rule, params))
 
 
 def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., Any]:

@@ -178,7 +178,7 @@ class Plan:
         """Ski rental: whether running by reference has cost as much as compiling would have."""
         reference, compiled, compiling = self.costs
         self.owed += reference - compiled
-        return bool(self.programs) or self.owed >= _cost.RENT * compiling
+        return bool(self.programs) or self.owed >= compiling
 
     def _program(self, slots: list[Any]) -> Program:
         if self.constants is None or not _same(slots, self.constants, self.zero_slots):
@@ -458,7 +458,7 @@ class Sighting:
         gain = reference - compiled
         runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
         # runs until the form gets a plan
-        self.left = 0 if gain >= _cost.RENT * compiling else int(min(runs, 1 << 40))
+        self.left = 0 if gain >= compiling else int(min(runs, 1 << 40))
 
     def again(self) -> bool:
         """Whether this run too does without."""
@@ -466,7 +466,7 @@ class Sighting:
         return self.left >= 0
 
 
-_PLANNED_AT = _cost.RENT / 2  # of what compiling costs, spent by reference
+_PLANNED_AT = 0.5  # of what compiling costs, spent by reference
 
 
 def _better_by_host(eqn: Eqn) -> bool:

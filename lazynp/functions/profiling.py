@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from sys import _getframe
 from time import perf_counter
-from types import CodeType, FrameType, FunctionType, TracebackType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._array import Array, Scalar
@@ -95,12 +95,7 @@ class Profile:
         observers.append(self)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         observers.remove(self)
         self._end = perf_counter()
 

@@ -106,48 +106,40 @@ def _slice_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
     """For one slice at known places: its NumPy index is kept for each of them."""
     if any(a.ndim for a in avals[1:]):
         return None
-    ndim, region = avals[0].ndim, (params["axes"], params["sizes"], params["strides"])
-    shape = params["shape"]
-    kept: dict[Any, Any] = {}
+    places, shape = _Places(avals[0].ndim, params), params["shape"]
 
     def reference(x: Any, *starts: Any) -> Any:
-        index = kept.get(starts)
-        if index is None:
-            index = index_of(ndim, tuple(map(int, starts)), *region)
-            if len(kept) < _PLACES:
-                kept[starts] = index
-        out = x[index]
+        out = x[places[starts]]
         return out if out.shape == shape else out.reshape(shape)
 
     return reference
 
 
 def _write_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
-    """`write_slice` for one slice at known places, and an update that covers it."""
+    """`write_slice` for one slice at known places."""
     if any(a.ndim for a in avals[2:]):
         return None
-    ndim, axes, shape = avals[0].ndim, params["axes"], params["shape"]
-    full = list(avals[0].shape)
-    for axis, size in zip(axes, params["sizes"], strict=True):
-        full[axis] = size
-    target, region = tuple(full), (axes, params["sizes"], params["strides"])
-    kept: dict[Any, Any] = {}
+    places, shape = _Places(avals[0].ndim, params), params["shape"]
 
     def inplace(x: Any, u: Any, *starts: Any) -> Any:
-        index = kept.get(starts)
-        if index is None:
-            index = index_of(ndim, tuple(map(int, starts)), *region)
-            if len(kept) < _PLACES:
-                kept[starts] = index
-        if type(u) is not np.ndarray:
-            if isinstance(u, np.generic):  # whether it fits was asked when it was recorded
-                u = u.astype(x.dtype)
-        elif u.shape != target and u.shape:
-            u = np.broadcast_to(u, shape).reshape(target)
-        x[index] = u
+        _write(x[places[starts]], u, shape, add=False)
         return x
 
     return inplace
+
+
+class _Places(dict[tuple[Any, ...], Any]):
+    """Start indices -> NumPy's index of one slice."""
+
+    def __init__(self, ndim: int, params: dict[str, Any]) -> None:
+        self._slice = ndim, params["axes"], params["sizes"], params["strides"]
+
+    def __missing__(self, starts: tuple[Any, ...]) -> Any:
+        ndim, *region = self._slice
+        index = index_of(ndim, tuple(map(int, starts)), *region)
+        if len(self) < _MOST_PLACES:
+            self[starts] = index
+        return index
 
 
 def _update_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
@@ -155,7 +147,7 @@ def _update_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
     return None if write is None else lambda x, u, *starts: write(np.array(x), u, *starts)
 
 
-_PLACES = 256  # of one slice; the shared memory of `index_of` holds more
+_MOST_PLACES = 256  # of one slice; the shared memory of `index_of` holds more
 
 
 def _slice_lower(b: Any, x: Any, *starts: Any, **params: Any) -> Any:

@@ -47,6 +47,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array, check_writeable, store
+from lazynp.functions._scalars import conversion_of, operator_of, swapped, unary_operator_of
 from lazynp.functions._stores import update_view
 from lazynp.functions._ufunc import defers, ufunc
 
@@ -100,7 +101,7 @@ def _in_place(function: Any, name: str) -> Any:
         if is_ufunc and local.recorder.eager and type(self) is Array:
             if update_view(self, function._numpy, other):
                 return self
-        if isinstance(self, Scalar):
+        if type(self) is Scalar:
             return NotImplemented  # rebinds, as a Python number
         check_writeable(self)
         return update(self, compute(self, other), function)
@@ -131,6 +132,7 @@ def _attach_operators() -> None:
         setattr(Array, f"__{name}__", function.operator())
     for name, function in _UNARY.items():
         setattr(Array, f"__{name}__", function.operator())
+    _attach_scalar_operators()
     Array.__matmul__ = _matmul_operator  # type: ignore[attr-defined]
     Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
     Array.__getitem__ = getitem  # type: ignore[attr-defined]
@@ -139,6 +141,25 @@ def _attach_operators() -> None:
     Array.__hash__ = None  # type: ignore[assignment]
     Scalar.__hash__ = _hash  # type: ignore[assignment]
     Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
+
+
+def _attach_scalar_operators() -> None:
+    """Those of scalars that are there; the others go on to `Array`'s."""
+    for name, function in (_BINARY | _COMPARISONS).items():
+        if not isinstance(function, ufunc) or name == "divmod":
+            continue
+        plain = getattr(operator, f"__{name}__")
+        forward = operator_of(plain, function.operator(depth=2))
+        setattr(Scalar, f"__{name}__", forward)
+        if name in _BINARY:
+            setattr(Scalar, f"__i{name}__", forward)
+            general = function.operator(reflected=True, depth=2)
+            setattr(Scalar, f"__r{name}__", operator_of(swapped(plain), general))
+    for name, function in _UNARY.items():
+        plain = getattr(operator, f"__{name}__")
+        setattr(Scalar, f"__{name}__", unary_operator_of(plain, function.operator(depth=2)))
+    for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
+        setattr(Scalar, f"__{name}__", conversion_of(kind, _METHODS[f"__{name}__"]))
 
 
 def _delitem(self: Array, index: Any) -> None:

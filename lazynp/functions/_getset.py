@@ -13,6 +13,7 @@ from types import EllipsisType
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from lazynp import _errstate, _reference, lowering
 from lazynp._array import (
@@ -51,6 +52,7 @@ from lazynp._trace import (
     record,
     record_traced,
     seen_value,
+    staged,
     there,
     user_frame,
 )
@@ -65,10 +67,24 @@ from lazynp._views import (
     writeable,
 )
 from lazynp.functions._host import to_host
-from lazynp.functions._index_keys import NOT_BASIC, has_array, index_key, normal
+from lazynp.functions._index_keys import (
+    NOT_BASIC,
+    count_places,
+    has_array,
+    index_key,
+    known_places,
+    normal,
+)
 from lazynp.functions._recording import MOST_SEEN, OFTEN, broadcast, cast, operand_of
 from lazynp.functions._records import record as record_at
-from lazynp.functions._stores import is_same_view, store_at_once, store_element, store_slice
+from lazynp.functions._scalars import AVALS, scalar
+from lazynp.functions._stores import (
+    host_index,
+    is_same_view,
+    store_at_once,
+    store_element,
+    store_slice,
+)
 from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.primitives.checks import check_later
 
@@ -82,18 +98,37 @@ _SCALAR = "scalar"  # in a memo: the aval of one element
 
 def getitem(self: Array, index: Any) -> Any:
     """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy."""
+    node = self._node if self._base is None and not staged else self._read()
+    value = node[2]
+    t = type(index)
+    axes = t is int  # how many, if this is the place of one element
+    if t is tuple:
+        for item in index:
+            if type(item) is not int:
+                if type(item) is Scalar:
+                    index = known_places(index)
+                    axes = count_places(index)
+                break
+        else:
+            axes = len(index)
+    elif t is Scalar:
+        index = known_places(index)
+        axes = type(index) is int
+    if axes and type(value) is ndarray and value.ndim == axes and not staged:
+        value = value[index]
+        aval = AVALS.get(type(value))
+        if aval is not None:
+            return scalar(value, aval)
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self)
-    node = self._node if self._base is None else self._read()
+        node = self._node if self._base is None else self._read()
     op = node[0]
     aval = node[4] if op is None else op.aval
-    if node[2] is not None and (
-        aval.ndim == 1 if type(index) is int else type(index) is tuple and len(index) == aval.ndim
-    ):
-        scalar = _element(node, aval, index)
-        if scalar is not None:
-            return scalar
+    if axes == aval.ndim and axes and node[2] is not None:
+        element = _element(node, aval, index)
+        if element is not None:
+            return element
     key = index_key(index)
     try:
         op, starts, step = aval.get_memo[key]
@@ -103,8 +138,14 @@ def getitem(self: Array, index: Any) -> Any:
                 got = [op, None, value[index], None, 0]
                 return _made_view(self, step, node, got)
     except (KeyError, TypeError):
-        if recorder.eager and key is not NOT_BASIC:
-            out = _get_unknown(self, node, aval, index, key)
+        if key is NOT_BASIC and t is tuple:
+            index = known_places(index)
+            key = index_key(index)
+        if recorder.eager:
+            if key is not NOT_BASIC:
+                out = _get_unknown(self, node, aval, index, key)
+            else:
+                out = _get_chosen(node, index)
             if out is not None:
                 return out
         if type(aval) is TracedAval or key is NOT_BASIC and _moves(index):
@@ -151,6 +192,18 @@ def _get_unknown(self: Array, node: Node, aval: Aval, index: Any, key: Any) -> A
     if type(got) is not np.ndarray or not got.ndim:
         return None
     return _made_view(self, Basic(index, aval), node, leaf(got))
+
+
+def _get_chosen(node: Node, index: Any) -> Any:
+    """An index of arrays that are there: what an eager recorder has NumPy choose. Else None."""
+    where = host_index(index)
+    if where is None or _errstate.watching:
+        return None
+    value = there(node)
+    if type(value) is not ndarray or not on_device(value.dtype):
+        return None
+    got = value[where]
+    return new_array(leaf(got)) if type(got) is ndarray else None
 
 
 def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
@@ -252,9 +305,6 @@ def _moving_step(aval: Aval, index: Any) -> Any:
 
 def _element(node: Node, aval: Aval, index: Any) -> Any:
     """One element of data that is there: read at once, which costs less than recording."""
-    for i in index if type(index) is tuple else ():
-        if type(i) is not int and not isinstance(i, np.integer):
-            return None
     value = node[VALUE]
     if type(value) is not np.ndarray:
         if not lowering.on_host() or isinstance(value, Tracer):
@@ -308,20 +358,33 @@ def _is_field(index: Any) -> bool:
 
 def setitem(self: Array, index: Any, value: Any) -> None:
     """`self[index] = value`, in the owner and so in every view."""
+    t = type(index)
+    axes = t is int  # how many, if this is the place of one element
+    if t is tuple:
+        for item in index:
+            if type(item) is not int:
+                if type(item) is Scalar:
+                    index = known_places(index)
+                    axes = count_places(index)
+                break
+        else:
+            axes = len(index)
+    elif t is Scalar:
+        index = known_places(index)
+        axes = type(index) is int
+    if axes and self._base is None and self._flags is None and not staged:
+        if store_element(self, index, axes, value):
+            return
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):
         raise ValueError("assignment destination is read-only")
-    if self._base is None:
-        if store_element(self, index, value):
+    if recorder.eager:
+        if self._base is None and is_same_view(self, index, value):
             return
-        if recorder.eager and (
-            is_same_view(self, index, value) or store_at_once(self, index, value)
-        ):
+        if store_at_once(self, index, value):
             return
-    elif recorder.eager and store_at_once(self, index, value):
-        return
     frame = _getframe(1)
     with write_lock:
         node = self._node if self._base is None else self._read()

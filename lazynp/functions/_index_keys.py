@@ -6,11 +6,32 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, Scalar
 from lazynp._trace import knowable, seen_value
 from lazynp._views import INVALID_INDEX
 
 NOT_BASIC: Any = object()
+
+
+def known_places(index: Any) -> Any:
+    """The index with integer Scalars that are there as ints, an element's place in particular."""
+    if type(index) is not tuple:
+        value = index._node[2]
+        return int(value) if isinstance(value, np.integer) else index
+    for item in index:
+        if type(item) is Scalar:
+            break
+    else:
+        return index
+    return tuple([known_places(i) if type(i) is Scalar else i for i in index])
+
+
+def count_places(index: tuple[Any, ...]) -> int:
+    """How many axes an index of nothing but ints has; 0 for any other."""
+    for item in index:
+        if type(item) is not int:
+            return 0
+    return len(index)
 
 
 def index_key(index: Any) -> Any:

@@ -22,31 +22,45 @@ from lazynp._quiet import quietly
 from lazynp._trace import local, there
 from lazynp._views import Basic
 from lazynp.functions._index_keys import index_key
+from lazynp.functions._scalars import AVALS
 from lazynp.primitives import shaping
 
 
-def store_element(self: Array, index: Any, value: Any) -> bool:
-    """Store one element at once, if the array is host data that nobody else refers to."""
+def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
+    """Store one element at once, if the array is host data that nobody else refers to.
+
+    index: an int or a tuple of `axes` ints. self: an owner with nothing unusual about it.
+    """
     t = type(value)
     if t is Scalar:
-        value = value._read()[VALUE]
-        if not isinstance(value, np.generic):
+        value = value._node[2]
+        if type(value) not in AVALS:
             return False
-    elif t not in SCALAR_DTYPES and not isinstance(value, np.generic):
-        return False
-    if type(index) is tuple:
-        axes = len(index)
-        for i in index:
-            if type(i) is not int:
-                return False
-    elif type(index) is int:
-        axes = 1
-    else:
+    elif t is not float and t is not int and t not in AVALS and t is not bool and t is not complex:
         return False
     with write_lock:
         node = self._node
         if getrefcount(node) != 3:  # the handle's, the variable's, the argument's
             return False
+        data = node[2]
+        if type(data) is ndarray and node[3] is not LENT:
+            base = data.base
+            if data.ndim == axes and getrefcount(data) == 3 and (
+                base is None
+                or type(base) is ndarray
+                and getrefcount(base) == 3
+                and base.base is None
+            ):
+                if data.dtype.char not in _NUMBERS:
+                    return False
+                try:
+                    data[index] = value
+                except ValueError:  # the memory is read-only, or NumPy will say again what is wrong
+                    pass
+                else:
+                    return True
+            del base
+        del data  # for counts of references
         aval = node[AVAL] if node[OP] is None else node[OP].aval
         if aval.ndim != axes or aval.dtype.kind not in "fiubc":
             return False
@@ -55,6 +69,9 @@ def store_element(self: Array, index: Any, value: Any) -> bool:
             return False
         data[index] = value
     return True
+
+
+_NUMBERS = frozenset("?bhilqBHILQefdFD")
 
 
 def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
@@ -81,7 +98,7 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
     if _errstate.watching:
         return False
     u = _host_operand(value)
-    where = index if type(index) is slice or type(index) is int else _host_index(index)
+    where = index if type(index) is slice or type(index) is int else host_index(index)
     if u is None or where is None:
         return False
     with write_lock:
@@ -122,21 +139,29 @@ def _host_operand(x: Any) -> Any:
     return x if t is float or t is int or t is bool or t is complex else None
 
 
-def _host_index(index: Any) -> Any:
+def host_index(index: Any) -> Any:
     """The index as NumPy takes it, if its arrays are there; else None."""
     if type(index) is not tuple:
-        return _host_operand(index) if type(index) is Array and index.ndim else None
+        return _index_array(index)
     items = []
     for item in index:
         t = type(item)
-        if t is Array and item.ndim:
-            item = _host_operand(item)
+        if t is Array or t is list:
+            item = _index_array(item)
             if item is None:
                 return None
         elif t is not slice and t is not int and item is not None and item is not Ellipsis:
             return None
         items.append(item)
     return tuple(items)
+
+
+def _index_array(item: Any) -> Any:
+    if type(item) is Array:
+        return _host_operand(item) if item.ndim else None
+    if type(item) is ndarray:
+        return item if item.ndim else None
+    return item if type(item) is list and item and {*map(type, item)} == {int} else None
 
 
 def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:

@@ -75,11 +75,11 @@ class ufunc:
     identity = property(lambda self: self._numpy.identity)
     signature = property(lambda self: self._numpy.signature)
 
-    def operator(self, *, reflected: bool = False) -> Callable[..., Any]:
-        """The method of `Array` for this function's operator."""
+    def operator(self, *, reflected: bool = False, depth: int = 1) -> Callable[..., Any]:
+        """The method of `Array` for this function's operator; `depth` as for `binary`."""
         if self.nin == 1:
             single = self._as_operator
-            return unary(self._fast, single, self._numpy) if self._fast else single
+            return unary(self._fast, single, self._numpy, depth=depth) if self._fast else single
 
         compare, repeats = _COMPARES.get(self.__name__), self.__name__ == "multiply"
 
@@ -94,7 +94,7 @@ class ufunc:
                 return host_call(compare, x, y)
 
         if self._fast is not None:
-            return binary(self._fast, slow, self._numpy, swap=reflected)
+            return binary(self._fast, slow, self._numpy, swap=reflected, depth=depth)
         return (lambda x, y: slow(y, x)) if reflected else slow
 
     def _as_operator(self, *xs: Any) -> Any:

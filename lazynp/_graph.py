@@ -29,8 +29,10 @@ from lazynp._reference import is_parked, keep_views, note_read
 from lazynp._unread import after_run, before_run, leave, regret
 
 
-def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
+def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sighting | None:
     """Give `asked` and everything still referred to a value. Call with the lock held.
+
+    Returns what is known of the form; None under a policy that does not look at it.
 
     `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
     """
@@ -43,16 +45,16 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | None:
         return None
     plan, leaves, slots = _planned(nodes, asked)
     note_read(leaves)
-    if plan is not None:
+    known = isinstance(plan, Plan)
+    if known:
         if not plan.outputs:
             nodes.clear()
             return plan
         plan.reason = reason
         plan.runs += 1
-    if plan is None or plan.current is None and plan.by_reference():
+    if not known or plan.current is None and plan.by_reference():
         STATS.reference_runs += 1
-        if plan is not None:
-            plan.tier = "reference"
+        plan.tier = "reference"
         del leaves  # references that would keep operands from being reused
         _reference.run(nodes, asked)
         return plan
@@ -137,13 +139,13 @@ _MAX_PLANS = 1 << 14
 _plans: dict[Any, Plan] = {}
 _plans_by_count: dict[Any, Plan | Sighting] = {}  # by raw reference counts
 _likenesses: dict[Any, Likeness[Plan | Sighting]] = {}  # the quick way in
-Planned = tuple[Plan | None, list[Node], list[Any]]
+Planned = tuple[Plan | Sighting, list[Node], list[Any]]
 
 
 def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     """The plan of these nodes, with the leaves and slots to run it on.
 
-    None where it would not be used yet: making it costs more than some runs by reference.
+    A sighting where a plan would not be used yet: making it costs more than some runs by reference.
     """
     known = _recognised(nodes, asked)
     if known is None and drop_dead(nodes, asked):  # what is dead makes no form of its own
@@ -166,7 +168,7 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     elif config.execution == "adaptive":
         plan = _plans_by_count[quick] = Sighting(nodes)
     if isinstance(plan, Sighting) and config.execution == "adaptive" and plan.again():
-        return None, leaves, slots
+        return plan, leaves, slots
     if plan is None or isinstance(plan, Sighting):
         plan = _plans_by_count[quick] = _form(nodes, leaves, key, counts, leaf_counts)
     return plan, leaves, slots
@@ -187,7 +189,7 @@ def _recognised(nodes: list[Node], asked: Node | None) -> Planned | None:
         return None
     plan = like.plan
     if isinstance(plan, Sighting):
-        return (None, leaves, slots) if plan.left > 0 and plan.again() else None
+        return (plan, leaves, slots) if plan.left > 0 and plan.again() else None
     return plan, leaves, slots
 
 

@@ -43,7 +43,7 @@ class Op:
 
     __slots__ = (
         "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
-        "bounds", "first_start", "reuses", "direct", "cost", "small", "quick",
+        "bounds", "first_start", "reuses", "direct", "cost", "gain", "small",
         "inplace",
     )  # fmt: skip
 
@@ -61,7 +61,7 @@ class Op:
     first_start: int  # operands from here on are start indices
     reuses: bool  # by reference, it may write into its first operand if nobody else reads that
     cost: tuple[float, float, float] | None  # see _plan
-    quick: bool  # as part of a program it would gain no more than recording it costs
+    gain: float  # microseconds that it may gain by not being done at once
     small: bool  # alone, it would gain no more than a cut costs
     direct: bool  # by reference, no more is to be done than to call it and store what it returns
 
@@ -106,8 +106,8 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
     op.cost = None
-    gain = math.inf if op.host else _gain(primitive, params, explicit, outs)
-    op.quick, op.small = gain <= _cost.RECORDING, gain <= _cost.CUT
+    op.gain = math.inf if op.host else _gain(primitive, params, explicit, outs)
+    op.small = op.gain <= _cost.CUT
     op.reuses = _may_reuse(primitive, params, ins, op.aval)
     op.direct = not op.reuses and not op.free
     return op
@@ -301,7 +301,8 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.reference = _with_params(PROJECT.reference, op.params)
         op.free = True
         op.host, op.bounds, op.first_start = False, None, 1
-        op.reuses = op.direct = op.small = op.quick = False
+        op.reuses = op.direct = op.small = False
+        op.gain = 0.0
         op.inplace = None
         op.cost = None
         op.scalar = op.aval.ndim == 0

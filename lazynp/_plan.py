@@ -451,9 +451,10 @@ class _Lowerer:
 class Sighting:
     """A form for which no plan is worth making yet: by reference, it costs too little."""
 
-    __slots__ = ("left",)
+    __slots__ = ("left", "runs", "tier")
 
     def __init__(self, nodes: list[Node]) -> None:
+        self.runs, self.tier = 0, "reference"
         reference, compiled, compiling = _costs([n[OP] for n in nodes])
         gain = reference - compiled
         runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
@@ -463,6 +464,7 @@ class Sighting:
     def again(self) -> bool:
         """Whether this run too does without."""
         self.left -= 1
+        self.runs += 1
         return self.left >= 0
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import bisect
 import dis
 import functools
+import math
 import sys
 import threading
 import weakref
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _errstate, _graph, _reference
+from lazynp import _cost, _errstate, _graph, _reference
 from lazynp._avals import In, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._form import depth_first
@@ -89,15 +90,16 @@ class Gap:
     it, none but the known.
     """
 
-    __slots__ = ("least", "most", "recent", "count")
+    __slots__ = ("least", "most", "recent", "count", "visits")
 
     def __init__(self) -> None:
-        self.least = self.most = self.count = 0
+        self.least = self.most = self.count = self.visits = 0
         self.recent = sys.maxsize
 
     def saw(self, length: int, asked: bool) -> None:
         """asked: a value was needed there; then no site came before, and none may ever come."""
         self.most = max(self.most, length)
+        self.visits += 1
         if asked:
             if not self.count:
                 self.least = self.most
@@ -117,7 +119,7 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
-        "codes", "eager", "_small", "quiet", "__weakref__",
+        "codes", "eager", "_small", "_novel", "largest", "quiet", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -128,26 +130,44 @@ class Recorder:
         self.idle = _EARLY  # `limit` just after a cut at an origin that is not known
         self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
         self.origin: Any = None  # where the last cut was made
-        self.eager = False  # small operations on what is there are done `at_once`
-        self._small = 0  # operations in loops of small ones so far
+        self.unlearn()
         self.quiet = quiet_context()  # calls a pure function, without NumPy's warnings
         self.due = False
         # The user's operation being recorded: its position, and how far its function has come.
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced, where nothing has a value
 
-    def ran(self, nodes: int, small: bool, plan: Any) -> None:
-        """A cut was run. Loops of mostly small operations that no program is compiled for are
-        recorded for nothing: from some length on, such operations are done at once."""
-        if not small or plan is not None and plan.tier != "reference":
-            self._small = 0
-        elif type(self.origin) is tuple:
-            self._small += nodes
-            self.eager = (
-                self._small > _LOOP and config.execution != "compiled" and not config.debug_nans
-            )
+    def unlearn(self) -> None:
+        """Record everything, until loops are found in which that gains nothing."""
+        self.eager = False  # small operations on what is there are done `at_once`
+        self._small = 0  # operations in loops of small ones so far, less others since
+        self._novel = 0  # operations of programs never met before, at places met often
+        self.largest: float = _LARGEST  # bytes: eager, larger operands are recorded
+
+    def ran(self, nodes: int, gain: float, plan: Any) -> None:
+        """A cut was run. Loops that no program will be compiled for are recorded for nothing: from
+        some length on, small operations are done at once, and others of shapes rarely met.
+
+        gain: what the operations might gain in a program; infinite if one is.
+        """
+        if self.eager or config.execution == "compiled" or config.debug_nans:
+            return
+        gap = self.gaps.get(self.origin)
+        often = gap is not None and gap.visits >= _OFTEN
+        novel = often and plan is not None and plan.runs == 1
+        self._novel = self._novel + nodes if novel else max(0, self._novel - nodes)
+        small = (often or type(self.origin) is tuple) and gain <= _cost.RECORDING * nodes
+        small = small and (plan is None or plan.tier == "reference")
+        self._small = self._small + nodes if small else max(0, self._small - nodes)
+        self.eager = max(self._small, self._novel) > _LOOP
+        if self._novel > _LOOP:
+            self.largest = math.inf
+        if self.eager:  # what this iteration has yet to record would keep the next from being done
+            self.due, self.limit = True, 0
 
 
+_LARGEST = 1 << 18
+_OFTEN = 3  # cuts at one place
 _LOOP = 160
 
 
@@ -252,7 +272,7 @@ local = _Local()
 def _unlearn() -> None:
     """With other settings, loops may better be recorded."""
     for recorder in list(_recorders):
-        recorder.eager, recorder._small = False, 0
+        recorder.unlearn()
 
 
 config.observers.append(_unlearn)
@@ -287,14 +307,13 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         recorder.inside = UNKNOWN
         _origin(recorder, len(nodes), asked is not None, _place(asked, reason))
         count = len(nodes)
-        small = config.execution != "compiled" and not recorder.eager
-        small = small and 4 * sum([_is_quick(n[OP]) for n in nodes]) >= 3 * count
+        gain = 0.0 if recorder.eager else sum([_gain(n[OP]) for n in nodes])
         begin = perf_counter() if observers else 0.0
         first: Any = (nodes[0] if nodes else asked) if begin else None
         first = first and first[CODE:]  # no reference to a node
         try:
             plan = _graph.evaluate(nodes, asked, reason)
-            recorder.ran(count, small, plan)
+            recorder.ran(count, gain, plan)
             if begin:
                 for o in observers:
                     o.ran(begin, "reference" if plan is None else plan.tier, count, first, reason)
@@ -322,11 +341,12 @@ def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
     recorder.limit = recorder.idle if gap is None else gap.least - (gap.count > 0)
 
 
-def _is_quick(op: Op) -> bool:
-    """Whether the reference interpreter does it in a microsecond or so."""
-    if op.primitive.kind == "update":
-        return op.explicit[1].nbytes <= SMALL
-    return op.quick or op.free
+def _gain(op: Op) -> float:
+    """What an operation might gain in a program, in microseconds, where it ran by reference."""
+    kind = op.primitive.kind
+    if kind == "update":  # by reference it is done in place
+        return 0.0 if op.explicit[1].nbytes <= SMALL else _cost.CUT
+    return 0.0 if kind == "call" else max(op.gain, 0.0)
 
 
 def _place(asked: Node | None, reason: Any) -> Any:
@@ -388,7 +408,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
         return
     reason: Any = (code, offset)
     if recorder.due:
-        reason = "a large slice assignment ends a program"
+        reason = "the end of a large slice assignment, or of recording small operations"
     elif site is None:
         if count >= config.max_pending:
             reason = f"{count} operations pending"
@@ -409,7 +429,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     recorder.inside = inside  # it is the operation that begins here
     if site is not None:
         before = site.minimum
-        site.saw(plan)
+        site.saw(plan if isinstance(plan, _graph.Plan) else None)
         if site.minimum < before:  # what is known of gaps was learned with another
             recorder.gaps.clear()
         recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
@@ -611,8 +631,10 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
         result = local.recorder.quiet(op.reference, *values)
     except RuntimeError:  # called by a destructor, from within: see `_quiet`
         result = quietly(op.reference, values)
-    if op.scalar and type(result) is np.ndarray:
-        result = result[()]
+    if op.scalar:
+        if type(result) is np.ndarray:
+            result = result[()]
+        return [None, None, result, None, op.aval]
     return [op, None, result, None, 0]
 
 

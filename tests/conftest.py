@@ -46,7 +46,7 @@ def lazy() -> None:
     """What loops of earlier tests taught the recorder is no matter for the next."""
     trace = sys.modules.get("lazynp._trace")
     if trace is not None:
-        trace.local.recorder.eager, trace.local.recorder._small = False, 0
+        trace.local.recorder.unlearn()
 
 
 # Every test as if it stood in a long loop of small operations, which are done at once.

@@ -51,8 +51,7 @@ def fresh_start() -> None:
     recorder.codes.clear()
     recorder.gaps.clear()
     recorder.origin = None
-    recorder.eager = False
-    recorder._small = 0
+    recorder.unlearn()
     recorder.due = False
     recorder.inside = None
     recorder.limit = 16

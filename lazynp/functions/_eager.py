@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -16,13 +17,13 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import _errstate
-from lazynp._array import Array, Scalar, new_array, new_scalar
+from lazynp._array import Array, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._node import leaf
 from lazynp._quiet import quietly
 from lazynp._trace import local, there
+from lazynp.functions._scalars import AVALS, scalar
 
-_LARGE = 1 << 18  # bytes: what is larger may gain from a program
 _PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
 
 _WRITTEN = frozenset({"out", "overwrite_input"})
@@ -43,56 +44,71 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
             recorder = local.recorder
             if not recorder.eager or _errstate.watching or len(args) > before_out:
                 return function(*args, **kwargs)
-            found = [False]
-            values = [_value(a, found) for a in args]
-            named = {k: _value(v, found) for k, v in kwargs.items()}
-            fits = found[0] and not any([v is _UNFIT for v in (*values, *named.values())])
-            if not fits or not named.keys().isdisjoint(_WRITTEN):
+            largest = recorder.largest
+            values = [_value(a, largest) for a in args]
+            if _Unfit in map(type, values) or not any(map(operator.is_not, values, args)):
                 return function(*args, **kwargs)
+            whole = reference
+            if kwargs:
+                named = {k: _value(v, largest) for k, v in kwargs.items()}
+                if _Unfit in map(type, named.values()) or not _WRITTEN.isdisjoint(named):
+                    return function(*args, **kwargs)
+                whole = functools.partial(reference, **named)
             try:
-                result = recorder.quiet(functools.partial(reference, **named), *values)
+                result = recorder.quiet(whole, *values)
             except RuntimeError:  # see `quiet_context`
-                result = quietly(reference, values, **named)
-            if type(result) is ndarray and not any([result is v for v in values]):
-                if on_device(result.dtype):
-                    return _array(result)
-            if isinstance(result, np.generic) and on_device(result.dtype):
-                return new_scalar(leaf(result))
-            return function(*args, **kwargs)
+                result = quietly(whole, values)
+            for value in values:
+                if value is result:  # not fresh
+                    return function(*args, **kwargs)
+            out = _handle(result)
+            return function(*args, **kwargs) if out is None else out
 
         return call  # type: ignore[return-value]
 
     return decorate
 
 
-def _array(result: np.ndarray[Any, Any]) -> Array:
-    array = new_array(leaf(result))
-    if result.flags.fnc:  # in Fortran's order and not in C's
-        array._flags = {"order": "F"}
-    return array
+def _handle(result: Any) -> Any:
+    """The Array or Scalar, or the tuple of them, for what NumPy returned; None for others."""
+    if type(result) is ndarray:
+        if not on_device(result.dtype):
+            return None
+        array = new_array(leaf(result))
+        if result.flags.fnc:  # in Fortran's order and not in C's
+            array._flags = {"order": "F"}
+        return array
+    aval = AVALS.get(type(result))
+    if aval is not None:
+        return scalar(result, aval)
+    if type(result) is tuple and {*map(type, result)} == {ndarray}:
+        return tuple(map(_handle, result))
+    return None
 
 
 class _Unfit:
-    """An argument that is not there, or that NumPy would take otherwise."""
+    """The type of an argument that is not there, or that NumPy would take otherwise."""
 
 
 _UNFIT: Any = _Unfit()
 
 
-def _value(x: Any, found: list[bool]) -> Any:
-    """What NumPy is given for an argument; `found` becomes true if one of them is an array."""
+def _value(x: Any, largest: float) -> Any:
+    """What NumPy is given for an argument."""
     t = type(x)
     if t is Array or t is Scalar:
         if x._flags is not None:  # of another order than its memory has
             return _UNFIT
-        value = there(x._node if x._base is None else x._read())
-        if value is None or value.nbytes > _LARGE or not on_device(value.dtype):
+        node = x._node if x._base is None else x._read()
+        value = node[2]
+        if type(value) is not ndarray:
+            value = there(node)
+        if value is None or value.nbytes > largest or not on_device(value.dtype):
             return _UNFIT
-        found[0] = True
         return value
-    if t in _PLAIN or t is np.dtype or isinstance(x, type):
+    if t in _PLAIN or isinstance(x, (type, np.dtype)):
         return x
     if t is tuple or t is list:
-        items = [_value(item, found) for item in x]
-        return _UNFIT if any(i is _UNFIT for i in items) else t(items)
+        items = [_value(item, largest) for item in x]
+        return _UNFIT if _Unfit in map(type, items) else t(items)
     return _UNFIT

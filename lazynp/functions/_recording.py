@@ -165,12 +165,12 @@ class _Unknown:
     worth an op in the memo: it takes the time of twenty calls to make, and then halves theirs.
     """
 
-    __slots__ = ("seen", "function", "limit")
+    __slots__ = ("seen", "function", "any_size")
 
-    def __init__(self, function: Callable[..., Any], limit: float = 1 << 18) -> None:
+    def __init__(self, function: Callable[..., Any], *, any_size: bool = False) -> None:
         self.seen: dict[Any, int] = {}
         self.function = function
-        self.limit = limit  # bytes: larger operands are recorded also by an eager recorder
+        self.any_size = any_size  # else operands larger than the recorder's largest are recorded
 
     def done(self, key: Any, *operands: Any) -> Array | None:
         times = self.seen.get(key, 0)
@@ -179,16 +179,18 @@ class _Unknown:
         if len(self.seen) >= MOST_SEEN:
             self.seen.clear()
         self.seen[key] = times + 1
+        recorder = local.recorder
+        largest = math.inf if self.any_size else recorder.largest
         values = []
         for o in operands:
             if type(o) is list:
                 o = there(o)
-                if type(o) is not ndarray or o.nbytes > self.limit or not on_device(o.dtype):
+                if type(o) is not ndarray or o.nbytes > largest or not on_device(o.dtype):
                     if not isinstance(o, np.generic):
                         return None
             values.append(o)
         try:
-            result = local.recorder.quiet(self.function, *values)
+            result = recorder.quiet(self.function, *values)
         except RuntimeError:  # see `quiet`
             result = quietly(self.function, values)
         return (new_array if type(result) is ndarray else new_scalar)(leaf(result))
@@ -369,7 +371,7 @@ def composed(
 
     What it came down to is remembered and recorded straight away the next time; see `binary`.
     """
-    unknown = _Unknown(of_numpy, math.inf)
+    unknown = _Unknown(of_numpy, any_size=True)
     # False: it comes down to more than one operation
     memo: dict[tuple[Any, Any], Op | Literal[False]] = _errstate.memo({})
 

@@ -15,10 +15,11 @@ from lazynp import _errstate
 from lazynp._array import Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
-from lazynp._trace import local
+from lazynp._quiet import quiet_context
 
 _new = object.__new__
-# What the node of a Scalar with such a value bears; others (a weak one, a date) are not for here.
+_quiet = quiet_context()
+# What the leaf of a Scalar with such a value bears; others (a weak one, a date) are not for here.
 AVALS: dict[type, Aval] = {
     t: aval_of((), t) for t in map(np.dtype, "?bhilqBHILQefdFD") for t in (t.type,)
 }
@@ -42,31 +43,24 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
         a = node[2]
         t = type(y)
         if t is Scalar:
-            node_b = y._node
-            b = node_b[2]
-            op = node_b[0]
-            if AVALS.get(type(b)) is not (node_b[4] if op is None else op.aval):
-                return general(x, y)
-        elif t is float or t is int:
-            b = y
+            other = y._node
+            b = other[2]
+            there = other[4] is AVALS.get(type(b))
         else:
-            return general(x, y)
-        op = node[0]
-        if AVALS.get(type(a)) is not (node[4] if op is None else op.aval):
-            return general(x, y)
-        if _errstate.watching or config.debug_nans:
-            return general(x, y)
-        try:
-            value = local.recorder.quiet(function, a, b)
-        except RuntimeError:  # see `quiet_context`
-            return general(x, y)
-        aval = AVALS.get(type(value))
-        if aval is None:
-            return general(x, y)
-        out = _new(Scalar)
-        out._node = [None, None, value, None, aval]
-        out._base = out._flags = None
-        return out
+            b = y
+            there = t is float or t is int
+        if there and node[4] is AVALS.get(type(a)) and not (_errstate.watching or config.debug_nans):
+            try:
+                value = _quiet(function, a, b)
+            except RuntimeError:  # see `quiet_context`: another thread is in it
+                return general(x, y)
+            aval = AVALS.get(type(value))
+            if aval is not None:
+                out = _new(Scalar)
+                out._node = [None, None, value, None, aval]
+                out._base = out._flags = None
+                return out
+        return general(x, y)
 
     return call
 
@@ -83,13 +77,10 @@ def unary_operator_of(
 ) -> Callable[..., Any]:
     def call(x: Any) -> Any:
         node = x._node
-        op = node[0]
-        if AVALS.get(type(node[2])) is not (node[4] if op is None else op.aval):
-            return general(x)
-        if _errstate.watching or config.debug_nans:
+        if node[4] is not AVALS.get(type(node[2])) or _errstate.watching or config.debug_nans:
             return general(x)
         try:
-            value = local.recorder.quiet(function, node[2])
+            value = _quiet(function, node[2])
         except RuntimeError:
             return general(x)
         aval = AVALS.get(type(value))

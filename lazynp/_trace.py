@@ -163,7 +163,7 @@ class Recorder:
         if self._novel > _LOOP:
             self.largest = math.inf
         if self.eager:  # what this iteration has yet to record would keep the next from being done
-            self.due, self.limit = True, 0
+            self.due, self.limit = True, 1
 
 
 _LARGEST = 1 << 18
@@ -338,7 +338,8 @@ def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
         gap.saw(count, asked)
     recorder.origin = origin
     gap = recorder.gaps.get(origin)
-    recorder.limit = recorder.idle if gap is None else gap.least - (gap.count > 0)
+    # at least 1: with nothing pending there is nothing to ask
+    recorder.limit = recorder.idle if gap is None else max(1, gap.least - (gap.count > 0))
 
 
 def _gain(op: Op) -> float:
@@ -432,7 +433,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
         site.saw(plan if isinstance(plan, _graph.Plan) else None)
         if site.minimum < before:  # what is known of gaps was learned with another
             recorder.gaps.clear()
-        recorder.idle = 0 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
+        recorder.idle = 1 if min(s.minimum for s in recorder.sites.values()) == 1 else _EARLY
         if recorder.origin not in recorder.gaps:
             recorder.limit = recorder.idle
 
@@ -476,8 +477,7 @@ def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
 def large_update(recorder: Recorder, op: Op) -> None:
     """Called when a slice assignment was recorded: a large one makes a cut due."""
     if op.aval.nbytes >= _LARGE and 4 * op.explicit[1].size >= op.aval.size:
-        recorder.due = True
-        recorder.limit = 0
+        recorder.due, recorder.limit = True, 1
 
 
 def position(code: CodeType | None, offset: int) -> str:

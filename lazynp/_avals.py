@@ -20,8 +20,8 @@ class Aval:
     """Shape and dtype of an array. Make one with `aval_of`, never directly."""
 
     __slots__ = (
-        "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "plain",
-        "traced",
+        "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "done_memo",
+        "plain", "traced",
     )  # fmt: skip
 
     shape: Shape
@@ -32,6 +32,7 @@ class Aval:
     weak: bool
     get_memo: dict[Any, Any]  # index -> recorded op, see _views
     set_memo: dict[Any, Any]
+    done_memo: dict[Any, Any]  # index -> aval of the view, its step
     plain: Aval  # itself; of a tracer's aval, the interned one
     traced: TracedAval | None  # what tracers of this type are known by
 
@@ -63,7 +64,7 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
         aval.shape, aval.dtype, aval.weak = shape, dtype, weak
         aval.ndim, aval.size = len(shape), math.prod(shape)
         aval.nbytes = aval.size * dtype.itemsize
-        aval.get_memo, aval.set_memo = {}, {}
+        aval.get_memo, aval.set_memo, aval.done_memo = {}, {}, {}
         aval.plain, aval.traced = aval, None
         aval = _interned.setdefault((shape, dtype, weak), aval)
     return aval
@@ -90,7 +91,7 @@ class TracedAval(Aval):
     def __init__(self, plain: Aval) -> None:
         self.shape, self.dtype, self.weak = plain.shape, plain.dtype, plain.weak
         self.ndim, self.size, self.nbytes = plain.ndim, plain.size, plain.nbytes
-        self.get_memo = self.set_memo = _FORGETFUL
+        self.get_memo = self.set_memo = self.done_memo = _FORGETFUL
         self.plain = plain
 
 

@@ -41,11 +41,22 @@ def _ignoring(function: Any, values: list[Any], params: dict[str, Any]) -> Any:
 def quiet_context() -> Callable[..., Any]:
     """A caller of functions, `call(function, *values)`, for one thread.
 
-    RuntimeError if it is called while it runs, as a destructor can bring about: then `quietly`
-    does it. So the functions must be such that they can be called again.
+    RuntimeError if it is called while it runs, as a destructor can bring about: see `quiet_result`.
+    So the functions must be such that they can be called again.
     """
     if _errors is None:
         return lambda function, *values: quietly(function, list(values))
     context = Context()
     context.run(_errors.set, _IGNORED)
     return context.run
+
+
+def quiet_result(quiet: Callable[..., Any], function: Callable[..., Any], *values: Any) -> Any:
+    """`function(*values)` in a `quiet_context`, or without it where that is in use.
+
+    What a function of NumPy's raises itself is raised again by the second call.
+    """
+    try:
+        return quiet(function, *values)
+    except RuntimeError:
+        return quietly(function, list(values))

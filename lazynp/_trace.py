@@ -54,7 +54,7 @@ from lazynp._node import (
     tracer_node,
 )
 from lazynp._observers import observers
-from lazynp._quiet import quiet_context, quietly
+from lazynp._quiet import quiet_context, quiet_result, quietly
 
 _EARLY = 16  # pending nodes before recurrence is looked for
 _FORMS = 2  # programs a cut site may have before it is cut at every visit
@@ -627,10 +627,7 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
             values.append(value)
         else:
             values.append(o)
-    try:
-        result = local.recorder.quiet(op.reference, *values)
-    except RuntimeError:  # called by a destructor, from within: see `_quiet`
-        result = quietly(op.reference, values)
+    result = quiet_result(local.recorder.quiet, op.reference, *values)
     if op.scalar:
         if type(result) is np.ndarray:
             result = result[()]

@@ -20,7 +20,7 @@ from lazynp import _errstate
 from lazynp._array import Array, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._node import leaf
-from lazynp._quiet import quietly
+from lazynp._quiet import quiet_result
 from lazynp._trace import local, there
 from lazynp.functions._scalars import AVALS, scalar
 
@@ -54,10 +54,7 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
                 if _Unfit in map(type, named.values()) or not _WRITTEN.isdisjoint(named):
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
-            try:
-                result = recorder.quiet(whole, *values)
-            except RuntimeError:  # see `quiet_context`
-                result = quietly(whole, values)
+            result = quiet_result(recorder.quiet, whole, *values)
             for value in values:
                 if value is result:  # not fresh
                     return function(*args, **kwargs)

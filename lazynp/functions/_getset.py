@@ -75,7 +75,7 @@ from lazynp.functions._index_keys import (
     known_places,
     normal,
 )
-from lazynp.functions._recording import MOST_SEEN, OFTEN, broadcast, cast, operand_of
+from lazynp.functions._recording import broadcast, cast, operand_of
 from lazynp.functions._records import record as record_at
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import (
@@ -115,10 +115,10 @@ def getitem(self: Array, index: Any) -> Any:
         index = known_places(index)
         axes = type(index) is int
     if axes and type(value) is ndarray and value.ndim == axes and not staged:
-        value = value[index]
-        aval = AVALS.get(type(value))
+        element = value[index]
+        aval = AVALS.get(type(element))
         if aval is not None:
-            return scalar(value, aval)
+            return scalar(element, aval)
     recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self)
@@ -130,24 +130,28 @@ def getitem(self: Array, index: Any) -> Any:
         if element is not None:
             return element
     key = index_key(index)
-    try:
-        op, starts, step = aval.get_memo[key]
-        if recorder.eager and not op.scalar and not op.host:
-            value = there(node)
+    if key is NOT_BASIC and t is tuple:
+        index = known_places(index)
+        key = index_key(index)
+    if recorder.eager:
+        done = aval.done_memo.get(key)
+        if done is not None:
+            value = node[2]
+            if type(value) is not ndarray:
+                value = there(node)
             if value is not None:
-                got = [op, None, value[index], None, 0]
-                return _made_view(self, step, node, got)
-    except (KeyError, TypeError):
-        if key is NOT_BASIC and t is tuple:
-            index = known_places(index)
-            key = index_key(index)
-        if recorder.eager:
-            if key is not NOT_BASIC:
-                out = _get_unknown(self, node, aval, index, key)
-            else:
-                out = _get_chosen(node, index)
+                return _made_view(self, done[1], node, [None, None, value[index], None, done[0]])
+        elif key is NOT_BASIC:
+            out = _get_chosen(node, index)
             if out is not None:
                 return out
+        else:
+            out = _get_first(self, node, aval, index, key)
+            if out is not None:
+                return out
+    try:
+        op, starts, step = aval.get_memo[key]
+    except (KeyError, TypeError):
         if type(aval) is TracedAval or key is NOT_BASIC and _moves(index):
             return _get_traced(self, aval, index)
         if aval.dtype.names is not None and _is_field(index):
@@ -171,27 +175,24 @@ def getitem(self: Array, index: Any) -> Any:
     return _made_view(self, step, node, got)
 
 
-_seen: dict[Any, int] = {}  # how often an index was met
+def _get_first(self: Array, node: Node, aval: Aval, index: Any, key: Any) -> Any:
+    """A basic index that an eager recorder has not met: NumPy's view, nothing inferred.
 
-
-def _get_unknown(self: Array, node: Node, aval: Aval, index: Any, key: Any) -> Any:
-    """A basic index rarely met by an eager recorder: NumPy's view, nothing inferred.
-
-    None if it gives no array, or was met often: then an entry in the memo is worth it.
+    None if it gives no array.
     """
-    times = _seen.get((aval, key), 0)
-    if times >= OFTEN or not on_device(aval.dtype):
+    if not on_device(aval.dtype):
         return None
     value = there(node)
-    if type(value) is not np.ndarray:
+    if type(value) is not ndarray:
         return None
-    if len(_seen) >= MOST_SEEN:
-        _seen.clear()
-    _seen[aval, key] = times + 1
     got = value[index]
-    if type(got) is not np.ndarray or not got.ndim:
+    if type(got) is not ndarray or not got.ndim:
         return None
-    return _made_view(self, Basic(index, aval), node, leaf(got))
+    made, step = leaf(got), Basic(index, aval)
+    if len(aval.done_memo) >= _MEMO_SIZE:
+        aval.done_memo.clear()
+    aval.done_memo[key] = made[AVAL], step
+    return _made_view(self, step, node, made)
 
 
 def _get_chosen(node: Node, index: Any) -> Any:

@@ -26,10 +26,11 @@ from lazynp._array import (
     wrap,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, on_device
 from lazynp._config import config
 from lazynp._node import (
     ARGS,
+    AVAL,
     OP,
     VALUE,
     Node,
@@ -41,7 +42,7 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._primitive import Primitive
-from lazynp._quiet import quietly
+from lazynp._quiet import quiet_result, quietly
 from lazynp._trace import (
     Recorder,
     at_once,
@@ -110,10 +111,7 @@ def _computed(op: Op, values: list[Any], recorder: Recorder) -> Any:
         of_floats = _OF_FLOATS.get(op.primitive.name)
         if of_floats is not None:
             return np.float64(of_floats(*values))
-    try:
-        return recorder.quiet(op.reference, *values)
-    except RuntimeError:
-        return quietly(op.reference, values)
+    return quiet_result(recorder.quiet, op.reference, *values)
 
 
 _DOUBLES = frozenset({float, np.float64})
@@ -158,27 +156,25 @@ def _out_of_bounds(op: Op, a: Any, b: Any) -> bool:
     return not op.bounds[0] <= number <= op.bounds[1]  # type: ignore[index]
 
 
-class _Unknown:
-    """Operands that an eager recorder has rarely met: NumPy is called, nothing is inferred.
+class _Done:
+    """What an eager recorder has done at once: NumPy is called, nothing is inferred.
 
-    In loops whose slices grow or shrink every operation is one of these. What is met often is
-    worth an op in the memo: it takes the time of twenty calls to make, and then halves theirs.
+    In loops whose slices grow or shrink hardly any operation comes twice; of those that do, the
+    aval of the result is remembered. `any_size`: else what is larger than the recorder's `largest`
+    is recorded, as it may gain from a program.
     """
 
-    __slots__ = ("seen", "function", "any_size")
+    __slots__ = ("avals", "function", "any_size")
 
     def __init__(self, function: Callable[..., Any], *, any_size: bool = False) -> None:
-        self.seen: dict[Any, int] = {}
+        self.avals: dict[Any, Aval] = _errstate.memo({})
         self.function = function
-        self.any_size = any_size  # else operands larger than the recorder's largest are recorded
+        self.any_size = any_size
 
-    def done(self, key: Any, *operands: Any) -> Array | None:
-        times = self.seen.get(key, 0)
-        if times >= OFTEN or _errstate.watching:
+    def first(self, key: Any, *operands: Any) -> Array | None:
+        """The result for operands not met before; None if this is for the recorder."""
+        if _errstate.watching:
             return None
-        if len(self.seen) >= MOST_SEEN:
-            self.seen.clear()
-        self.seen[key] = times + 1
         recorder = local.recorder
         largest = math.inf if self.any_size else recorder.largest
         values = []
@@ -189,15 +185,17 @@ class _Unknown:
                     if not isinstance(o, np.generic):
                         return None
             values.append(o)
-        try:
-            result = recorder.quiet(self.function, *values)
-        except RuntimeError:  # see `quiet`
-            result = quietly(self.function, values)
-        return (new_array if type(result) is ndarray else new_scalar)(leaf(result))
+        result = quiet_result(recorder.quiet, self.function, *values)
+        if type(result) is not ndarray:
+            return new_scalar(leaf(result))
+        node = leaf(result)
+        if len(self.avals) >= _MOST:
+            self.avals.clear()
+        _errstate.remember(self.avals, key, node[AVAL])
+        return new_array(node)
 
 
-MOST_SEEN = 1 << 14
-OFTEN = 20
+_MOST = 1 << 14
 
 
 def binary(
@@ -213,7 +211,8 @@ def binary(
     function: NumPy's own. depth: how many frames up the user's is. swap: make it `f(y, x)`, for
     reflected operators.
     """
-    unknown = _Unknown(function)
+    done = _Done(function)
+    avals = done.avals
     memo: dict[tuple[Any, Any], Op] = _errstate.memo({})
 
     def call(x: Any, y: Any) -> Any:
@@ -244,28 +243,15 @@ def binary(
             known_b = t
         else:
             return slow(x, y)
-        try:
-            op = memo[known_a, known_b]
-        except KeyError:
-            if eager:
-                out = unknown.done((known_a, known_b), a, b)
+        key = known_a, known_b
+        if eager:
+            aval = avals.get(key)
+            if aval is None:
+                op = memo.get(key)
+                out = done.first(key, a, b) if op is None or op.small else None
                 if out is not None:
                     return out
-            try:
-                op = op_of(primitive, {}, (known_a, known_b))
-            except Traced:
-                return wrap(record_traced(primitive, (a, b), {}))
-            except TypeError:
-                return slow(x, y)  # which raises it again, or knows better
-            if op.host or op.bounds is not None and _out_of_bounds(op, a, b):
-                return slow(x, y)
-            if _errstate.watching and _errstate.strict():
-                return slow(x, y)
-            _errstate.remember(memo, (known_a, known_b), op)
-        if op.bounds is not None and _out_of_bounds(op, a, b):
-            return slow(x, y)
-        if eager:
-            if op.small and not op.scalar:  # `at_once`, without the calls
+            else:  # `done.first`, without the call
                 u = a
                 if type(a) is list:
                     u = a[2]
@@ -278,13 +264,33 @@ def binary(
                         v = there(b)
                 if u is not None and v is not None:
                     try:
-                        u = recorder.quiet(op.reference, u, v)
-                    except RuntimeError:  # see `quiet`
-                        u = quietly(op.reference, [u, v])
+                        u = recorder.quiet(function, u, v)
+                    except RuntimeError:  # see `quiet_result`
+                        u = quietly(function, [u, v])
                     out = _new(Array)
-                    out._node = [op, None, u, None, 0]
+                    out._node = [None, None, u, None, aval]
                     out._base = out._flags = None
                     return out
+        try:
+            op = memo[key]
+        except KeyError:
+            try:
+                op = op_of(primitive, {}, key)
+            except Traced:
+                return wrap(record_traced(primitive, (a, b), {}))
+            except TypeError:
+                return slow(x, y)  # which raises it again, or knows better
+            if op.host or op.bounds is not None and _out_of_bounds(op, a, b):
+                return slow(x, y)
+            if _errstate.watching and _errstate.strict():
+                return slow(x, y)
+            _errstate.remember(memo, key, op)
+        if op.bounds is not None and _out_of_bounds(op, a, b):
+            return slow(x, y)
+        if eager:
+            made = at_once(op, (a, b))
+            if made is not None:
+                return wrap(made)
             if len(pending) >= recorder.limit:
                 enter(_getframe(depth), x, y)
         frame = _getframe(depth)
@@ -304,7 +310,8 @@ def unary(
     primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1
 ) -> Callable[[Any], Any]:
     """`f(x)`; see `binary`."""
-    unknown = _Unknown(function)
+    done = _Done(function)
+    avals = done.avals
     memo: dict[Any, Op] = _errstate.memo({})
 
     def call(x: Any) -> Any:
@@ -319,13 +326,29 @@ def unary(
         a = x._node if x._base is None else x._read()
         op = a[0]
         known_a = a[4] if op is None else op.aval
+        if eager:
+            aval = avals.get(known_a)
+            if aval is None:
+                op = memo.get(known_a)
+                out = done.first(known_a, a) if op is None or op.small else None
+                if out is not None:
+                    return out
+            else:
+                u = a[2]
+                if type(u) is not ndarray:
+                    u = there(a)
+                if u is not None:
+                    try:
+                        u = recorder.quiet(function, u)
+                    except RuntimeError:
+                        u = quietly(function, [u])
+                    out = _new(Array)
+                    out._node = [None, None, u, None, aval]
+                    out._base = out._flags = None
+                    return out
         try:
             op = memo[known_a]
         except KeyError:
-            if eager:
-                out = unknown.done(known_a, a)
-                if out is not None:
-                    return out
             try:
                 op = op_of(primitive, {}, (known_a,))
             except Traced:
@@ -336,19 +359,9 @@ def unary(
                 return slow(x)
             _errstate.remember(memo, known_a, op)
         if eager:
-            if op.small and not op.scalar:
-                u = a[2]
-                if type(u) is not ndarray:
-                    u = there(a)
-                if u is not None:
-                    try:
-                        u = recorder.quiet(op.reference, u)
-                    except RuntimeError:
-                        u = quietly(op.reference, [u])
-                    out = _new(Array)
-                    out._node = [op, None, u, None, 0]
-                    out._base = out._flags = None
-                    return out
+            made = at_once(op, (a,))
+            if made is not None:
+                return wrap(made)
             if len(pending) >= recorder.limit:
                 enter(_getframe(depth), x)
         frame = _getframe(depth)
@@ -371,7 +384,7 @@ def composed(
 
     What it came down to is remembered and recorded straight away the next time; see `binary`.
     """
-    unknown = _Unknown(of_numpy, any_size=True)
+    done = _Done(of_numpy, any_size=True)
     # False: it comes down to more than one operation
     memo: dict[tuple[Any, Any], Op | Literal[False]] = _errstate.memo({})
 
@@ -396,20 +409,26 @@ def composed(
             return function(x, y)
         a = x._node if x._base is None else x._read()
         b = y._node if y._base is None else y._read()
+        recorder = local.recorder
+        if recorder.eager:
+            key = known(a), known(b)
+            aval = done.avals.get(key)
+            u = a[2] if type(a[2]) is ndarray else there(a)
+            v = b[2] if type(b[2]) is ndarray else there(b)
+            if aval is None:
+                out = done.first(key, a, b)
+                if out is not None:
+                    return out
+            elif u is not None and v is not None:
+                return new_array([None, None, quiet_result(recorder.quiet, of_numpy, u, v), None, aval])
         key = (aval_of_node(a), aval_of_node(b))
         if is_tracer(a) or is_tracer(b):
             return function(x, y)
         op = memo.get(key)
-        recorder = local.recorder
         if op is None:
-            out = unknown.done(key, a, b) if recorder.eager else None
-            return look(x, y, key, recorder) if out is None else out
+            return look(x, y, key, recorder)
         if not op:
             return function(x, y)
-        if recorder.eager:
-            node = at_once(op, (a, b))
-            if node is not None:
-                return wrap(node)
         if len(recorder.pending) >= recorder.limit:
             return function(x, y)
         frame = user_frame(_getframe(1))

@@ -14,7 +14,9 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
-from lazynp._trace import description, host_value, local, seen_value
+from lazynp._node import leaf
+from lazynp._quiet import quiet_result
+from lazynp._trace import description, host_value, local, seen_value, there, watched
 from lazynp._views import (
     Bitcast,
     Imag,
@@ -45,6 +47,7 @@ from lazynp.functions._arguments import (
     is_fortran,
     order_argument,
 )
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array, check_writeable, store
 from lazynp.functions._scalars import conversion_of, operator_of, swapped, unary_operator_of
@@ -297,6 +300,14 @@ def _copied_order(self: Array, order: Any) -> str:
     return "F" if is_fortran(self) else "C"
 
 
+def _flatten(self: Array, order: str = "C") -> Array:
+    return _copy(manipulation.ravel(self, order))
+
+
+def _flattened(value: Any, order: str = "C") -> Any:
+    return np.asarray(value).flatten(order)
+
+
 def _dunder_copy(self: Array) -> Array:
     return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self)
 
@@ -321,6 +332,10 @@ def _astype(
 ) -> Array:
     """A copy in another dtype. `subok` has no effect."""
     dtype = dtype_argument(dtype)
+    if local.recorder.eager and order == "K" and casting == "unsafe" and self.dtype != dtype:
+        out = _cast_at_once(self, dtype)
+        if out is not None:
+            return out
     if casting == "same_value":  # whether it raises depends on the data
         same = np.asarray(_host(self)).astype(dtype, casting=casting)
         return (new_scalar if isinstance(self, Scalar) else new_array)(from_host(same))
@@ -330,6 +345,17 @@ def _astype(
         return _dunder_copy(self) if copy else self
     out = fortran(converted(self, dtype), _copied_order(self, order) == "F")
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
+
+
+def _cast_at_once(self: Array, dtype: Any) -> Array | None:
+    """By NumPy, in a loop of small operations. Not where a warning is to name the user's line."""
+    value = there(self._read())
+    if value is None or value.nbytes > local.recorder.largest or not on_device(value.dtype):
+        return None
+    if not on_device(dtype) or value.dtype.kind == "c" and dtype.kind != "c" or watched():
+        return None
+    node = leaf(quiet_result(local.recorder.quiet, value.astype, dtype))
+    return new_scalar(node) if type(self) is Scalar else new_array(node)
 
 
 def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
@@ -654,7 +680,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "copy": _copy,
     "dot": _dot,
     "fill": _fill,
-    "flatten": lambda self, order="C": _copy(manipulation.ravel(self, order)),
+    "flatten": by_numpy(_flattened)(_flatten),
     "item": _item,
     "partition": _partition,
     "reshape": _reshape,

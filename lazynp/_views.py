@@ -16,9 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from lazynp._array import Array, new_array, new_view
-from lazynp._avals import Aval, Shape
+from lazynp._avals import Aval, Shape, on_device
 from lazynp._node import Node, aval_of_node, leaf
-from lazynp._trace import host_value, record
+from lazynp._trace import host_value, local, record, there
 from lazynp.primitives import elementwise, indexing, shaping
 
 NDArray = np.ndarray[Any, Any]
@@ -219,7 +219,8 @@ class Field:
 
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
     """A view of the array by one more step. The owner is the array's own."""
-    node = step.get(array._read())
+    node = array._read()
+    node = (local.recorder.eager and _laid_out(node, step)) or step.get(node)
     if array._base is None:
         made = new_view(array, (step,), node)
     else:
@@ -227,6 +228,17 @@ def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
     if readonly or not writeable(array):
         made._flags = {"readonly": True}
     return made
+
+
+def _laid_out(node: Node, step: Step) -> Node | None:
+    """The step taken by NumPy, in the memory of a value that is there."""
+    value = there(node)
+    if type(value) is not np.ndarray or not on_device(value.dtype):
+        return None
+    try:
+        return leaf(step.layout(value))
+    except ValueError:  # a copy, in NumPy as here
+        return None
 
 
 def writeable(array: Array) -> bool:

@@ -14,7 +14,7 @@ from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import Shape, native
 from lazynp._node import leaf
 from lazynp._trace import host_value, local
-from lazynp._views import basic_slice, layout, view
+from lazynp._views import Basic, layout, view
 from lazynp.functions._recording import as_array, cast
 from lazynp.primitives import indexing, shaping
 
@@ -174,7 +174,7 @@ def static(x: Any) -> Any:
 
 def sliced(x: Array, *index: Any) -> Array:
     """The view `x[index]`, for slices and None."""
-    return view(x, basic_slice(x.aval, index))
+    return view(x, Basic(index, x.aval))
 
 
 def part(x: Array, axis: int, start: int, stop: int) -> Array:

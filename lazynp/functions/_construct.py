@@ -23,6 +23,7 @@ from lazynp.functions._arguments import (
     order_argument,
     own,
 )
+from lazynp.functions._eager import created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._nested import assemble, holds_lazy
 
@@ -30,6 +31,7 @@ _make: Any = np.array  # its overloads in NumPy's stubs do not know all argument
 _MEANINGFUL = (np.matrix, np.ma.MaskedArray)  # classes whose operations mean something else
 
 
+@created(np.array)
 def array(
     object: Any,
     dtype: Any = None,

@@ -55,10 +55,7 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
             result = quiet_result(recorder.quiet, whole, *values)
-            for value in values:
-                if value is result:  # not fresh
-                    return function(*args, **kwargs)
-            out = _handle(result)
+            out = _handle(result, values)
             return function(*args, **kwargs) if out is None else out
 
         return call  # type: ignore[return-value]
@@ -66,20 +63,76 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
     return decorate
 
 
-def _handle(result: Any) -> Any:
-    """The Array or Scalar, or the tuple of them, for what NumPy returned; None for others."""
+def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F], F]:
+    """Decorates a function that makes an array: of which size, its first argument says, a length,
+    a shape, a list of the elements, or an array that the result is to be `like`."""
+
+    def decorate(function: F) -> F:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            recorder = local.recorder
+            if not recorder.eager or not args or _errstate.watching:
+                return function(*args, **kwargs)
+            shape = args[0].shape if like and type(args[0]) is Array else args[0]
+            if not _is_small(shape):
+                return function(*args, **kwargs)
+            values = [_value(a, recorder.largest) for a in args]
+            named = (
+                {k: _value(v, recorder.largest) for k, v in kwargs.items()} if kwargs else kwargs
+            )
+            if _Unfit in map(type, values) or _Unfit in map(type, named.values()):
+                return function(*args, **kwargs)
+            out = _handle(reference(*values, **named), values)
+            return function(*args, **kwargs) if out is None else out
+
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+_SMALL = 1 << 12  # elements
+
+
+def _is_small(shape: Any) -> bool:
+    if type(shape) is int:
+        return shape <= _SMALL
+    if type(shape) is tuple or type(shape) is list:
+        size = 1
+        for n in shape:
+            if type(n) is not int:
+                return type(shape) is list and len(shape) <= _SMALL >> 6
+            size *= n
+        return size <= _SMALL
+    return False
+
+
+def _handle(result: Any, values: list[Any]) -> Any:
+    """The Array or Scalar, or the tuple of them, for what NumPy returned; None for others, and for
+    what is not fresh but a view of one of the values."""
     if type(result) is ndarray:
         if not on_device(result.dtype):
             return None
+        base = result.base
+        for value in values:
+            if value is result or base is not None and type(value) is ndarray:
+                if value is result or base is value or base is value.base:
+                    return None
+        if not result.ndim:
+            return new_array(leaf(result[()]))
         array = new_array(leaf(result))
         if result.flags.fnc:  # in Fortran's order and not in C's
             array._flags = {"order": "F"}
         return array
-    aval = AVALS.get(type(result))
+    t = type(result)
+    if t is bool or t is int:
+        result = np.bool_(result) if t is bool else np.int64(result)
+        t = type(result)
+    aval = AVALS.get(t)
     if aval is not None:
         return scalar(result, aval)
-    if type(result) is tuple and {*map(type, result)} == {ndarray}:
-        return tuple(map(_handle, result))
+    if t is tuple and {*map(type, result)} == {ndarray}:
+        handles = [_handle(r, values) for r in result]
+        return tuple(handles) if all(h is not None for h in handles) else None
     return None
 
 

@@ -24,12 +24,14 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import array, asarray
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._joining import concatenate
 from lazynp.functions._ranges import arange, linspace
 from lazynp.functions._recording import as_array, cast
 from lazynp.primitives import shaping
 
 
+@by_numpy(np.meshgrid)
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Array, ...]:

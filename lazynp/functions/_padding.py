@@ -23,6 +23,7 @@ from lazynp.functions._arguments import (
     zero,
 )
 from lazynp.functions._construct import asarray
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import assigned_scalar, getitem
 from lazynp.functions._host import host_call
 from lazynp.functions._nested import holds_lazy
@@ -44,6 +45,7 @@ _ALLOWED = {
 }  # fmt: skip
 
 
+@by_numpy(np.pad)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """See `numpy.pad`. `mode="empty"` pads with zeros."""
     x = viewable(array)

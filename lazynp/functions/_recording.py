@@ -186,13 +186,11 @@ class _Done:
                         return None
             values.append(o)
         result = quiet_result(recorder.quiet, self.function, *values)
-        if type(result) is not ndarray:
-            return new_scalar(leaf(result))
         node = leaf(result)
         if len(self.avals) >= _MOST:
             self.avals.clear()
         _errstate.remember(self.avals, key, node[AVAL])
-        return new_array(node)
+        return wrap(node)
 
 
 _MOST = 1 << 14
@@ -267,7 +265,7 @@ def binary(
                         u = recorder.quiet(function, u, v)
                     except RuntimeError:  # see `quiet_result`
                         u = quietly(function, [u, v])
-                    out = _new(Array)
+                    out = _new(Array if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
                     out._base = out._flags = None
                     return out
@@ -342,7 +340,7 @@ def unary(
                         u = recorder.quiet(function, u)
                     except RuntimeError:
                         u = quietly(function, [u])
-                    out = _new(Array)
+                    out = _new(Array if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
                     out._base = out._flags = None
                     return out
@@ -420,7 +418,7 @@ def composed(
                 if out is not None:
                     return out
             elif u is not None and v is not None:
-                return new_array([None, None, quiet_result(recorder.quiet, of_numpy, u, v), None, aval])
+                return wrap([None, None, quiet_result(recorder.quiet, of_numpy, u, v), None, aval])
         key = (aval_of_node(a), aval_of_node(b))
         if is_tracer(a) or is_tracer(b):
             return function(x, y)

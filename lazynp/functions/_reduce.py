@@ -14,13 +14,15 @@ from sys import _getframe
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp import _errstate
 from lazynp._array import Array, enter, new_array, new_scalar
-from lazynp._avals import Aval
-from lazynp._node import OP, Node, Op, aval_of_node, is_tracer
-from lazynp._trace import at_once, local, staged, user_frame
+from lazynp._avals import Aval, on_device
+from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
+from lazynp._quiet import quiet_result
+from lazynp._trace import at_once, local, staged, there, user_frame
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -31,6 +33,7 @@ from lazynp.functions._recording import (
     scalar_if_0d,
     store,
 )
+from lazynp.functions._scalars import AVALS, scalar
 from lazynp.primitives import elementwise, reduction, shaping
 
 Axes = tuple[int, ...]
@@ -196,6 +199,15 @@ def reduce(
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
         return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
     node = x._node if x._base is None and not staged else x._read()
+    recorder = local.recorder
+    if recorder.eager and not _errstate.watching:
+        value = there(node)
+        if type(value) is ndarray and value.nbytes <= recorder.largest and on_device(value.dtype):
+            result = quiet_result(
+                recorder.quiet, row.ufunc.reduce, value, axis, dtype, None, keepdims
+            )
+            aval = AVALS.get(type(result))
+            return new_array(leaf(result)) if aval is None else scalar(result, aval)
     key = (row, aval_of_node(node), axis, dtype, keepdims)
     op = _ops.get(key) if type(axis) is not list and not is_tracer(node) else None
     if op is not None:

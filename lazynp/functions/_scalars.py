@@ -49,7 +49,11 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
         else:
             b = y
             there = t is float or t is int
-        if there and node[4] is AVALS.get(type(a)) and not (_errstate.watching or config.debug_nans):
+        if (
+            there
+            and node[4] is AVALS.get(type(a))
+            and not (_errstate.watching or config.debug_nans)
+        ):
             try:
                 value = _quiet(function, a, b)
             except RuntimeError:  # see `quiet_context`: another thread is in it

@@ -38,6 +38,7 @@ def _on_host(*xs: Any) -> bool:
     return needs_host(*[as_array(x) for x in xs if type(x) not in SCALAR_DTYPES])
 
 
+@by_numpy(np.nonzero)
 def nonzero(a: Any) -> tuple[Any, ...]:
     """See `numpy.nonzero`. Computes `a`: the shape of the result depends on it."""
     x = as_array(a)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
@@ -48,7 +49,7 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     """See `numpy.reshape`: a view exactly where NumPy's is one."""
     x = viewable(a)
     target = _target_shape(x, shape)
-    letter = _reshape_order(order)
+    letter = order if order == "C" else _reshape_order(order)
     if letter == "A":
         letter = "F" if is_contiguous(x, "F") and not is_contiguous(x, "C") else "C"
     if copy:
@@ -78,17 +79,29 @@ def _reshape_order(order: Any) -> str:
 def _target_shape(x: Array, shape: Any) -> Shape:
     if shape is None:
         return x.shape
-    try:
-        dims: tuple[int, ...] = (operator.index(shape),)
-    except TypeError:
-        dims = tuple([operator.index(n) for n in shape])
-    if all(n >= 0 for n in dims) and math.prod(dims) == x.size:
+    t = type(shape)
+    if t is int:
+        dims: tuple[int, ...] = (shape,)
+    elif t is tuple and {*map(type, shape)} == {int}:
+        dims = shape
+    else:
+        try:
+            dims = (operator.index(shape),)
+        except TypeError:
+            dims = tuple([operator.index(n) for n in shape])
+    return _resolved(x.shape, dims)
+
+
+@functools.lru_cache(4096)
+def _resolved(before: Shape, dims: Shape) -> Shape:
+    size = math.prod(before)
+    if all(n >= 0 for n in dims) and math.prod(dims) == size:
         return dims
     rest = math.prod([n for n in dims if n != -1])
-    if dims.count(-1) == 1 and rest > 0 and x.size % rest == 0:
-        return tuple([x.size // rest if n == -1 else n for n in dims])
+    if dims.count(-1) == 1 and rest > 0 and size % rest == 0:
+        return tuple([size // rest if n == -1 else n for n in dims])
     # NumPy's own exception, or what it makes of other negative numbers
-    return np.broadcast_to(np.False_, x.shape).reshape(dims).shape
+    return np.broadcast_to(np.False_, before).reshape(dims).shape
 
 
 def ravel(a: Any, order: Any = "C") -> Array:
@@ -101,6 +114,8 @@ def ravel(a: Any, order: Any = "C") -> Array:
     elif str(order).upper() == "K":
         order = "C"
     out = reshape(x, (x.size,), order)
+    if x._base is None and x._flags is None and order == "C":
+        return out
     if out._base is not None and not layout(out).flags.c_contiguous:
         return new_array(out._read())  # unlike reshape, no view of elements that stand apart
     return out

@@ -20,6 +20,7 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import array
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._joining import concatenate
 from lazynp.functions._recording import as_array, broadcast
@@ -97,6 +98,7 @@ def unstack(x: Any, /, *, axis: Any = 0) -> tuple[Array, ...]:
 # -- append, insert, delete ------------------------------------------------------------------------
 
 
+@by_numpy(np.append)
 def append(arr: Any, values: Any, axis: Any = None) -> Array:
     """See `numpy.append`."""
     if axis is None:
@@ -113,6 +115,7 @@ def _flat_or_axis(arr: Any, axis: Any) -> tuple[Array, int, bool]:
     return x, normalize_axis_index(axis, x.ndim), in_fortran
 
 
+@by_numpy(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     """See `numpy.insert`. The places are computed: they decide the order of what comes out."""
     x, axis, in_fortran = _flat_or_axis(arr, axis)
@@ -160,6 +163,7 @@ def _fitted(values: Array, shape: tuple[int, ...]) -> Array:
     return broadcast(values, shape)
 
 
+@by_numpy(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
     """See `numpy.delete`. What to delete is computed: it decides the shape."""
     x, axis, in_fortran = _flat_or_axis(arr, axis)

@@ -45,11 +45,15 @@ def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
         data = node[2]
         if type(data) is ndarray and node[3] is not LENT:
             base = data.base
-            if data.ndim == axes and getrefcount(data) == 3 and (
-                base is None
-                or type(base) is ndarray
-                and getrefcount(base) == 3
-                and base.base is None
+            if (
+                data.ndim == axes
+                and getrefcount(data) == 3
+                and (
+                    base is None
+                    or type(base) is ndarray
+                    and getrefcount(base) == 3
+                    and base.base is None
+                )
             ):
                 if data.dtype.char not in _NUMBERS:
                     return False

@@ -46,7 +46,7 @@ from lazynp.functions._construct import (
     copy,
     require,
 )
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import by_numpy, created
 from lazynp.functions._grids import (
     c_,
     fromfunction,
@@ -90,6 +90,7 @@ def _fill(value: int, shape: Shape, dtype: np.dtype[Any], in_fortran: bool) -> A
     return fortran(shaping.full(value, shape=shape, dtype=dtype), in_fortran)
 
 
+@created(np.zeros)
 def zeros(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Array:
@@ -100,6 +101,7 @@ def zeros(
     return _fill(0, shape_argument(shape), dtype_argument(dtype), in_fortran)
 
 
+@created(np.ones)
 def ones(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Array:
@@ -110,6 +112,7 @@ def ones(
     return _fill(1, shape_argument(shape), dtype_argument(dtype), in_fortran)
 
 
+@created(np.zeros)
 def empty(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Array:
@@ -120,6 +123,7 @@ def empty(
     return zeros(shape, dtype, order, device=device, like=like)
 
 
+@created(np.full)
 def full(
     shape: Any,
     fill_value: Any,
@@ -173,6 +177,7 @@ def _like(
     return chosen, a.dtype if dtype is None else dtype_argument(dtype), in_fortran
 
 
+@created(np.zeros_like, like=True)
 def zeros_like(
     a: Any,
     dtype: Any = None,
@@ -186,6 +191,7 @@ def zeros_like(
     return _fill(0, *_like(a, dtype, order, shape, device))
 
 
+@created(np.ones_like, like=True)
 def ones_like(
     a: Any,
     dtype: Any = None,
@@ -199,6 +205,7 @@ def ones_like(
     return _fill(1, *_like(a, dtype, order, shape, device))
 
 
+@created(np.zeros_like, like=True)
 def empty_like(
     prototype: Any,
     /,
@@ -216,6 +223,7 @@ def empty_like(
     return _fill(0, chosen, dtype, in_fortran)
 
 
+@created(np.full_like, like=True)
 def full_like(
     a: Any,
     fill_value: Any,
@@ -240,6 +248,7 @@ def _on_diagonal(shape: Shape, k: Any, compare: Any) -> Array:
     return compare(ufuncs.add(rows, k), columns)
 
 
+@created(np.eye)
 def eye(
     N: Any,
     M: Any = None,
@@ -263,6 +272,7 @@ def eye(
     return fortran(own(cast(_on_diagonal(shape, k, ufuncs.equal), dtype)), in_fortran)
 
 
+@created(np.identity)
 def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.identity`."""
     return eye(n, dtype=float if dtype is None else dtype, like=like)
@@ -294,6 +304,7 @@ def triu(m: Any, k: Any = 0) -> Array:
     return apply(elementwise.select, mask, zero(m.dtype), m)
 
 
+@by_numpy(np.diag)
 def diag(v: Any, k: Any = 0) -> Array:
     """See `numpy.diag`. Of a matrix, a read-only view."""
     v, k = viewable(v), operator.index(k)
@@ -314,6 +325,7 @@ def diagflat(v: Any, k: Any = 0) -> Array:
     return diag(reshaped(v, (v.size,)), k)
 
 
+@by_numpy(np.vander)
 def vander(x: Any, N: Any = None, increasing: bool = False) -> Array:
     """See `numpy.vander`."""
     x = as_array(x)

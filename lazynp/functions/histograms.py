@@ -139,6 +139,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return as_array(_edges(x, bins, range, weights)[0])
 
 
+@by_numpy(np.histogram)
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:

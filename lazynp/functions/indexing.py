@@ -63,6 +63,7 @@ __all__ = [
 # -- by index arrays -------------------------------------------------------------------------------
 
 
+@by_numpy(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     """See `numpy.take`."""
     x = as_array(a)
@@ -142,6 +143,7 @@ def _numbers(shape: tuple[int, ...], axis: int, length: int) -> Array:
     return shaping.iota(shape=shape, axis=axis, dtype=np.dtype(np.int64))
 
 
+@by_numpy(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """See `numpy.take_along_axis`."""
     x, index = as_array(arr), as_array(indices)
@@ -179,11 +181,13 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 # -- where something is true -----------------------------------------------------------------------
 
 
+@by_numpy(np.argwhere)
 def argwhere(a: Any) -> Any:
     """See `numpy.argwhere`. Computes `a`: the shape of the result depends on it."""
     return new_array(from_host(np.argwhere(seen_value(as_array(a)._read())), copy=False))
 
 
+@by_numpy(np.flatnonzero)
 def flatnonzero(a: Any) -> Any:
     """See `numpy.flatnonzero`. Computes `a`: the shape of the result depends on it."""
     return new_array(from_host(np.flatnonzero(seen_value(as_array(a)._read())), copy=False))

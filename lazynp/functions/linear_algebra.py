@@ -143,6 +143,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     return reshape(inv(reshape(x, (size, -1))), x.shape[ind:] + x.shape[:ind])
 
 
+@by_numpy(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
     """See `numpy.linalg.pinv`."""
     x = as_array(a)
@@ -245,6 +246,7 @@ def det(a: Any) -> Any:
     return result(elementwise.multiply(sign, elementwise.exp(log)), final)
 
 
+@by_numpy(np.linalg.matrix_rank)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """See `numpy.linalg.matrix_rank`."""
     if rtol is not None and tol is not None:
@@ -294,6 +296,7 @@ def matrix_power(a: Any, n: Any) -> Any:
 # -- products --------------------------------------------------------------------------------------
 
 
+@by_numpy(np.linalg.multi_dot)
 def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
     """See `numpy.linalg.multi_dot`."""
     if len(arrays) < 2:

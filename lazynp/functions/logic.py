@@ -10,6 +10,7 @@ from lazynp._array import Array, Scalar
 from lazynp._errstate import quiet
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
 from lazynp.functions._reduce import BOOL
@@ -19,6 +20,7 @@ from lazynp.primitives import elementwise, shaping
 
 
 @quiet("invalid")
+@by_numpy(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """See `numpy.isclose`. There is no warning for tolerances that are not finite."""
     x, y, atol, rtol = (
@@ -41,11 +43,13 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 @quiet("invalid")
+@by_numpy(np.allclose)
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """See `numpy.allclose`. The result is a lazy scalar, not a Python bool."""
     return reductions.all(isclose(a, b, rtol, atol, equal_nan))
 
 
+@by_numpy(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """See `numpy.array_equal`. The result is a lazy scalar, unless shapes decide."""
     try:

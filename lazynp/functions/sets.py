@@ -9,6 +9,7 @@ import numpy as np
 from lazynp._array import Array, from_host, new_array
 from lazynp._trace import host_value
 from lazynp.functions import indexing, sorting, ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
@@ -45,6 +46,7 @@ class UniqueInverseResult(NamedTuple):
 # -- unique ----------------------------------------------------------------------------------------
 
 
+@by_numpy(np.unique)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -154,6 +156,7 @@ def _joined(x: Any, y: Any) -> Array:
     return shaping.concatenate(plain(cast(a, dtype)), plain(cast(b, dtype)), axis=0)
 
 
+@by_numpy(np.intersect1d)
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
@@ -183,6 +186,7 @@ def intersect1d(
     return common, in_x, in_y
 
 
+@by_numpy(np.union1d)
 def union1d(ar1: Any, ar2: Any) -> Any:
     """See `numpy.union1d`."""
     x, y = as_array(ar1), as_array(ar2)
@@ -191,6 +195,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
     return unique(_joined(x, y))
 
 
+@by_numpy(np.setdiff1d)
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setdiff1d`."""
     x, y = as_array(ar1), as_array(ar2)
@@ -200,6 +205,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return getitem(x, isin(x, y, invert=True))
 
 
+@by_numpy(np.setxor1d)
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setxor1d`."""
     x, y = as_array(ar1), as_array(ar2)
@@ -218,6 +224,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return getitem(ordered, plain(alone))
 
 
+@by_numpy(np.isin)
 def isin(
     element: Any,
     test_elements: Any,

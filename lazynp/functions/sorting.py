@@ -59,6 +59,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     return primitives.sort(x, axis=axis)
 
 
+@by_numpy(np.argsort)
 def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:
@@ -82,6 +83,7 @@ def sort_complex(a: Any) -> Any:
     return cast(x, np.complex64 if x.dtype.char in "bhBH" else np.complex128)
 
 
+@by_numpy(np.lexsort)
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """See `numpy.lexsort`."""
     if isinstance(keys, Array):
@@ -121,6 +123,7 @@ def _check_kth(kth: Any, n: int, kind: str) -> None:
             raise ValueError(f"kth(={k + n if k < 0 else k}) out of bounds ({n})")
 
 
+@by_numpy(np.partition)
 def partition(
     a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
@@ -134,6 +137,7 @@ def partition(
     return primitives.sort(x, axis=axis)
 
 
+@by_numpy(np.argpartition)
 def argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> Any:

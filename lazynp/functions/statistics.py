@@ -43,6 +43,7 @@ _FLOAT64 = np.dtype(np.float64)
 # -- covariance ------------------------------------------------------------------------------------
 
 
+@by_numpy(np.cov)
 def cov(
     m: Any,
     y: Any = None,
@@ -144,6 +145,7 @@ def _inverse(factor: Any, dtype: np.dtype[Any]) -> Array:
     return cast(ufuncs.divide(cast(1.0, _FLOAT64), cast(factor, _FLOAT64)), real)
 
 
+@by_numpy(np.corrcoef)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
     """See `numpy.corrcoef`."""
     c = cov(x, y, rowvar, dtype=dtype)

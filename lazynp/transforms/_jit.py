@@ -22,7 +22,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._node import VALUE, Node, aval_of_node, is_tracer
 from lazynp._trace import StagingRecorder, local, staging
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp._views import writeable
+from lazynp._views import Basic, writeable
 from lazynp.transforms._call import Places, jit_call
 from lazynp.transforms._donation import donated_places, give_up
 from lazynp.transforms._quick import Quick, operands_of, quick_of
@@ -58,7 +58,9 @@ class disable_jit:
 
 
 def _key_of_path(path: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([(type(step).__name__, _frozen(vars(step))) for step in path])
+    """What tells one way from an owner to a view from another; slices are known by their meaning."""
+    steps = [step.meaning if isinstance(step, Basic) else step for step in path]
+    return tuple([(type(step).__name__, _frozen(vars(step))) for step in steps])
 
 
 def _frozen(value: Any) -> Any:

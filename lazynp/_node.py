@@ -62,7 +62,7 @@ class Op:
     reuses: bool  # by reference, it may write into its first operand if nobody else reads that
     cost: tuple[float, float, float] | None  # see _plan
     gain: float  # microseconds that it may gain by not being done at once
-    small: bool  # alone, it would gain no more than a cut costs
+    small: bool  # alone, it would gain no more than a cut costs, even if it has to copy
     direct: bool  # by reference, no more is to be done than to call it and store what it returns
 
     def __repr__(self) -> str:
@@ -107,13 +107,14 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
     op.cost = None
     op.gain = math.inf if op.host else _gain(primitive, params, explicit, outs)
-    op.small = op.gain <= _cost.CUT
+    copies = primitive.kind == "update" and explicit[0].nbytes > _COPIED
+    op.small = op.gain <= _cost.CUT and not copies
     op.reuses = _may_reuse(primitive, params, ins, op.aval)
     op.direct = not op.reuses and not op.free
     return op
 
 
-SMALL = 3 << 13  # bytes: a copy of this much costs less than recording
+_COPIED = 1 << 18  # bytes: a copy of this much costs less than a cut
 
 
 def _gain(
@@ -121,8 +122,6 @@ def _gain(
 ) -> float:
     """What it may gain by not being done at once, in microseconds."""
     if primitive.kind == "call":
-        return math.inf
-    if primitive.kind == "update" and explicit[0].nbytes > 4 * SMALL:  # a copy may be made
         return math.inf
     reference, compiled = _cost.cost(primitive, params, explicit, outs)
     return reference - compiled

@@ -37,7 +37,6 @@ from lazynp._node import (
     CODE,
     OFFSET,
     OP,
-    SMALL,
     VALUE,
     Node,
     Op,
@@ -156,7 +155,7 @@ class Recorder:
         often = gap is not None and gap.visits >= _OFTEN
         novel = often and plan is not None and plan.runs == 1
         self._novel = self._novel + nodes if novel else max(0, self._novel - nodes)
-        small = (often or type(self.origin) is tuple) and gain <= _cost.RECORDING * nodes
+        small = (often or type(self.origin) is tuple) and gain <= _cost.CUT + _cost.RECORDING * nodes
         small = small and (plan is None or plan.tier == "reference")
         self._small = self._small + nodes if small else max(0, self._small - nodes)
         self.eager = max(self._small, self._novel) > _LOOP
@@ -344,10 +343,7 @@ def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
 
 def _gain(op: Op) -> float:
     """What an operation might gain in a program, in microseconds, where it ran by reference."""
-    kind = op.primitive.kind
-    if kind == "update":  # by reference it is done in place
-        return 0.0 if op.explicit[1].nbytes <= SMALL else _cost.CUT
-    return 0.0 if kind == "call" else max(op.gain, 0.0)
+    return 0.0 if op.primitive.kind == "call" else max(op.gain, 0.0)
 
 
 def _place(asked: Node | None, reason: Any) -> Any:

@@ -20,7 +20,7 @@ class Aval:
     """Shape and dtype of an array. Make one with `aval_of`, never directly."""
 
     __slots__ = (
-        "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "done_memo",
+        "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "device",
         "plain", "traced",
     )  # fmt: skip
 
@@ -32,7 +32,7 @@ class Aval:
     weak: bool
     get_memo: dict[Any, Any]  # index -> recorded op, see _views
     set_memo: dict[Any, Any]
-    done_memo: dict[Any, Any]  # index -> aval of the view, its step
+    device: bool  # whether arrays of it can be part of a compiled program; of no tracer's aval
     plain: Aval  # itself; of a tracer's aval, the interned one
     traced: TracedAval | None  # what tracers of this type are known by
 
@@ -64,7 +64,8 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
         aval.shape, aval.dtype, aval.weak = shape, dtype, weak
         aval.ndim, aval.size = len(shape), math.prod(shape)
         aval.nbytes = aval.size * dtype.itemsize
-        aval.get_memo, aval.set_memo, aval.done_memo = {}, {}, {}
+        aval.get_memo, aval.set_memo = {}, {}
+        aval.device = on_device(dtype)
         aval.plain, aval.traced = aval, None
         aval = _interned.setdefault((shape, dtype, weak), aval)
     return aval
@@ -91,7 +92,8 @@ class TracedAval(Aval):
     def __init__(self, plain: Aval) -> None:
         self.shape, self.dtype, self.weak = plain.shape, plain.dtype, plain.weak
         self.ndim, self.size, self.nbytes = plain.ndim, plain.size, plain.nbytes
-        self.get_memo = self.set_memo = self.done_memo = _FORGETFUL
+        self.get_memo = self.set_memo = _FORGETFUL
+        self.device = False
         self.plain = plain
 
 

@@ -50,7 +50,14 @@ from lazynp.functions._arguments import (
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array, check_writeable, store
-from lazynp.functions._scalars import conversion_of, operator_of, swapped, unary_operator_of
+from lazynp.functions._scalars import (
+    AVALS,
+    conversion_of,
+    operator_of,
+    scalar,
+    swapped,
+    unary_operator_of,
+)
 from lazynp.functions._stores import update_view
 from lazynp.functions._ufunc import defers, ufunc
 
@@ -89,7 +96,9 @@ _UNARY = {
 
 
 def _matmul_operator(self: Array, other: Any) -> Any:
-    return NotImplemented if defers(other) else products.matmul_operator(self, other)
+    if type(other) is not Array and defers(other):
+        return NotImplemented
+    return products.matmul_operator(self, other)
 
 
 def _matmul_reflected(self: Array, other: Any) -> Any:
@@ -236,7 +245,16 @@ def _len(self: Array) -> int:
 def _iter(self: Array) -> Iterator[Any]:
     if not self.ndim:
         raise TypeError("iteration over a 0-d array")
-    return (getitem(self, i) for i in range(self.shape[0]))
+    return _elements(self) if self.ndim == 1 else (getitem(self, i) for i in range(self.shape[0]))
+
+
+def _elements(self: Array) -> Iterator[Any]:
+    """As they are when it is their turn: the array may be written meanwhile."""
+    for i in range(self.shape[0]):
+        value = self._read()[2]
+        element = value[i] if type(value) is np.ndarray and value.ndim == 1 else None
+        aval = AVALS.get(type(element))
+        yield getitem(self, i) if aval is None else scalar(element, aval)
 
 
 def _contains(self: Array, item: Any) -> bool:

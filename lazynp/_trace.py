@@ -155,7 +155,9 @@ class Recorder:
         often = gap is not None and gap.visits >= _OFTEN
         novel = often and plan is not None and plan.runs == 1
         self._novel = self._novel + nodes if novel else max(0, self._novel - nodes)
-        small = (often or type(self.origin) is tuple) and gain <= _cost.CUT + _cost.RECORDING * nodes
+        small = (
+            often or type(self.origin) is tuple
+        ) and gain <= _cost.CUT + _cost.RECORDING * nodes
         small = small and (plan is None or plan.tier == "reference")
         self._small = self._small + nodes if small else max(0, self._small - nodes)
         self.eager = max(self._small, self._novel) > _LOOP

@@ -159,6 +159,17 @@ def _value(x: Any, largest: float) -> Any:
     if t in _PLAIN or isinstance(x, (type, np.dtype)):
         return x
     if t is tuple or t is list:
-        items = [_value(item, largest) for item in x]
-        return _UNFIT if _Unfit in map(type, items) else t(items)
+        items = []
+        for item in x:
+            t_item = type(item)
+            if t_item is Scalar:
+                item = item._node[2]
+                if type(item) not in AVALS:
+                    return _UNFIT
+            elif t_item is not float and t_item is not int:
+                item = _value(item, largest)
+                if item is _UNFIT:
+                    return _UNFIT
+            items.append(item)
+        return items if t is list else tuple(items)
     return _UNFIT

@@ -82,6 +82,7 @@ from lazynp.functions._stores import (
     host_index,
     is_same_view,
     store_at_once,
+    store_basic,
     store_element,
     store_slice,
 )
@@ -102,18 +103,24 @@ def getitem(self: Array, index: Any) -> Any:
     value = node[2]
     t = type(index)
     axes = t is int  # how many, if this is the place of one element
+    basic = axes or t is slice
     if t is tuple:
+        basic = True
+        axes = len(index)
         for item in index:
-            if type(item) is not int:
-                if type(item) is Scalar:
+            kind = type(item)
+            if kind is not int:
+                axes = 0
+                if kind is Scalar:
                     index = known_places(index)
                     axes = count_places(index)
-                break
-        else:
-            axes = len(index)
+                    basic = axes > 0
+                    break
+                if kind is not slice and item is not None and item is not Ellipsis:
+                    basic = False
     elif t is Scalar:
         index = known_places(index)
-        axes = type(index) is int
+        axes = basic = type(index) is int
     if axes and type(value) is ndarray and value.ndim == axes and not staged:
         element = value[index]
         aval = AVALS.get(type(element))
@@ -129,26 +136,33 @@ def getitem(self: Array, index: Any) -> Any:
         element = _element(node, aval, index)
         if element is not None:
             return element
+    if recorder.eager and aval.device:
+        value = node[2]
+        if type(value) is not ndarray:
+            value = there(node)
+        if type(value) is ndarray:
+            if not basic:
+                out = _chosen(value, index)
+                if out is not None:
+                    return out
+            else:  # NumPy's view, and nothing inferred
+                value = value[index]
+                if type(value) is ndarray and value.ndim:
+                    out = _new(Array)
+                    out._node = [None, None, value, None, aval_of(value.shape, value.dtype)]
+                    out._flags = self._flags if self._flags is None else _inherited(self._flags)
+                    base = self._base
+                    step = Basic(index, aval)
+                    if base is None:
+                        out._base, out._path, out._seen = self, (step,), node
+                    else:
+                        out._base, out._path = base, (*self._path, step)
+                        out._seen = base._node
+                    return out
     key = index_key(index)
     if key is NOT_BASIC and t is tuple:
         index = known_places(index)
         key = index_key(index)
-    if recorder.eager:
-        done = aval.done_memo.get(key)
-        if done is not None:
-            value = node[2]
-            if type(value) is not ndarray:
-                value = there(node)
-            if value is not None:
-                return _made_view(self, done[1], node, [None, None, value[index], None, done[0]])
-        elif key is NOT_BASIC:
-            out = _get_chosen(node, index)
-            if out is not None:
-                return out
-        else:
-            out = _get_first(self, node, aval, index, key)
-            if out is not None:
-                return out
     try:
         op, starts, step = aval.get_memo[key]
     except (KeyError, TypeError):
@@ -175,33 +189,10 @@ def getitem(self: Array, index: Any) -> Any:
     return _made_view(self, step, node, got)
 
 
-def _get_first(self: Array, node: Node, aval: Aval, index: Any, key: Any) -> Any:
-    """A basic index that an eager recorder has not met: NumPy's view, nothing inferred.
-
-    None if it gives no array.
-    """
-    if not on_device(aval.dtype):
-        return None
-    value = there(node)
-    if type(value) is not ndarray:
-        return None
-    got = value[index]
-    if type(got) is not ndarray or not got.ndim:
-        return None
-    made, step = leaf(got), Basic(index, aval)
-    if len(aval.done_memo) >= _MEMO_SIZE:
-        aval.done_memo.clear()
-    aval.done_memo[key] = made[AVAL], step
-    return _made_view(self, step, node, made)
-
-
-def _get_chosen(node: Node, index: Any) -> Any:
-    """An index of arrays that are there: what an eager recorder has NumPy choose. Else None."""
+def _chosen(value: Any, index: Any) -> Array | None:
+    """What NumPy chooses by an index with arrays that are there."""
     where = host_index(index)
     if where is None or _errstate.watching:
-        return None
-    value = there(node)
-    if type(value) is not ndarray or not on_device(value.dtype):
         return None
     got = value[where]
     return new_array(leaf(got)) if type(got) is ndarray else None
@@ -382,8 +373,11 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if self._flags is not None and not writeable(self):
         raise ValueError("assignment destination is read-only")
     if recorder.eager:
-        if self._base is None and is_same_view(self, index, value):
-            return
+        if self._base is None:
+            if (t is tuple or t is slice or t is int) and store_basic(self, index, value):
+                return
+            if is_same_view(self, index, value):
+                return
         if store_at_once(self, index, value):
             return
     frame = _getframe(1)

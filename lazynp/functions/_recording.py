@@ -409,16 +409,27 @@ def composed(
         b = y._node if y._base is None else y._read()
         recorder = local.recorder
         if recorder.eager:
-            key = known(a), known(b)
-            aval = done.avals.get(key)
-            u = a[2] if type(a[2]) is ndarray else there(a)
-            v = b[2] if type(b[2]) is ndarray else there(b)
+            op = a[0]
+            known_a = a[4] if op is None else op.aval
+            op = b[0]
+            known_b = b[4] if op is None else op.aval
+            aval = done.avals.get((known_a, known_b))
             if aval is None:
-                out = done.first(key, a, b)
+                out = done.first((known_a, known_b), a, b)
                 if out is not None:
                     return out
-            elif u is not None and v is not None:
-                return wrap([None, None, quiet_result(recorder.quiet, of_numpy, u, v), None, aval])
+            else:
+                u, v = a[2], b[2]
+                if type(u) is not ndarray:
+                    u = there(a)
+                if type(v) is not ndarray:
+                    v = there(b)
+                if u is not None and v is not None:
+                    u = quiet_result(recorder.quiet, of_numpy, u, v)
+                    out = _new(Array if type(u) is ndarray else Scalar)
+                    out._node = [None, None, u, None, aval]
+                    out._base = out._flags = None
+                    return out
         key = (aval_of_node(a), aval_of_node(b))
         if is_tracer(a) or is_tracer(b):
             return function(x, y)

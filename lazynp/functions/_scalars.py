@@ -42,28 +42,24 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
         node = x._node
         a = node[2]
         t = type(y)
-        if t is Scalar:
-            other = y._node
-            b = other[2]
-            there = other[4] is AVALS.get(type(b))
-        else:
-            b = y
-            there = t is float or t is int
-        if (
-            there
-            and node[4] is AVALS.get(type(a))
-            and not (_errstate.watching or config.debug_nans)
-        ):
-            try:
-                value = _quiet(function, a, b)
-            except RuntimeError:  # see `quiet_context`: another thread is in it
-                return general(x, y)
-            aval = AVALS.get(type(value))
-            if aval is not None:
-                out = _new(Scalar)
-                out._node = [None, None, value, None, aval]
-                out._base = out._flags = None
-                return out
+        try:
+            if t is Scalar:
+                other = y._node
+                b = other[2]
+                there = other[4] is AVALS[type(b)]
+            else:
+                b = y
+                there = t is float or t is int
+            if there and node[4] is AVALS[type(a)]:
+                if not _errstate.watching and not config.debug_nans:
+                    value = _quiet(function, a, b)
+                    aval = AVALS[type(value)]
+                    out = _new(Scalar)
+                    out._node = [None, None, value, None, aval]
+                    out._base = out._flags = None
+                    return out
+        except (KeyError, RuntimeError):  # see `quiet_context`: another thread is in it
+            pass
         return general(x, y)
 
     return call

@@ -16,7 +16,7 @@ from numpy import ndarray
 
 from lazynp import _errstate, _reference, lowering
 from lazynp._array import Array, Scalar, write_lock
-from lazynp._avals import SCALAR_DTYPES, Aval, on_device
+from lazynp._avals import Aval, on_device
 from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node
 from lazynp._quiet import quietly
 from lazynp._trace import local, there
@@ -94,6 +94,50 @@ def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
         return False
     quietly(op.inplace, [data, u, *starts])
     return True
+
+
+def store_basic(self: Array, index: Any, value: Any) -> bool:
+    """`store_at_once` for the usual case: an owner that nobody looks into, a basic index, and a
+    value of the same dtype or a float. Nothing can go wrong but what NumPy says before it writes.
+    """
+    if type(index) is tuple:
+        for item in index:
+            if type(item) is not slice and type(item) is not int:
+                return False
+    if type(value) is Array:
+        if self._flags is not None:
+            return False
+        if value._base is None:
+            u = value._node[2]
+        elif value._base is self:
+            return False
+        else:
+            u = value._read()[2]
+        if type(u) is not ndarray:
+            return False
+        dtype = u.dtype
+    elif type(value) is float or type(value) is int:
+        u, dtype = value, _FLOAT64
+    else:
+        return False
+    with write_lock:
+        node = self._node
+        data = node[2]
+        if type(data) is not ndarray or data.dtype is not dtype or node[3] is LENT:
+            return False
+        if getrefcount(node) != 3 or getrefcount(data) != 3 or not data.flags.writeable:
+            return False
+        base = data.base
+        if base is not None:
+            if type(base) is not ndarray or getrefcount(base) != 3 or base.base is not None:
+                return False
+        if dtype.char not in _NUMBERS or _errstate.watching:
+            return False
+        data[index] = u
+    return True
+
+
+_FLOAT64 = np.dtype(np.float64)
 
 
 def store_at_once(self: Array, index: Any, value: Any) -> bool:
@@ -214,7 +258,7 @@ def is_same_view(self: Array, index: Any, value: Any) -> bool:
         return False
     step = value._path[0]
     if type(step) is Basic:
-        return step.index is index or index_key(index) == index_key(step.index)
+        return step.index is index or step.index == index
     entry = aval_of_node(self._node).get_memo.get(index_key(index))
     return entry is not None and entry[2] is step
 

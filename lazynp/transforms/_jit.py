@@ -58,7 +58,7 @@ class disable_jit:
 
 
 def _key_of_path(path: Sequence[Any]) -> tuple[Any, ...]:
-    """What tells one way from an owner to a view from another; slices are known by their meaning."""
+    """What tells one way to a view from another; slices are known by their meaning."""
     steps = [step.meaning if isinstance(step, Basic) else step for step in path]
     return tuple([(type(step).__name__, _frozen(vars(step))) for step in steps])
 

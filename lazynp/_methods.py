@@ -322,7 +322,7 @@ def _flatten(self: Array, order: str = "C") -> Array:
     return _copy(manipulation.ravel(self, order))
 
 
-def _flattened(value: Any, order: str = "C") -> Any:
+def _flattened(value: Any, order: Any = "C") -> Any:
     return np.asarray(value).flatten(order)
 
 

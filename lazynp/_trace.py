@@ -169,7 +169,7 @@ class Recorder:
 
 _LARGEST = 1 << 18
 _OFTEN = 3  # cuts at one place
-_LOOP = 160
+_LOOP = 64
 
 
 class StagingRecorder(Recorder):

@@ -59,6 +59,7 @@ from lazynp._trace import (
 )
 from lazynp._views import writeable
 from lazynp.functions._nested import assemble, holds_lazy
+from lazynp.functions._scalars import AVALS
 from lazynp.primitives import elementwise, shaping
 
 _new = object.__new__
@@ -253,12 +254,12 @@ def binary(
                 u = a
                 if type(a) is list:
                     u = a[2]
-                    if type(u) is not ndarray:
+                    if type(u) is not ndarray and type(u) not in AVALS:
                         u = there(a)
                 v = b
                 if type(b) is list:
                     v = b[2]
-                    if type(v) is not ndarray:
+                    if type(v) is not ndarray and type(v) not in AVALS:
                         v = there(b)
                 if u is not None and v is not None:
                     try:
@@ -333,7 +334,7 @@ def unary(
                     return out
             else:
                 u = a[2]
-                if type(u) is not ndarray:
+                if type(u) is not ndarray and type(u) not in AVALS:
                     u = there(a)
                 if u is not None:
                     try:

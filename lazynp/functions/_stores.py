@@ -17,7 +17,7 @@ from numpy import ndarray
 from lazynp import _errstate, _reference, lowering
 from lazynp._array import Array, Scalar, write_lock
 from lazynp._avals import Aval, on_device
-from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node
+from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node, leaf
 from lazynp._quiet import quietly
 from lazynp._trace import local, there
 from lazynp._views import Basic
@@ -227,6 +227,8 @@ def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:
         aval = node[AVAL] if node[OP] is None else node[OP].aval
         return _writeable_data(node, aval) if on_device(aval.dtype) else None
     own = view._node
+    if node[VALUE] is None and view._seen is node and getrefcount(own) == 3:
+        _give_memory(owner, view)
     if own[VALUE] is None and getrefcount(own) == 3 and type(there(own)) is ndarray:
         own[VALUE], own[ARGS] = there(own), None
     if view._seen is not node or getrefcount(node) != 4 or getrefcount(own) != 3:
@@ -248,6 +250,16 @@ def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:
         if getrefcount(memory) != 3 + (base is memory) * 2:
             return None
     return data
+
+
+def _give_memory(owner: Array, view: Array) -> None:
+    """To an owner that is all one number and has no memory yet, and so to this view of it."""
+    node = owner._node
+    data = _writeable_data(node, aval_of_node(node))
+    if data is not None:
+        for step in view._path:
+            data = step.layout(data)
+        view._node[:] = leaf(data)
 
 
 def is_same_view(self: Array, index: Any, value: Any) -> bool:

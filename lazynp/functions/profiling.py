@@ -234,22 +234,28 @@ def _cause(reason: Any) -> tuple[str, str]:
 
 def _asked(frame: FrameType, theirs: FrameType) -> str:
     """What the user's line called that needed the value."""
-    called: FrameType | None = frame
-    while called is not None and called.f_back is not theirs:
-        called = called.f_back
-    if called is None:
+    names = _methods()
+    called = None
+    inner: FrameType | None = frame
+    while inner is not None and inner is not theirs:
+        if names.get(inner.f_code, inner) is not None:
+            called = inner
+        inner = inner.f_back
+    if called is None or inner is None:
         return "a value is needed"
-    name = _methods().get(called.f_code, called.f_code.co_name)
+    name = names.get(called.f_code) or called.f_code.co_name
     return _ASKED.get(name, f"{name.strip('_')}()")
 
 
 @functools.cache
-def _methods() -> dict[CodeType, str]:
-    """What methods are called; functions and lambdas of other names are attached as such."""
-    found = {}
+def _methods() -> dict[CodeType, str | None]:
+    """What methods are called; functions and lambdas of other names are attached as such. None
+    for what wraps several, which are then called in turn."""
+    found: dict[CodeType, str | None] = {}
     for kind in (Scalar, Array):
         for name, method in vars(kind).items():
             function = method.fget if isinstance(method, property) else method
             if isinstance(function, FunctionType):
-                found[function.__code__] = name
+                code = function.__code__
+                found[code] = name if found.get(code, name) == name else None
     return found

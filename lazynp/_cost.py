@@ -70,7 +70,7 @@ _ELEMENT: dict[str, tuple[float, float]] = {
     "reduce_max": (0.2, 0.6),
     "reduce_min": (0.2, 0.6),
 }
-_COMPARED = {"sort": (5.0, 3.0), "argsort": (6.0, 13.0), "sort_pairs": (8.0, 13.0)}  # times log2(n)
+_COMPARED = {"sort": (1.5, 3.0), "argsort": (6.0, 13.0), "sort_pairs": (8.0, 13.0)}  # times log2(n)
 _FLOP = {"f": (1.3e-5, 1.4e-5), "c": (4e-5, 6e-5)}  # of products: by BLAS, by XLA
 _FETCHED = {"f": (1e-5, 1.4e-5), "c": (1e-5, 4e-5)}  # of a byte: for a vector all that counts
 _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS

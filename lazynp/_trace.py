@@ -118,7 +118,7 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
-        "codes", "eager", "_small", "_novel", "largest", "quiet", "__weakref__",
+        "codes", "eager", "_small", "_novel", "_chosen", "largest", "quiet", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -141,7 +141,15 @@ class Recorder:
         self.eager = False  # small operations on what is there are done `at_once`
         self._small = 0  # operations in loops of small ones so far, less others since
         self._novel = 0  # operations of programs never met before, at places met often
+        self._chosen = 0  # results whose shape only the data decide
         self.largest: float = _LARGEST  # bytes: eager, larger operands are recorded
+
+    def chose(self) -> None:
+        """Data are looked at for the shape of a result. Where that is done again and again, no
+        program will be met twice."""
+        self._chosen += 1
+        if self._chosen > _CHOICES and config.execution != "compiled" and not config.debug_nans:
+            self.eager = True
 
     def ran(self, nodes: int, gain: float, plan: Any) -> None:
         """A cut was run. Loops that no program will be compiled for are recorded for nothing: from
@@ -170,6 +178,7 @@ class Recorder:
 _LARGEST = 1 << 18
 _OFTEN = 3  # cuts at one place
 _LOOP = 64
+_CHOICES = 16
 
 
 class StagingRecorder(Recorder):

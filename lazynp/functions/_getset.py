@@ -775,8 +775,13 @@ def _bounded_later(index: Array, length: int, axis: int) -> Array:
 def _get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
     aval = aval_of_node(node)
-    found = advanced(aval, index)
     mask = _sole_mask(aval, index)
+    if mask is not None and not local.level and aval.device:
+        recorder = local.recorder
+        if recorder.eager and knowable(mask._read()) and not _errstate.watching:
+            return new_array(leaf(host_value(node)[host_value(mask._read())]))
+        recorder.chose()
+    found = advanced(aval, index)
     if mask is not None and mask.ndim == aval.ndim:
         found.indices[0]._node[CODE] = mask._read()  # see `_unselected`
     sliced = found.basic.get(node) if _selects(found.basic, aval) else node

@@ -63,12 +63,22 @@ def _sort_abstract(x: Aval, *, axis: int) -> Aval:
     return x
 
 
+def _kind(x: Any) -> Any:
+    """NumPy's quickest sort, up to ten times as quick as its stable one, wherever that does not
+    show: only zeros of either sign, and complex numbers, are equal and yet different."""
+    if x.dtype.kind == "c":
+        return "stable"
+    zeros = x == 0 if x.dtype.kind == "f" else None
+    shows = zeros is not None and zeros.any() and np.signbit(x[zeros]).any()
+    return "stable" if shows else None
+
+
 def _sort_reference(x: Any, *, axis: int) -> Any:
-    return np.sort(x, axis=axis, kind="stable")
+    return np.sort(x, axis=axis, kind=_kind(x))
 
 
 def _sort_inplace(x: Any, *, axis: int) -> Any:
-    x.sort(axis=axis, kind="stable")
+    x.sort(axis=axis, kind=_kind(x))
     return x
 
 

@@ -180,11 +180,14 @@ def print_transfers(rounds: int, megabytes: int = 100) -> None:
 
 
 def main() -> None:
-    if lazy is not numpy:
-        lazy.config(execution="compiled")  # the default does operations of long loops at once
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--repeats", type=int, default=200, help="rounds of the small table")
     rounds = parser.parse_args().repeats
+    if lazy is not numpy:
+        print("As it is by default: loops of small operations are soon run, not recorded.\n")
+        print_small(rounds)
+        print("\nWith execution=compiled: everything is recorded.\n")
+        lazy.config(execution="compiled")
     print_small(rounds)
     print_transfers(max(3, rounds // 20))
 

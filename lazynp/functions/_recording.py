@@ -220,7 +220,7 @@ def binary(
         recorder = local.recorder
         eager = recorder.eager
         pending = recorder.pending
-        if not eager and len(pending) >= recorder.limit:
+        if (not eager or recorder.due) and len(pending) >= recorder.limit:
             enter(_getframe(depth), x, y)
         t = type(x)
         if t is Array or t is Scalar:
@@ -317,7 +317,7 @@ def unary(
         recorder = local.recorder
         eager = recorder.eager
         pending = recorder.pending
-        if not eager and len(pending) >= recorder.limit:
+        if (not eager or recorder.due) and len(pending) >= recorder.limit:
             enter(_getframe(depth), x)
         t = type(x)
         if t is not Array and t is not Scalar:

@@ -184,7 +184,7 @@ def test_functions(name: str, eager: None) -> None:
 @pytest.mark.parametrize("name", ERRORS)
 def test_errors(name: str, eager: None) -> None:
     f = ERRORS[name]
-    with pytest.raises(Exception) as want:  # noqa: PT011
+    with pytest.raises(Exception) as want:
         f(numpy, M, V, K)
     with pytest.raises(want.type) as got:
         f(np, np.array(M), np.array(V), np.array(K))

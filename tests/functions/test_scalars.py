@@ -41,7 +41,7 @@ def outcome(f: Callable[..., Any], *args: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             result = f(*args)
-    except Exception as e:  # noqa: BLE001
+    except Exception as e:
         return type(e).__name__, "" if isinstance(e, TypeError) else str(e)
     value = numpy.asarray(result)
     return value.dtype.str, value.tobytes()

@@ -25,7 +25,8 @@ from lazynp._trace import local, there
 _LARGE = 1 << 18  # bytes: what is larger may gain from a program
 _PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
 
-_WRITTEN = frozenset({"out", "overwrite_input"})
+# what is written, and what NumPy's functions do not have
+_NOT_NUMPYS = frozenset({"out", "overwrite_input", "length", "total_repeat_length"})
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -47,7 +48,7 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
             values = [_value(a, found) for a in args]
             named = {k: _value(v, found) for k, v in kwargs.items()}
             fits = found[0] and not any([v is _UNFIT for v in (*values, *named.values())])
-            if not fits or not named.keys().isdisjoint(_WRITTEN):
+            if not fits or not named.keys().isdisjoint(_NOT_NUMPYS):
                 return function(*args, **kwargs)
             try:
                 result = recorder.quiet(functools.partial(reference, **named), *values)

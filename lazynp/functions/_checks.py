@@ -32,22 +32,25 @@ def traced(*xs: Any) -> bool:
 
 @contextmanager
 def asking(why: str, cure: str) -> Iterator[None]:
-    """What the error says if a value is asked for where there is none: `why`, and what to do."""
-    before, local.cure = local.cure, f"({why}). {cure}"
+    """What the error says if a value is asked for where there is none: `why`, and what to do.
+    Of functions that call each other, the one that the user called."""
+    before, local.cure = local.cure, local.cure or f"({why}). {cure}"
     try:
         yield
     finally:
         local.cure = before
 
 
-def refuse(bad: Any, kind: type[Exception], message: str) -> None:
-    """Raise this error if an element of `bad` is true."""
+def refuse(bad: Any, kind: type[Exception], message: str, value: Any = None) -> None:
+    """Raise this error if an element of `bad` is true. In the message, {} stands for the element
+    of `value`, integers of the same shape, at the first such place."""
     bad = plain(as_array(bad))
     known = extent(bad._read())
     if known is None:
-        check_later(bad, kind, message)
+        check_later(bad, kind, message, value)
     elif np.any(known):
-        raise kind(message)
+        at_fault = "" if value is None else extent(value._read())[known].flat[0]
+        raise kind(message.replace("{}", str(at_fault)))
 
 
 def refuse_outside(index: Array, n: int, kind: type[Exception], message: str) -> None:

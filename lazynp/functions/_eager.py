@@ -26,7 +26,7 @@ _LARGE = 1 << 18  # bytes: what is larger may gain from a program
 _PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
 
 # what is written, and what NumPy's functions do not have
-_NOT_NUMPYS = frozenset({"out", "overwrite_input", "length", "total_repeat_length"})
+_NOT_NUMPYS = frozenset({"out", "overwrite_input", "length", "total_repeat_length", "size"})
 
 F = TypeVar("F", bound=Callable[..., Any])
 

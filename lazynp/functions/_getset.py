@@ -64,9 +64,10 @@ from lazynp._views import (
     view,
     writeable,
 )
+from lazynp.functions._checks import traced
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import NOT_BASIC, has_array, index_key, normal
-from lazynp.functions._recording import MOST_SEEN, OFTEN, broadcast, cast, operand_of
+from lazynp.functions._recording import MOST_SEEN, OFTEN, as_array, broadcast, cast, operand_of
 from lazynp.functions._records import record as record_at
 from lazynp.functions._stores import is_same_view, store_at_once, store_element, store_slice
 from lazynp.primitives import elementwise, indexing, shaping
@@ -622,6 +623,8 @@ def _index_array(item: Any) -> Any:
 
 
 def _list_index(item: Any) -> Node:
+    if traced(item):
+        return as_array(item)._read()
     if any(isinstance(i, Array) for i in item):
         item = [host_value(i._read()) if isinstance(i, Array) else i for i in item]
     array = np.asarray(item)

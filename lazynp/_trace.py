@@ -223,6 +223,8 @@ class StagingRecorder(Recorder):
         node = None
         while self.pending:  # from the end, so that operands are free when they are looked at
             node = self.pending.pop()
+            if node[VALUE] is not None:  # no operand decides it: a constant of the program
+                continue
             if getrefcount(node) > 2 and not isinstance(aval_of_node(node), tuple):
                 _make_dead(node, trace)
         for node in self.inputs:

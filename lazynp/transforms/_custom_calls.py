@@ -427,9 +427,7 @@ def _call_batch(
 def _call_discharge(
     operands: Arrays, first: int, *, jaxpr: Jaxpr, rule: Rule, name: str, **params: Any
 ) -> Any:
-    """The rule is for the results: what is found is computed beside them. Checks in the rule itself
-    are dropped: where branches are selected, nothing tells them which one was meant."""
-    rule = rule.mapped(lambda part, _: unchecked(part))
+    """The rule is for the results: what is found is computed beside them."""
     outs = custom_call(*operands, jaxpr=unchecked(jaxpr), rule=rule, name=name, **params)
     whole, failures = discharged(jaxpr, first)
     finding = Jaxpr(whole.inputs, whole.eqns, whole.outputs[-1:])

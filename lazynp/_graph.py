@@ -23,7 +23,7 @@ from lazynp import _reference
 from lazynp._config import config
 from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
+from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Sighting, Step
 from lazynp._reference import is_parked, keep_views, note_read
 from lazynp._unread import after_run, before_run, leave, regret
@@ -327,13 +327,11 @@ def _collected(
     known = set(map(id, inputs))
 
     def pending(a: Any) -> bool:
-        return (
-            type(a) is list
-            and a[VALUE] is None
-            and a[ARGS] is not None
-            and id(a) not in known
-            and (recorded is None or recorded(a))
-        )
+        if type(a) is not list or a[VALUE] is not None or a[ARGS] is None or id(a) in known:
+            return False
+        if recorded is not None and not recorded(a):
+            return False
+        return not _project_now(a)
 
     for root in roots:
         stack = [(root, iter(root[ARGS]))] if pending(root) else []
@@ -349,6 +347,15 @@ def _collected(
                 nodes.append(node)
                 stack.pop()
     return nodes
+
+
+def _project_now(node: Node) -> bool:
+    """Take a result of a node that has them already: one was asked for while it was staged."""
+    if node[OP].primitive is not PROJECT or node[ARGS][0][VALUE] is None:
+        return False
+    node[VALUE] = node[ARGS][0][VALUE][node[OP].params["index"]]
+    node[ARGS] = ()
+    return True
 
 
 def _operand_positions(node: Node, position: dict[int, int]) -> list[int]:

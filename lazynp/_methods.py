@@ -28,9 +28,9 @@ from lazynp._views import (
     writeable,
 )
 from lazynp.functions import (
+    _at,
     _memory,
     creation,
-    functional,
     indexing,
     interchange,
     manipulation,
@@ -713,7 +713,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "view": _view,
 }
 _PROPERTIES: dict[str, tuple[Any, ...]] = {
-    "at": (functional.At,),
+    "at": (_at.At,),
     "T": (lambda self: transpose(self, tuple(reversed(range(self.ndim)))),),
     "mT": (_matrix_transpose,),
     "base": (_base,),

@@ -253,6 +253,8 @@ class StagingRecorder(Recorder):
         node = None
         while self.pending:  # from the end, so that operands are free when they are looked at
             node = self.pending.pop()
+            if node[VALUE] is not None:  # no operand decides it: a constant of the program
+                continue
             if getrefcount(node) > 2 and not isinstance(aval_of_node(node), tuple):
                 _make_dead(node, trace)
         for node in self.inputs:
@@ -269,6 +271,7 @@ def _make_dead(node: Node, trace: Trace) -> None:
 class _Local(threading.local):
     level = 0  # of the innermost transformation
     where: tuple[CodeType, int] | None = None  # the user's operation that a rule is about
+    cure: str | None = None  # for who asks for a value where there is none
 
     def __init__(self) -> None:
         self.recorder = Recorder()
@@ -386,6 +389,8 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
 
 def cure(aval: Any) -> str:
     """What must have asked for a value that is not known, and what to write instead."""
+    if local.cure is not None:
+        return local.cure
     if aval.dtype.kind == "b" and aval.shape:
         return "(a mask read, x[m]). Use x[m] = v, where(m, x, 0) or sums with where=m"
     if aval.dtype.kind in "iu" and not aval.shape:

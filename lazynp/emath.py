@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as _np
 
+from lazynp._trace import extent as _extent
 from lazynp.functions import reductions as _reductions, ufuncs as _ufuncs
+from lazynp.functions._checks import asking as _asking
 from lazynp.functions._recording import as_array as _as_array
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
@@ -30,7 +32,16 @@ def _if_any(condition: Callable[[Any], Any], x: Any) -> Any:
     array = _as_array(x)
     if array.dtype.kind == "c" or not array.size:
         return array
-    return _complex(array) if bool(_reductions.any(condition(array))) else x
+    return _complex(array) if _any_of_all(condition(array)) else x
+
+
+def _any_of_all(bad: Any) -> bool:
+    """Under vmap: of one example. Where there are no values, none decides: an error says so."""
+    known = _extent(_as_array(bad)._read())
+    if known is not None:
+        return bool(_np.any(known))
+    with _asking("emath, whose dtype it decides", "Use np.sqrt(x + 0j) and its kin"):
+        return bool(_reductions.any(bad))
 
 
 def _not_negative(x: Any) -> Any:
@@ -74,7 +85,7 @@ def logn(n: Any, x: Any) -> Any:
 def power(x: Any, p: Any) -> Any:
     """See `numpy.emath.power`."""
     x, p = _not_negative(_arrays(x)), _arrays(p)
-    if p.dtype.kind in "bi" and bool(_reductions.any(_ufuncs.less(p, 0))):
+    if p.dtype.kind in "bi" and _any_of_all(_ufuncs.less(p, 0)):
         p = _ufuncs.multiply(p, 1.0)
     return _ufuncs.power(x, p)
 

@@ -187,8 +187,9 @@ def part(x: Array, axis: int, start: int, stop: int) -> Array:
 
 
 def taken(x: Array, index: Any, axis: int) -> Array:
-    """`x[..., index, ...]` at an axis, for a 1-d host array of indices in bounds."""
-    index = new_array(from_host(np.asarray(index, np.int64), copy=False))
+    """`x[..., index, ...]` at an axis, for 1-d indices in bounds: a host array, or int64."""
+    if not isinstance(index, Array):
+        index = new_array(from_host(np.asarray(index, np.int64), copy=False))
     out = indexing.take(x, index, axes=(axis,))
     if axis == 0:
         return out

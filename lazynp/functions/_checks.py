@@ -2,25 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import extent
+from lazynp._node import is_tracer
+from lazynp._trace import extent, knowable, local
 from lazynp.functions._recording import as_array, plain
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 
 
-def refuse(bad: Any, kind: type[Exception], message: str) -> None:
-    """Raise this error if an element of `bad` is true."""
+def traced(*xs: Any) -> bool:
+    """Whether a transformation follows one of these (or an element of a list of them), so that
+    there is no value to be had, or none that keeps its tangent."""
+    for x in xs:
+        if isinstance(x, (tuple, list)):
+            if traced(*x):
+                return True
+        elif isinstance(x, Array):
+            node = x._read()
+            if is_tracer(node) or not knowable(node):
+                return True
+    return False
+
+
+@contextmanager
+def asking(why: str, cure: str) -> Iterator[None]:
+    """What the error says if a value is asked for where there is none: `why`, and what to do.
+    Of functions that call each other, the one that the user called."""
+    before, local.cure = local.cure, local.cure or f"({why}). {cure}"
+    try:
+        yield
+    finally:
+        local.cure = before
+
+
+def refuse(bad: Any, kind: type[Exception], message: str, value: Any = None) -> None:
+    """Raise this error if an element of `bad` is true. In the message, {} stands for the element
+    of `value`, integers of the same shape, at the first such place."""
     bad = plain(as_array(bad))
     known = extent(bad._read())
     if known is None:
-        check_later(bad, kind, message)
+        check_later(bad, kind, message, value)
     elif np.any(known):
-        raise kind(message)
+        at_fault = "" if value is None else extent(value._read())[known].flat[0]
+        raise kind(message.replace("{}", str(at_fault)))
 
 
 def refuse_outside(index: Array, n: int, kind: type[Exception], message: str) -> None:

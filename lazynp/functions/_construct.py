@@ -9,7 +9,6 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, as_operand, from_host, new_array
 from lazynp._node import leaf
-from lazynp._trace import host_value
 from lazynp._views import Reshape, view, writeable
 from lazynp.functions._arguments import (
     NO_COPY,
@@ -23,9 +22,11 @@ from lazynp.functions._arguments import (
     order_argument,
     own,
 )
+from lazynp.functions._checks import refuse
 from lazynp.functions._eager import created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._nested import assemble, holds_lazy
+from lazynp.primitives import elementwise
 
 _make: Any = np.array  # its overloads in NumPy's stubs do not know all arguments
 _MEANINGFUL = (np.matrix, np.ma.MaskedArray)  # classes whose operations mean something else
@@ -162,8 +163,9 @@ def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
     """See `numpy.asarray_chkfinite`. Whether it raises depends on the data: they are computed."""
     a = asarray(a, dtype, order)
-    if a.dtype.kind in "fc" and not np.isfinite(host_value(a._read())).all():
-        raise ValueError("array must not contain infs or NaNs")
+    if a.dtype.kind in "fc":
+        bad = elementwise.logical_not(elementwise.isfinite(a))
+        refuse(bad, ValueError, "array must not contain infs or NaNs")
     return a
 
 

@@ -26,7 +26,18 @@ from lazynp.functions._scalars import AVALS, scalar
 
 _PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
 
-_WRITTEN = frozenset({"out", "overwrite_input"})
+# what is written, and what NumPy's functions do not have
+_NOT_NUMPYS = frozenset(
+    {
+        "out",
+        "overwrite_input",
+        "length",
+        "total_repeat_length",
+        "size",
+        "fill_value",
+        "assume_unique_indices",
+    }
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,7 +62,7 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
             whole = reference
             if kwargs:
                 named = {k: _value(v, largest) for k, v in kwargs.items()}
-                if _Unfit in map(type, named.values()) or not _WRITTEN.isdisjoint(named):
+                if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
             result = quiet_result(recorder.quiet, whole, *values)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import host_value, local
+from lazynp._trace import extent, local
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
@@ -116,7 +116,8 @@ def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
     *outs, status = linear_algebra.eig(x, compute_v=compute_v)
     decide(status, "Eigenvalues did not converge", finite=x)
     if dtype.kind == "f":
-        if _ALWAYS_COMPLEX or local.recorder.staging or np.any(host_value(outs[0]._read()).imag):
+        values = None if _ALWAYS_COMPLEX else extent(outs[0]._read())
+        if local.recorder.staging or values is None or np.any(values.imag):
             final = np.result_type(final, np.complex64)
         else:
             outs = [elementwise.real(v) for v in outs]

@@ -66,6 +66,7 @@ from lazynp._views import (
     view,
     writeable,
 )
+from lazynp.functions._checks import traced
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import (
     NOT_BASIC,
@@ -75,7 +76,7 @@ from lazynp.functions._index_keys import (
     known_places,
     normal,
 )
-from lazynp.functions._recording import broadcast, cast, operand_of
+from lazynp.functions._recording import as_array, broadcast, cast, operand_of
 from lazynp.functions._records import record as record_at
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import (
@@ -613,8 +614,11 @@ class Advanced:
     shape: tuple[int, ...]  # of the result
 
 
-def advanced(aval: Aval, index: Any) -> Advanced:
-    """Resolve an index with arrays in it. Raises NumPy's IndexError."""
+def advanced(aval: Aval, index: Any, within: Any = None) -> Advanced:
+    """Resolve an index with arrays in it. Raises NumPy's IndexError.
+
+    within: `(index, length, axis) -> index in bounds`, in place of `bounded`.
+    """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_index_array(i) for i in items]
     taken = sum(_consumed(i) for i in items)
@@ -646,7 +650,7 @@ def advanced(aval: Aval, index: Any) -> Advanced:
     result.basic = basic_slice(aval, tuple(basic))
     sliced = result.basic.params["shape"]
     result.axes = tuple(axes)
-    result.indices = _common(arrays, [sliced[a] for a in axes], axes)
+    result.indices = _common(arrays, [sliced[a] for a in axes], axes, within or bounded)
     index_shape = result.indices[0].shape
     rest = [n for a, n in enumerate(sliced) if a not in axes]
     adjacent = places == list(range(places[0], places[0] + len(set(places)))) or (
@@ -677,6 +681,8 @@ def _index_array(item: Any) -> Any:
 
 
 def _list_index(item: Any) -> Node:
+    if traced(item):
+        return as_array(item)._read()
     if any(isinstance(i, Array) for i in item):
         item = [host_value(i._read()) if isinstance(i, Array) else i for i in item]
     array = np.asarray(item)
@@ -715,9 +721,11 @@ def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
     return list(np.nonzero(host_value(item._read())))
 
 
-def _common(arrays: list[Any], lengths: list[int], axes: list[int]) -> tuple[Array, ...]:
+def _common(
+    arrays: list[Any], lengths: list[int], axes: list[int], within: Any
+) -> tuple[Array, ...]:
     """Index arrays checked against the bounds, counted from the front, of one shape."""
-    checked = [bounded(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
+    checked = [within(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
     shapes = [c.shape for c in checked]
     try:
         shape = np.broadcast_shapes(*shapes)
@@ -837,9 +845,15 @@ def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
 
 def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
     """The array with `u` stored, added, ... at an advanced index."""
-    aval = aval_of_node(node)
-    dtype, some = aval.dtype, _selects(found.basic, aval)
+    some = _selects(found.basic, aval_of_node(node))
     sliced = found.basic.get(node) if some else node
+    new = put_advanced(new_array(sliced), found, u, mode)
+    return found.basic.set(node, new._read()) if some else new._read()
+
+
+def put_advanced(sliced: Array, found: Advanced, u: Any, mode: str) -> Array:
+    """The same of what the basic part of the index leaves."""
+    dtype = sliced.dtype
     if type(u) is not list:
         values = new_array(leaf(np.asarray(u).astype(dtype)[()]))
     else:
@@ -848,8 +862,7 @@ def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
     if found.order is not None:
         inverse = tuple(int(i) for i in np.argsort(found.order))
         values = shaping.transpose(values, permutation=inverse)
-    new = indexing.put(new_array(sliced), values, *found.indices, axes=found.axes, mode=mode)
-    return found.basic.set(node, new._read()) if some else new._read()
+    return indexing.put(sliced, values, *found.indices, axes=found.axes, mode=mode)
 
 
 def _selects(basic: Slice, aval: Aval) -> bool:

@@ -10,6 +10,7 @@ from lazynp import _views
 from lazynp._array import Array, Scalar
 from lazynp._trace import host_value
 from lazynp.functions import _getset, ufuncs
+from lazynp.functions._checks import traced
 from lazynp.functions._recording import as_array, cast, plain
 from lazynp.primitives import shaping
 
@@ -31,9 +32,11 @@ def checked_mode(mode: Any) -> str:
 def index_array(x: Any) -> Array:
     """Integers as int64. A list is converted whatever its elements, as NumPy does it."""
     if not isinstance(x, (Array, np.ndarray, np.generic)):
-        if isinstance(x, (list, tuple)):
+        if traced(x):
+            x = as_array(x)
+        elif isinstance(x, (list, tuple)):
             x = [host_value(i._read()) if isinstance(i, Array) else i for i in x]
-        x = np.asarray(x)
+        x = x if isinstance(x, Array) else np.asarray(x)
         if x.dtype.kind in "fc":
             x = x.astype(_INT64)
     array = as_array(x)

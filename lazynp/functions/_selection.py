@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._trace import host_value, knowable, seen_value
 from lazynp.functions import _getset, ufuncs
-from lazynp.functions._checks import refuse, refuse_outside
+from lazynp.functions._checks import asking, refuse, refuse_outside
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
 from lazynp.functions._integers import (
@@ -24,9 +26,9 @@ from lazynp.functions._integers import (
     target,
 )
 from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d, store
-from lazynp.primitives import elementwise, indexing, reduction, shaping
+from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 
-_BOOL = np.dtype(bool)
+_BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
 
 
 def _truth(x: Any) -> Array:
@@ -38,26 +40,69 @@ def _on_host(*xs: Any) -> bool:
     return needs_host(*[as_array(x) for x in xs if type(x) not in SCALAR_DTYPES])
 
 
+def sized_places(true: Array, size: int) -> Array:
+    """The first `size` places of a flat array that are true, then its length."""
+    if not true.size:
+        return shaping.full(0, shape=(size,), dtype=_INT64)
+    count = reduction.cumsum(cast(true, _INT64), axis=0)
+    numbers = ufuncs.add(shaping.iota(shape=(size,), axis=0, dtype=_INT64), 1)
+    return plain(sorting.searchsorted(count, numbers, side="left"))
+
+
+@contextmanager
+def asking_where(name: str) -> Iterator[None]:
+    with asking(f"{name}, whose shape it decides", f"Give {name} a size=, or use where(m, x, y)"):
+        yield
+
+
 @by_numpy(np.nonzero)
-def nonzero(a: Any) -> tuple[Any, ...]:
-    """See `numpy.nonzero`. Computes `a`: the shape of the result depends on it."""
+def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, ...]:
+    """See `numpy.nonzero`. Computes `a`: the shape of the result depends on it.
+
+    size (as in JAX, not in NumPy): how many places are given in any case, so that `a` may be
+    traced; what is missing is fill_value (default: 0), or of a tuple the one for each axis.
+    """
     x = as_array(a)
     if not x.ndim:
         raise ValueError(
             "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() "
             "instead."
         )
-    return tuple(new_array(from_host(i)) for i in np.nonzero(seen_value(x._read())))
+    if size is not None:
+        return _sized_nonzero(x, operator.index(size), fill_value)
+    with asking_where("nonzero"):
+        return tuple(new_array(from_host(i)) for i in np.nonzero(seen_value(x._read())))
+
+
+def _sized_nonzero(x: Array, size: int, fill_value: Any) -> tuple[Any, ...]:
+    places = sized_places(flat(_truth(x)), size)
+    missing = ufuncs.equal(places, x.size)
+    fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * x.ndim
+    out, below = [], x.size
+    for n, fill in zip(x.shape, fills, strict=True):
+        below = below // n if n else 1
+        one = ufuncs.floor_divide(places, below)
+        places = ufuncs.remainder(places, below)
+        out.append(plain(elementwise.select(plain(missing), cast(fill, _INT64), plain(one))))
+    return tuple(out)
 
 
 _MISSING: Any = np._NoValue  # type: ignore[attr-defined]
 
 
 @by_numpy(np.where)
-def where(condition: Any, x: Any = _MISSING, y: Any = _MISSING, /) -> Any:
-    """See `numpy.where`. With one argument it computes it; see `nonzero`."""
+def where(
+    condition: Any,
+    x: Any = _MISSING,
+    y: Any = _MISSING,
+    /,
+    *,
+    size: Any = None,
+    fill_value: Any = None,
+) -> Any:
+    """See `numpy.where`. With one argument it computes it, and takes a size; see `nonzero`."""
     if x is _MISSING:
-        return nonzero(condition)
+        return nonzero(condition, size=size, fill_value=fill_value)
     if y is _MISSING:
         raise ValueError("either both or neither of x and y should be given")
     if _is_ready(condition, x, y):

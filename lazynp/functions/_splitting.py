@@ -12,6 +12,7 @@ from lazynp.functions._arguments import (
     fortran,
     is_fortran,
     joined,
+    own,
     part,
     reshaped,
     sliced,
@@ -19,12 +20,14 @@ from lazynp.functions._arguments import (
     taken,
     viewable,
 )
+from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._construct import array
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._joining import concatenate
-from lazynp.functions._recording import as_array, broadcast
+from lazynp.functions._recording import as_array, broadcast, cast
 from lazynp.functions._shapes import moveaxis, ravel
+from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
@@ -120,6 +123,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     """See `numpy.insert`. The places are computed: they decide the order of what comes out."""
     x, axis, in_fortran = _flat_or_axis(arr, axis)
     n = x.shape[axis]
+    if traced(obj) and as_array(obj).dtype.kind in "iu":
+        return fortran(_insert_later(x, as_array(obj), values, axis), in_fortran)
     places = np.arange(*obj.indices(n)) if isinstance(obj, slice) else np.array(static(obj))
     if places.dtype == bool:
         if places.ndim != 1:
@@ -155,6 +160,35 @@ def _insert_at(x: Array, places: Any, values: Any, axis: int, obj: Any) -> Array
     return joined([part(x, axis, 0, index), new, part(x, axis, index, n)], axis)
 
 
+def _insert_later(x: Array, places: Array, values: Any, axis: int) -> Array:
+    """Where the places are known when the program runs."""
+    n, u = x.shape[axis], elementwise
+    if places.ndim > 1:
+        raise ValueError("index array argument obj to insert must be one dimensional or scalar")
+    values = array(values, copy=None, dtype=x.dtype)
+    size = places.size
+    if size == 1:  # any number of values
+        values = array(values, copy=None, ndmin=x.ndim)
+        values = values if places.ndim else moveaxis(values, 0, axis)
+        size = values.shape[axis]
+    new = _fitted(values, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
+    places = cast(places, np.int64)
+    bad = u.logical_or(u.less(places, -n), u.greater(places, n))
+    message = f"index {{}} is out of bounds for axis {axis} with size {n}"
+    refuse(bad, IndexError, message, places)
+    places = u.select(u.less(places, 0), u.add(places, n), places)
+    places = broadcast(u.minimum(u.maximum(places, 0), n), (size,))
+    order = sorting.argsort(places, axis=0)
+    numbers = shaping.iota(shape=(size,), axis=0, dtype=places.dtype)
+    places = indexing.put(places, numbers, order, axes=(0,), mode="add")
+    none = shaping.full(-1, shape=(n + size,), dtype=places.dtype)
+    source = indexing.put(none, u.add(numbers, n), places, axes=(0,), mode="set")
+    old = u.less(source, 0)
+    count = reduction.cumsum(u.convert(old, dtype=places.dtype), axis=0)
+    source = u.select(old, u.subtract(count, 1), source)
+    return taken(joined([x, new], axis), source, axis)
+
+
 def _fitted(values: Array, shape: tuple[int, ...]) -> Array:
     """Broadcast as an assignment does: superfluous leading ones are dropped."""
     extra = values.ndim - len(shape)
@@ -164,10 +198,17 @@ def _fitted(values: Array, shape: tuple[int, ...]) -> Array:
 
 
 @by_numpy(np.delete)
-def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
-    """See `numpy.delete`. What to delete is computed: it decides the shape."""
+def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool = False) -> Array:
+    """See `numpy.delete`. What to delete is computed: it decides the shape.
+
+    assume_unique_indices (as in JAX, not in NumPy): obj are integers none of which repeats, so that
+    they may be traced, as one integer may in any case.
+    """
     x, axis, in_fortran = _flat_or_axis(arr, axis)
     n = x.shape[axis]
+    if traced(obj) and (np.size(obj) == 1 or assume_unique_indices):
+        if as_array(obj).dtype.kind in "iu":
+            return fortran(_delete_later(x, as_array(obj), axis), in_fortran)
     keep = np.ones(n, bool)
     if isinstance(obj, slice):
         keep[obj] = False
@@ -181,8 +222,27 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Array:
     return fortran(joined(pieces, axis), in_fortran)
 
 
+def _delete_later(x: Array, places: Array, axis: int) -> Array:
+    """Without places that are known when the program runs."""
+    n, u = x.shape[axis], elementwise
+    places = cast(places, np.int64)
+    bad = u.logical_or(u.less(places, -n), u.greater_equal(places, n))
+    message = f"index {{}} is out of bounds for axis {axis} with size {n}"
+    refuse(bad, IndexError, message, places)
+    if not n:
+        return own(x)
+    places = u.select(u.less(places, 0), u.add(places, n), places)
+    places = reshaped(u.minimum(u.maximum(places, 0), n - 1), (places.size,))
+    gone = shaping.full(False, shape=(n,), dtype=np.dtype(bool))
+    gone = indexing.put(gone, True, places, axes=(0,), mode="set")
+    order = sorting.argsort(gone, axis=0)
+    return taken(x, part(order, 0, 0, max(n - places.size, 0)), axis)
+
+
 def _kept(keep: Any, obj: Any, axis: int) -> Any:
-    n, given = len(keep), static(obj)
+    n = len(keep)
+    with asking("what to delete, which decides the shape", "Set assume_unique_indices=True"):
+        given = static(obj)
     places = np.asarray(given)
     if places.size == 0 and not isinstance(obj, (Array, np.ndarray)):
         places = places.astype(np.intp)
@@ -212,7 +272,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         axes = np.lib.array_utils.normalize_axis_tuple(static(axis), x.ndim, "axis")
     if not len(axes):
         return filt
-    places = np.argwhere(np.asarray(host_value(x._read())))
+    with asking("trim_zeros, whose shape it decides", "Call it before"):
+        places = np.argwhere(np.asarray(host_value(x._read())))
     index: list[slice] = []
     for i in range(x.ndim):
         start, stop = (0, 0)

@@ -1,4 +1,4 @@
-"""Helpers for code that comes from JAX or stays with NumPy: `x.at`, associative_scan, adopt."""
+"""Helpers for code that comes from JAX or stays with NumPy: associative_scan, adopt."""
 
 from __future__ import annotations
 
@@ -12,75 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.functions import ufuncs
-from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array
 from lazynp.functions.creation import zeros
 from lazynp.functions.manipulation import flip, moveaxis
-
-# -- x.at ------------------------------------------------------------------------------------------
-
-
-class At:
-    """`x.at[index].set(v)`: a new array with the elements changed; x stays as it is."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Array) -> None:
-        self._array = array
-
-    def __getitem__(self, index: Any) -> AtIndex:
-        return AtIndex(self._array, index)
-
-
-class AtIndex:
-    """What can be done at an index. Where it repeats, `add` and its kin count every time."""
-
-    __slots__ = ("_array", "_index")
-
-    def __init__(self, array: Array, index: Any) -> None:
-        self._array, self._index = array, index
-
-    def get(self, **_: Any) -> Any:
-        out = getitem(self._array, self._index)
-        return new_array(out._read()) if type(out) is Array else out
-
-    def set(self, values: Any, **_: Any) -> Array:
-        out = new_array(self._array._read())
-        setitem(out, self._index, values)
-        return out
-
-    def apply(self, function: Callable[[Any], Any], **_: Any) -> Array:
-        return self.set(function(self.get()))
-
-    def _updated(self, function: Any, values: Any) -> Array:
-        out = new_array(self._array._read())
-        function.at(out, self._index, values)
-        return out
-
-    def add(self, values: Any, **_: Any) -> Array:
-        return self._updated(ufuncs.add, values)
-
-    def subtract(self, values: Any, **_: Any) -> Array:
-        return self._updated(ufuncs.subtract, values)
-
-    def multiply(self, values: Any, **_: Any) -> Array:
-        return self._updated(ufuncs.multiply, values)
-
-    def divide(self, values: Any, **_: Any) -> Array:
-        return self.set(ufuncs.divide(self.get(), values))
-
-    def power(self, values: Any, **_: Any) -> Array:
-        return self.set(ufuncs.power(self.get(), values))
-
-    def min(self, values: Any, **_: Any) -> Array:
-        return self._updated(ufuncs.minimum, values)
-
-    def max(self, values: Any, **_: Any) -> Array:
-        return self._updated(ufuncs.maximum, values)
-
 
 # -- associative_scan ------------------------------------------------------------------------------
 

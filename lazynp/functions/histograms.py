@@ -1,12 +1,14 @@
 """Counting in bins: bincount, digitize, histograms.
 
 The edges of bins are NumPy's own, computed on the host: they depend on the dtype, the least and
-the greatest value only (or on all data, for bins named by a string). Counting is native.
+the greatest value only (or on all data, for bins named by a string). Counting is native. So are
+the edges in a function that is traced.
 """
 
 from __future__ import annotations
 
 import builtins
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,10 +16,12 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host, to_host
 from lazynp.functions._recording import apply, as_array, cast
+from lazynp.functions.creation import linspace
 from lazynp.functions.differences import diff, flat
 from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 
@@ -43,8 +47,12 @@ def _select(condition: Any, x: Any, y: Any) -> Any:
 
 
 @by_numpy(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    """See `numpy.bincount`. The data are looked at: they decide the length of the result."""
+def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any = None) -> Any:
+    """See `numpy.bincount`. The data are looked at: they decide the length of the result.
+
+    length (as in JAX, not in NumPy): that of the result in any case; numbers beyond it are not
+    counted. In a function that is traced there must be one.
+    """
     places = as_array(x)
     fits = places.dtype.kind in "iub" and places.ndim == 1
     if not fits or minlength is None or int(minlength) < 0 or needs_host(places):
@@ -54,13 +62,25 @@ def bincount(x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
         if weights.ndim != 1 or weights.size != places.size or weights.dtype.kind not in "biuf":
             return host_call(np.bincount, x, weights, minlength)  # raises
         weights = cast(weights, _FLOAT64)
+    if length is not None:
+        return _of_length(cast(places, _INT64), weights, operator.index(length))
     size = int(minlength)
     if places.size:
-        low, high = (host_value(f(places)._read()) for f in (reductions.min, reductions.max))
+        with asking("bincount, whose length it decides", "Give it a length="):
+            low, high = (host_value(f(places)._read()) for f in (reductions.min, reductions.max))
         if low < 0:
-            raise ValueError("'list' argument must have no negative elements")
+            raise ValueError(_NEGATIVE)
         size = builtins.max(size, int(high) + 1)
     return _add_up(cast(places, _INT64), weights, size)
+
+
+_NEGATIVE = "'list' argument must have no negative elements"
+
+
+def _of_length(places: Array, weights: Any, length: int) -> Array:
+    refuse(ufuncs.less(places, 0), ValueError, _NEGATIVE)
+    counts = _add_up(ufuncs.minimum(places, length), weights, length + 1)
+    return part(counts, 0, 0, length)
 
 
 @by_numpy(np.digitize)
@@ -71,16 +91,35 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         raise TypeError("x may not be complex")
     if needs_host(x, bins) or bins.ndim != 1:
         return host_call(np.digitize, x, bins, right)
+    dtype = np.result_type(x.dtype, bins.dtype)
+    if traced(bins):
+        return _digitized_later(cast(x, dtype), cast(bins, dtype), right)
     known = np.asarray(host_value(bins._read()))
     rising = bool(np.all(known[:-1] <= known[1:]))
     if not rising and not np.all(known[:-1] >= known[1:]):
-        raise ValueError("bins must be monotonically increasing or decreasing")
-    dtype = np.result_type(x.dtype, bins.dtype)
-    x, bins = cast(x, dtype), cast(bins, dtype)
+        raise ValueError(_NOT_MONOTONIC)
+    return _digitized(cast(x, dtype), cast(bins, dtype), right, rising)
+
+
+_NOT_MONOTONIC = "bins must be monotonically increasing or decreasing"
+
+
+def _digitized(x: Array, bins: Array, right: bool, rising: bool) -> Any:
     if not rising:
         bins = shaping.reverse(bins, axes=(0,))
     found: Any = sorting.searchsorted(bins, x, side="left" if right else "right")
     return ufuncs.add(found, 0) if rising else ufuncs.subtract(bins.size, found)
+
+
+def _digitized_later(x: Array, bins: Array, right: bool) -> Any:
+    """Which way the bins go is known when the program runs."""
+    n = bins.size
+    before, after = part(bins, 0, 0, builtins.max(n - 1, 0)), part(bins, 0, builtins.min(n, 1), n)
+    rising = reductions.all(ufuncs.less_equal(before, after))
+    falling = reductions.all(ufuncs.greater_equal(before, after))
+    neither = ufuncs.logical_not(ufuncs.logical_or(rising, falling))
+    refuse(neither, ValueError, _NOT_MONOTONIC)
+    return _select(rising, *(_digitized(x, bins, right, way) for way in (True, False)))
 
 
 # -- one dimension ---------------------------------------------------------------------------------
@@ -106,15 +145,26 @@ def _extremes(x: Array) -> NDArray:
     return np.array(both, x.dtype)
 
 
-def _edges(x: Array, bins: Any, range: Any, weights: Any) -> tuple[NDArray, Any]:
+def _edges(x: Array, bins: Any, range: Any, weights: Any) -> tuple[Any, Any]:
     """NumPy's edges; and (first, last) where the bins are of one width."""
+    if np.ndim(bins) and traced(bins):
+        edges = as_array(bins)
+        _refuse_falling(edges, "`bins` must increase monotonically, when an array")
+        return edges, None
+    if (
+        np.ndim(bins) == 0
+        and not isinstance(bins, str)
+        and (traced(range) or range is None and traced(x))
+    ):
+        return _even_edges_later(x, operator.index(to_host(bins)), range)
     bins, range = to_host(bins), to_host(range)
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError(
                 "Automated estimation of the number of bins is not supported for weighted data"
             )
-        known = np.asarray(host_value(x._read()))
+        with asking("the number of bins, which depends on all of it", "Give histogram a number"):
+            known = np.asarray(host_value(x._read()))
     elif range is not None or np.ndim(bins) != 0:
         known = np.empty(0, x.dtype)
     else:
@@ -131,6 +181,34 @@ def _edges(x: Array, bins: Any, range: Any, weights: Any) -> tuple[NDArray, Any]
     if first == last:
         first, last = first - 0.5, last + 0.5
     return edges, (first, last)
+
+
+def _refuse_falling(edges: Array, message: str) -> None:
+    n = edges.size
+    refuse(ufuncs.greater(part(edges, 0, 0, n - 1), part(edges, 0, 1, n)), ValueError, message)
+
+
+def _even_edges_later(x: Array, bins: int, range: Any) -> tuple[Array, Any]:
+    """Edges where the data or their range are traced: the same, and the errors raised later."""
+    if bins < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    if range is not None:
+        first, last = map(as_array, range)
+        message = "max must be larger than min in range parameter."
+        refuse(ufuncs.greater(first, last), ValueError, message)
+    elif x.size == 0:
+        first, last = as_array(0), as_array(1)
+    else:
+        first, last = as_array(reductions.min(x)), as_array(reductions.max(x))
+    which = "autodetected" if range is None else "supplied"
+    finite = ufuncs.logical_and(ufuncs.isfinite(first), ufuncs.isfinite(last))
+    refuse(ufuncs.logical_not(finite), ValueError, f"{which} range is not finite")
+    wide = np.result_type(first.dtype, last.dtype, x.dtype)
+    wide = wide if wide.kind in "fc" else _FLOAT64
+    half = _select(ufuncs.equal(first, last), 0.5, 0.0)
+    first = cast(ufuncs.subtract(first, half), wide)
+    last = cast(ufuncs.add(last, half), wide)
+    return linspace(first, last, bins + 1, dtype=wide), (first, last)
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
@@ -163,16 +241,17 @@ def _width(first: Any, last: Any) -> Any:
     """last - first; without overflow for integers."""
     if isinstance(first, (int, np.integer)) and isinstance(last, (int, np.integer)):
         return float(int(last) - int(first))
-    return np.subtract(last, first)
+    return ufuncs.subtract(last, first) if traced(first, last) else np.subtract(last, first)
 
 
-def _in_even_bins(x: Array, edges: NDArray, ends: Any, weights: Array | None) -> Array:
+def _in_even_bins(x: Array, edges: Any, ends: Any, weights: Array | None) -> Array:
     """Bins by multiplication, then corrected by the edges, as NumPy does."""
-    u, n = ufuncs, len(edges) - 1
-    first, last = (np.asarray(e)[()] if not isinstance(e, (int, float)) else e for e in ends)
+    u, n = ufuncs, edges.shape[0] - 1
+    kinds = (int, float, Array)
+    first, last = (e if isinstance(e, kinds) else np.asarray(e)[()] for e in ends)
     keep = u.logical_and(u.greater_equal(x, first), u.less_equal(x, last))
     x = cast(x, edges.dtype)
-    x = as_array(_select(keep, x, cast(edges[0], edges.dtype)))
+    x = as_array(_select(keep, x, cast(item(as_array(edges), 0, 0), edges.dtype)))
     scaled = u.multiply(u.divide(u.subtract(x, first), _width(first, last)), n)
     places = cast(scaled, _INT64)
     places = u.subtract(places, u.equal(places, n))
@@ -199,7 +278,7 @@ def _weighed(places: Array, weights: Array | None, size: int) -> Array:
     return cast(_add_up(places, cast(weights, _FLOAT64), size), weights.dtype)
 
 
-def _in_uneven_bins(x: Array, edges: NDArray, weights: Array | None) -> Array:
+def _in_uneven_bins(x: Array, edges: Any, weights: Array | None) -> Array:
     """What is below each edge, in the sorted data."""
     dtype = np.result_type(x.dtype, edges.dtype)
     x, limits = cast(x, dtype), cast(as_array(edges), dtype)
@@ -244,7 +323,7 @@ def histogramdd(
     edges = [
         _edges_of(i, x, b, r) for i, (x, b, r) in enumerate(zip(columns, bins, range, strict=True))
     ]
-    shape = tuple(len(e) + 1 for e in edges)
+    shape = tuple(e.shape[0] + 1 for e in edges)
     places: Any = 0
     for x, limits, size in zip(columns, edges, shape, strict=True):
         places = ufuncs.add(ufuncs.multiply(places, size), _place(x, limits))
@@ -278,8 +357,17 @@ def _columns(sample: Any) -> list[Array]:
     return [item(table, 1, i) for i in builtins.range(table.shape[1])]
 
 
-def _edges_of(i: int, x: Array, bins: Any, range: Any) -> NDArray:
+def _edges_of(i: int, x: Array, bins: Any, range: Any) -> Any:
     """NumPy's edges in one dimension: those of the extremes of the data."""
+    if np.ndim(bins) == 1 and traced(bins):
+        edges = as_array(bins)
+        _refuse_falling(edges, f"`bins[{i}]` must be monotonically increasing, when an array")
+        return edges
+    if np.ndim(bins) == 0 and (traced(range) or range is None and traced(x)):
+        count = operator.index(to_host(bins))
+        if count < 1:
+            raise ValueError(f"`bins[{i}]` must be positive, when an integer")
+        return _even_edges_later(x, count, range)[0]
     bins, range = to_host(bins), to_host(range)
     if np.ndim(bins) == 0:
         if bins < 1:
@@ -296,7 +384,7 @@ def _edges_of(i: int, x: Array, bins: Any, range: Any) -> NDArray:
     return np.histogramdd(known.reshape(-1, 1), [bins], ranges)[1][0]
 
 
-def _place(x: Array, edges: NDArray) -> Any:
+def _place(x: Array, edges: Any) -> Any:
     """0 below the first edge, len(edges) above the last one, which belongs to the last bin."""
     dtype = np.result_type(x.dtype, edges.dtype)
     x, limits = cast(x, dtype), cast(as_array(edges), dtype)
@@ -317,11 +405,11 @@ def _float_weights(weights: Any, size: int) -> Array:
     return cast(weights, _FLOAT64)
 
 
-def _density(counts: Array, edges: list[NDArray]) -> Array:
+def _density(counts: Array, edges: list[Any]) -> Array:
     total = reductions.sum(counts)
     for axis, limits in enumerate(edges):
         shape = tuple(-1 if i == axis else 1 for i in builtins.range(len(edges)))
-        counts = ufuncs.divide(counts, np.diff(limits).reshape(shape))
+        counts = ufuncs.divide(counts, as_array(diff(limits)).reshape(shape))
     return ufuncs.divide(counts, total)
 
 

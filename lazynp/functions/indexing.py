@@ -40,6 +40,7 @@ from lazynp.functions._recording import (
 )
 from lazynp.functions._reduce import check_out
 from lazynp.functions._selection import (
+    asking_where,
     choose,
     compress,
     extract,
@@ -182,15 +183,27 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 
 @by_numpy(np.argwhere)
-def argwhere(a: Any) -> Any:
-    """See `numpy.argwhere`. Computes `a`: the shape of the result depends on it."""
-    return new_array(from_host(np.argwhere(seen_value(as_array(a)._read())), copy=False))
+def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    """See `numpy.argwhere`. Computes `a`, unless it gets a size; see `nonzero`."""
+    if size is not None:
+        x = as_array(a)
+        if not x.ndim:
+            found = nonzero(shaping.reshape(x, shape=(1,)), size=size)[0]
+            return shaping.full(0, shape=(found.size, 0), dtype=found.dtype)
+        columns = nonzero(x, size=size, fill_value=fill_value)
+        columns = [shaping.reshape(c, shape=(c.size, 1)) for c in columns]
+        return shaping.concatenate(*columns, axis=1)
+    with asking_where("argwhere"):
+        return new_array(from_host(np.argwhere(seen_value(as_array(a)._read())), copy=False))
 
 
 @by_numpy(np.flatnonzero)
-def flatnonzero(a: Any) -> Any:
-    """See `numpy.flatnonzero`. Computes `a`: the shape of the result depends on it."""
-    return new_array(from_host(np.flatnonzero(seen_value(as_array(a)._read())), copy=False))
+def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
+    """See `numpy.flatnonzero`. Computes `a`, unless it gets a size; see `nonzero`."""
+    if size is not None:
+        return nonzero(flat(as_array(a)), size=size, fill_value=fill_value)[0]
+    with asking_where("flatnonzero"):
+        return new_array(from_host(np.flatnonzero(seen_value(as_array(a)._read())), copy=False))
 
 
 # -- diagonals -------------------------------------------------------------------------------------

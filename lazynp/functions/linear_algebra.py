@@ -17,7 +17,7 @@ from numpy.linalg import LinAlgError
 from lazynp._array import Array
 from lazynp._errstate import checked, quiet
 from lazynp._node import is_tracer
-from lazynp._trace import host_value, watched
+from lazynp._trace import host_value, knowable, seen_value, watched
 from lazynp.functions import indexing, products, reductions, ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._factorizations import (
@@ -172,7 +172,11 @@ def _inverses(s: Array, cutoff: Any) -> Array:
 
 @quiet()
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
-    """See `numpy.linalg.lstsq`. Through the singular values, which gives the rank at once."""
+    """See `numpy.linalg.lstsq`. Through the singular values, which gives the rank at once.
+
+    In a function that is traced there are residuals whatever the rank, if a has more rows than
+    columns.
+    """
     x, y = as_array(a), as_array(b)
     vector = y.ndim == 1
     if vector:
@@ -193,7 +197,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     out = products.matmul(adjoint(vh), parts)
     above = cast(ufuncs.greater(s, cutoff), np.int32)
     rank = scalar_if_0d(reduction.reduce_sum(plain(above), axes=(0,)))
-    if m > n and int(host_value(rank._read())) == n:
+    if m > n and (_unknown(rank) or int(seen_value(rank._read())) == n):
         rest = ufuncs.absolute(ufuncs.subtract(y, products.matmul(x, out)))
         residues = reductions.sum(ufuncs.square(rest), axis=0)
     else:
@@ -202,6 +206,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
         out = shaping.reshape(plain(out), shape=(n,))
     real = real_type(final)
     return result(out, final), result(residues, real), rank, result(s, real)
+
+
+def _unknown(x: Array) -> bool:
+    return not knowable(x._read())
 
 
 def _cutoff(s: Array, rcond: Any) -> Any:

@@ -29,6 +29,7 @@ from lazynp.functions._arguments import (
     static,
     taken,
 )
+from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._construct import copy, require
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import assigned, setitem
@@ -80,7 +81,7 @@ from lazynp.functions._splitting import (
     vsplit,
 )
 from lazynp.functions.creation import zeros
-from lazynp.primitives import elementwise, shaping
+from lazynp.primitives import elementwise, reduction, shaping, sorting
 
 __all__ = [
     "append", "array_split", "astype", "atleast_1d", "atleast_2d", "atleast_3d", "block",
@@ -122,15 +123,22 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 @by_numpy(np.repeat)
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
-    """See `numpy.repeat`. Repeats are computed: they decide the shape."""
+def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None) -> Array:
+    """See `numpy.repeat`. Repeats are computed: they decide the shape.
+
+    total_repeat_length (as in JAX, not in NumPy): how many come out in any case; what is missing is
+    the last, again. In a function that is traced there must be one, if repeats is traced.
+    """
     x = as_array(a)
     if axis is None or x.ndim == 0:
         if axis is not None:
             normalize_axis_index(axis, 1)
         x, axis = reshaped(x, (x.size,)), 0
     axis, n = normalize_axis_index(axis, x.ndim), x.shape[axis]
-    counts = np.asarray(static(repeats))
+    if total_repeat_length is not None:
+        return _repeated_to(x, repeats, axis, operator.index(total_repeat_length))
+    with asking("repeats, which decide the shape", "Give repeat a total_repeat_length="):
+        counts = np.asarray(static(repeats))
     if not isinstance(repeats, (Array, np.ndarray)):
         counts = counts.astype(np.intp)
     if counts.size == 1 and counts.ndim < 2:
@@ -142,6 +150,19 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Array:
         spread = shaping.broadcast_in_dim(x, shape=wide, dims=dims)
         return reshaped(spread, (*x.shape[:axis], n * times, *x.shape[axis + 1 :]))
     return taken(x, np.repeat(np.arange(n), counts), axis)
+
+
+def _repeated_to(x: Array, repeats: Any, axis: int, total: int) -> Array:
+    n = x.shape[axis]
+    counts = broadcast(as_array(repeats), (n,))
+    refuse(
+        apply(elementwise.less, counts, 0), ValueError, "repeats may not contain negative values."
+    )
+    ends = reduction.cumsum(cast(counts, np.int64), axis=0)
+    numbers = shaping.iota(shape=(total,), axis=0, dtype=np.dtype(np.int64))
+    source = sorting.searchsorted(ends, numbers, side="right")
+    source = apply(elementwise.minimum, source, n - 1)
+    return taken(x, source, axis)
 
 
 @by_numpy(np.tile)
@@ -193,6 +214,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
         return reshaped(roll(reshaped(x, (x.size,)), shift, 0), x.shape)
     axes = normalize_axis_tuple(static(axis), x.ndim, allow_duplicate=True)
     out = own(x)
+    if traced(shift):
+        shift = as_array(shift)
+        shifts = np.broadcast_shapes(shift.shape, (len(axes),))
+        if len(shifts) > 1:
+            raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+        amounts = broadcast(shift, shifts)
+        for k in range(amounts.size):
+            out = _rolled_by_lazy(out, amounts[k], axes[k if len(axes) > 1 else 0])
+        return fortran(out, is_fortran(x))
     if _is_pending(shift) and len(axes) == 1:
         return fortran(_rolled_by_lazy(out, shift, axes[0]), is_fortran(x))
     pairs = np.broadcast(static(shift), axes)

@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from lazynp._array import Array
 from lazynp._trace import host_value
 from lazynp.functions import nan_reductions, reductions, ufuncs
+from lazynp.functions._checks import refuse, traced
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_into, needs_host
@@ -24,10 +25,10 @@ from lazynp.functions._recording import (
     store,
 )
 from lazynp.functions._reduce import NO_VALUE, kept_shape
+from lazynp.functions._weighted import spread_weights, weighted_quantile
 from lazynp.primitives import elementwise, indexing, shaping, sorting
 
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
-NDArray = np.ndarray[Any, Any]
 
 
 # -- lanes -----------------------------------------------------------------------------------------
@@ -233,26 +234,30 @@ METHODS: dict[str, tuple[Position, Gamma]] = {
 }
 
 
-def _checked(a: Any, q: Any, percent: bool) -> tuple[Array, NDArray, bool]:
-    """The data, the quantiles, and whether they are a weak scalar. The quantiles are looked at:
-    NumPy refuses those out of range."""
+def _checked(a: Any, q: Any, percent: bool) -> tuple[Array, Any, bool]:
+    """The data, the quantiles (an Array if they are traced), and whether they are a weak scalar.
+    The quantiles are looked at: NumPy refuses those out of range."""
     x = as_array(a)
     if x.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     weak = type(q) in (int, float)
+    message = f"{'Percentiles' if percent else 'Quantiles'} must be in the range "
+    message += "[0, 100]" if percent else "[0, 1]"
+    if traced(q):
+        weak = as_array(q).aval.weak  # a Python number, traced
+        q = as_array(ufuncs.divide(q, 100)) if percent else as_array(q)
+        inside = ufuncs.logical_and(ufuncs.greater_equal(q, 0), ufuncs.less_equal(q, 1))
+        refuse(ufuncs.logical_not(inside), ValueError, message)
+        return x, q, weak
     values = np.asarray(host_value(q._read()) if isinstance(q, Array) else q)
     if percent:
         values = np.true_divide(values, 100, out=...)  # type: ignore[call-overload]
     if not bool(np.all((values >= 0) & (values <= 1))):
-        raise ValueError(
-            "Percentiles must be in the range [0, 100]"
-            if percent
-            else "Quantiles must be in the range [0, 1]"
-        )
+        raise ValueError(message)
     return x, values, weak
 
 
-def _check_method(method: str, q: NDArray) -> None:
+def _check_method(method: str, q: Any) -> None:
     if q.ndim > 2:
         raise ValueError("q must be a scalar or 1d")
     if method not in METHODS:
@@ -260,7 +265,7 @@ def _check_method(method: str, q: NDArray) -> None:
 
 
 def _quantile(
-    x: Array, q: NDArray, weak: bool, axis: Any, method: str, skip_nan: bool
+    x: Array, q: Any, weak: bool, axis: Any, method: str, skip_nan: bool
 ) -> tuple[Array, tuple[int, ...]]:
     """The quantiles (*q, *lanes), and the shape of x with ones for the reduced axes."""
     _check_method(method, q)
@@ -350,6 +355,11 @@ def _public(
     percent, skip_nan = name.endswith("percentile"), name.startswith("nan")
     keepdims = keepdims is not NO_VALUE and keepdims
     x, values, weak = _checked(a, q, percent)
+    if weights is not None and traced(x, q, weights):
+        w, _ = _lanes(spread_weights(weights, x, axis, method), axis)
+        rows, ones = _lanes(x, axis)
+        result = weighted_quantile(rows, w, as_array(values), skip_nan)
+        return _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
     if weights is not None or needs_host(x):  # weighted quantiles are NumPy's
         return host_into(
             getattr(np, name),
@@ -374,7 +384,7 @@ def quantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """See `numpy.quantile`. `overwrite_input` has no effect; `weights` are NumPy's."""
+    """See `numpy.quantile`. `overwrite_input` has no effect."""
     return _public("quantile", a, q, axis, out, method, keepdims, weights)
 
 
@@ -390,7 +400,7 @@ def percentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """See `numpy.percentile`. `overwrite_input` has no effect; `weights` are NumPy's."""
+    """See `numpy.percentile`. `overwrite_input` has no effect."""
     return _public("percentile", a, q, axis, out, method, keepdims, weights)
 
 
@@ -405,7 +415,7 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """See `numpy.nanquantile`. `overwrite_input` has no effect; `weights` are NumPy's."""
+    """See `numpy.nanquantile`. `overwrite_input` has no effect."""
     return _public("nanquantile", a, q, axis, out, method, keepdims, weights)
 
 
@@ -420,5 +430,5 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """See `numpy.nanpercentile`. `overwrite_input` has no effect; `weights` are NumPy's."""
+    """See `numpy.nanpercentile`. `overwrite_input` has no effect."""
     return _public("nanpercentile", a, q, axis, out, method, keepdims, weights)

@@ -14,6 +14,7 @@ from lazynp._array import Array
 from lazynp._node import is_tracer
 from lazynp._trace import knowable
 from lazynp.functions import linear_algebra, sorting, ufuncs
+from lazynp.functions._checks import asking
 from lazynp.functions._factorizations import eigvals
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, to_host
@@ -57,26 +58,38 @@ def _known(x: Array) -> bool:
     return knowable(node) and not is_tracer(node)
 
 
-def roots(p: Any) -> Any:
-    """See `numpy.roots`. Which coefficients are zero is looked at."""
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """See `numpy.roots`. Which coefficients are zero is looked at.
+
+    strip_zeros=False (as in JAX, not in NumPy): they are not, so that p may be traced. Then p must
+    not begin with a zero.
+    """
     p = atleast_1d(as_array(p))
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
-    nonzero = np.flatnonzero(to_host(p))
+    if not strip_zeros:
+        return _all_roots(p if p.dtype.kind in "fc" else cast(p, float))
+    with asking("roots, whose number it decides", "Set strip_zeros=False"):
+        nonzero = np.flatnonzero(to_host(p))
     if not nonzero.size:
         return zeros(0)
     trailing = p.size - int(nonzero[-1]) - 1
     p = part(p, 0, int(nonzero[0]), int(nonzero[-1]) + 1)
     if p.dtype.kind not in "fc":
         p = cast(p, float)
-    found = zeros(0)
-    if p.size > 1:
-        companion = diag(ones(p.size - 2, p.dtype), -1)
-        companion[0, :] = ufuncs.negative(p[1:]) / p[0]
-        found = eigvals(companion)
-        if found.dtype.kind == "c" and p.dtype.kind == "f" and _known(found):
-            found = found if found.imag.any() else found.real.copy()  # as before NumPy 2.5
+    found = _all_roots(p)
     return hstack((found, zeros(trailing, found.dtype)))
+
+
+def _all_roots(p: Array) -> Any:
+    if p.size < 2:
+        return zeros(0)
+    companion = diag(ones(p.size - 2, p.dtype), -1)
+    companion[0, :] = ufuncs.negative(p[1:]) / p[0]
+    found = eigvals(companion)
+    if found.dtype.kind == "c" and p.dtype.kind == "f" and _known(found):
+        found = found if found.imag.any() else found.real.copy()  # as before NumPy 2.5
+    return found
 
 
 def polyint(p: Any, m: Any = 1, k: Any = None) -> Any:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from lazynp._array import Array, from_host, new_array
 from lazynp._trace import host_value
 from lazynp.functions import indexing, sorting, ufuncs
+from lazynp.functions._checks import asking
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._recording import as_array, cast, plain
-from lazynp.primitives import indexing as gathers, reduction, shaping
+from lazynp.functions._selection import sized_places
+from lazynp.primitives import elementwise, indexing as gathers, reduction, shaping
 
 __all__ = [
     "intersect1d", "isin", "setdiff1d", "setxor1d", "union1d", "unique", "unique_all",
@@ -56,15 +61,22 @@ def unique(
     *,
     equal_nan: bool = True,
     sorted: bool = True,
+    size: Any = None,
+    fill_value: Any = None,
 ) -> Any:
-    """See `numpy.unique`. Always sorted. With an axis of several it is run by NumPy."""
+    """See `numpy.unique`. Always sorted. With an axis of several it is run by NumPy.
+
+    size (as in JAX, not in NumPy): how many are given in any case, so that `ar` may be traced; what
+    is missing is fill_value (default: the least of them), with a count of 0.
+    """
     x = as_array(ar)
     options = (return_index, return_inverse, return_counts)
     if needs_host(x) or axis is not None and x.ndim != 1:
         return host_call(np.unique, x, *options, axis, equal_nan=equal_nan, sorted=sorted)
     if axis is not None:
         normalize_axis_index(axis, x.ndim)
-    parts = _unique(x, return_index or return_inverse, bool(equal_nan))
+    size = None if size is None else operator.index(size)
+    parts = _unique(x, return_index or return_inverse, bool(equal_nan), size, fill_value)
     wanted = [parts.values]
     if return_index:
         wanted.append(parts.first())
@@ -78,15 +90,32 @@ def unique(
 class _Unique:
     """The sorted elements, and which of them is the first of its kind."""
 
-    def __init__(self, ordered: Array, order: Array | None, equal_nan: bool) -> None:
+    def __init__(
+        self, ordered: Array, order: Array | None, equal_nan: bool, count: int | None, fill: Any
+    ) -> None:
         self.order, self.is_first = order, _starts(ordered, equal_nan)
-        # how many there are is not known before: the shape of the result hangs on it
-        self.places = np.flatnonzero(host_value(self.is_first._read()))
         self.size = ordered.size
-        self.values = self._at_places(ordered)
+        if count is None:  # then the shape of the result hangs on how many there are
+            with asking("unique, whose shape it decides", "Give unique a size="):
+                places = np.flatnonzero(host_value(self.is_first._read()))
+            self.places = new_array(from_host(places))
+            ends = np.append(places, self.size)
+            self.ends = new_array(from_host(ends))
+            self.values = self._at_places(ordered)
+            return
+        self.ends = sized_places(self.is_first, count + 1)
+        places = plain(getitem(self.ends, slice(0, count)))
+        missing = plain(ufuncs.equal(places, self.size))
+        if not self.size and count:
+            raise ValueError("unique: there are no values to fill up with")
+        self.places = plain(elementwise.select(missing, 0, places))
+        values = self._at_places(ordered)
+        if fill is not None:
+            values = elementwise.select(missing, plain(cast(fill, values.dtype)), values)
+        self.values = values
 
     def _at_places(self, x: Array) -> Array:
-        return gathers.take(x, new_array(from_host(self.places)), axes=(0,))
+        return gathers.take(x, self.places, axes=(0,))
 
     def first(self) -> Array:
         assert self.order is not None
@@ -102,15 +131,18 @@ class _Unique:
         return gathers.put(zeros, which, self.order, axes=(0,), mode="set")
 
     def counts(self) -> Array:
-        return new_array(from_host(np.diff(np.append(self.places, self.size))))
+        ends = self.ends
+        return plain(ufuncs.subtract(getitem(ends, slice(1, None)), getitem(ends, slice(None, -1))))
 
 
-def _unique(x: Array, ordering: bool, equal_nan: bool) -> _Unique:
+def _unique(
+    x: Array, ordering: bool, equal_nan: bool, size: int | None = None, fill: Any = None
+) -> _Unique:
     x = flat(x)
     if not ordering:
-        return _Unique(sorting.sort(x), None, equal_nan)
+        return _Unique(sorting.sort(x), None, equal_nan, size, fill)
     order = sorting.argsort(x)
-    return _Unique(gathers.take(x, order, axes=(0,)), order, equal_nan)
+    return _Unique(gathers.take(x, order, axes=(0,)), order, equal_nan, size, fill)
 
 
 def _starts(x: Array, equal_nan: bool) -> Array:
@@ -148,6 +180,19 @@ def unique_values(x: Any) -> Any:
 
 # -- sets ------------------------------------------------------------------------------------------
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _shaped_by_data(function: F) -> F:
+    """Decorates a function whose result has a shape that depends on data, and no size."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with asking(f"{function.__name__}, whose shape it decides", "Use a mask: isin, where"):
+            return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
 
 def _joined(x: Any, y: Any) -> Array:
     """One vector after the other, in their common dtype."""
@@ -157,6 +202,7 @@ def _joined(x: Any, y: Any) -> Array:
 
 
 @by_numpy(np.intersect1d)
+@_shaped_by_data
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
 ) -> Any:
@@ -187,6 +233,7 @@ def intersect1d(
 
 
 @by_numpy(np.union1d)
+@_shaped_by_data
 def union1d(ar1: Any, ar2: Any) -> Any:
     """See `numpy.union1d`."""
     x, y = as_array(ar1), as_array(ar2)
@@ -196,6 +243,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
 
 
 @by_numpy(np.setdiff1d)
+@_shaped_by_data
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setdiff1d`."""
     x, y = as_array(ar1), as_array(ar2)
@@ -206,6 +254,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 @by_numpy(np.setxor1d)
+@_shaped_by_data
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setxor1d`."""
     x, y = as_array(ar1), as_array(ar2)

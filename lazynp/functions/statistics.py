@@ -8,8 +8,8 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._errstate import quiet
-from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import as_array, cast
@@ -102,15 +102,13 @@ def _checked_weights(name: str, weights: Any, size: int) -> Array | None:
     if weights is None:
         return None
     w = cast(weights, _FLOAT64)
-    known = np.asarray(host_value(w._read()))
-    if name == "fweights" and not np.all(known == np.around(known)):
-        raise TypeError("fweights must be integer")
+    if name == "fweights":
+        refuse(ufuncs.not_equal(w, ufuncs.rint(w)), TypeError, "fweights must be integer")
     if w.ndim > 1:
         raise RuntimeError(f"cannot handle multidimensional {name}")
     if w.shape[0] != size:
         raise RuntimeError(f"incompatible numbers of samples and {name}")
-    if np.any(known < 0):
-        raise ValueError(f"{name} cannot be negative")
+    refuse(ufuncs.less(w, 0), ValueError, f"{name} cannot be negative")
     return w
 
 

@@ -1,7 +1,7 @@
 """Primitives that move values without changing them, and the sums that are their transposes.
 
 full, iota, broadcast_in_dim, reduce_sum, reshape, transpose and reverse stand in `_layout`;
-slice, update_slice and add_slice in `_slicing`; bitcast, concatenate and pad here.
+slice, update_slice and add_slice in `_slicing`; constant, bitcast, concatenate and pad here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.exceptions import AxisError
 
 from lazynp import _plan
 from lazynp._avals import Aval, In, Shape, aval_of, aval_of_operand
-from lazynp._primitive import NOT_LINEAR, Primitive, Undefined
+from lazynp._primitive import NOT_LINEAR, Missing, Primitive, Undefined
 from lazynp.primitives import elementwise
 from lazynp.primitives._layout import (
     BOOL,
@@ -37,10 +37,12 @@ from lazynp.primitives._slicing import add_slice, index_of, slice_, update_slice
 slice = slice_
 
 __all__ = [
+    "Constant",
     "add_slice",
     "bitcast",
     "broadcast_in_dim",
     "concatenate",
+    "constant",
     "full",
     "index_of",
     "iota",
@@ -55,6 +57,63 @@ __all__ = [
     "update_slice",
     "write_slice",
 ]
+
+
+# -- constant ----------------------------------------------------------------------------------
+
+
+class Constant:
+    """An array as a parameter: equal to every other of these bytes."""
+
+    __slots__ = ("value", "_key", "_hash")
+
+    def __init__(self, value: Any) -> None:
+        self.value = np.array(value)
+        self.value.flags.writeable = False
+        self._key = self.value.dtype, self.value.shape, self.value.tobytes()
+        self._hash = hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return np.array2string(self.value, threshold=8)
+
+
+def _constant_abstract(*, array: Constant) -> Aval:
+    return aval_of(array.value.shape, array.value.dtype)
+
+
+def _constant_reference(*, array: Constant) -> Any:
+    return array.value.copy()
+
+
+def _constant_lower(b: Any, *, array: Constant) -> Any:
+    return b.dense(array.value)
+
+
+def _constant_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, array: Constant) -> Any:
+    return constant(array=array), None
+
+
+def _constant_batch(size: int, batched: Sequence[bool], *, array: Constant) -> Any:
+    return spread(size, False, constant(array=array), array.value.shape)
+
+
+constant = Primitive(
+    "constant",
+    abstract=_constant_abstract,
+    reference=_constant_reference,
+    lower=_constant_lower,
+    jvp=_constant_jvp,
+    transpose=Missing("it has no operands"),
+    batch=_constant_batch,
+    free=True,
+    kind="fill",
+)
 
 
 # -- bitcast -----------------------------------------------------------------------------------

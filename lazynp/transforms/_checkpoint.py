@@ -188,11 +188,17 @@ def checkpoint(
             return function(*whole, **keywords)
 
         leaves, structure = tree_flatten((dynamic, kwargs))
-        nodes = [node_of(x) for x in leaves]
+        values = [x for x in leaves if type(x) is not Array]  # arrays are captured, to be written
+        nodes = [node_of(x) for x in values]
         avals = [aval_of_node(n) for n in nodes]
-        kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
+        kinds = [kind_of_argument(x, a) for x, a in zip(values, avals, strict=True)]
         flat = Flat(call, structure)
-        program = stage(flat, avals, f"checkpoint of {name_of(function)}", kinds)
+
+        def run(handles: list[Array]) -> list[Any]:
+            rest = iter(handles)
+            return flat([x if type(x) is Array else next(rest) for x in leaves])
+
+        program = stage(run, avals, f"checkpoint of {name_of(function)}", kinds)
         params: dict[str, Any] = {"jaxpr": program.jaxpr}
         if primitive is jit_call:
             params["name"] = name_of(function)

@@ -5,15 +5,19 @@ See `primitives.checks`. Each primitive with jaxprs in it says how, by its rule 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from lazynp._array import Array
+from lazynp._avals import aval_of
 from lazynp._errors import Failure
-from lazynp._jaxpr import Eqn, Jaxpr, jaxprs_in
+from lazynp._jaxpr import Eqn, Jaxpr, Var, jaxprs_in
 from lazynp._primitive import Primitive
 from lazynp.primitives.checks import check, earlier, nothing, renumbered
+from lazynp.primitives.elementwise import select
 from lazynp.transforms._stage import batch_jaxpr, run_jaxpr, stage_closed
 
 Failures = tuple[Failure, ...]
@@ -89,3 +93,79 @@ def batch_discharged(
     jaxpr = stage_closed(run, avals)
     mapped, _ = batch_jaxpr(jaxpr, size, tuple(batched), (True,) * len(jaxpr.outputs))
     return tuple(run_jaxpr(mapped, operands))
+
+
+# -- rules where branches are selected -------------------------------------------------------------
+# A custom rule is no part of the program until that is differentiated: what its checks find is to
+# count only for the examples whose branch (or round) it stands in.
+
+_BOOL = aval_of((), np.dtype(bool))
+_HANDED_ON = {"jit", "cond", "checkpoint", "custom_call"}  # last operand: last input of the jaxprs
+
+
+@lru_cache(maxsize=4096)
+def holds_rules(jaxpr: Jaxpr) -> bool:
+    return any("rule" in e.params or _inner_rules(e) for e in jaxpr.eqns)
+
+
+def _inner_rules(eqn: Eqn) -> bool:
+    return any(map(holds_rules, jaxprs_in(eqn.params)))
+
+
+@lru_cache(maxsize=4096)
+def guarded(jaxpr: Jaxpr) -> Jaxpr:
+    """The jaxpr with one more input, last: whether what the checks of rules find counts."""
+    active = Var(_BOOL)
+    eqns = [_guarded_eqn(e, active) for e in jaxpr.eqns]
+    return Jaxpr((*jaxpr.inputs, active), eqns, jaxpr.outputs)
+
+
+def _guarded_eqn(eqn: Eqn, active: Var) -> Eqn:
+    if "rule" not in eqn.params and not _inner_rules(eqn):
+        return eqn
+    if eqn.primitive.name not in _HANDED_ON:  # of loops the checks of rules are dropped
+        return Eqn(eqn.primitive, eqn.inputs, _with_jaxprs(eqn.params, without_rules_checks),
+                   eqn.outputs)  # fmt: skip
+    params = _with_jaxprs(eqn.params, guarded)
+    if "rule" in params:
+        params["rule"] = params["rule"].mapped(lambda part, _: _guarded_part(part))
+    return Eqn(eqn.primitive, (*eqn.inputs, active), params, eqn.outputs)
+
+
+def _with_jaxprs(params: dict[str, Any], function: Callable[[Jaxpr], Jaxpr]) -> dict[str, Any]:
+    def mapped(p: Any) -> Any:
+        if isinstance(p, tuple):
+            return tuple(map(mapped, p))
+        return function(p) if isinstance(p, Jaxpr) else p
+
+    return {k: mapped(p) for k, p in params.items()}
+
+
+def _guarded_part(part: Jaxpr) -> Jaxpr:
+    inner = guarded(part)
+    if not has_checks(inner):
+        return inner
+
+    def run(xs: list[Array]) -> list[Array]:
+        whole, failures = discharged(inner)
+        *outs, found = run_jaxpr(whole, xs)
+        check(select(xs[-1], found, nothing()), failures=failures, effect=True)
+        return outs
+
+    return stage_closed(run, inner.in_avals)
+
+
+@lru_cache(maxsize=4096)
+def without_rules_checks(jaxpr: Jaxpr) -> Jaxpr:
+    """The jaxpr with rules that check nothing."""
+    if not holds_rules(jaxpr):
+        return jaxpr
+    eqns = []
+    for eqn in jaxpr.eqns:
+        params = _with_jaxprs(eqn.params, without_rules_checks)
+        if "rule" in params:
+            params["rule"] = params["rule"].mapped(
+                lambda part, _: without_rules_checks(unchecked(part))
+            )
+        eqns.append(Eqn(eqn.primitive, eqn.inputs, params, eqn.outputs))
+    return Jaxpr(jaxpr.inputs, eqns, jaxpr.outputs)

@@ -25,7 +25,13 @@ from lazynp.transforms._branches import (
     staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
-from lazynp.transforms._checks import batch_discharged, discharged, has_checks
+from lazynp.transforms._checks import (
+    batch_discharged,
+    discharged,
+    guarded,
+    has_checks,
+    holds_rules,
+)
 from lazynp.transforms._stack import check_leaf, node_of, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
@@ -127,10 +133,20 @@ def _batch(
     if batched[0] and any(map(has_checks, branches)):
         params = {"branches": branches}
         return batch_discharged(cond_call, size, batched, (index, *operands), params)
+    if batched[0] and any(map(holds_rules, branches)):
+        flags = (*batched[1:], True)
+        mapped = [batch_jaxpr(guarded(j), size, flags, everything)[0] for j in branches]
+        results = [
+            run_jaxpr(j, [*operands, elementwise.equal(index, k)]) for k, j in enumerate(mapped)
+        ]
+        return _selected(index, results)
     mapped = tuple([batch_jaxpr(j, size, tuple(batched[1:]), everything)[0] for j in branches])
     if not batched[0]:
         return cond_call(index, *operands, branches=mapped)
-    results = [run_jaxpr(j, operands) for j in mapped]
+    return _selected(index, [run_jaxpr(j, operands) for j in mapped])
+
+
+def _selected(index: Array, results: Sequence[Sequence[Array]]) -> tuple[Array, ...]:
     chosen = results[0]
     for k, outs in enumerate(results[1:], 1):
         here = elementwise.equal(index, k)

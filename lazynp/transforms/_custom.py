@@ -183,7 +183,7 @@ class custom_jvp(_Custom):
             moved = call.like(pair[1], call.tree, [o.aval for o in outs], f"{what}: the tangent")
             return outs, moved
 
-        return {"jvp": jvp}
+        return {"jvp": jvp, "sees": [rule, *call.nondiff]}
 
 
 class custom_vjp(_Custom):
@@ -231,7 +231,7 @@ class custom_vjp(_Custom):
             found = bwd(*call.nondiff, tree_unflatten(structure, leaves), ct)
             return _cotangents(call, found)
 
-        return {"fwd": forward, "bwd": backward}
+        return {"fwd": forward, "bwd": backward, "sees": [fwd, bwd, *call.nondiff]}
 
 
 def _is_array(x: Any) -> bool:

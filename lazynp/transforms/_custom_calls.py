@@ -13,16 +13,25 @@ from typing import Any
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, In
 from lazynp._jaxpr import Jaxpr, eval_reference
-from lazynp._node import Node, aval_of_node, tracer_node
+from lazynp._node import Node, aval_of_node, is_tracer, tracer_node
 from lazynp._primitive import Missing, Primitive
 from lazynp._trace import StagingRecorder, innermost, local
 from lazynp.primitives import reduction
 from lazynp.transforms._call import jaxpr_explicit, jit_call, present, strong
 from lazynp.transforms._checks import discharged, unchecked
+from lazynp.transforms._closures import outside
 from lazynp.transforms._jvp import JVPTrace
 from lazynp.transforms._linearize import Entry, LinearTracer
-from lazynp.transforms._stack import zeros
-from lazynp.transforms._stage import Program, batch_jaxpr, repeated, run_jaxpr, stage, stage_closed
+from lazynp.transforms._stack import node_of, zeros
+from lazynp.transforms._stage import (
+    Program,
+    batch_jaxpr,
+    jvp_jaxpr,
+    repeated,
+    run_jaxpr,
+    stage,
+    stage_closed,
+)
 from lazynp.transforms._vmap import BatchTrace, batch_nodes
 
 Arrays = Sequence[Array]
@@ -34,9 +43,10 @@ class Call:
 
     jvp: `(primals, tangents) -> (outs, tangents)`, None for a zero tangent. For a custom_vjp it
     is None, and fwd: `primals -> (outs, residuals)`, bwd: `(residuals, cts) -> cts of primals`.
+    sees: what the user's rules may read arrays from.
     """
 
-    __slots__ = ("name", "function", "jvp", "fwd", "bwd")
+    __slots__ = ("name", "function", "jvp", "fwd", "bwd", "sees")
 
     def __init__(
         self,
@@ -45,8 +55,10 @@ class Call:
         jvp: Callable[[Arrays, Maybe], tuple[list[Array], list[Array | None]]] | None = None,
         fwd: Callable[[Arrays], tuple[list[Array], list[Array]]] | None = None,
         bwd: Callable[[Arrays, Arrays], list[Array | None]] | None = None,
+        sees: Sequence[Any] = (),
     ) -> None:
         self.name, self.function, self.jvp, self.fwd, self.bwd = name, function, jvp, fwd, bwd
+        self.sees = sees
 
 
 def dispatch(call: Call, nodes: Sequence[Node]) -> list[Node]:
@@ -105,10 +117,14 @@ def _differentiated(call: Call, nodes: Sequence[Node], trace: JVPTrace) -> list[
 def _check_closure(arrays: Arrays, trace: JVPTrace, name: str) -> None:
     """What a rule returns must not itself carry a tangent: the rule knows only its arguments."""
     if any(trace.split(a._read())[1] is not None for a in arrays):
-        raise TypeError(
-            f"{trace.what}: {name}, which has a custom rule, uses a value from outside that is "
-            "being differentiated; make it an argument"
-        )
+        raise _closure_error(f"{trace.what}: {name}")
+
+
+def _closure_error(what: str) -> TypeError:
+    return TypeError(
+        f"{what}, which has a custom rule, uses a value from outside that is being differentiated; "
+        "make it an argument"
+    )
 
 
 # -- vmap ------------------------------------------------------------------------------------------
@@ -134,7 +150,7 @@ def _mapped(
 
 
 def _mapped_call(call: Call, flags: Sequence[bool], trace: BatchTrace) -> Call:
-    mapped = Call(call.name, _mapped(call.function, flags, trace))
+    mapped = Call(call.name, _mapped(call.function, flags, trace), sees=call.sees)
     if call.jvp is not None:
         mapped.jvp = _mapped_jvp(call.jvp, flags, trace)
         return mapped
@@ -208,27 +224,21 @@ def _mapped_jvp(jvp: Any, flags: Sequence[bool], trace: BatchTrace) -> Callable[
 class Rule:
     """A rule as jaxprs, staged when first needed: rules may call the function itself.
 
-    `parts()` gives jaxprs that take, after their own operands, all of `items`, and the arrays of
-    those items that the call does not have among its operands.
+    `parts()` gives jaxprs that take, after their own operands, all that the call captured.
     """
 
-    def __init__(self, build: Callable[[], tuple[list[Jaxpr], list[Array]]]) -> None:
+    def __init__(self, build: Callable[[], list[Jaxpr]]) -> None:
         self._build = build
-        self._found: tuple[list[Jaxpr], list[Array]] | None = None
+        self._found: list[Jaxpr] | None = None
 
-    def parts(self) -> tuple[list[Jaxpr], list[Array]]:
+    def parts(self) -> list[Jaxpr]:
         if self._found is None:
             self._found = self._build()
         return self._found
 
     def mapped(self, function: Callable[[Jaxpr, int], Jaxpr]) -> Rule:
-        """The rule with `function(jaxpr, which part, how many extra operands)` of its jaxprs."""
-
-        def build() -> tuple[list[Jaxpr], list[Array]]:
-            jaxprs, extras = self.parts()
-            return [function(j, i) for i, j in enumerate(jaxprs)], extras
-
-        return Rule(build)
+        """The rule with `function(jaxpr, which part)` of its jaxprs."""
+        return Rule(lambda: [function(j, i) for i, j in enumerate(self.parts())])
 
 
 def _captured(program: Program) -> list[Any]:
@@ -241,32 +251,34 @@ def _arrays(items: Sequence[Any]) -> list[Array]:
     return [x if isinstance(x, Array) else new_array(x) for x in items]
 
 
-def _aligned(programs: Sequence[Program], items: list[Any]) -> tuple[list[Jaxpr], list[Array]]:
-    """The programs as functions of their arguments, then of `items`, then of what else there is."""
-    everything = list(items)
-    for program in programs:
-        everything += [x for x in _captured(program) if not any(x is k for k in everything)]
-    captured_avals = [x.aval if isinstance(x, Array) else aval_of_node(x) for x in everything]
+def _aligned(program: Program, items: Sequence[Any], name: str) -> Jaxpr:
+    """The program as a function of its arguments, then of `items`. What else it captured is a
+    constant of it, if it can never change."""
+    own = _captured(program)
+    places = [next((i for i, x in enumerate(items) if x is k), None) for k in own]
+    for x, place in zip(own, places, strict=True):
+        if place is None and (isinstance(x, Array) or is_tracer(x)):
+            raise TypeError(
+                f"{name}: its rule reads an array from outside, {aval_of_node(node_of(x))}, that "
+                "the function itself does not; make it an argument"
+            )
+    avals = [x.aval if isinstance(x, Array) else aval_of_node(x) for x in items]
+    n = len(program.jaxpr.inputs) - len(own)
 
-    def aligned(program: Program) -> Jaxpr:
-        own = _captured(program)
-        n = len(program.jaxpr.inputs) - len(own)
-        places = [next(i for i, k in enumerate(everything) if k is x) for x in own]
+    def run(xs: list[Array]) -> list[Array]:
+        given = [new_array(k) if p is None else xs[n + p] for k, p in zip(own, places, strict=True)]
+        return run_jaxpr(program.jaxpr, [*xs[:n], *given])
 
-        def run(xs: list[Array]) -> list[Array]:
-            return run_jaxpr(program.jaxpr, [*xs[:n], *(xs[n + p] for p in places)])
-
-        return stage_closed(run, [*program.jaxpr.in_avals[:n], *captured_avals])
-
-    return list(map(aligned, programs)), _arrays(everything[len(items) :])
+    return stage_closed(run, [*program.jaxpr.in_avals[:n], *avals])
 
 
 def _staged(call: Call, nodes: Sequence[Node]) -> list[Node]:
-    avals = [aval_of_node(n) for n in nodes]
+    avals = list(map(aval_of_node, nodes))
     program = stage(lambda xs: list(call.function(xs)), avals, call.name)
-    items = _captured(program)
+    items = _captured(program)  # and what the rules read, which are not staged yet
+    items += [x for x in outside(call.sees) if not any(x is k for k in (*items, *nodes))]
     make = _jvp_rule if call.jvp is not None else _vjp_rule
-    (jaxpr,), _ = _aligned([program], items)
+    jaxpr = _aligned(program, items, call.name)
     outs = custom_call(
         *map(new_array, nodes), *_arrays(items), jaxpr=jaxpr, rule=make(call, avals, items),
         count=len(nodes), kind="jvp" if call.jvp is not None else "vjp", name=call.name,
@@ -284,8 +296,9 @@ def _jvp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
         outs, dots = call.jvp(xs[:n], [next(rest) if m else None for m in moving])  # type: ignore[misc]
         return [*outs, *(zeros(o.aval) if d is None else d for o, d in zip(outs, dots))]
 
-    def build() -> tuple[list[Jaxpr], list[Array]]:
-        return _aligned([stage(rule, [*avals, *moved], f"the rule of {call.name}")], items)
+    def build() -> list[Jaxpr]:
+        program = stage(rule, [*avals, *moved], f"the rule of {call.name}")
+        return [_aligned(program, items, call.name)]
 
     return Rule(build)
 
@@ -302,13 +315,13 @@ def _vjp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
         found = call.bwd(xs[: count[0]], xs[count[0] :])  # type: ignore[misc]
         return [zeros(a) if ct is None else ct for a, ct in zip(avals, found, strict=True)]
 
-    def build() -> tuple[list[Jaxpr], list[Array]]:
+    def build() -> list[Jaxpr]:
         fwd = stage(forward, avals, f"the forward rule of {call.name}")
         results = len(fwd.like) - count[0]
         made = fwd.jaxpr.out_avals
         given = [*made[results : len(fwd.like)], *made[:results]]
         bwd = stage(backward, given, f"the backward rule of {call.name}")
-        return _aligned([fwd, bwd], items)
+        return [_aligned(fwd, items, call.name), _aligned(bwd, items, call.name)]
 
     return Rule(build)
 
@@ -328,15 +341,18 @@ def _lower(b: Any, *values: Any, jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
 def _call_jvp(
     primals: Any, tangents: Any, *, jaxpr: Jaxpr, rule: Rule, count: int, kind: str, name: str
 ) -> Any:
+    if not any(t is not None for t in tangents[:count]):  # as where it is not staged
+        return jit_call.jvp(primals, tangents, jaxpr=jaxpr, name=name)  # type: ignore[operator]
     if kind == "vjp":
         raise forward_error(name)
-    (pushed,), extras = rule.parts()
+    pushed = rule.parts()[0]
+    _check_captured(pushed, tangents[count:], name)
     moving = [
         zeros(p.aval) if t is None else t
         for p, t in zip(primals[:count], tangents[:count], strict=True)
         if p.aval.dtype.kind in "fc"
     ]
-    outs = run_jaxpr(pushed, [*primals[:count], *moving, *primals[count:], *extras])
+    outs = run_jaxpr(pushed, [*primals[:count], *moving, *primals[count:]])
     n = len(jaxpr.outputs)
     return outs[:n], [d if d.dtype.kind in "fc" else None for d in outs[n:]]
 
@@ -344,16 +360,16 @@ def _call_jvp(
 def _call_linearize(
     primals: Any, tangents: Any, *, jaxpr: Jaxpr, rule: Rule, count: int, kind: str, name: str
 ) -> Any:
+    if not any(t is not None for t in tangents[:count]):
+        return jit_call.linearize(primals, tangents, jaxpr=jaxpr, name=name)  # type: ignore[misc]
     if kind == "jvp":
         return _call_jvp(
             primals, tangents, jaxpr=jaxpr, rule=rule, count=count, kind=kind, name=name
         )
-    (fwd, bwd), extras = rule.parts()
-    outs = run_jaxpr(fwd, [*primals, *extras])
-    n = len(jaxpr.outputs)
-    if not any(t is not None for t in tangents[:count]):
-        return outs[:n], [None] * n
-    captured = [*primals[count:], *extras]
+    fwd, bwd = rule.parts()
+    _check_captured(fwd, tangents[count:], name)
+    outs = run_jaxpr(fwd, primals)
+    n, captured = len(jaxpr.outputs), primals[count:]
     residuals = [*outs[n:], *captured]
     dots = custom_linear(
         *residuals, *present(tangents[:count]), bwd=Backward(bwd, len(captured)),
@@ -361,6 +377,14 @@ def _call_linearize(
         moving=tuple(t is not None for t in tangents[:count]),
     )  # fmt: skip
     return outs[:n], [d if d.dtype.kind in "fc" else None for d in dots]
+
+
+def _check_captured(part: Jaxpr, tangents: Maybe, name: str) -> None:
+    """`_check_closure` for a rule that is staged: what it captured comes last."""
+    own = len(part.inputs) - len(tangents)
+    flags = (*[False] * own, *(t is not None for t in tangents))
+    if any(flags) and any(jvp_jaxpr(part, flags)[1]):
+        raise _closure_error(name)
 
 
 class Backward:
@@ -391,10 +415,8 @@ def _call_batch(
         elif which == 0:
             own = flags
         else:
-            extras = len(rule.parts()[0][0].inputs) - len(flags)
-            own = (*[True] * (len(part.inputs) - len(captured) - extras), *captured)
-        given = (*own, *[False] * (len(part.inputs) - len(own)))
-        made, _ = batch_jaxpr(part, size, given, (True,) * len(part.outputs))
+            own = (*[True] * (len(part.inputs) - len(captured)), *captured)
+        made, _ = batch_jaxpr(part, size, own, (True,) * len(part.outputs))
         return made if kind == "jvp" or which == 0 else _summed(made, args, jaxpr.in_avals)
 
     return custom_call(
@@ -405,9 +427,7 @@ def _call_batch(
 def _call_discharge(
     operands: Arrays, first: int, *, jaxpr: Jaxpr, rule: Rule, name: str, **params: Any
 ) -> Any:
-    """The rule is for the results: what is found is computed beside them. Checks in the rule itself
-    are dropped: where branches are selected, nothing tells them which one was meant."""
-    rule = rule.mapped(lambda part, _: unchecked(part))
+    """The rule is for the results: what is found is computed beside them."""
     outs = custom_call(*operands, jaxpr=unchecked(jaxpr), rule=rule, name=name, **params)
     whole, failures = discharged(jaxpr, first)
     finding = Jaxpr(whole.inputs, whole.eqns, whole.outputs[-1:])

@@ -22,7 +22,7 @@ from lazynp.transforms._branches import (
     staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
-from lazynp.transforms._checks import batch_discharged, discharged, has_checks
+from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
 from lazynp.transforms._scan import scan
 from lazynp.transforms._stack import check_leaf, node_of, zeros
@@ -146,6 +146,7 @@ def _batch(
     ]
     whole = [*operands[:consts], *given]
     if by_example:
+        mapped, _ = batch_jaxpr(guarded(body), size, (*fixed, *carry, True), carry)
         mapped, test = _selecting(mapped, test, [x.aval for x in whole], consts)
     outs = while_call(*whole, cond=test, body=mapped, consts=consts)
     return tuple([x if c else repeated(x, size) for x, c in zip(outs, carry, strict=True)])
@@ -178,11 +179,11 @@ def _discharge(
 
 
 def _selecting(body: Jaxpr, test: Jaxpr, avals: Sequence[Aval], consts: int) -> tuple[Jaxpr, Jaxpr]:
-    """Examples that are done keep their values, until all are."""
+    """Examples that are done keep their values, until all are. body: guarded by that."""
 
     def run_body(xs: list[Array]) -> list[Array]:
         (active,) = run_jaxpr(test, xs)
-        outs = run_jaxpr(body, xs)
+        outs = run_jaxpr(body, [*xs, active])
         return [select_examples(active, o, x) for o, x in zip(outs, xs[consts:], strict=True)]
 
     def run_test(xs: list[Array]) -> list[Array]:

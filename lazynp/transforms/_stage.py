@@ -16,8 +16,8 @@ from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._graph import program_of
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from lazynp._node import Node, aval_of_node, leaf, tracer_node
-from lazynp._trace import StagingRecorder, staging
+from lazynp._node import Node, aval_of_node, is_tracer, leaf, tracer_node
+from lazynp._trace import StagingRecorder, host_value, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.transforms._jvp import jvp_nodes
@@ -161,7 +161,19 @@ def close(program: Program) -> Jaxpr:
     """The jaxpr with captured data as constants of it: only for programs without owners."""
     if not program.nodes and not program.owners:
         return program.jaxpr
-    raise AssertionError(f"a jaxpr that captures {program.captured}")
+    if program.owners or any(map(is_tracer, program.nodes)):
+        raise AssertionError(f"a jaxpr that captures {program.captured}")
+    return with_constants(program.jaxpr, program.nodes)
+
+
+def with_constants(jaxpr: Jaxpr, nodes: Sequence[Node]) -> Jaxpr:
+    """The jaxpr with its last inputs fixed to the values of these nodes."""
+    inputs, fixed = jaxpr.inputs[: -len(nodes)], jaxpr.inputs[-len(nodes) :]
+    constants = [
+        Eqn(shaping.constant, (), {"array": shaping.Constant(host_value(node))}, (var,))
+        for var, node in zip(fixed, nodes, strict=True)
+    ]
+    return Jaxpr(inputs, [*constants, *jaxpr.eqns], jaxpr.outputs)
 
 
 def weak_aval(x: Any) -> Aval:

@@ -128,6 +128,27 @@ def test_iota_of_float16_rounds_as_a_cast() -> None:
     check(shaping.iota, shape=(5000,), axis=0, dtype=np.dtype("f2"))
 
 
+# -- constant ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_constant(dtype: np.dtype[Any]) -> None:
+    for shape in ((2, 3), (0, 3), ()):
+        check(shaping.constant, array=shaping.Constant(draw(dtype, shape)))
+
+
+def test_constant_rules() -> None:
+    array = shaping.Constant(np.arange(6.0).reshape(2, 3))
+    assert {array: 1}[shaping.Constant(array.value)] == 1
+    assert array != shaping.Constant(array.value.T) and array != array.value
+    out, tangent = shaping.constant.jvp((), (), array=array)
+    assert tangent is None and out.tolist() == array.value.tolist()
+    rows = shaping.constant.batch(2, (), array=array)
+    assert rows.tolist() == [array.value.tolist()] * 2
+    shaping.constant.reference(array=array)[0] = 7.0  # what runs it may write there
+    assert out.tolist() == array.value.tolist()
+
+
 # -- bitcast -----------------------------------------------------------------------------------
 
 

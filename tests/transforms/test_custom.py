@@ -291,3 +291,20 @@ def test_callbacks(capsys) -> None:
     assert float(jit(grad(noisy))(3.0)) == 6.0
     vmap(noisy)(np.arange(2.0))
     assert capsys.readouterr().out == "x is 3.0\nx is 0.0\nx is 1.0\n"
+
+
+def test_checkpoint_writes_its_arguments() -> None:
+    """As the function would do without it."""
+
+    def h(x, n):
+        x[1:] *= n
+        return x.sum() + x[0]
+
+    for c in (checkpoint(h), jit(checkpoint(h)), checkpoint(jit(h)), checkpoint(h, policy="dots")):
+        whole, host = np.array([9.0, 1.0, 2.0, 3.0]), numpy.array([1.0, 2.0])
+        assert float(c(whole[1:], 2.0)) == 12.0
+        assert whole.tolist() == [9, 1, 4, 6]
+        assert grad(c)(whole[1:], 2.0).tolist() == [2, 2, 2]
+        assert whole.tolist() == [9, 1, 8, 12]
+        assert vmap(c, (0, None))(whole.reshape(2, 2), 3.0).tolist() == [21, 52]
+        assert whole.tolist() == [9, 3, 8, 36] and float(c(host, 2.0)) == 6.0

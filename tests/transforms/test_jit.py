@@ -4,7 +4,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import grad, jacfwd, jit, jvp, make_jaxpr, vmap
+from lazynp import cond, grad, jacfwd, jit, jvp, make_jaxpr, vmap
 
 X = np.array([0.3, -0.7, 1.2])
 
@@ -328,3 +328,25 @@ def test_values_that_are_not_known(function, cure) -> None:
     each = rf"vmap of <lambda>: .*test_jit.py:{function.__code__.co_firstlineno} asks for one \("
     with pytest.raises(TypeError, match=each + f".*{cure}.*in_axes=None"):
         np.vmap(function)(np.ones((2, 4)), np.arange(2))
+
+
+def _decides(x):
+    """It looks at values that no argument decides, and uses them and their like afterwards."""
+    y = np.arange(3.0) * 2
+    w, v = np.linalg.eigh(np.diag(y))
+    quotient, rest = np.divmod(y, 3.0)
+    if float(w[1]) > 1 and numpy.asarray(y).sum() > 1 and float(rest[1]) > 1:
+        x = x + 1
+    return x * y + np.abs(v) @ x + quotient
+
+
+@pytest.mark.parametrize("execution", ["reference", "compiled", "adaptive"])
+def test_values_that_are_known(execution) -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    with np.config(execution=execution):
+        want = [2.0, 9.0, 21.0]
+        assert _decides(x).tolist() == jit(_decides)(x).tolist() == want
+        assert np.vmap(jit(_decides))(x[None]).tolist() == [want]
+        assert cond(True, _decides, lambda x: x, x).tolist() == want
+        assert jit(grad(lambda x: _decides(x).sum()))(x).tolist() == [1, 3, 5]
+        assert grad(jit(lambda x: _decides(x).sum()))(x).tolist() == [1, 3, 5]

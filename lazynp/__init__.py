@@ -4,14 +4,14 @@
 `materialize`, `grad`, `vmap`, `jit`, `config`, `stats`, ...) is reached by attribute.
 """
 
+from importlib import import_module as _import_module
+
 import numpy as _numpy
 from numpy import (
     False_,
     ScalarType,
     True_,
     __array_namespace_info__,
-    asmatrix,
-    bmat,
     bool,
     bool_,
     busdaycalendar,
@@ -32,7 +32,6 @@ from numpy import (
     e,
     euler_gamma,
     finfo,
-    flatiter,
     flexible,
     float16,
     float32,
@@ -151,6 +150,10 @@ from lazynp._script import (
     unload_ipython_extension as unload_ipython_extension,
 )
 from lazynp._version import __version__ as __version__
+from lazynp.functions._dispatch import dispatching as _dispatching
+from lazynp.functions._flat import (
+    flatiter,
+)
 from lazynp.functions._iteration import (
     broadcast,
 )
@@ -350,6 +353,10 @@ from lazynp.functions.manipulation import (
     unstack,
     vsplit,
     vstack,
+)
+from lazynp.functions.matrix_class import (
+    asmatrix,
+    bmat,
 )
 from lazynp.functions.nan_reductions import (
     nanargmax,
@@ -621,6 +628,8 @@ block_until_ready = materialize  # JAX's name
 
 def __getattr__(name):
     """What NumPy itself only loads when asked (`f2py`, `ctypeslib`), and its private names."""
+    if name == "ctypeslib":
+        return _import_module("lazynp.ctypeslib")
     try:
         return getattr(_numpy, name)
     except AttributeError:
@@ -697,3 +706,5 @@ __all__ = [
     "vectorize", "void", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]
 # fmt: on
+
+globals().update(_dispatching({n: globals().get(n) for n in __all__}, _numpy, "lazynp"))

@@ -64,6 +64,7 @@ from lazynp._views import (
     view,
     writeable,
 )
+from lazynp.functions._foreign import elements
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import NOT_BASIC, has_array, index_key, normal
 from lazynp.functions._recording import MOST_SEEN, OFTEN, broadcast, cast, operand_of
@@ -467,7 +468,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     """The operand for assigning `value` to elements of this dtype, checked as NumPy checks."""
     if type(value) in SCALAR_DTYPES:
         return assigned_scalar(value, dtype)
-    operand = operand_of(value)
+    operand = operand_of(elements(value))
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
     aval = aval_of_node(operand)
@@ -609,7 +610,7 @@ def _index_array(item: Any) -> Any:
     if isinstance(item, (list, tuple, range)):
         operand = _list_index(item)
         return new_array(operand)
-    operand = as_operand(item)
+    operand = as_operand(elements(item))
     if type(operand) is not list:
         operand = leaf(np.asarray(operand)[()])
     array = new_array(operand)

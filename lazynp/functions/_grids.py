@@ -24,6 +24,7 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import array, asarray
+from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
 from lazynp.functions._ranges import arange, linspace
 from lazynp.functions._recording import as_array, cast
@@ -154,7 +155,7 @@ ogrid = nd_grid(sparse=True)
 
 
 class AxisConcatenator:
-    """`r_[...]` and `c_[...]`: see `numpy.r_`. Directives for matrices are refused."""
+    """`r_[...]` and `c_[...]`: see `numpy.r_`."""
 
     __slots__ = ("axis", "ndmin", "trans1d")
 
@@ -166,6 +167,9 @@ class AxisConcatenator:
 
     def __getitem__(self, key: Any) -> Array:
         items = list(key) if isinstance(key, tuple) else [key]
+        if items and isinstance(items[0], str) and items[0] in ("r", "c"):
+            made: Any = np.r_[to_host(tuple(items))]
+            return made  # a matrix
         axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d
         if items and isinstance(items[0], str):
             axis, ndmin, trans1d = self._directive(items.pop(0))
@@ -186,8 +190,6 @@ class AxisConcatenator:
         return concatenate(parts, axis=axis)
 
     def _directive(self, text: str) -> tuple[int, int, int]:
-        if text in ("r", "c"):
-            raise TypeError(f"r_[{text!r}, ...]: lazynp has no matrices; use ndarrays")
         numbers = text.split(",")
         try:
             if len(numbers) == 1:

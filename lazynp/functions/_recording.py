@@ -111,9 +111,10 @@ def _computed(op: Op, values: list[Any], recorder: Recorder) -> Any:
         if of_floats is not None:
             return np.float64(of_floats(*values))
     try:
-        return recorder.quiet(op.reference, *values)
+        out = recorder.quiet(op.reference, *values)
     except RuntimeError:
-        return quietly(op.reference, values)
+        out = quietly(op.reference, values)
+    return out[()] if type(out) is ndarray else out  # `numpy.where` of scalars is an array
 
 
 _DOUBLES = frozenset({float, np.float64})

@@ -27,8 +27,9 @@ from lazynp.functions._arguments import (
     static,
     viewable,
 )
-from lazynp.functions._construct import asanyarray, asarray
+from lazynp.functions._construct import asarray
 from lazynp.functions._joining import shape_atleast
+from lazynp.functions._recording import as_array
 
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 normalize_axis_tuple = np.lib.array_utils.normalize_axis_tuple
@@ -132,7 +133,7 @@ permute_dims = transpose
 
 def matrix_transpose(x: Any, /) -> Array:
     """See `numpy.matrix_transpose`."""
-    x = asanyarray(x)
+    x = as_array(x)
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(x, -1, -2)

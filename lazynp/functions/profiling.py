@@ -235,10 +235,13 @@ def _cause(reason: Any) -> tuple[str, str]:
 def _asked(frame: FrameType, theirs: FrameType) -> str:
     """What the user's line called that needed the value."""
     called: FrameType | None = frame
+    inner = frame
     while called is not None and called.f_back is not theirs:
+        inner = called if called.f_code.co_name != "call" else inner  # what wraps functions
         called = called.f_back
     if called is None:
         return "a value is needed"
+    called = inner if called.f_code.co_name == "call" else called
     name = _methods().get(called.f_code, called.f_code.co_name)
     return _ASKED.get(name, f"{name.strip('_')}()")
 

@@ -28,6 +28,7 @@ from lazynp._views import (
 )
 from lazynp.functions import (
     _memory,
+    _subclass,
     creation,
     functional,
     indexing,
@@ -52,6 +53,7 @@ from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import write_on_host
 from lazynp.functions._recording import check_writeable, store
 from lazynp.functions._stores import update_view
+from lazynp.functions._subclass import Subclass, of_class
 from lazynp.functions._ufunc import defers, ufunc
 
 # -- operators -------------------------------------------------------------------------------------
@@ -317,23 +319,28 @@ def _astype(
 
 def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     """A view of the same memory; with a dtype, of its bytes read as that dtype."""
-    if isinstance(type, __builtins_type__) and issubclass(type, Array):
-        type = None
     if isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
-        dtype = None
+        dtype, type = None, dtype
+    if isinstance(type, __builtins_type__) and issubclass(type, Array):
+        made = view(self, Reshape(self.shape)) if dtype is None else _view(self, dtype)
+        return made if type is Array else of_class(type, made, self)
     if dtype is None and type is None:
-        return view(self, Reshape(self.shape))
+        return _kept_class(self, view(self, Reshape(self.shape)))
     for kind in (dtype, type):
         if isinstance(kind, __builtins_type__) and issubclass(kind, np.ndarray):
             copied = np.array(_host(self))  # a recarray, a matrix: NumPy's, of a copy
             return copied.view(kind) if dtype is None or kind is dtype else copied.view(dtype, kind)
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
-        return view(self, Reshape(self.shape))
+        return _kept_class(self, view(self, Reshape(self.shape)))
     shape = layout(self).view(dtype).shape  # NumPy's checks and errors
     if isinstance(self, Scalar):
         return new_scalar(Bitcast(dtype, shape).get(self._read()))
-    return view(self, Bitcast(dtype, shape))
+    return _kept_class(self, view(self, Bitcast(dtype, shape)))
+
+
+def _kept_class(self: Array, made: Array) -> Array:
+    return of_class(type(self), made, self) if isinstance(self, Subclass) else made
 
 
 __builtins_type__ = type
@@ -679,6 +686,14 @@ def _attach() -> None:
     for name, accessors in (_PROPERTIES | _memory.PROPERTIES).items():
         setattr(Array, name, property(*accessors))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
+    _subclass.attach(set(_operator_names()))
+
+
+def _operator_names() -> Iterator[str]:
+    for name in _BINARY.keys() - {"matmul"}:
+        yield from (f"__{name}__", f"__r{name}__", f"__i{name}__")
+    for name in (*_COMPARISONS, *_UNARY):
+        yield f"__{name}__"
 
 
 _attach()

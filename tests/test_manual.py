@@ -115,6 +115,16 @@ def iterated(np: Any) -> Any:
     return before, x, buffer.dtype
 
 
+def drawn_into(np: Any) -> Any:
+    """What random functions write into `out`; a copy of it shared its value."""
+    rng = np.random.default_rng(3)
+    x = np.arange(6.0).reshape(2, 3).copy()
+    kept = x.copy()
+    permuted = rng.permuted(x, axis=1, out=x)
+    drawn = np.zeros(3)
+    return permuted is x, x, kept, rng.random(out=drawn) is drawn, drawn
+
+
 def full_of_arrays(np: Any) -> Any:
     x = np.empty(2, dtype=object)
     x.fill(np.arange(1))
@@ -135,6 +145,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "fields": fields,
     "strings": strings,
     "iterated": iterated,
+    "drawn into": drawn_into,
     "full of arrays": full_of_arrays,
     "sig": lambda np: (np.add(1, 2, sig="dd->d"), np.add(1, 2, sig="dd->d", signature="dd->d")),
     "out": lambda np: (np.add(1, 2, out=...), np.divmod([7], 3, out=...), np.sin(0.0, out=...)),

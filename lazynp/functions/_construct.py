@@ -26,6 +26,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._nested import assemble, holds_lazy
 from lazynp.functions._records import Record
+from lazynp.functions._subclass import of_class, stripped
 
 _make: Any = np.array  # its overloads in NumPy's stubs do not know all arguments
 
@@ -53,6 +54,8 @@ def array(
         if not isinstance(object, np.memmap):
             return _make(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
     if isinstance(object, Array):
+        if type(object) is not Array and type(object) is not Scalar:
+            return _from_subclass(object, dtype, copy, order, subok, ndmin)
         out = _from_array(object, dtype, copy, order)
     elif isinstance(object, (list, tuple)) and not ndmax and holds_lazy(object):
         if copy is False:
@@ -67,6 +70,14 @@ def array(
     if out.ndim < ndmin:
         out = view(out, Reshape((1,) * (ndmin - out.ndim) + out.shape))
     return out
+
+
+def _from_subclass(x: Array, dtype: Any, copy: Any, order: Any, subok: bool, ndmin: int) -> Any:
+    if subok and not copy and ndmin <= x.ndim and dtype in (None, x.dtype):
+        return x
+    bare = stripped(x)
+    out = array(bare, dtype, copy=copy, order=order, ndmin=ndmin)
+    return of_class(type(x), out, x) if subok else out
 
 
 def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:

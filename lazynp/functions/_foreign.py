@@ -73,6 +73,11 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
     It is called with NumPy's ufunc and NumPy's arrays, which all of them know. Those that were
     written for lazynp, and do not take these, are given lazynp's.
     """
+    ours = [x for x in (*inputs, *options.get("out", ())) if _is_derived(x)]
+    for x in ours:
+        done = x.__array_ufunc__(function, method, *inputs, **options)
+        if done is not NotImplemented:
+            return done
     try:
         return by_numpy(getattr(function._numpy, method), inputs, options)
     except TypeError as error:
@@ -86,6 +91,10 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
         if done is not NotImplemented:
             return done
     raise refused
+
+
+def _is_derived(x: Any) -> bool:
+    return isinstance(x, Array) and type(x) is not Array and type(x) is not Scalar
 
 
 def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:

@@ -69,6 +69,11 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     name = getattr(function, "__name__", str(function))
     for tell in on_host_call:
         tell(name)
+    out = kwargs.get("out")
+    if isinstance(out, Array):
+        with write_on_host(out) as memory:
+            host_call(function, *args, **{**kwargs, "out": memory})
+        return out
     begin = perf_counter() if observers else 0.0
     result = to_device(function(*to_host(args), **to_host(kwargs)))
     if begin:

@@ -17,6 +17,7 @@ from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp._trace import host_value, known, watched
 from lazynp.functions import _getset
+from lazynp.functions._arguments import fortran
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import elements, elsewhere, overridden
 from lazynp.functions._host import host_call, host_into, to_device, write_on_host
@@ -43,8 +44,8 @@ _OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type
 class ufunc:
     """An elementwise function with NumPy's ufunc interface.
 
-    Differs from `numpy.ufunc`: results are lazy; `order` and `subok` are accepted and without
-    effect; where `where` is false and no `out` is given the result is zero (NumPy leaves it
+    Differs from `numpy.ufunc`: results are lazy, and in C order unless `order` is "F"; `subok` is
+    without effect; where `where` is false and no `out` is given the result is zero (NumPy leaves it
     uninitialised).
     """
 
@@ -189,6 +190,8 @@ class ufunc:
         done = tuple(
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
+        if order == "F":
+            done = tuple([fortran(r) if o is None else r for r, o in zip(done, outs, strict=True)])
         return done[0] if self.nout == 1 else done
 
     def _by_numpy(self, values: Any, outs: Any, options: dict[str, Any], signature: Any) -> Any:

@@ -632,8 +632,8 @@ def __getattr__(name):
         return _import_module("lazynp.ctypeslib")
     try:
         return getattr(_numpy, name)
-    except AttributeError:
-        raise AttributeError(f"module 'lazynp' has no attribute {name!r}") from None
+    except AttributeError as error:  # which for removed names says what to use
+        raise AttributeError(str(error).replace("module 'numpy'", "module 'lazynp'")) from None
 
 
 __array_api_version__ = _numpy.__array_api_version__

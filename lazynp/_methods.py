@@ -518,15 +518,17 @@ def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect",
 def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     if self._base is not None:
         raise ValueError("cannot resize this array: it does not own its data")
-    if refcheck and any(type(v) is Array and v._base is self for v in gc.get_referrers(self)):
+    target = shape[0] if len(shape) == 1 else shape
+    target = (target,) if isinstance(target, int) else tuple(target)
+    count = int(np.prod(target, dtype=np.int64))
+    if refcheck and any(isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)):
+        if count == self.size and not is_fortran(self):  # in the same memory
+            return _set_shape(self, target)
         raise ValueError(
             "cannot resize an array that references or is referenced\nby another object in this "
             "way.\nUse the np.resize function to get a new resized copy or\n set refcheck=False "
             "to disable this check"
         )
-    target = shape[0] if len(shape) == 1 else shape
-    target = (target,) if isinstance(target, int) else tuple(target)
-    count = int(np.prod(target, dtype=np.int64))
     order = "F" if is_fortran(self) else "C"  # the elements stay where they are in memory
     flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
@@ -596,7 +598,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     # with a signature of their own
     "__array__": _array,
     "__buffer__": _buffer,
-    "__bytes__": lambda self: _tobytes(self),
+    "__bytes__": lambda self: bytes(_host(self)) if type(self) is Scalar else _tobytes(self),
     "__bool__": lambda self: bool(_seen(self)),
     "__complex__": _complex,
     "__contains__": _contains,

@@ -75,6 +75,24 @@ def resized_again(np: Any) -> Any:
     return x
 
 
+def reshaped_by_resize(np: Any) -> Any:
+    x = np.arange(4)
+    v = x[1:]
+    x.resize((2, 2))
+    v[0] = 9
+    return x, v
+
+
+def strides(np: Any) -> Any:
+    """Also of axes of one element."""
+    x = np.arange(3)
+    made = [
+        np.atleast_2d(x), np.atleast_3d(x), np.atleast_3d(x[None]), np.atleast_2d(3), x[None],
+        *np.ogrid[:2, 0:1:3j], np.expand_dims(x, 0), *np.ix_([1, 2], [3]), np.atleast_3d(x)[..., 0],
+    ]  # fmt: skip
+    return [(m.strides, m) for m in made], np.add(np.eye(2), 1, order="F").strides
+
+
 def records(np: Any) -> Any:
     x = np.array([(1, 2.0), (3, 4.0)], dtype=[("a", "i1"), ("b", "f4")])
     r = x[1]
@@ -139,7 +157,11 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "windows": windows,
     "overlapping": overlapping,
     "resized": resized,
+    "resized in place": reshaped_by_resize,
+    "bytes of scalars": lambda np: [bytes(np.arange(3).sum()), bytes(np.arange(3.0).sum())],
+    "removed": lambda np: np.float_,
     "resized again": resized_again,
+    "strides": strides,
     "records": records,
     "reinterpreted": reinterpreted,
     "fields": fields,

@@ -20,6 +20,7 @@ from lazynp.functions._arguments import (
     own,
     reshaped,
     shape_argument,
+    sliced,
     static,
     viewable,
 )
@@ -127,6 +128,9 @@ class nd_grid:
         lines = []
         for k, (size, (start, _, step)) in enumerate(zip(sizes, parts, strict=True)):
             line = cast(ufuncs.add(ufuncs.multiply(arange(size, dtype=dtype), step), start), dtype)
+            if self.sparse:  # by newaxis, of which strides tell
+                lines.append(sliced(line, *[slice(None) if i == k else None for i in range(ndim)]))
+                continue
             lines.append(reshaped(line, tuple(size if i == k else 1 for i in range(ndim))))
         if self.sparse:
             return tuple(lines)

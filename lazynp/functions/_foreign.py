@@ -13,6 +13,7 @@ from lazynp._array import Array, Scalar
 from lazynp._overrides import check, overrides
 from lazynp.functions._host import to_device, to_host, write_on_host
 
+_KNOWN = {Array, Scalar, np.ndarray, int, float, complex, bool, list, tuple, type(None)}
 _HOST = 1  # kDLCPU, as the DLPack header has it
 
 
@@ -47,12 +48,14 @@ def _must_be_fetched(x: Any) -> bool:
 
 def elements(x: Any) -> Any:
     """The elements of a matrix, or of what else overrides functions; anything else as it is."""
-    if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+    kind = type(x)
+    if kind in _KNOWN:
+        return x
+    if issubclass(kind, np.ndarray):
         return np.asarray(x)
-    return x.__array__() if overrides(x) and not isinstance(x, (Array, np.ndarray)) else x
+    return x.__array__() if overrides(x) and not isinstance(x, Array) else x
 
 
-_KNOWN = {Array, Scalar, np.ndarray, int, float, complex, bool, list, tuple, type(None)}
 _PLAIN = np.ndarray.__array_ufunc__
 
 

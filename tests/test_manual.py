@@ -171,6 +171,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "full of arrays": full_of_arrays,
     "sig": lambda np: (np.add(1, 2, sig="dd->d"), np.add(1, 2, sig="dd->d", signature="dd->d")),
     "out": lambda np: (np.add(1, 2, out=...), np.divmod([7], 3, out=...), np.sin(0.0, out=...)),
+    "objects compared": lambda np: np.equal(np.array([None, 1], object), None, dtype=object),
     "words stored": lambda np: np.arange(3).__setitem__(0, "word"),
     "rank warning": lambda np: issubclass(np.exceptions.RankWarning, UserWarning),
     "ctypes": lambda np: list(np.ctypeslib.as_ctypes(np.arange(3))),

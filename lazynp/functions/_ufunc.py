@@ -19,7 +19,7 @@ from lazynp._trace import host_value, known, watched
 from lazynp.functions import _getset
 from lazynp.functions._arguments import fortran
 from lazynp.functions._fold import fold, fold_along, reduceat
-from lazynp.functions._foreign import elements, elsewhere, overridden
+from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
 from lazynp.functions._host import host_call, host_into, to_device, write_on_host
 from lazynp.functions._index_keys import normal_item
 from lazynp.functions._recording import (
@@ -144,27 +144,19 @@ class ufunc:
         sig: Any = None,
         **unknown: Any,
     ) -> Any:
-        for name in unknown:
-            raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
-        if sig is not None:
-            if signature is not None:
-                raise TypeError("cannot specify both 'sig' and 'signature'")
-            signature = sig
-        if not self.nin <= len(args) <= self.nargs:
-            raise TypeError(
-                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
-                f"but {len(args)} {'was' if len(args) == 1 else 'were'} given"
-            )
+        signature = self._checked(args, signature, sig, unknown)
         if out is Ellipsis:  # as None, but never a scalar
             results = self(*args, where=where, casting=casting, dtype=dtype, signature=signature)
             return _each(plain, results)
-        if overridden(*args, *(out if isinstance(out, tuple) else (out,))):
-            options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
-            given = {k: v for k, v in options.items() if v is not _DEFAULTS[k] and v is not None}
-            outs = self._outs(args[self.nin :], out)
-            given |= {} if all(o is None for o in outs) else {"out": outs}
-            return elsewhere(self, "__call__", args[: self.nin], given)
-        inputs, outs = args[: self.nin], self._outputs(args[self.nin :], out)
+        options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
+        outs = self._outs(args[self.nin :], out)
+        inputs = args[: self.nin]
+        done = self._left_to_others(inputs, outs, options)
+        if done is not NotImplemented:
+            return done
+        for o in outs:
+            if o is not None:
+                check_writeable(o)
         if dtype is not None or signature is not None:
             inputs = self._cast_inputs(inputs, dtype, signature, casting)
         inputs = tuple([as_array(x) if isinstance(x, (list, tuple)) else x for x in inputs])
@@ -182,7 +174,7 @@ class ufunc:
         if _errstate.watching:
             values = _strictly(*inputs)
             if values is not None:
-                options = {"where": where, "casting": casting, "dtype": dtype}
+                del options["signature"]
                 return self._by_numpy(values, outs, options, signature)
         results = self._apply(*inputs)
         if not isinstance(results, tuple):
@@ -230,12 +222,33 @@ class ufunc:
         given = [None if o is None else o.dtype for o in outs]
         self._numpy.resolve_dtypes((*ins, *given), casting=casting)
 
-    def _outputs(self, positional: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
-        outs = self._outs(positional, out)
-        for o in outs:
-            if o is not None:
-                check_writeable(o)
-        return outs
+    def _checked(self, args: Any, signature: Any, sig: Any, unknown: dict[str, Any]) -> Any:
+        """The signature, by either of its names. Raises TypeError as NumPy does."""
+        for name in unknown:
+            raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
+        if sig is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'sig' and 'signature'")
+            signature = sig
+        if not self.nin <= len(args) <= self.nargs:
+            raise TypeError(
+                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
+                f"but {len(args)} {'was' if len(args) == 1 else 'were'} given"
+            )
+        return signature
+
+    def _left_to_others(self, inputs: Any, outs: Any, options: dict[str, Any]) -> Any:
+        """The call, where operands do themselves what ufuncs do to them, or Python's operators are
+        asked for; else NotImplemented."""
+        taken = overridden(*inputs, *outs)
+        if not taken and (options["dtype"] is None or np.dtype(options["dtype"]).kind != "O"):
+            return NotImplemented
+        told = {k: v for k, v in options.items() if v is not _DEFAULTS[k]}
+        if any(o is not None for o in outs):
+            told["out"] = outs
+        if taken:
+            return elsewhere(self, "__call__", inputs, told)
+        return by_numpy(self._numpy, inputs, told)
 
     def _outs(self, positional: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
         if positional:

@@ -5,6 +5,7 @@
 """
 
 import gc as _gc
+from importlib import import_module as _import_module
 
 import numpy as _numpy
 from numpy import (
@@ -12,8 +13,6 @@ from numpy import (
     ScalarType,
     True_,
     __array_namespace_info__,
-    asmatrix,
-    bmat,
     bool,
     bool_,
     busdaycalendar,
@@ -34,7 +33,6 @@ from numpy import (
     e,
     euler_gamma,
     finfo,
-    flatiter,
     flexible,
     float16,
     float32,
@@ -153,6 +151,10 @@ from lazynp._script import (
     unload_ipython_extension as unload_ipython_extension,
 )
 from lazynp._version import __version__ as __version__
+from lazynp.functions._dispatch import dispatching as _dispatching
+from lazynp.functions._flat import (
+    flatiter,
+)
 from lazynp.functions._iteration import (
     broadcast,
 )
@@ -352,6 +354,10 @@ from lazynp.functions.manipulation import (
     unstack,
     vsplit,
     vstack,
+)
+from lazynp.functions.matrix_class import (
+    asmatrix,
+    bmat,
 )
 from lazynp.functions.nan_reductions import (
     nanargmax,
@@ -623,10 +629,12 @@ block_until_ready = materialize  # JAX's name
 
 def __getattr__(name):
     """What NumPy itself only loads when asked (`f2py`, `ctypeslib`), and its private names."""
+    if name == "ctypeslib":
+        return _import_module("lazynp.ctypeslib")
     try:
         return getattr(_numpy, name)
-    except AttributeError:
-        raise AttributeError(f"module 'lazynp' has no attribute {name!r}") from None
+    except AttributeError as error:  # which for removed names says what to use
+        raise AttributeError(str(error).replace("module 'numpy'", "module 'lazynp'")) from None
 
 
 __array_api_version__ = _numpy.__array_api_version__
@@ -699,6 +707,8 @@ __all__ = [
     "vectorize", "void", "vsplit", "vstack", "where", "zeros", "zeros_like",
 ]
 # fmt: on
+
+globals().update(_dispatching({n: globals().get(n) for n in __all__}, _numpy, "lazynp"))
 
 # Importing leaves so much behind that the collector would look through all of it in the middle of
 # the first computation, for 20 ms; now it knows it for old.

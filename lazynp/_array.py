@@ -25,6 +25,7 @@ from lazynp._avals import SCALAR_DTYPES, Aval, native, on_device
 from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, is_tracer, leaf
+from lazynp._overrides import Overridden, check
 from lazynp._trace import (
     UNKNOWN,
     StagingRecorder,
@@ -95,6 +96,8 @@ class Array(Declarations):
         if new[OP] is None:
             _noted(base, new)
         base._node, self._node, self._seen = new, node, new
+        if self._path[0].overlaps:  # what it writes shows elsewhere in it
+            self._seen = None
 
     def _owner(self) -> Array:
         """Whose memory this is. An owner whose shape was set became a view of a new owner."""
@@ -220,10 +223,7 @@ def as_operand(x: Any) -> Any:
     if type(x) in SCALAR_DTYPES:
         return x
     if isinstance(x, (np.matrix, np.ma.MaskedArray)):
-        raise TypeError(
-            f"{type(x).__name__} is not taken as an operand, its meaning would be lost: "
-            "convert it with asarray (and filled, for a masked array)"
-        )
+        raise Overridden(x)
     if isinstance(x, (np.ndarray, np.generic)):
         return from_host(x)
     if isinstance(x, (bool, int, float, complex)):  # subclasses: IntEnum, ...
@@ -232,7 +232,9 @@ def as_operand(x: Any) -> Any:
             if isinstance(x, complex)
             else next(t(x) for t in (bool, int, float) if isinstance(x, t))
         )
-    return from_host(np.asarray(x))
+    check(x)
+    made = x.__array__() if hasattr(type(x), "__array__") else x
+    return made._read() if isinstance(made, Array) else from_host(np.asarray(made))
 
 
 # -- binding -------------------------------------------------------------------------------------

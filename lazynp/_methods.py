@@ -5,6 +5,7 @@ They are above `functions`, which builds on the bare handle; so no import points
 
 from __future__ import annotations
 
+import gc
 import math
 import operator
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ from lazynp._views import (
 from lazynp.functions import (
     _at,
     _memory,
+    _subclass,
     creation,
     indexing,
     interchange,
@@ -48,8 +50,11 @@ from lazynp.functions._arguments import (
     order_argument,
 )
 from lazynp.functions._eager import by_numpy
+from lazynp.functions._flat import flatiter
+from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
-from lazynp.functions._recording import as_array, check_writeable, store
+from lazynp.functions._host import write_on_host
+from lazynp.functions._recording import check_writeable, store
 from lazynp.functions._scalars import (
     AVALS,
     conversion_of,
@@ -59,6 +64,7 @@ from lazynp.functions._scalars import (
     unary_operator_of,
 )
 from lazynp.functions._stores import update_view
+from lazynp.functions._subclass import Subclass, of_class
 from lazynp.functions._ufunc import defers, ufunc
 
 # -- operators -------------------------------------------------------------------------------------
@@ -107,7 +113,7 @@ def _matmul_reflected(self: Array, other: Any) -> Any:
 
 def _in_place(function: Any, name: str) -> Any:
     is_ufunc = isinstance(function, ufunc)
-    compute = function.in_place() if is_ufunc else function
+    compute = function.in_place() if is_ufunc else lambda x, y: function(x, elements(y))
 
     def in_place(self: Array, other: Any) -> Any:
         if is_ufunc and local.recorder.eager and type(self) is Array:
@@ -378,22 +384,28 @@ def _cast_at_once(self: Array, dtype: Any) -> Array | None:
 
 def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     """A view of the same memory; with a dtype, of its bytes read as that dtype."""
-    if isinstance(type, __builtins_type__) and issubclass(type, Array):
-        type = None
     if isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
-        dtype = None
+        dtype, type = None, dtype
+    if isinstance(type, __builtins_type__) and issubclass(type, Array):
+        made = view(self, Reshape(self.shape)) if dtype is None else _view(self, dtype)
+        return made if type is Array else of_class(type, made, self)
     if dtype is None and type is None:
-        return view(self, Reshape(self.shape))
+        return _kept_class(self, view(self, Reshape(self.shape)))
     for kind in (dtype, type):
         if isinstance(kind, __builtins_type__) and issubclass(kind, np.ndarray):
-            return np.array(_host(self)).view(kind)  # a recarray, a matrix: NumPy's, of a copy
+            copied = np.array(_host(self))  # a recarray, a matrix: NumPy's, of a copy
+            return copied.view(kind) if dtype is None or kind is dtype else copied.view(dtype, kind)
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
-        return view(self, Reshape(self.shape))
+        return _kept_class(self, view(self, Reshape(self.shape)))
     shape = layout(self).view(dtype).shape  # NumPy's checks and errors
     if isinstance(self, Scalar):
         return new_scalar(Bitcast(dtype, shape).get(self._read()))
-    return view(self, Bitcast(dtype, shape))
+    return _kept_class(self, view(self, Bitcast(dtype, shape)))
+
+
+def _kept_class(self: Array, made: Array) -> Array:
+    return of_class(type(self), made, self) if isinstance(self, Subclass) else made
 
 
 __builtins_type__ = type
@@ -519,51 +531,8 @@ def _matrix_transpose(self: Array) -> Array:
     return transpose(self, (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2))
 
 
-class FlatIterator:
-    """`x.flat`: the elements in C order, read and written through the array."""
-
-    def __init__(self, array: Array) -> None:
-        self.base, self.index = array, 0
-
-    def _flat(self) -> Array:
-        return manipulation.reshape(self.base, (-1,))
-
-    def __len__(self) -> int:
-        return self.base.size
-
-    def __iter__(self) -> FlatIterator:
-        return self
-
-    def __next__(self) -> Any:
-        if self.index >= self.base.size:
-            raise StopIteration
-        self.index += 1
-        return getitem(self._flat(), self.index - 1)
-
-    def __getitem__(self, index: Any) -> Any:
-        out = getitem(self._flat(), index)
-        return new_array(out._read()) if type(out) is Array else out
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        if not writeable(self.base):
-            raise ValueError("underlying array is read-only")
-        flat = new_array(self._flat()._read())
-        chosen = getitem(flat, index)
-        values = manipulation.ravel(as_array(value))
-        if chosen.size and not isinstance(chosen, Scalar):
-            values = manipulation.resize(values, chosen.shape)
-        setitem(flat, index, values if chosen.ndim else getitem(values, 0))
-        setitem(self.base, ..., manipulation.reshape(flat, self.base.shape))
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        return _array(new_array(self._flat()._read()), dtype, True)
-
-    def copy(self) -> Array:
-        return new_array(self._flat()._read())
-
-
 def _set_flat(self: Array, value: Any) -> None:
-    FlatIterator(self)[:] = value
+    flatiter(self)[:] = value
 
 
 # -- methods with a signature of their own ---------------------------------------------------------
@@ -581,7 +550,21 @@ def _transpose(self: Array, *axes: Any) -> Array:
     return manipulation.transpose(self, target)
 
 
+def _getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
+    """A view, unless the field is at no multiple of its size: then a copy."""
+    dtype = np.dtype(dtype)
+    value = np.empty((), self.dtype).getfield(dtype, offset)  # raises for one out of bounds
+    if offset % value.itemsize or self.dtype.itemsize % value.itemsize:
+        return new_array(from_host(np.asarray(_host(self)).getfield(dtype, offset)))
+    parts = _view(getitem(self, (..., None)), dtype)
+    return getitem(parts, (..., offset // value.itemsize))
+
+
 def _fill(self: Array, value: Any) -> None:
+    if self.dtype.kind == "O":
+        with write_on_host(self) as memory:
+            memory.fill(value)
+        return
     if np.ndim(value) and self.dtype.kind not in "OV":
         raise ValueError("setting an array element with a sequence.")
     setitem(self, ..., value)
@@ -603,6 +586,14 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     target = shape[0] if len(shape) == 1 else shape
     target = (target,) if isinstance(target, int) else tuple(target)
     count = int(np.prod(target, dtype=np.int64))
+    if refcheck and any(isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)):
+        if count == self.size and not is_fortran(self):  # in the same memory
+            return _set_shape(self, target)
+        raise ValueError(
+            "cannot resize an array that references or is referenced\nby another object in this "
+            "way.\nUse the np.resize function to get a new resized copy or\n set refcheck=False "
+            "to disable this check"
+        )
     order = "F" if is_fortran(self) else "C"  # the elements stay where they are in memory
     flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
@@ -672,7 +663,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     # with a signature of their own
     "__array__": _array,
     "__buffer__": _buffer,
-    "__bytes__": lambda self: _tobytes(self),
+    "__bytes__": lambda self: bytes(_host(self)) if type(self) is Scalar else _tobytes(self),
     "__bool__": lambda self: bool(_seen(self)),
     "__complex__": _complex,
     "__contains__": _contains,
@@ -699,6 +690,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "dot": _dot,
     "fill": _fill,
     "flatten": by_numpy(_flattened)(_flatten),
+    "getfield": _getfield,
     "item": _item,
     "partition": _partition,
     "reshape": _reshape,
@@ -719,7 +711,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "base": (_base,),
     "dtype": (lambda self: self.aval.dtype, _set_dtype),
     "flags": (Flags,),
-    "flat": (FlatIterator, _set_flat),
+    "flat": (flatiter, _set_flat),
     "imag": (_imag, _set_imag),
     "itemsize": (lambda self: self.dtype.itemsize,),
     "jaxpr": (tools.array_jaxpr,),
@@ -761,6 +753,14 @@ def _attach() -> None:
     for name, accessors in (_PROPERTIES | _memory.PROPERTIES).items():
         setattr(Array, name, property(*accessors))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
+    _subclass.attach(set(_operator_names()))
+
+
+def _operator_names() -> Iterator[str]:
+    for name in _BINARY.keys() - {"matmul"}:
+        yield from (f"__{name}__", f"__r{name}__", f"__i{name}__")
+    for name in (*_COMPARISONS, *_UNARY):
+        yield f"__{name}__"
 
 
 _attach()

@@ -32,8 +32,15 @@ class Step(Protocol):
     def layout(self, dummy: NDArray) -> NDArray: ...
 
 
+class Exact:
+    """A step to elements of which no two are one in memory: what is written is what is read."""
+
+    __slots__ = ()
+    overlaps = False
+
+
 @dataclass(frozen=True)
-class Slice:
+class Slice(Exact):
     """Basic indexing: `index` as NumPy takes it, and what it means for the primitive."""
 
     index: tuple[Any, ...]
@@ -51,7 +58,7 @@ class Slice:
         return dummy[self.index]
 
 
-class Basic:
+class Basic(Exact):
     """Basic indexing whose meaning is found out when it is asked for: most views die before."""
 
     __slots__ = ("index", "_aval", "_meaning")
@@ -78,7 +85,7 @@ class Basic:
 
 
 @dataclass(frozen=True)
-class Transpose:
+class Transpose(Exact):
     permutation: tuple[int, ...]
 
     def get(self, node: Node) -> Node:
@@ -93,7 +100,7 @@ class Transpose:
 
 
 @dataclass(frozen=True)
-class Reshape:
+class Reshape(Exact):
     shape: Shape
 
     def get(self, node: Node) -> Node:
@@ -107,7 +114,7 @@ class Reshape:
 
 
 @dataclass(frozen=True)
-class Bitcast:
+class Bitcast(Exact):
     """`.view(dtype)`: the bytes of the last axis read as another dtype."""
 
     dtype: np.dtype[Any]
@@ -125,7 +132,7 @@ class Bitcast:
 
 
 @dataclass(frozen=True)
-class Real:
+class Real(Exact):
     def get(self, node: Node) -> Node:
         return record(elementwise.real, (node,), {})
 
@@ -137,7 +144,7 @@ class Real:
 
 
 @dataclass(frozen=True)
-class Imag:
+class Imag(Exact):
     def get(self, node: Node) -> Node:
         return record(elementwise.imag, (node,), {})
 
@@ -149,7 +156,7 @@ class Imag:
 
 
 @dataclass(frozen=True)
-class Broadcast:
+class Broadcast(Exact):
     """Read-only: several elements of the view are one of the owner."""
 
     shape: Shape
@@ -167,7 +174,7 @@ class Broadcast:
 
 
 @dataclass(frozen=True)
-class Diagonal:
+class Diagonal(Exact):
     """The diagonal of the last two axes. `np.diagonal` makes it read-only, `einsum` does not."""
 
     offset: int
@@ -197,7 +204,7 @@ class Diagonal:
 
 
 @dataclass(frozen=True)
-class Field:
+class Field(Exact):
     """One field of a structured array, or a list of some. Such arrays are NumPy's, on the host."""
 
     names: Any
@@ -297,6 +304,8 @@ def _owner_layout(owner: Array) -> NDArray:
         return np.empty(aval.shape, aval.dtype, order)  # type: ignore[call-overload]
     strides = contiguous_strides(aval, order)
     memory = np.zeros(1, aval.dtype)
+    if aval.dtype.char == "T":  # which the array interface, and so `as_strided`, cannot name
+        return np.ndarray(aval.shape, aval.dtype, np.zeros(aval.nbytes, "b"), 0, strides)
     return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)
 
 

@@ -1,4 +1,4 @@
 """`numpy.exceptions`: the same classes."""
 
 from numpy.exceptions import *  # noqa: F403
-from numpy.exceptions import __all__ as __all__
+from numpy.exceptions import RankWarning as RankWarning, __all__ as __all__

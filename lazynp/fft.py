@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy.fft as _numpy
+
+from lazynp.functions._dispatch import dispatching as _dispatching
 from lazynp.functions.fourier import (
     fft,
     fft2,
@@ -43,3 +46,5 @@ __all__ = [
     "rfftfreq",
     "rfftn",
 ]
+
+globals().update(_dispatching({n: globals()[n] for n in __all__}, _numpy, "lazynp.fft"))

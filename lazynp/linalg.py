@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy.linalg as _numpy
+
+from lazynp.functions._dispatch import dispatching as _dispatching
 from lazynp.functions.linear_algebra import (
     LinAlgError,
     cholesky,
@@ -71,3 +74,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+globals().update(_dispatching({n: globals()[n] for n in __all__}, _numpy, "lazynp.linalg"))

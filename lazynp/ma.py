@@ -1,4 +1,7 @@
-"""`numpy.ma`: masked arrays are NumPy's own, on the host. Its functions take lazy arrays."""
+"""`numpy.ma`: masked arrays are NumPy's own, on the host. Its functions take lazy arrays.
+
+Where NumPy's masked array would share memory with an array, this one has a copy of its values.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,42 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.ma as _numpy
 
-from lazynp.functions._host import mirrored as _mirrored
+from lazynp.functions._host import mirrored as _mirrored, own as _own, to_host as _to_host
 
 if TYPE_CHECKING:
     from numpy.ma import *  # noqa: F403
 
 __all__ = list(_numpy.__all__)
+
+
+class _Numpys(type):
+    """For `isinstance` and `issubclass` the class is NumPy's."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if cls is _MaskedArray:
+            return isinstance(instance, _numpy.MaskedArray)
+        return type.__instancecheck__(cls, instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if cls is _MaskedArray and issubclass(subclass, _numpy.MaskedArray):
+            return True
+        return type.__subclasscheck__(cls, subclass)
+
+
+class _MaskedArray(_numpy.MaskedArray, metaclass=_Numpys):  # type: ignore[type-arg]
+    """`numpy.ma.MaskedArray`, made of lazy arrays too."""
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _to_host(args), _to_host(kwargs)
+        kind: Any = _numpy.MaskedArray
+        if cls is _MaskedArray:
+            return _own(kind(*args, **kwargs))
+        return _own(kind.__new__(cls, *args, **kwargs))
+
+
+_MaskedArray.__name__ = _MaskedArray.__qualname__ = "MaskedArray"
 globals().update(_mirrored(_numpy, __all__))
+globals().update(MaskedArray=_MaskedArray, masked_array=_MaskedArray)
 
 
 def __getattr__(name: str) -> Any:

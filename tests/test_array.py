@@ -545,27 +545,6 @@ def test_byte_order_and_host_dtypes() -> None:
     assert float(x.sum()) == 12.0
 
 
-def test_matrices_and_masked_arrays_are_refused() -> None:
-    a = np.ones((2, 2))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PendingDeprecationWarning)
-        matrix = numpy.matrix([[1.0, 2.0], [3.0, 4.0]])
-    masked = numpy.ma.masked_array(numpy.ones((2, 2)), mask=[[1, 0], [0, 1]])
-    for foreign in (matrix, masked):
-        for operate in (lambda f: np.concatenate([a, f]),
-                        lambda f: a.__setitem__(slice(None), f),
-                        lambda f: a.__iadd__(f)):  # fmt: skip
-            with pytest.raises(TypeError, match="is not taken as an operand"):
-                operate(foreign)
-        # operators and ufuncs are theirs, and keep what they mean
-        assert type(np.add(a, foreign)) is type(foreign)
-        assert type(a + foreign) is type(foreign)
-        assert type(foreign - a) is type(foreign)
-    assert (a @ matrix).tolist() == [[4.0, 6.0], [4.0, 6.0]]
-    assert (a + masked).mask.tolist() == [[True, False], [False, True]]
-    assert a.tolist() == [[1.0, 1.0], [1.0, 1.0]]
-
-
 class Subclass(numpy.ndarray):
     """Of ndarray, without a meaning of its own."""
 

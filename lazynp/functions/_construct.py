@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, as_operand, from_host, new_array
+from lazynp._array import Array, Scalar, from_host, new_array
 from lazynp._node import leaf
 from lazynp._views import Reshape, view, writeable
 from lazynp.functions._arguments import (
@@ -26,10 +26,11 @@ from lazynp.functions._checks import refuse
 from lazynp.functions._eager import created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._nested import assemble, holds_lazy
+from lazynp.functions._records import Record
+from lazynp.functions._subclass import of_class, stripped
 from lazynp.primitives import elementwise
 
 _make: Any = np.array  # its overloads in NumPy's stubs do not know all arguments
-_MEANINGFUL = (np.matrix, np.ma.MaskedArray)  # classes whose operations mean something else
 
 
 @created(np.array)
@@ -48,13 +49,16 @@ def array(
 
     Lists with lazy arrays in them are stacked without computing them. Host arrays are copied,
     unless `copy=False` asks for their memory itself, which must then not change any more.
-    `subok=True` refuses matrices and masked arrays, whose meaning would be lost.
+    With `subok=True`, matrices, masked arrays and the like are NumPy's own, as they come.
     """
     check_like(like)
     order = order_argument("K" if order is None else order)
-    if subok and isinstance(object, _MEANINGFUL):
-        as_operand(object)  # raises
+    if subok and isinstance(object, np.ndarray) and type(object) is not np.ndarray:
+        if not isinstance(object, np.memmap):
+            return _make(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
     if isinstance(object, Array):
+        if type(object) is not Array and type(object) is not Scalar:
+            return _from_subclass(object, dtype, copy, order, subok, ndmin)
         out = _from_array(object, dtype, copy, order)
     elif isinstance(object, (list, tuple)) and not ndmax and holds_lazy(object):
         if copy is False:
@@ -69,6 +73,14 @@ def array(
     if out.ndim < ndmin:
         out = view(out, Reshape((1,) * (ndmin - out.ndim) + out.shape))
     return out
+
+
+def _from_subclass(x: Array, dtype: Any, copy: Any, order: Any, subok: bool, ndmin: int) -> Any:
+    if subok and not copy and ndmin <= x.ndim and dtype in (None, x.dtype):
+        return x
+    bare = stripped(x)
+    out = array(bare, dtype, copy=copy, order=order, ndmin=ndmin)
+    return of_class(type(x), out, x) if subok else out
 
 
 def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
@@ -97,7 +109,11 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
     fresh = isinstance(object, (list, tuple, str, bytes, bool, int, float, complex))
     fresh = fresh and not isinstance(object, Array)
     if not fresh:
-        object = from_foreign(object)
+        object = (
+            object._fresh()
+            if isinstance(object, Record)
+            else from_foreign(object, lazily=copy is not False)
+        )
     if copy is False:
         value = _make(object, dtype, copy=False, order=order, **depth).view()
         out = new_array(leaf(_sealed(value)) if value.ndim else from_host(value))
@@ -105,6 +121,8 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
             out._flags = {"readonly": True}
     elif fresh or dtype is not None:
         value = _make(object, dtype, order=order, **depth)
+        if value.dtype.type is Record:
+            value = value.view(np.dtype((np.void, value.dtype)))
         out = new_array(from_host(value, copy=False))
     else:  # may be memory of somebody else's: one copy, into aligned memory
         value = np.asarray(object) if not depth else _make(object, **depth)
@@ -145,7 +163,7 @@ def asanyarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> Array:
-    """See `numpy.asanyarray`. Matrices and masked arrays are refused: they would lose meaning."""
+    """See `numpy.asanyarray`. Matrices, masked arrays and the like stay what they are."""
     check_device(device)
     return array(a, dtype, copy=copy, order=order, subok=True, like=like)
 

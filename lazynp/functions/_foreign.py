@@ -1,25 +1,42 @@
-"""Arrays of other libraries (torch, cupy, dask, ...): by dlpack, or as they convert themselves."""
+"""Arrays of other libraries (torch, cupy, dask, ...): by dlpack, or as they convert themselves;
+and objects that decide themselves what functions do to them, by NumPy's protocols."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import array_api_compat
 import numpy as np
 
+from lazynp._array import Array, Scalar
+from lazynp._overrides import check, overrides
+from lazynp.functions._host import to_device, to_host, write_on_host
+
+_KNOWN = {Array, Scalar, np.ndarray, int, float, complex, bool, list, tuple, type(None)}
 _HOST = 1  # kDLCPU, as the DLPack header has it
 
 
-def from_foreign(x: Any) -> Any:
-    """NumPy's view or copy of another library's array; anything else as it is.
+def from_foreign(x: Any, *, lazily: bool = True) -> Any:
+    """NumPy's view or copy of another library's array; anything else as it is. `lazily`: what
+    `__array__` gives may be lazy, which NumPy itself refuses.
 
     From a device that is not the host, the values are fetched.
     """
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(x, "__dlpack_device__"):
-        return x  # NumPy knows what to do
+        check(x)
+        return _converted(x) if lazily else x
+    check(x)
     if int(x.__dlpack_device__()[0]) != _HOST and _must_be_fetched(x):
         x = array_api_compat.to_device(x, "cpu")
     return x if hasattr(x, "__array__") else np.from_dlpack(x)
+
+
+def _converted(x: Any) -> Any:
+    if isinstance(x, (np.ndarray, np.generic)) or not hasattr(type(x), "__array__"):
+        return x
+    made = x.__array__()
+    return to_host(made) if isinstance(made, Array) else made
 
 
 def _must_be_fetched(x: Any) -> bool:
@@ -27,3 +44,74 @@ def _must_be_fetched(x: Any) -> bool:
     if hasattr(x, "__array__"):
         return array_api_compat.is_cupy_array(x) or array_api_compat.is_torch_array(x)
     return array_api_compat.is_array_api_obj(x)
+
+
+def elements(x: Any) -> Any:
+    """The elements of a matrix, or of what else overrides functions; anything else as it is."""
+    kind = type(x)
+    if kind in _KNOWN:
+        return x
+    if issubclass(kind, np.ndarray):
+        return np.asarray(x)
+    return x.__array__() if overrides(x) and not isinstance(x, Array) else x
+
+
+_PLAIN = np.ndarray.__array_ufunc__
+
+
+def overridden(*operands: Any) -> bool:
+    """Whether one of these does itself what ufuncs do to it, as a Series or a matrix."""
+    return any([type(x) not in _KNOWN and _takes_over(type(x)) for x in operands])
+
+
+def _takes_over(kind: type) -> bool:
+    if issubclass(kind, (np.matrix, np.ma.MaskedArray)):
+        return True
+    return getattr(kind, "__array_ufunc__", _PLAIN) is not _PLAIN
+
+
+def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
+    """A ufunc's method where operands have their own `__array_ufunc__`.
+
+    It is called with NumPy's ufunc and NumPy's arrays, which all of them know. Those that were
+    written for lazynp, and do not take these, are given lazynp's.
+    """
+    ours = [x for x in (*inputs, *options.get("out", ())) if _is_derived(x)]
+    for x in ours:
+        done = x.__array_ufunc__(function, method, *inputs, **options)
+        if done is not NotImplemented:
+            return done
+    try:
+        return by_numpy(getattr(function._numpy, method), inputs, options)
+    except TypeError as error:
+        if "returned NotImplemented" not in str(error):
+            raise
+        refused = error
+    for x in (*inputs, *options.get("out", ())):
+        if type(x) in _KNOWN or isinstance(x, (Array, np.ndarray)) or not _takes_over(type(x)):
+            continue
+        done = x.__array_ufunc__(function, method, *inputs, **options)
+        if done is not NotImplemented:
+            return done
+    raise refused
+
+
+def _is_derived(x: Any) -> bool:
+    return isinstance(x, Array) and type(x) is not Array and type(x) is not Scalar
+
+
+def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:
+    """NumPy's function, on values; what it writes into `out` is stored. `single`: it takes one
+    array as `out`, no tuple."""
+    outs = options.get("out")
+    if outs is None:
+        return to_device(function(*to_host(inputs), **to_host(options)))
+    with ExitStack() as stack:
+        memory = tuple(
+            [stack.enter_context(write_on_host(o)) if isinstance(o, Array) else o for o in outs]
+        )
+        given = options | {"out": memory[0] if single else memory}
+        done = function(*to_host(inputs), **{k: to_host(v) for k, v in given.items()})
+        same = {id(m): o for m, o in zip(memory, outs, strict=True) if m is not None}
+        results = [same.get(id(d), d) for d in (done if isinstance(done, tuple) else (done,))]
+    return to_device(tuple(results) if isinstance(done, tuple) else results[0])

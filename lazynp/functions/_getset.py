@@ -67,6 +67,7 @@ from lazynp._views import (
     writeable,
 )
 from lazynp.functions._checks import traced
+from lazynp.functions._foreign import elements
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import (
     NOT_BASIC,
@@ -526,7 +527,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     """The operand for assigning `value` to elements of this dtype, checked as NumPy checks."""
     if type(value) in SCALAR_DTYPES:
         return assigned_scalar(value, dtype)
-    operand = operand_of(value)
+    operand = operand_of(elements(value))
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
     aval = aval_of_node(operand)
@@ -671,7 +672,7 @@ def _index_array(item: Any) -> Any:
     if isinstance(item, (list, tuple, range)):
         operand = _list_index(item)
         return new_array(operand)
-    operand = as_operand(item)
+    operand = as_operand(elements(item))
     if type(operand) is not list:
         operand = leaf(np.asarray(operand)[()])
     array = new_array(operand)

@@ -20,11 +20,13 @@ from lazynp.functions._arguments import (
     own,
     reshaped,
     shape_argument,
+    sliced,
     static,
     viewable,
 )
 from lazynp.functions._construct import array, asarray
 from lazynp.functions._eager import by_numpy
+from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
 from lazynp.functions._ranges import arange, linspace
 from lazynp.functions._recording import as_array, cast
@@ -128,6 +130,9 @@ class nd_grid:
         lines = []
         for k, (size, (start, _, step)) in enumerate(zip(sizes, parts, strict=True)):
             line = cast(ufuncs.add(ufuncs.multiply(arange(size, dtype=dtype), step), start), dtype)
+            if self.sparse:  # by newaxis, of which strides tell
+                lines.append(sliced(line, *[slice(None) if i == k else None for i in range(ndim)]))
+                continue
             lines.append(reshaped(line, tuple(size if i == k else 1 for i in range(ndim))))
         if self.sparse:
             return tuple(lines)
@@ -156,7 +161,7 @@ ogrid = nd_grid(sparse=True)
 
 
 class AxisConcatenator:
-    """`r_[...]` and `c_[...]`: see `numpy.r_`. Directives for matrices are refused."""
+    """`r_[...]` and `c_[...]`: see `numpy.r_`."""
 
     __slots__ = ("axis", "ndmin", "trans1d")
 
@@ -168,6 +173,9 @@ class AxisConcatenator:
 
     def __getitem__(self, key: Any) -> Array:
         items = list(key) if isinstance(key, tuple) else [key]
+        if items and isinstance(items[0], str) and items[0] in ("r", "c"):
+            made: Any = np.r_[to_host(tuple(items))]
+            return made  # a matrix
         axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d
         if items and isinstance(items[0], str):
             axis, ndmin, trans1d = self._directive(items.pop(0))
@@ -188,8 +196,6 @@ class AxisConcatenator:
         return concatenate(parts, axis=axis)
 
     def _directive(self, text: str) -> tuple[int, int, int]:
-        if text in ("r", "c"):
-            raise TypeError(f"r_[{text!r}, ...]: lazynp has no matrices; use ndarrays")
         numbers = text.split(",")
         try:
             if len(numbers) == 1:

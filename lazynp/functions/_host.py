@@ -24,12 +24,20 @@ HOSTED: set[str] = set()  # names of functions that run in NumPy, for the docume
 def to_host(tree: Any) -> Any:
     """Arrays in nested tuples, lists and dicts as NumPy's (read-only views)."""
     if isinstance(tree, Array):
-        return host_value(tree._read())
+        return _sealed(host_value(tree._read()))
     if type(tree) in (list, tuple):
         return type(tree)(to_host(t) for t in tree)
     if type(tree) is dict:
         return {k: to_host(v) for k, v in tree.items()}
     return tree._fresh() if isinstance(tree, Record) else tree
+
+
+def _sealed(value: Any) -> Any:
+    """Copies of an array share its value until one is written: nobody else may write it."""
+    if type(value) is np.ndarray and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 def to_device(tree: Any) -> Any:
@@ -40,6 +48,8 @@ def to_device(tree: Any) -> Any:
         return tree if tree.dtype.kind in "OSUVMm" else new_scalar(from_host(tree))
     if type(tree) is np.ndarray:
         return new_array(from_host(tree, copy=tree.base is not None))
+    if isinstance(tree, np.ndarray):
+        return own(tree)
     if type(tree) in (list, tuple):
         return type(tree)(to_device(t) for t in tree)
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
@@ -47,11 +57,23 @@ def to_device(tree: Any) -> Any:
     return tree
 
 
+def own(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A matrix or masked array with memory of its own: what it was made of may be a value's."""
+    mask = getattr(x, "_mask", np.ma.nomask)
+    shared = not x.flags.writeable or mask is not np.ma.nomask and not mask.flags.writeable
+    return x.copy() if shared and not isinstance(x, np.memmap) else x
+
+
 def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`function` of NumPy on the values, its results as Arrays."""
     name = getattr(function, "__name__", str(function))
     for tell in on_host_call:
         tell(name)
+    out = kwargs.get("out")
+    if isinstance(out, Array):
+        with write_on_host(out) as memory:
+            host_call(function, *args, **{**kwargs, "out": memory})
+        return out
     begin = perf_counter() if observers else 0.0
     result = to_device(function(*to_host(args), **to_host(kwargs)))
     if begin:

@@ -97,6 +97,7 @@ class nditer:
         given = {k: v for k, v in options.items() if v is not None}
         self._hosts = hosts
         self._written = _written(op_flags, len(hosts))
+        self._lent: dict[int, Any] = {}  # operands handed out, by number: what they held then
         iterator: Any = np.nditer
         self._iterator: Any = iterator(
             hosts[0] if single else hosts,
@@ -107,9 +108,11 @@ class nditer:
         return getattr(self._iterator, name)
 
     def __getitem__(self, index: Any) -> Any:
+        self._take_over()
         return self._iterator[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        self._take_over()
         self._iterator[index] = value
 
     def __len__(self) -> int:
@@ -119,6 +122,8 @@ class nditer:
         return self
 
     def __next__(self) -> Any:
+        if self._lent:
+            self._take_over()
         try:
             return next(self._iterator)
         except StopIteration:
@@ -130,28 +135,62 @@ class nditer:
         return self
 
     def __exit__(self, *error: Any) -> None:
+        self._allocated()
         self._iterator.__exit__(*error)
         self._write_back()
 
     @property
     def operands(self) -> tuple[Any, ...]:
-        """The operands; Arrays the iterator was given are themselves, up to date."""
+        """The operands; Arrays the iterator was given are themselves, up to date. What is written
+        into them is seen when the iteration goes on. A buffer of another dtype is NumPy's."""
+        self._allocated()
         self._write_back()
-        return tuple(
-            x if isinstance(x, Array) else new_array(from_host(h))
-            for x, h in zip(self._arrays, self._iterator.operands, strict=True)
-        )
+        for k, (x, h) in enumerate(zip(self._arrays, self._hosts, strict=True)):
+            if x is None:
+                self._arrays[k], self._written[k] = new_array(from_host(h)), True
+        found = [
+            m if h is not m else x if isinstance(x, Array) else new_array(from_host(h))
+            for x, h, m in zip(self._arrays, self._hosts, self._memories(), strict=True)
+        ]
+        self._lent = {
+            k: x._read() for k, x in enumerate(found) if x is self._arrays[k] and self._written[k]
+        }
+        return tuple(found)
 
     def close(self) -> None:
         """Write back, as NumPy's does, and free what is held."""
+        self._allocated()
         self._iterator.close()
         self._write_back()
 
+    def _memories(self) -> tuple[Any, ...]:
+        """The iterator's own operands; after it was closed, those it was given."""
+        try:
+            return self._iterator.operands
+        except ValueError:
+            return tuple(self._hosts)
+
+    def _allocated(self) -> None:
+        self._hosts = [
+            m if h is None else h for h, m in zip(self._hosts, self._memories(), strict=True)
+        ]
+
+    def _take_over(self) -> None:
+        """What was written into operands since they were handed out goes into the memory."""
+        for k, node in self._lent.items():
+            now = self._arrays[k]._read()
+            if now is not node:
+                np.copyto(self._hosts[k], host_value(now))
+                self._lent[k] = now
+
     def _write_back(self) -> None:
-        for array, host, written in zip(self._arrays, self._hosts, self._written, strict=True):
-            if written and isinstance(array, Array):
+        self._take_over()
+        for k, (array, host) in enumerate(zip(self._arrays, self._hosts, strict=True)):
+            if self._written[k] and isinstance(array, Array):
                 with write_lock:
                     array._write(from_host(host))
+                if k in self._lent:
+                    self._lent[k] = array._read()
 
 
 def _written(op_flags: Any, n: int) -> list[bool]:

@@ -84,11 +84,6 @@ def _tofile(self: Array, fid: Any, sep: str = "", format: str = "%s") -> None:
     np.asarray(_host(self)).tofile(fid, sep, format)
 
 
-def _getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
-    """A copy: `view` and indexing give views."""
-    return new_array(from_host(np.asarray(_host(self)).getfield(dtype, offset)))
-
-
 def _setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
     check_writeable(self)
     with write_lock:
@@ -134,7 +129,6 @@ METHODS = {
     "__deepcopy__": _deepcopy,
     "dump": _dump,
     "dumps": _dumps,
-    "getfield": _getfield,
     "setfield": _setfield,
     "tofile": _tofile,
 }

@@ -112,7 +112,8 @@ def _computed(op: Op, values: list[Any], recorder: Recorder) -> Any:
         of_floats = _OF_FLOATS.get(op.primitive.name)
         if of_floats is not None:
             return np.float64(of_floats(*values))
-    return quiet_result(recorder.quiet, op.reference, *values)
+    out = quiet_result(recorder.quiet, op.reference, *values)
+    return out[()] if type(out) is ndarray else out  # `numpy.where` of scalars is an array
 
 
 _DOUBLES = frozenset({float, np.float64})

@@ -11,9 +11,15 @@ import numpy as np
 class Record(np.void):
     """A `numpy.void` that reads and writes the array it came from."""
 
-    _field: Callable[[str], Any]  # the array's view of a field
-    _index: Any
-    _fresh: Callable[[], np.void]  # the record as it is now
+    _index: Any = ()
+
+    def _field(self, name: str) -> Any:  # of a copy that NumPy made: of no array
+        return np.array(self._fresh())[name]
+
+    def _fresh(self) -> Any:
+        """The record as it is now, as a plain `numpy.void`."""
+        own: Any = vars(np.generic)["dtype"].__get__(self)
+        return np.array(np.void.item(self), np.dtype((np.void, own)))[()]
 
     def _name(self, key: Any) -> str:
         return key if isinstance(key, str) else self.dtype.names[key]  # type: ignore[index]

@@ -28,8 +28,8 @@ from lazynp.functions._arguments import (
     static,
     viewable,
 )
-from lazynp.functions._construct import asanyarray, asarray
-from lazynp.functions._joining import shape_atleast
+from lazynp.functions._construct import asarray
+from lazynp.functions._recording import as_array
 
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 normalize_axis_tuple = np.lib.array_utils.normalize_axis_tuple
@@ -147,7 +147,7 @@ permute_dims = transpose
 
 def matrix_transpose(x: Any, /) -> Array:
     """See `numpy.matrix_transpose`."""
-    x = asanyarray(x)
+    x = as_array(x)
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(x, -1, -2)
@@ -238,7 +238,13 @@ def _atleast(arys: tuple[Any, ...], ndim: int) -> Any:
     out = []
     for a in arys:
         x = viewable(a)
-        out.append(x if x.ndim >= ndim else view(x, Reshape(shape_atleast(x.shape, ndim))))
+        if x.ndim >= ndim:
+            out.append(x)
+        elif x.ndim == 0:
+            out.append(view(x, Reshape((1,) * ndim)))
+        else:  # by newaxis, of which strides tell
+            index = (None, ...) if (ndim, x.ndim) != (3, 2) else (...,)
+            out.append(sliced(x, *index, *(None,) * (ndim - 2)))
     return out[0] if len(out) == 1 else tuple(out)
 
 

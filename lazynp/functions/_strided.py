@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
 from lazynp._node import Node, aval_of_node
-from lazynp._views import layout, layouts, view, writeable
+from lazynp._views import Exact, layout, layouts, view, writeable
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
 from lazynp.functions._recording import as_array
@@ -23,7 +23,7 @@ _FEW = 32  # so many slices are put side by side; wider windows are gathered
 
 
 @dataclass(frozen=True)
-class Windows:
+class Windows(Exact):
     """All windows of some lengths along some axes; the windows are the last axes."""
 
     lengths: tuple[int, ...]
@@ -63,6 +63,7 @@ def _windows(x: Array, length: int, axis: int) -> Array:
 class Strided:
     """Elements of the owner by their places in its memory."""
 
+    overlaps = True  # so what is written may show elsewhere in the view itself
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in elements
     offset: int

@@ -17,8 +17,10 @@ from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp._trace import host_value, known, watched
 from lazynp.functions import _getset
+from lazynp.functions._arguments import fortran
 from lazynp.functions._fold import fold, fold_along, reduceat
-from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
+from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
+from lazynp.functions._host import host_call, host_into, to_device, write_on_host
 from lazynp.functions._index_keys import normal_item
 from lazynp.functions._recording import (
     apply,
@@ -42,8 +44,8 @@ _OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type
 class ufunc:
     """An elementwise function with NumPy's ufunc interface.
 
-    Differs from `numpy.ufunc`: results are lazy; `order` and `subok` are accepted and without
-    effect; where `where` is false and no `out` is given the result is zero (NumPy leaves it
+    Differs from `numpy.ufunc`: results are lazy, and in C order unless `order` is "F"; `subok` is
+    without effect; where `where` is false and no `out` is given the result is zero (NumPy leaves it
     uninitialised).
     """
 
@@ -60,7 +62,7 @@ class ufunc:
         self.__name__ = reference.__name__
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
-        self._apply = _composed(reference, implementation)
+        self._apply = _composed(self, implementation)
         self._call = self._apply
         if fast is None and isinstance(implementation, Primitive):
             fast = implementation
@@ -84,6 +86,8 @@ class ufunc:
         compare, repeats = _COMPARES.get(self.__name__), self.__name__ == "multiply"
 
         def slow(x: Any, y: Any) -> Any:
+            if isinstance(x, np.matrix) and self.__name__ in _OPERATORS:  # which asked for this
+                return host_call(_OPERATORS[self.__name__], x, y)
             if defers(x) or defers(y) or repeats and (_repeats(x, y) or _repeats(y, x)):
                 return NotImplemented
             if compare is None:
@@ -109,7 +113,7 @@ class ufunc:
         """What the method of `Array` for this function's in-place operator calls."""
 
         def slow(x: Any, y: Any) -> Any:
-            return as_array(self._apply(x, y))  # a Series' own result, for one
+            return as_array(self._apply(x, elements(y)))  # a Series' own result, for one
 
         return binary(self._fast, slow, self._numpy, depth=2) if self._fast else slow
 
@@ -137,16 +141,22 @@ class ufunc:
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
+        sig: Any = None,
         **unknown: Any,
     ) -> Any:
-        for name in unknown:
-            raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
-        if not self.nin <= len(args) <= self.nargs:
-            raise TypeError(
-                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
-                f"but {len(args)} {'was' if len(args) == 1 else 'were'} given"
-            )
-        inputs, outs = args[: self.nin], self._outputs(args[self.nin :], out)
+        signature = self._checked(args, signature, sig, unknown)
+        if out is Ellipsis:  # as None, but never a scalar
+            results = self(*args, where=where, casting=casting, dtype=dtype, signature=signature)
+            return _each(plain, results)
+        options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
+        outs = self._outs(args[self.nin :], out)
+        inputs = args[: self.nin]
+        done = self._left_to_others(inputs, outs, options)
+        if done is not NotImplemented:
+            return done
+        for o in outs:
+            if o is not None:
+                check_writeable(o)
         if dtype is not None or signature is not None:
             inputs = self._cast_inputs(inputs, dtype, signature, casting)
         inputs = tuple([as_array(x) if isinstance(x, (list, tuple)) else x for x in inputs])
@@ -164,7 +174,7 @@ class ufunc:
         if _errstate.watching:
             values = _strictly(*inputs)
             if values is not None:
-                options = {"where": where, "casting": casting, "dtype": dtype}
+                del options["signature"]
                 return self._by_numpy(values, outs, options, signature)
         results = self._apply(*inputs)
         if not isinstance(results, tuple):
@@ -172,6 +182,8 @@ class ufunc:
         done = tuple(
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
+        if order == "F":
+            done = tuple([fortran(r) if o is None else r for r, o in zip(done, outs, strict=True)])
         return done[0] if self.nout == 1 else done
 
     def _by_numpy(self, values: Any, outs: Any, options: dict[str, Any], signature: Any) -> Any:
@@ -210,7 +222,35 @@ class ufunc:
         given = [None if o is None else o.dtype for o in outs]
         self._numpy.resolve_dtypes((*ins, *given), casting=casting)
 
-    def _outputs(self, positional: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
+    def _checked(self, args: Any, signature: Any, sig: Any, unknown: dict[str, Any]) -> Any:
+        """The signature, by either of its names. Raises TypeError as NumPy does."""
+        for name in unknown:
+            raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
+        if sig is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'sig' and 'signature'")
+            signature = sig
+        if not self.nin <= len(args) <= self.nargs:
+            raise TypeError(
+                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
+                f"but {len(args)} {'was' if len(args) == 1 else 'were'} given"
+            )
+        return signature
+
+    def _left_to_others(self, inputs: Any, outs: Any, options: dict[str, Any]) -> Any:
+        """The call, where operands do themselves what ufuncs do to them, or Python's operators are
+        asked for; else NotImplemented."""
+        taken = overridden(*inputs, *outs)
+        if not taken and (options["dtype"] is None or np.dtype(options["dtype"]).kind != "O"):
+            return NotImplemented
+        told = {k: v for k, v in options.items() if v is not _DEFAULTS[k]}
+        if any(o is not None for o in outs):
+            told["out"] = outs
+        if taken:
+            return elsewhere(self, "__call__", inputs, told)
+        return by_numpy(self._numpy, inputs, told)
+
+    def _outs(self, positional: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
         if positional:
             if out is not None:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
@@ -223,9 +263,6 @@ class ufunc:
             out = (out,)
         if len(out) != self.nout:
             raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
-        for o in out:
-            if o is not None:
-                check_writeable(o)
         return out
 
     def _cast_inputs(
@@ -278,6 +315,8 @@ class ufunc:
         """`f(a[i...], b[j...])` for all pairs of elements."""
         if self.nin != 2:
             raise ValueError("outer product only supported for binary functions")
+        if overridden(a, b):
+            return elsewhere(self, "outer", (a, b), kwargs)
         x, y = plain(a), plain(b)
         if x.ndim and y.ndim:
             x = shaping.reshape(x, shape=x.shape + (1,) * y.ndim)
@@ -285,6 +324,8 @@ class ufunc:
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
         """In place and unbuffered: repeated indices apply repeatedly."""
+        if overridden(a, b):
+            return elsewhere(self, "at", (a, indices) if b is None else (a, indices, b), {})
         if not isinstance(a, Array) or isinstance(a, Scalar):
             raise TypeError("first operand must be array")
         check_writeable(a)
@@ -323,6 +364,10 @@ class ufunc:
     ) -> Any:
         """Reduce along axes. See `numpy.ufunc.reduce`."""
         self._need_binary("reduce")
+        if overridden(array, out):
+            options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
+            options |= {"initial": initial, "where": where}
+            return elsewhere(self, "reduce", (array,), _told(options))
         row = ROWS.get(self.__name__)
         if row is not None:
             return reduce(row, array, axis, dtype, out, keepdims, initial, where)
@@ -331,6 +376,9 @@ class ufunc:
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """All partial results along an axis. See `numpy.ufunc.accumulate`."""
         self._need_binary("accumulate")
+        if overridden(array, out):
+            options = {"axis": axis, "dtype": dtype, "out": out}
+            return elsewhere(self, "accumulate", (array,), _told(options))
         row = ROWS.get(self.__name__)
         if row is not None and row.running is not None:
             return accumulate(row, array, axis, dtype, out)
@@ -344,6 +392,9 @@ class ufunc:
         Many slices of very unlike lengths, and functions without a primitive, are NumPy's.
         """
         self._need_binary("reduceat")
+        if overridden(array, out):
+            options = {"axis": axis, "dtype": dtype, "out": out}
+            return elsewhere(self, "reduceat", (array, indices), _told(options))
         row = ROWS.get(self.__name__)
         if row is not None:
             return reduceat(row, array, indices, axis, dtype, out)
@@ -367,17 +418,6 @@ def defers(other: Any) -> bool:
     return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
 
 
-_KNOWN = {Array, Scalar, np.ndarray, int, float, complex, bool, list, tuple}
-
-
-def _takes_over(kind: type) -> bool:
-    """Whether objects of this class do themselves what ufuncs do to them: as a Series."""
-    if issubclass(kind, (np.matrix, np.ma.MaskedArray)):
-        return True
-    method = getattr(kind, "__array_ufunc__", None)
-    return method is not None and method is not np.ndarray.__array_ufunc__
-
-
 def _repeats(x: Any, y: Any) -> bool:
     """Whether x * y repeats the sequence y, as Python's: NumPy's scalars do, arrays do not."""
     return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))
@@ -393,8 +433,9 @@ def _strictly(*inputs: Any) -> list[Any] | None:
     return [host_value(o) if type(o) is list else o for o in operands]
 
 
-def _composed(reference: np.ufunc, implementation: Any) -> Callable[..., Any]:
+def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
     """What computes the function on anything NumPy takes."""
+    reference = function._numpy
     primitive = implementation if isinstance(implementation, Primitive) else None
 
     def composed(*xs: Any) -> Any:
@@ -402,12 +443,28 @@ def _composed(reference: np.ufunc, implementation: Any) -> Callable[..., Any]:
             values = _strictly(*xs)
             if values is not None:
                 return to_device(_errstate.checked(reference, *values))
-        for x in xs:
-            if type(x) not in _KNOWN and _takes_over(type(x)):
-                return to_device(reference(*to_host(xs)))
+        if overridden(*xs):
+            return elsewhere(function, "__call__", xs, {})
         return implementation(*xs) if primitive is None else apply(primitive, *xs)
 
     return composed
+
+
+_DEFAULTS = {"where": True, "casting": "same_kind", "dtype": None, "signature": None}
+_REDUCING = {"axis": 0, "dtype": None, "out": None, "keepdims": False}
+_REDUCING |= {"initial": np._NoValue, "where": True}
+
+
+def _told(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a reduction that are not as by default, as `__array_ufunc__` is given them."""
+    told = {k: v for k, v in options.items() if v is not _REDUCING[k]}
+    if "out" in told and not isinstance(told["out"], tuple):
+        told["out"] = (told["out"],)
+    return told
+
+
+def _each(function: Callable[[Any], Any], results: Any) -> Any:
+    return tuple(map(function, results)) if isinstance(results, tuple) else function(results)
 
 
 def _as_advanced(a: Array, indices: Any) -> Any:

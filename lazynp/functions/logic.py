@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._errstate import quiet
+from lazynp._overrides import Overridden
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._eager import by_numpy
@@ -54,6 +55,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """See `numpy.array_equal`. The result is a lazy scalar, unless shapes decide."""
     try:
         x, y = as_array(a1), as_array(a2)
+    except Overridden:
+        raise
     except Exception:
         return False
     if x.shape != y.shape:
@@ -72,6 +75,8 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     try:
         x, y = as_array(a1), as_array(a2)
         np.broadcast_shapes(x.shape, y.shape)
+    except Overridden:
+        raise
     except Exception:
         return False
     if needs_host(x, y):

@@ -612,13 +612,23 @@ def test_classes_with_another_meaning_are_stripped(name: str) -> None:
     masked = convert(np.ma.array([1, 2], mask=[True, False]))
     assert type(matrix) is Array and (matrix * matrix).tolist() == [[1, 4]]
     assert type(masked) is Array and masked.tolist() == [1, 2]
-    with pytest.raises(TypeError):
-        lazynp.asanyarray(np.ma.array([1, 2]))
 
 
-def test_matrices_are_refused_by_r_() -> None:
-    with pytest.raises(TypeError, match="matrices"):
-        lazynp.r_["r", 1, 2]
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_classes_with_another_meaning_are_kept_where_asked_for() -> None:
+    for x in (np.matrix([[1, 2]]), np.ma.array([1, 2], mask=[True, False])):
+        assert lazynp.asanyarray(x) is x
+        copied = lazynp.array(x, subok=True)
+        assert type(copied) is type(x) and copied is not x
+    for directive in "rc":
+        a, b = lazynp.arange(2), [3, 4.0]
+        assert type(lazynp.r_[directive, a, b]) is np.matrix
+        assert lazynp.r_[directive, a, b].tolist() == np.r_[directive, [0, 1], b].tolist()
+    x, y = lazynp.eye(2), lazynp.asmatrix(lazynp.eye(2))
+    y[0, 0] = 5  # a copy: the eye stays
+    assert type(y) is np.matrix and y.tolist() == [[5, 0], [0, 1]] and x[0, 0] == 1
+    assert lazynp.bmat([[x, y]]).tolist() == np.bmat([[np.eye(2), y]]).tolist()
+    assert lazynp.bmat("x, y; y, x").shape == (4, 4) and lazynp.bmat(x).tolist() == x.tolist()
 
 
 def test_complex_warning() -> None:

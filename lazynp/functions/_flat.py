@@ -1,0 +1,107 @@
+"""`x.flat`: the elements in C order, read and written through the array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, new_array
+from lazynp._trace import host_value
+from lazynp._views import writeable
+from lazynp.functions import manipulation, ufuncs
+from lazynp.functions._getset import getitem, setitem
+from lazynp.functions._recording import as_array
+
+
+class flatiter:
+    """See `numpy.flatiter`. Made by `x.flat`; what is read by slices and indices is a copy."""
+
+    __slots__ = ("base", "index")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, array: Array) -> None:
+        self.base, self.index = array, 0
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The index, in N dimensions, of what comes next."""
+        if self.index < self.base.size:
+            return tuple([int(i) for i in np.unravel_index(self.index, self.base.shape)])
+        first = len(self.base) if self.base.ndim else 0
+        return (first, *[0] * (self.base.ndim - 1)) if self.base.ndim else ()
+
+    def _flat(self) -> Array:
+        return manipulation.reshape(self.base, (-1,))
+
+    def _checked(self, index: Any) -> Any:
+        """Raises the IndexErrors that NumPy has for iterators alone."""
+        if isinstance(index, tuple) and len(index) == 1:
+            index = index[0]
+        if isinstance(index, list) and index and all(isinstance(i, bool) for i in index):
+            raise IndexError(
+                "boolean indices for iterators are not supported because of previous behavior "
+                "that was confusing (valid boolean indices are expected to work in the future)"
+            )
+        if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
+            if not -self.base.size <= index < self.base.size:
+                raise IndexError(f"index {index} is out of bounds for size {self.base.size}")
+        return index
+
+    def __len__(self) -> int:
+        return self.base.size
+
+    def __iter__(self) -> flatiter:
+        self.index = 0
+        return self
+
+    def __next__(self) -> Any:
+        if self.index >= self.base.size:
+            raise StopIteration
+        self.index += 1
+        return getitem(self._flat(), self.index - 1)
+
+    def __getitem__(self, index: Any) -> Any:
+        out = getitem(self._flat(), self._checked(index))
+        return new_array(out._read()) if type(out) is Array else out
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not writeable(self.base):
+            raise ValueError("underlying array is read-only")
+        flat = new_array(self._flat()._read())
+        chosen = getitem(flat, self._checked(index))
+        values = manipulation.ravel(as_array(value))
+        if chosen.size and not isinstance(chosen, Scalar):
+            values = manipulation.resize(values, chosen.shape)
+        setitem(flat, index, values if chosen.ndim else getitem(values, 0))
+        setitem(self.base, ..., manipulation.reshape(flat, self.base.shape))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        value = np.array(host_value(self._flat()._read()))
+        return value if dtype is None else value.astype(dtype, copy=False)
+
+    def copy(self) -> Array:
+        """The elements as a 1-d array."""
+        return new_array(self._flat()._read())
+
+    def __eq__(self, other: Any) -> Any:
+        return _compared(ufuncs.equal, self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return _compared(ufuncs.not_equal, self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compared(ufuncs.less, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _compared(ufuncs.less_equal, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compared(ufuncs.greater, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compared(ufuncs.greater_equal, self, other)
+
+
+def _compared(compare: Any, x: flatiter, y: Any) -> Any:
+    return compare(x.copy(), y.copy() if isinstance(y, flatiter) else y)

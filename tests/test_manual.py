@@ -1,0 +1,192 @@
+"""What NumPy's manual states, topic by topic: each row runs on NumPy and on lazynp, and is compared
+by what it prints, values, dtypes, layouts and exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+
+
+def described(x: Any) -> Any:
+    """What must agree: types in short, dtype, shape and contents."""
+    if isinstance(x, tuple | list):
+        return [type(x).__name__, *map(described, x)]
+    if isinstance(x, (numpy.ndarray, lazynp.Array)) or hasattr(x, "dtype"):
+        return repr(x), str(x.dtype)
+    return repr(x)
+
+
+def outcome(row: Callable[[Any], Any], np: Any) -> Any:
+    try:
+        return described(row(np))
+    except Exception as error:
+        return type(error).__name__, str(error)[:30]
+
+
+def flat(np: Any) -> Any:
+    x = np.arange(6).reshape(2, 3)
+    f = x.flat
+    first = next(f), f.index, f.coords
+    x.flat[[1, 4]] = 9
+    f[2:] = [7, 8]
+    return first, list(f), f.index, f.coords, f[1:3], f[[0, 2]], len(f), f.copy(), f.base is x
+
+
+def flat_compared(np: Any) -> Any:
+    f = np.arange(4).reshape(2, 2).flat
+    return f == 2, f != 2, f < f, f <= 2, f > 1, f >= [0, 9, 0, 9], isinstance(f, np.flatiter)
+
+
+def windows(np: Any) -> Any:
+    x = np.arange(6)
+    v = np.lib.stride_tricks.sliding_window_view(x, 3, writeable=True)
+    v[0, 1] = 10
+    v[1] += 100
+    return x, v
+
+
+def overlapping(np: Any) -> Any:
+    x = np.arange(6.0)
+    v = np.lib.stride_tricks.as_strided(x, (3, 2), (8, 8))
+    v[:, 0] = [7, 8, 9]
+    w = v[1:]
+    w[0] = -1
+    return x, v, w
+
+
+def resized(np: Any) -> Any:
+    x = np.arange(4)
+    v = x[1:]
+    try:
+        x.resize(3)
+    except ValueError as error:
+        return str(error), v, x
+    return "resized"
+
+
+def resized_again(np: Any) -> Any:
+    x = np.arange(4)
+    x.resize((2, 3), refcheck=False)
+    return x
+
+
+def reshaped_by_resize(np: Any) -> Any:
+    x = np.arange(4)
+    v = x[1:]
+    x.resize((2, 2))
+    v[0] = 9
+    return x, v
+
+
+def strides(np: Any) -> Any:
+    """Also of axes of one element."""
+    x = np.arange(3)
+    made = [
+        np.atleast_2d(x), np.atleast_3d(x), np.atleast_3d(x[None]), np.atleast_2d(3), x[None],
+        *np.ogrid[:2, 0:1:3j], np.expand_dims(x, 0), *np.ix_([1, 2], [3]), np.atleast_3d(x)[..., 0],
+    ]  # fmt: skip
+    return [(m.strides, m) for m in made], np.add(np.eye(2), 1, order="F").strides
+
+
+def records(np: Any) -> Any:
+    x = np.array([(1, 2.0), (3, 4.0)], dtype=[("a", "i1"), ("b", "f4")])
+    r = x[1]
+    again = repr([np.array(r), np.asarray([r, r])])
+    r["a"] = 7
+    return again, x, np.array(r).tolist(), r.tolist()
+
+
+def reinterpreted(np: Any) -> Any:
+    x = np.array([(-1, 2)], dtype=[("a", "i1"), ("b", "i1")])
+    y = x.view(dtype=[("a", "u1"), ("b", "u1")], type=np.recarray)
+    return y.a, y.b, type(y).__name__, x.view(np.recarray).a
+
+
+def fields(np: Any) -> Any:
+    """`getfield` is a view."""
+    x = np.array([[1 + 2j, 3 + 4j]])
+    imaginary = x.getfield("f8", 8)
+    imaginary[0, 0] = 9
+    whole = np.arange(4, dtype="i4")
+    whole.getfield("i1", 1)[1] = 1
+    return x, imaginary, imaginary.strides, imaginary.base is x, whole, whole.getfield("i2")
+
+
+def strings(np: Any) -> Any:
+    x = np.array(["a", "bcd"], dtype=numpy.dtypes.StringDType())
+    return x.strides, x.flags.c_contiguous, x[::-1], x.reshape(2, 1).T.flags.f_contiguous, x + x
+
+
+def iterated(np: Any) -> Any:
+    """A buffer of another dtype is the operand until the iterator is closed."""
+    x = np.arange(6, dtype="i4")[::-2]
+    with np.nditer(x, [], [["writeonly", "updateifcopy"]], casting="unsafe",
+                   op_dtypes=[np.dtype("f4")]) as it:  # fmt: skip
+        buffer = it.operands[0]
+        buffer[:] = [-1, -2, -3]
+        before = x.copy()
+    return before, x, buffer.dtype
+
+
+def drawn_into(np: Any) -> Any:
+    """What random functions write into `out`; a copy of it shared its value."""
+    rng = np.random.default_rng(3)
+    x = np.arange(6.0).reshape(2, 3).copy()
+    kept = x.copy()
+    permuted = rng.permuted(x, axis=1, out=x)
+    drawn = np.zeros(3)
+    return permuted is x, x, kept, rng.random(out=drawn) is drawn, drawn
+
+
+def full_of_arrays(np: Any) -> Any:
+    x = np.empty(2, dtype=object)
+    x.fill(np.arange(1))
+    return x[0].shape, x.dtype
+
+
+ROWS: dict[str, Callable[[Any], Any]] = {
+    "flat": flat,
+    "flat compared": flat_compared,
+    "flat out of bounds": lambda np: np.arange(6).flat[10],
+    "flat by booleans": lambda np: np.arange(2).flat[[True, False]],
+    "windows": windows,
+    "overlapping": overlapping,
+    "resized": resized,
+    "resized in place": reshaped_by_resize,
+    "bytes of scalars": lambda np: [bytes(np.arange(3).sum()), bytes(np.arange(3.0).sum())],
+    "removed": lambda np: np.float_,
+    "resized again": resized_again,
+    "strides": strides,
+    "records": records,
+    "reinterpreted": reinterpreted,
+    "fields": fields,
+    "strings": strings,
+    "iterated": iterated,
+    "drawn into": drawn_into,
+    "full of arrays": full_of_arrays,
+    "sig": lambda np: (np.add(1, 2, sig="dd->d"), np.add(1, 2, sig="dd->d", signature="dd->d")),
+    "out": lambda np: (np.add(1, 2, out=...), np.divmod([7], 3, out=...), np.sin(0.0, out=...)),
+    "objects compared": lambda np: np.equal(np.array([None, 1], object), None, dtype=object),
+    "words stored": lambda np: np.arange(3).__setitem__(0, "word"),
+    "rank warning": lambda np: issubclass(np.exceptions.RankWarning, UserWarning),
+    "ctypes": lambda np: list(np.ctypeslib.as_ctypes(np.arange(3))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_statements_of_the_manual(name: str) -> None:
+    assert outcome(ROWS[name], lazynp) == outcome(ROWS[name], numpy)
+
+
+def test_scalars_computed_at_once_are_scalars() -> None:
+    """In loops of small operations too, where functions without a ufunc compute them."""
+    found = set()
+    for _ in range(400):
+        x = lazynp.nan_to_num(numpy.inf)
+        found.add((repr(x), hash(x), str(lazynp.where(True, x, 0.0)[()])))
+    assert len(found) == 1 and next(iter(found))[0] == repr(numpy.finfo(float).max)

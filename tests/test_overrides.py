@@ -1,0 +1,209 @@
+"""Operands that are not plain arrays: NumPy's other classes, and containers with the protocols.
+
+Classes are written as programs write them: `np` is what the program imported, NumPy or lazynp.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from numbers import Number
+from types import ModuleType
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+
+MODULES = [numpy, np]
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the matrix subclass"),
+    pytest.mark.filterwarnings("ignore:Warning. 'partition' will ignore the 'mask'"),
+]
+
+
+def _matrix() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        return numpy.matrix([[1.0, 2.0], [3.0, 4.0]])
+
+
+def _masked() -> Any:
+    mask = numpy.eye(2, dtype=bool)
+    return numpy.ma.masked_array(numpy.array([[1.0, 2.0], [3.0, 4.0]]), mask=mask)
+
+
+def test_operators_and_ufuncs_are_those_of_matrices_and_masked_arrays() -> None:
+    a = np.ones((2, 2))
+    matrix, masked = _matrix(), _masked()
+    for foreign in (matrix, masked):
+        assert type(np.add(a, foreign)) is type(foreign)
+        assert type(a + foreign) is type(foreign)
+        assert type(foreign - a) is type(foreign)
+        assert type(foreign * a) is type(foreign) and type(a * foreign) is type(foreign)
+    assert (a @ matrix).tolist() == [[4.0, 6.0], [4.0, 6.0]]
+    assert (matrix * a).tolist() == [[3.0, 3.0], [7.0, 7.0]]
+    assert (a + masked).mask.tolist() == [[True, False], [False, True]]
+    assert a.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+@pytest.mark.parametrize("name", [
+    "mean", "sum", "max", "median", "cumsum", "diff", "sort", "ravel", "transpose", "squeeze",
+    "tile2", "concatenate", "vstack", "where", "clip", "zeros_like", "copy", "round", "array_equal",
+    "linalg.inv", "linalg.norm", "fft.fft",
+])  # fmt: skip
+@pytest.mark.parametrize("make", [_matrix, _masked])
+def test_functions_do_to_matrices_and_masked_arrays_what_numpys_do(make: Any, name: str) -> None:
+    arguments: dict[str, Any] = {
+        "tile2": lambda m, x: (m.tile(x, 2),), "concatenate": lambda m, x: ([x, m.ones((1, 2))],),
+        "vstack": lambda m, x: ((m.ones(2), x),), "where": lambda m, x: (m.ones((2, 2)) > 0, x, 0),
+        "clip": lambda m, x: (x, 2, m.full(2, 3.0)), "array_equal": lambda m, x: (x, x),
+    }  # fmt: skip
+    results = []
+    for m in (numpy, np):
+        function = m.asanyarray if name == "tile2" else operator.attrgetter(name)(m)
+        results.append(function(*arguments.get(name, lambda m, x: (x,))(m, make())))
+    expected, found = results
+    assert repr(numpy.asanyarray(found)) == repr(numpy.asanyarray(expected))
+    if type(expected) in (numpy.matrix, numpy.ma.MaskedArray):
+        assert type(found) is type(expected)
+
+
+def test_the_elements_of_matrices_and_masked_arrays_are_stored() -> None:
+    """As NumPy stores them: what is under a mask, too."""
+    for make in (_matrix, _masked):
+        for store in (lambda m, a, x: a.__setitem__(slice(None), x),
+                      lambda m, a, x: a.__iadd__(x), lambda m, a, x: a.__imatmul__(x),
+                      lambda m, a, x: m.copyto(a, x), lambda m, a, x: m.add(a, x, out=a),
+                      lambda m, a, x: a.__setitem__(x > 2, 7.0),
+                      lambda m, a, x: m.sum([a, a], axis=0, out=a)):  # fmt: skip
+            states = []
+            for m in (numpy, np):
+                a = m.ones((2, 2))
+                store(m, a, make())
+                states.append(a.tolist())
+            assert states[0] == states[1]
+
+
+def test_masked_arrays_of_lazy_arrays_have_memory_of_their_own() -> None:
+    """A copy shares its value with the array: neither may change."""
+    ma: Any = np.ma
+    for make in (ma.array, ma.masked_array, ma.MaskedArray, ma.asarray):
+        x = np.arange(4)
+        y = x.copy()
+        m = make(x, mask=x > 2) if make is not ma.asarray else make(x)
+        m[0] = 9
+        m[3] = np.ma.masked
+        assert isinstance(m, np.ma.MaskedArray) and isinstance(m, numpy.ma.MaskedArray)
+        assert x.tolist() == y.tolist() == [0, 1, 2, 3] and m.tolist() == [9, 1, 2, None]
+
+    class Mine(np.ma.MaskedArray):  # type: ignore[misc]
+        pass
+
+    assert type(Mine(np.arange(3))) is Mine and issubclass(Mine, np.ma.MaskedArray)
+    assert isinstance(Mine([1]), np.ma.MaskedArray) and not isinstance(np.ma.array([1]), Mine)
+
+
+def container(np: ModuleType) -> Any:
+    """A class that holds arrays and takes part in ufuncs and functions."""
+    handled: dict[Any, Any] = {}
+
+    class Boxed(np.lib.mixins.NDArrayOperatorsMixin):
+        def __init__(self, value: Any) -> None:
+            self.value = np.asarray(value)
+
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+            out = kwargs.get("out", ())
+            for x in inputs + out:
+                if not isinstance(x, (np.ndarray, Number, list, Boxed)):
+                    return NotImplemented
+            if out:
+                kwargs["out"] = tuple(bare(x) for x in out)
+            result = getattr(ufunc, method)(*map(bare, inputs), **kwargs)
+            if method == "at":
+                return None
+            return tuple(map(Boxed, result)) if type(result) is tuple else Boxed(result)
+
+        def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+            if func not in handled or not all(issubclass(t, Boxed) for t in types):
+                return NotImplemented
+            return handled[func](*args, **kwargs)
+
+        def __repr__(self) -> str:
+            return f"Boxed({self.value})"
+
+    def bare(x: Any) -> Any:
+        return x.value if isinstance(x, Boxed) else x
+
+    handled[np.mean] = lambda x, axis=None: ("mean", float(np.mean(x.value)), axis)
+    handled[np.stack] = lambda xs, axis=0: ("stack", len(xs), axis)
+    handled[np.linalg.norm] = lambda x: "norm"
+    handled[np.fft.fft] = lambda x: "fft"
+    handled[np.where] = lambda *xs: ("where", len(xs))
+    return Boxed
+
+
+def at(np: Any, x: Any) -> Any:
+    np.add.at(x, [0, 0], 10)
+    return x
+
+
+CALLS = {
+    "operator": lambda np, x: (x - 1, 1 - x, -x, x > 1, divmod(x, 2)),
+    "array left": lambda np, x: np.arange(3) - x,
+    "scalar left": lambda np, x: np.float64(2) * x,
+    "ufunc": lambda np, x: np.add(np.arange(3), x),
+    "options": lambda np, x: np.add(x, 1, dtype="f4").value.dtype,
+    "out": lambda np, x: (np.add(x, 1, out=x), x),
+    "array out": lambda np, x: np.add(x, 1, out=np.zeros(3)),
+    "reduce": lambda np, x: np.add.reduce(x),
+    "accumulate": lambda np, x: np.multiply.accumulate(x),
+    "reduceat": lambda np, x: np.add.reduceat(x, [0, 2]),
+    "outer": lambda np, x: np.subtract.outer(x, x),
+    "at": at,
+    "mean": lambda np, x: (np.mean(x), np.mean(x, axis=0)),
+    "stack": lambda np, x: np.stack([x, x], axis=1),
+    "linalg": lambda np, x: np.linalg.norm(x),
+    "fft": lambda np, x: np.fft.fft(x),
+    "where": lambda np, x: np.where(True, x, 1),
+    "no implementation": lambda np, x: np.median(x),
+    "none in a list": lambda np, x: np.concatenate([np.arange(3), x]),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_containers_decide_what_is_done_to_them(name: str) -> None:
+    results = []
+    for m in MODULES:
+        try:
+            results.append(repr(CALLS[name](m, container(m)([1, 2, 3]))))
+        except TypeError as error:
+            results.append(f"TypeError: {str(error)[:40]}")
+    assert results[0] == results[1]
+
+
+def test_what_refuses_ufuncs() -> None:
+    class Refusing:
+        __array_ufunc__ = None
+
+        def __radd__(self, other: Any) -> str:
+            return "radd"
+
+    assert np.arange(3) + Refusing() == "radd"
+    with pytest.raises(TypeError, match="does not support ufuncs"):
+        np.add(np.arange(3), Refusing())
+
+
+def test_conversions_may_be_lazy() -> None:
+    class Converts:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.eye(2) * 3
+
+    x = Converts()
+    for converted in (np.asarray(x), np.array(x), np.multiply(x, 1), np.sort(x)[:, ::-1]):
+        assert sorted(converted.ravel().tolist()) == [0, 0, 3, 3]
+    a = np.zeros((2, 2))
+    a[:] = x
+    assert a.tolist() == [[3, 0], [0, 3]]

@@ -1,0 +1,155 @@
+"""Subclasses of `ndarray`, as NumPy's manual writes them; `np` is NumPy or lazynp."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+
+
+def informed(np: Any) -> Any:
+    class Informed(np.ndarray):
+        info: Any
+
+        def __new__(cls, values: Any, info: Any = None) -> Any:
+            made = np.asarray(values).view(cls)
+            made.info = info
+            return made
+
+        def __array_finalize__(self, obj: Any) -> None:
+            self.info = getattr(obj, "info", None)
+
+    return Informed
+
+
+def wrapping(np: Any) -> Any:
+    class Wrapping(np.ndarray):
+        def __array_wrap__(self, array: Any, context: Any = None, scalar: bool = False) -> Any:
+            made = super().__array_wrap__(array, context, scalar)
+            return made if scalar else (type(made).__name__, context[0].__name__, made)
+
+    return Wrapping
+
+
+def overriding(np: Any) -> Any:
+    class Overriding(np.ndarray):
+        def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+            plain = [x.view(np.ndarray) if isinstance(x, Overriding) else x for x in inputs]
+            if "out" in options:
+                options["out"] = tuple(o.view(np.ndarray) for o in options["out"])
+            result = super().__array_ufunc__(ufunc, method, *plain, **options)
+            return method, type(result) is np.ndarray, np.asarray(result).view(Overriding)
+
+        def __getitem__(self, index: Any) -> Any:
+            found = super().__getitem__(index)
+            return type(found).__name__ if np.ndim(found) else found
+
+    return Overriding
+
+
+def constructed(np: Any) -> Any:
+    """The three ways an array is made, as `__array_finalize__` sees them."""
+    seen: list[Any] = []
+
+    class Made(np.ndarray):
+        def __array_finalize__(self, obj: Any) -> None:
+            seen.append(None if obj is None else type(obj) is Made)
+
+    x = Made((2, 3), order="F")
+    x[:] = [[1, 2, 3], [4, 5, 6]]
+    parts = x[1:], np.zeros(3).view(Made), x.T
+    return x, parts, seen[:2], x.flags.f_contiguous, isinstance(x, np.ndarray), x.base is None
+
+
+def views(np: Any) -> Any:
+    a = np.arange(6)
+    x = informed(np)(a, "told")
+    x[0] = 10
+    x[1:3] += 5
+    v = x[::2]
+    v[1] = -1
+    w = x.reshape(2, 3)[1]
+    w[...] = 8
+    return a, x, v.info, w.info, np.shares_memory(a, w), a.view(type(x)).info
+
+
+def results(np: Any) -> Any:
+    x = informed(np)([[3.0, 1.0], [2.0, 4.0]], "told")
+    made = [
+        x + 1, 1 - x, -x, x > 2, x @ x, np.sin(x), np.add(x, [1, 2]), np.add.outer(x[0], x[0]),
+        x.sum(axis=0), x.astype(int), x.copy(), x.T, x.ravel(), x.clip(2, 3), x.take([0, 1]),
+        np.maximum(np.eye(2), x), np.add.reduce(x), np.add.accumulate(x), x.sum(), x.real,
+        x[x > 1], x[[0]], x.round(), x.cumsum(), x.squeeze(), x.swapaxes(0, 1), np.zeros(2) + x,
+    ]  # fmt: skip
+    return [(type(m).__name__, m.info, m) for m in made], [type(r).__name__ for r in x]
+
+
+def plain(np: Any) -> Any:
+    x = informed(np)([1.0, 2.0], "told")
+    out = np.zeros(2)
+    return (
+        type(np.asarray(x)) is np.ndarray, type(np.array(x)) is np.ndarray,
+        np.asanyarray(x) is x, np.array(x, subok=True).info, x.view(np.ndarray).tolist(),
+        np.add(x, 1, out=out) is out, out, x[0], float(x[1]), x.tolist(), x == [1, 2],
+        np.where(x > 1, x, 0).tolist(),
+    )  # fmt: skip
+
+
+def in_place(np: Any) -> Any:
+    x = informed(np)([1.0, 2.0], "told")
+    y = x
+    y += 1
+    y *= np.array([2, 3])
+    np.add(y, 1, out=y)
+    y.sort()
+    np.multiply.at(y, [0, 0], 2)
+    return y is x, x, x.info
+
+
+def wrapped(np: Any) -> Any:
+    x = np.arange(3).view(wrapping(np))
+    return np.add(np.ones(3), x), x * 2, np.modf(x)
+
+
+def overridden(np: Any) -> Any:
+    x = np.arange(4.0).view(overriding(np))
+    return x + 1, np.sin(x), np.add.reduce(x), np.add(x, 1, out=x)[:2], x[1:], x[2], 3 - x
+
+
+ROWS = [constructed, views, results, plain, in_place, wrapped, overridden]
+
+
+def described(x: Any) -> Any:
+    if isinstance(x, tuple | list):
+        return [described(i) for i in x]
+    return repr(x), str(getattr(x, "dtype", ""))
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_subclasses_do_as_numpys(row: Any) -> None:
+    assert described(row(lazynp)) == described(row(numpy))
+
+
+class Kept(lazynp.ndarray):
+    name: str
+
+
+def test_subclasses_are_pickled_with_their_attributes() -> None:
+    x = lazynp.arange(3).view(Kept)
+    x.name = "three"
+    y = pickle.loads(pickle.dumps(x))
+    assert type(y) is Kept and y.name == "three" and y.tolist() == [0, 1, 2]
+
+
+def test_subclasses_are_lazy_and_differentiated() -> None:
+    def f(x: Any) -> Any:
+        y = x.view(Kept)
+        y[0] = 3.0
+        return (y * x).sum()
+
+    x = lazynp.array([1.0, 2.0])
+    assert lazynp.grad(f)(x).tolist() == [0.0, 4.0] and x.tolist() == [3.0, 2.0]

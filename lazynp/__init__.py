@@ -134,7 +134,7 @@ from lazynp import (
 )
 from lazynp._array import (
     Array as Array,
-    Array as ndarray,
+    NDArray as ndarray,
     Scalar as Scalar,
 )
 from lazynp._config import (

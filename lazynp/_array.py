@@ -50,7 +50,7 @@ else:
 
 
 class Array(Declarations):
-    """A lazy array. Made by the functions of the namespace; see `lazynp.array`."""
+    """What is lazy: `NDArray`, NumPy's array, and `Scalar`. All that they can do."""
 
     # _flags: None, or what is unusual about an owner ("F": Fortran order, "readonly": ...)
     __slots__ = ("_node", "_base", "_path", "_seen", "_flags", "__weakref__")
@@ -130,6 +130,34 @@ class Array(Declarations):
         return self.aval.size
 
 
+class _KindOfArray(type):
+    """What programs ask of `numpy.ndarray`, asked of `lazynp.ndarray`: NumPy's own arrays are
+    ones, as other libraries return them; scalars are not."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        kind = type(instance)
+        return (
+            kind is cls
+            or type.__subclasscheck__(cls, kind)
+            or (cls is NDArray and isinstance(instance, np.ndarray))
+        )
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return type.__subclasscheck__(cls, subclass) or (
+            cls is NDArray and type.__subclasscheck__(np.ndarray, subclass)
+        )
+
+
+class NDArray(Array, metaclass=_KindOfArray):
+    """A lazy array. Made by the functions of the namespace; see `lazynp.array`."""
+
+    __slots__ = ()
+
+
+NDArray.__name__ = NDArray.__qualname__ = "ndarray"
+NDArray.__module__ = "lazynp"
+
+
 class Scalar(Array):
     """A lazy scalar: where NumPy returns a scalar, this is returned."""
 
@@ -145,7 +173,7 @@ def new_array(node: Node) -> Array:
     """An owner of this node's value."""
     if staged:
         fresh(node)
-    array = _new(Array)
+    array = _new(NDArray)
     array._node = node
     array._base = array._flags = None
     return array
@@ -156,7 +184,7 @@ def capture(array: Array) -> None:
     recorder = local.recorder
     if isinstance(recorder, StagingRecorder):
         owner = array._owner()
-        if type(owner) is Array:
+        if type(owner) is NDArray:
             recorder.capture(owner)
 
 
@@ -188,7 +216,7 @@ def wrap(node: Node) -> Array:
 
 def new_view(base: Array, path: tuple[Any, ...], node: Node) -> Array:
     """A view of `base` (an owner) along `path`, whose present value is `node`."""
-    view = _new(Array)
+    view = _new(NDArray)
     view._node, view._base, view._path, view._seen = node, base, path, base._node
     view._flags = None
     return view
@@ -246,7 +274,7 @@ def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) ->
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), *operands)
     nodes = tuple(
-        [o._node if type(o) is Array and o._base is None else as_operand(o) for o in operands]
+        [o._node if type(o) is NDArray and o._base is None else as_operand(o) for o in operands]
     )
     if primitive.multiple_results:
         return tuple(new_array(n) for n in record_multiple(primitive, nodes, params))
@@ -262,7 +290,7 @@ def enter(frame: FrameType, *operands: Any) -> None:
     recorder = local.recorder
     if recorder.staging:
         for o in operands:
-            if type(o) is Array:
+            if type(o) is NDArray:
                 capture(o)
         return
     if local.where is not None and len(recorder.pending) < config.max_pending:

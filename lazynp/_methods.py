@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._node import leaf
 from lazynp._quiet import quiet_result
@@ -102,7 +102,7 @@ _UNARY = {
 
 
 def _matmul_operator(self: Array, other: Any) -> Any:
-    if type(other) is not Array and defers(other):
+    if type(other) is not NDArray and defers(other):
         return NotImplemented
     return products.matmul_operator(self, other)
 
@@ -116,7 +116,7 @@ def _in_place(function: Any, name: str) -> Any:
     compute = function.in_place() if is_ufunc else lambda x, y: function(x, elements(y))
 
     def in_place(self: Array, other: Any) -> Any:
-        if is_ufunc and local.recorder.eager and type(self) is Array:
+        if is_ufunc and local.recorder.eager and type(self) is NDArray:
             if update_view(self, function._numpy, other):
                 return self
         if type(self) is Scalar:
@@ -270,7 +270,7 @@ def _contains(self: Array, item: Any) -> bool:
 def _complex(self: Array) -> complex:
     """NaN is NaN + NaN j, as the array API standard has it; of a Scalar NaN + 0j, as of a float."""
     out = complex(_host(self))
-    if out.real != out.real and type(self) is Array and self.dtype.kind == "f":
+    if out.real != out.real and type(self) is NDArray and self.dtype.kind == "f":
         return complex(math.nan, math.nan)
     return out
 
@@ -388,7 +388,7 @@ def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
         dtype, type = None, dtype
     if isinstance(type, __builtins_type__) and issubclass(type, Array):
         made = view(self, Reshape(self.shape)) if dtype is None else _view(self, dtype)
-        return made if type is Array else of_class(type, made, self)
+        return made if type is NDArray else of_class(type, made, self)
     if dtype is None and type is None:
         return _kept_class(self, view(self, Reshape(self.shape)))
     for kind in (dtype, type):

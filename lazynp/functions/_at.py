@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array
+from lazynp._array import Array, NDArray, new_array
 from lazynp.functions import _getset, ufuncs
 from lazynp.functions._index_keys import normal_item
 from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
@@ -59,7 +59,7 @@ class AtIndex:
         if places.found is not None:
             return scalar_if_0d(places.taken(fill_value))
         out = _getset.getitem(self._array, self._index)
-        return new_array(out._read()) if type(out) is Array else out
+        return new_array(out._read()) if type(out) is NDArray else out
 
     def _updated(self, how: str, values: Any, options: dict[str, Any]) -> Array:
         out = new_array(self._array._read())

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, from_host, new_array
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._node import leaf
 from lazynp._views import Reshape, view, writeable
 from lazynp.functions._arguments import (
@@ -57,7 +57,7 @@ def array(
         if not isinstance(object, np.memmap):
             return _make(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
     if isinstance(object, Array):
-        if type(object) is not Array and type(object) is not Scalar:
+        if type(object) is not NDArray and type(object) is not Scalar:
             return _from_subclass(object, dtype, copy, order, subok, ndmin)
         out = _from_array(object, dtype, copy, order)
     elif isinstance(object, (list, tuple)) and not ndmax and holds_lazy(object):

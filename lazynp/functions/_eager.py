@@ -17,7 +17,7 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import _errstate
-from lazynp._array import Array, Scalar, new_array
+from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._node import leaf
 from lazynp._quiet import quiet_result
@@ -84,7 +84,7 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
             recorder = local.recorder
             if not recorder.eager or not args or _errstate.watching:
                 return function(*args, **kwargs)
-            shape = args[0].shape if like and type(args[0]) is Array else args[0]
+            shape = args[0].shape if like and type(args[0]) is NDArray else args[0]
             if not _is_small(shape):
                 return function(*args, **kwargs)
             values = [_value(a, recorder.largest) for a in args]
@@ -157,7 +157,7 @@ _UNFIT: Any = _Unfit()
 def _value(x: Any, largest: float) -> Any:
     """What NumPy is given for an argument."""
     t = type(x)
-    if t is Array or t is Scalar:
+    if t is NDArray or t is Scalar:
         if x._flags is not None:  # of another order than its memory has
             return _UNFIT
         node = x._node if x._base is None else x._read()

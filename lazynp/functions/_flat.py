@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, new_array
+from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._trace import host_value
 from lazynp._views import writeable
 from lazynp.functions import manipulation, ufuncs
@@ -63,7 +63,7 @@ class flatiter:
 
     def __getitem__(self, index: Any) -> Any:
         out = getitem(self._flat(), self._checked(index))
-        return new_array(out._read()) if type(out) is Array else out
+        return new_array(out._read()) if type(out) is NDArray else out
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not writeable(self.base):

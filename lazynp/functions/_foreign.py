@@ -9,11 +9,11 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from lazynp._array import Array, Scalar
+from lazynp._array import Array, NDArray, Scalar
 from lazynp._overrides import check, overrides
 from lazynp.functions._host import to_device, to_host, write_on_host
 
-_KNOWN = {Array, Scalar, np.ndarray, int, float, complex, bool, list, tuple, type(None)}
+_KNOWN = {NDArray, Scalar, np.ndarray, int, float, complex, bool, list, tuple, type(None)}
 _HOST = 1  # kDLCPU, as the DLPack header has it
 
 
@@ -97,7 +97,7 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
 
 
 def _is_derived(x: Any) -> bool:
-    return isinstance(x, Array) and type(x) is not Array and type(x) is not Scalar
+    return isinstance(x, Array) and type(x) is not NDArray and type(x) is not Scalar
 
 
 def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:

@@ -18,6 +18,7 @@ from numpy import ndarray
 from lazynp import _errstate, _reference, lowering
 from lazynp._array import (
     Array,
+    NDArray,
     Scalar,
     as_operand,
     enter,
@@ -150,7 +151,7 @@ def getitem(self: Array, index: Any) -> Any:
             else:  # NumPy's view, and nothing inferred
                 value = value[index]
                 if type(value) is ndarray and value.ndim:
-                    out = _new(Array)
+                    out = _new(NDArray)
                     out._node = [None, None, value, None, aval_of(value.shape, value.dtype)]
                     out._flags = self._flags if self._flags is None else _inherited(self._flags)
                     base = self._base
@@ -202,7 +203,7 @@ def _chosen(value: Any, index: Any) -> Array | None:
 
 def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
     """The view of `self`, whose value is `node`, along one more step; `got` is its value."""
-    out = _new(Array)
+    out = _new(NDArray)
     out._node = got
     out._flags = self._flags if self._flags is None else _inherited(self._flags)
     base = self._base
@@ -398,10 +399,10 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             if step is None:
                 _set_advanced(self, normal(index), value)
                 return
-        if type(value) is Array and value._base is not None and _is_itself(self, step, value):
+        if type(value) is NDArray and value._base is not None and _is_itself(self, step, value):
             return
         u, op = value, None
-        if type(value) is Array or type(value) is Scalar:
+        if type(value) is NDArray or type(value) is Scalar:
             u = value._node if value._base is None else value._read()
             op = step.ops.get(u[AVAL] if u[OP] is None else u[OP].aval)
         elif type(value) is float and aval.dtype.kind == "f":
@@ -443,7 +444,7 @@ def _set_on_host(self: Array, index: Any, value: Any) -> None:
     """Objects, strings, dates, records: NumPy stores, in place where nobody else has the memory."""
     index = to_host(index)
     if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
-        zero_d = type(value) is Array and not value.ndim
+        zero_d = type(value) is NDArray and not value.ndim
         value = np.asarray(to_host(value)) if zero_d else to_host(value)
     with write_lock:
         owner = self if self._base is None else self._base

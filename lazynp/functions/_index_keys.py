@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar
+from lazynp._array import Array, NDArray, Scalar
 from lazynp._trace import knowable, seen_value
 from lazynp._views import INVALID_INDEX
 
@@ -121,4 +121,4 @@ def _slice_bound(x: Any) -> Any:
 
 def has_array(index: Any) -> bool:
     items = index if type(index) is tuple else (index,)
-    return any(isinstance(i, np.ndarray) or type(i) is Array for i in items)
+    return any(isinstance(i, np.ndarray) or type(i) is NDArray for i in items)

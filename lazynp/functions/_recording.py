@@ -18,6 +18,7 @@ from numpy import ndarray
 from lazynp import _errstate
 from lazynp._array import (
     Array,
+    NDArray,
     Scalar,
     as_operand,
     enter,
@@ -224,7 +225,7 @@ def binary(
         if (not eager or recorder.due) and len(pending) >= recorder.limit:
             enter(_getframe(depth), x, y)
         t = type(x)
-        if t is Array or t is Scalar:
+        if t is NDArray or t is Scalar:
             a = x._node if x._base is None else x._read()
             op = a[0]
             known_a = a[4] if op is None else op.aval
@@ -234,7 +235,7 @@ def binary(
         else:
             return slow(x, y)
         t = type(y)
-        if t is Array or t is Scalar:
+        if t is NDArray or t is Scalar:
             b = y._node if y._base is None else y._read()
             op = b[0]
             known_b = b[4] if op is None else op.aval
@@ -267,7 +268,7 @@ def binary(
                         u = recorder.quiet(function, u, v)
                     except RuntimeError:  # see `quiet_result`
                         u = quietly(function, [u, v])
-                    out = _new(Array if type(u) is ndarray else Scalar)
+                    out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
                     out._base = out._flags = None
                     return out
@@ -298,7 +299,7 @@ def binary(
         if op.scalar:
             return _scalar(node, recorder)
         pending.append(node)
-        out = _new(Array)
+        out = _new(NDArray)
         out._node = node
         out._base = out._flags = None
         return out
@@ -321,7 +322,7 @@ def unary(
         if (not eager or recorder.due) and len(pending) >= recorder.limit:
             enter(_getframe(depth), x)
         t = type(x)
-        if t is not Array and t is not Scalar:
+        if t is not NDArray and t is not Scalar:
             return slow(x)
         a = x._node if x._base is None else x._read()
         op = a[0]
@@ -342,7 +343,7 @@ def unary(
                         u = recorder.quiet(function, u)
                     except RuntimeError:
                         u = quietly(function, [u])
-                    out = _new(Array if type(u) is ndarray else Scalar)
+                    out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
                     out._base = out._flags = None
                     return out
@@ -369,7 +370,7 @@ def unary(
         if op.scalar:
             return _scalar(node, recorder)
         pending.append(node)
-        out = _new(Array)
+        out = _new(NDArray)
         out._node = node
         out._base = out._flags = None
         return out
@@ -405,7 +406,7 @@ def composed(
         return out
 
     def call(x: Any, y: Any) -> Any:
-        if type(x) is not Array or type(y) is not Array or staged:
+        if type(x) is not NDArray or type(y) is not NDArray or staged:
             return function(x, y)
         a = x._node if x._base is None else x._read()
         b = y._node if y._base is None else y._read()
@@ -428,7 +429,7 @@ def composed(
                     v = there(b)
                 if u is not None and v is not None:
                     u = quiet_result(recorder.quiet, of_numpy, u, v)
-                    out = _new(Array if type(u) is ndarray else Scalar)
+                    out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
                     out._base = out._flags = None
                     return out

@@ -15,7 +15,7 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import _errstate, _reference, lowering
-from lazynp._array import Array, Scalar, write_lock
+from lazynp._array import Array, NDArray, Scalar, write_lock
 from lazynp._avals import Aval, on_device
 from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node, leaf
 from lazynp._quiet import quietly
@@ -104,7 +104,7 @@ def store_basic(self: Array, index: Any, value: Any) -> bool:
         for item in index:
             if type(item) is not slice and type(item) is not int:
                 return False
-    if type(value) is Array:
+    if type(value) is NDArray:
         if self._flags is not None:
             return False
         if value._base is None:
@@ -152,7 +152,7 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
     with write_lock:
         if self._base is not None:
             data = None if _sole_memory(self._base, self) is None else self._node[VALUE]
-        elif type(value) is Array and value._base is self:
+        elif type(value) is NDArray and value._base is self:
             data = _sole_memory(self, value, held=1)
             if data is not None:
                 u = u.copy()  # NumPy 2.4 reads what it has written, with steps of several elements
@@ -178,7 +178,7 @@ def _call(function: Any, *values: Any) -> None:
 def _host_operand(x: Any) -> Any:
     """The value as NumPy has it, if it is there and a number or of numbers; else None."""
     t = type(x)
-    if t is Array or t is Scalar:
+    if t is NDArray or t is Scalar:
         node = x._node if x._base is None else x._read()
         u = node[VALUE]
         if type(u) is not ndarray:
@@ -194,7 +194,7 @@ def host_index(index: Any) -> Any:
     items = []
     for item in index:
         t = type(item)
-        if t is Array or t is list:
+        if t is NDArray or t is list:
             item = _index_array(item)
             if item is None:
                 return None
@@ -205,7 +205,7 @@ def host_index(index: Any) -> Any:
 
 
 def _index_array(item: Any) -> Any:
-    if type(item) is Array:
+    if type(item) is NDArray:
         return _host_operand(item) if item.ndim else None
     if type(item) is ndarray:
         return item if item.ndim else None
@@ -218,7 +218,7 @@ def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:
     Counted are references: the handles', each function's variables and arguments. `held`: those
     that the caller has to the view's value.
     """
-    if type(owner) is not Array or owner._base is not None or owner._flags is not None:
+    if type(owner) is not NDArray or owner._base is not None or owner._flags is not None:
         return None
     node = owner._node
     if view is None:
@@ -264,7 +264,7 @@ def _give_memory(owner: Array, view: Array) -> None:
 
 def is_same_view(self: Array, index: Any, value: Any) -> bool:
     """The second half of `x[i] += v`, when the first was done by `update_view`."""
-    if type(value) is not Array or value._base is not self or value._seen is not self._node:
+    if type(value) is not NDArray or value._base is not self or value._seen is not self._node:
         return False
     if len(value._path) != 1:
         return False

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, from_host, new_array
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._trace import host_value
 from lazynp._views import Reshape, view
 from lazynp.functions._getset import getitem
@@ -26,8 +26,8 @@ _PLAIN = {
 _REDUCTIONS = {"all", "any", "max", "mean", "min", "prod", "std", "sum", "var"}
 
 
-class Subclass(Array):
-    """Between `Array` and what is derived from it."""
+class Subclass(NDArray):
+    """Between `NDArray` and what is derived from it."""
 
     __slots__ = ()
     __array_priority__ = 0.0
@@ -103,16 +103,16 @@ def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
         result = function(self, *args, **kwargs)
         if type(result) is Scalar and function.__name__ in _REDUCTIONS:
             result = new_array(result._read())
-        return of_class(type(self), result, self) if type(result) is Array else result
+        return of_class(type(self), result, self) if type(result) is NDArray else result
 
     method.__name__, method.__doc__ = function.__name__, function.__doc__
     return method
 
 
 def _derived(cls: type) -> None:
-    """`Array.__init_subclass__`."""
+    """`NDArray.__init_subclass__`."""
     if not issubclass(cls, Subclass):
-        cls.__bases__ = tuple([Subclass if b is Array else b for b in cls.__bases__])
+        cls.__bases__ = tuple([Subclass if b is NDArray else b for b in cls.__bases__])
 
 
 def attach(operators: set[str]) -> None:
@@ -127,9 +127,9 @@ def attach(operators: set[str]) -> None:
         elif isinstance(method, property) and method.fget is not None and name in _OF_THE_CLASS:
             setattr(Subclass, name, property(_kept(method.fget), method.fset))
     Subclass.__new__ = lambda cls, *args, **kwargs: of_class(  # type: ignore[method-assign]
-        cls, construct(Array, *args, **kwargs), None
+        cls, construct(NDArray, *args, **kwargs), None
     )
-    Array.__init_subclass__ = classmethod(_derived)  # type: ignore[assignment]
+    NDArray.__init_subclass__ = classmethod(_derived)  # type: ignore[assignment]
 
 
 _OF_THE_CLASS = ("T", "mT", "real", "imag")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lazynp._array import Array, new_array
+from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import Node, aval_of_node
@@ -33,7 +33,7 @@ def staged_function(
 
 def kind_of_argument(x: Any, aval: Aval) -> Any:
     """0-d values that are Arrays stay Arrays in the body; numbers are Scalars."""
-    return Array if aval.ndim or type(x) is Array else None
+    return NDArray if aval.ndim or type(x) is NDArray else None
 
 
 class Merged:

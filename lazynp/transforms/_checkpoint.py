@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from lazynp._array import Array, new_array
+from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import Aval
 from lazynp._jaxpr import Eqn, Jaxpr, Var, eval_reference
 from lazynp._node import aval_of_node
@@ -196,7 +196,7 @@ def checkpoint(
 
         def run(handles: list[Array]) -> list[Any]:
             rest = iter(handles)
-            return flat([x if type(x) is Array else next(rest) for x in leaves])
+            return flat([x if type(x) is NDArray else next(rest) for x in leaves])
 
         program = stage(run, avals, f"checkpoint of {name_of(function)}", kinds)
         params: dict[str, Any] = {"jaxpr": program.jaxpr}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lazynp._array import Array
+from lazynp._array import Array, NDArray
 from lazynp._node import Trace, Tracer, is_tracer, tracer_node
 from lazynp._trace import local
 
@@ -56,8 +56,8 @@ def donated_places(
     donated: Sequence[Any], leaves: Sequence[Any], owners: Sequence[Array], what: str
 ) -> tuple[int, ...]:
     """Places among the owners of the arrays to give up: no views; none while anything is traced."""
-    chosen = {id(x) for x in donated if type(x) is Array and x._base is None}
-    others = [x for x in leaves if type(x) is Array and (id(x) not in chosen)]
+    chosen = {id(x) for x in donated if type(x) is NDArray and x._base is None}
+    others = [x for x in leaves if type(x) is NDArray and (id(x) not in chosen)]
     places = [i for i, owner in enumerate(owners) if id(owner) in chosen]
     twice = len([x for x in leaves if id(x) in chosen]) > len(places)
     if twice or any(id(x._owner()) in chosen for x in others):

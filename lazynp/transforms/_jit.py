@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._array import Array, Scalar, new_array, new_scalar, new_view, write_lock
+from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import SCALAR_DTYPES, Aval
 from lazynp._config import config
 from lazynp._jaxpr import Jaxpr
@@ -83,7 +83,7 @@ class Arguments:
         self.leaves, self.structure = tree_flatten(tree)
         self.owners: list[Array] = []
         self.values: list[Any] = []  # what is no array of ours, or immutable, or on the host
-        self.owned = [type(x) is Array and x.dtype.isnative for x in self.leaves]
+        self.owned = [type(x) is NDArray and x.dtype.isnative for x in self.leaves]
         key: list[Any] = [self.structure]
         for x, owned in zip(self.leaves, self.owned):
             key.append(self._enter(x, owned, what))
@@ -205,14 +205,14 @@ def _finished(
 
 def _result(x: Any, recorder: StagingRecorder, roots: list[Node], what: str) -> Any:
     """What a result is: an array from outside, a view of one, or a new value."""
-    if type(x) is Array:
+    if type(x) is NDArray:
         if id(x) in recorder.handles:
             return "same", x
         if x._base is not None and id(x._base) in recorder.handles and _fixed(x._path):
             return "view", x._base, x._path, x._flags
     check_leaf(x, f"{what}: a result")
     roots.append(node_of(x))
-    return "new", Array if type(x) is Array or isinstance(x, np.ndarray) else Scalar
+    return "new", NDArray if type(x) is NDArray or isinstance(x, np.ndarray) else Scalar
 
 
 def _fixed(path: Sequence[Any]) -> bool:
@@ -257,7 +257,7 @@ def _run(
 
 def _store(argument: Any, value: Array) -> None:
     """An argument that is no owner, and that the function wrote, is written."""
-    if type(argument) is Array:
+    if type(argument) is NDArray:
         write(argument, value._read())
     if isinstance(argument, np.ndarray) and argument.flags.writeable:
         argument[...] = np.asarray(value)
@@ -265,7 +265,7 @@ def _store(argument: Any, value: Array) -> None:
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]]) -> Any:
     if kind[0] == "new":
-        return made if kind[1] is Array or made.ndim else new_scalar(made._read())
+        return made if kind[1] is NDArray or made.ndim else new_scalar(made._read())
     owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]
     if kind[0] == "same":
         return owner
@@ -321,7 +321,7 @@ class Jitted:
         traced = self._traced(given, call, static)
         STATS.calls += 1
         if plain is not None and traced.pure():
-            made = [kind[1] is Array for kind in traced.outs]
+            made = [kind[1] is NDArray for kind in traced.outs]
             quick = quick_of(traced.jaxpr, self._name, plain[1], made, traced.tree)
             if quick is not None:
                 self._quick[plain[0]] = quick

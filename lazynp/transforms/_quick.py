@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from sys import _getframe
 from typing import Any
 
-from lazynp._array import Array, Scalar, enter, new_array, new_scalar
+from lazynp._array import NDArray, Scalar, enter, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import AVAL, OP, Node, Op, aval_of_node, leaf, op_of, projection
@@ -33,7 +33,7 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
     arrays: set[int] = set()
     for x in args:
         t = type(x)
-        if t is Array or t is Scalar:
+        if t is NDArray or t is Scalar:
             if x._base is not None or x._flags is not None or id(x) in arrays:
                 return None  # views, unusual layouts, an array twice
             arrays.add(id(x))

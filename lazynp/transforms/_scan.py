@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array
+from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import aval_of_node
@@ -346,14 +346,14 @@ def scan(
     structure = (tuple, None, (carry_tree, x_tree))
     kinds = [kind_of_argument(x, aval_of_node(n))
              for x, n in zip(carry_leaves, start, strict=True)]  # fmt: skip
-    kinds += [Array if a.ndim else None for a in slices]
+    kinds += [NDArray if a.ndim else None for a in slices]
     program, flat, start = _staged_body(f, structure, carry_leaves, start, slices, kinds)
     merged = Merged([program], len(start) + len(slices))
     arrays = list(map(new_array, start))
     stacked = list(map(new_array, xs_nodes))
     carry, ys = _run(merged, arrays, stacked, slices, length, reverse, unroll)
     y_tree = flat.tree[2][1]
-    kinds = [Array if k is Array else None for k in kinds]
+    kinds = [NDArray if k is NDArray else None for k in kinds]
     last = [result_handle(c._read(), k) for c, k in zip(carry, kinds)]
     return tree_unflatten(carry_tree, last), tree_unflatten(y_tree, ys)
 

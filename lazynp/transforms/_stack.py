@@ -15,6 +15,7 @@ import numpy as np
 
 from lazynp._array import (
     Array,
+    NDArray,
     Scalar,
     as_operand,
     from_host,
@@ -115,7 +116,7 @@ def handle_like(x: Any, node: Node) -> Array:
 
 def result_handle(node: Node, like: Any = None) -> Array:
     """What a transformed function returns: a Scalar where the function returned one."""
-    scalar = not aval_of_node(node).ndim and like is not Array
+    scalar = not aval_of_node(node).ndim and like is not NDArray
     return new_scalar(node) if scalar else new_array(node)
 
 
@@ -182,7 +183,7 @@ class Flat:
 
 def _aux_leaf(node: Any, like: Any) -> Any:
     """An auxiliary result: arrays hold primal values, anything else is handed through."""
-    return result_handle(node, like) if like is Array or like is Scalar else like
+    return result_handle(node, like) if like is NDArray or like is Scalar else like
 
 
 def leaf_node(x: Any) -> Node:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from lazynp._array import Array, new_array, new_scalar
+from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._graph import program_of
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
@@ -112,7 +112,7 @@ def stage(
         inputs = [recorder.input(aval) for aval in avals]
         made = kinds or [Array] * len(inputs)
         handles: list[Array] = [
-            new_scalar(n) if k is not Array else new_array(n)
+            new_scalar(n) if k is not NDArray else new_array(n)
             for n, k in zip(inputs, made, strict=True)
         ]
         leaves = function(handles)
@@ -226,7 +226,7 @@ def trace_call(
             check_leaf(x, what)
     flat = Flat(call, structure)
     avals = [x.aval if isinstance(x, ShapeDtype) else weak_aval(x) for x in leaves]
-    kinds = [Array if a.ndim or isinstance(x, Array) and kind_of(x) is Array else None
+    kinds = [NDArray if a.ndim or isinstance(x, Array) and kind_of(x) is NDArray else None
              for x, a in zip(leaves, avals, strict=True)]  # fmt: skip
     return stage(flat, avals, what, kinds), flat
 

@@ -105,7 +105,6 @@ from numpy import (
     ulonglong,
     unsignedinteger,
     ushort,
-    vectorize,
     void,
 )
 
@@ -285,6 +284,7 @@ from lazynp.functions.io import (
     savetxt,
     savez,
     savez_compressed,
+    vectorize,
 )
 from lazynp.functions.logic import (
     allclose,

@@ -106,7 +106,6 @@ from numpy import (
     ulonglong,
     unsignedinteger,
     ushort,
-    vectorize,
     void,
 )
 
@@ -286,6 +285,7 @@ from lazynp.functions.io import (
     savetxt,
     savez,
     savez_compressed,
+    vectorize,
 )
 from lazynp.functions.logic import (
     allclose,

@@ -3,6 +3,7 @@ by what it prints, values, dtypes, layouts and exceptions."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -143,6 +144,29 @@ def drawn_into(np: Any) -> Any:
     return permuted is x, x, kept, rng.random(out=drawn) is drawn, drawn
 
 
+def archived(np: Any) -> Any:
+    file = io.BytesIO()
+    np.savez(file, a=np.arange(3), b=np.eye(2))
+    file.seek(0)
+    z = np.load(file)
+    arrays = [z["a"], z.f.b, *z.values()]
+    return arrays, [isinstance(x, np.ndarray) for x in arrays], sorted(z), z.files
+
+
+def vectorized(np: Any) -> Any:
+    """The results are arrays of the module also where the arguments are lists."""
+    f = np.vectorize(lambda x, y=2: x * y, otypes=[float])
+
+    @np.vectorize
+    def g(x: Any) -> Any:
+        return x + 1
+
+    dot = np.vectorize(np.dot, signature="(n),(n)->()")
+    found = [f([1, 2]), g([1, 2]), dot(np.eye(2), [1, 2]), np.char.equal(["a"], ["a"])]
+    found += [np.strings.zfill(["1"], 3), np.char.add(["a"], "b")]
+    return found, [isinstance(x, np.ndarray) for x in found], f(np.arange(3), y=3), g(1)
+
+
 def full_of_arrays(np: Any) -> Any:
     x = np.empty(2, dtype=object)
     x.fill(np.arange(1))
@@ -168,6 +192,8 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "strings": strings,
     "iterated": iterated,
     "drawn into": drawn_into,
+    "archived": archived,
+    "vectorized": vectorized,
     "full of arrays": full_of_arrays,
     "sig": lambda np: (np.add(1, 2, sig="dd->d"), np.add(1, 2, sig="dd->d", signature="dd->d")),
     "out": lambda np: (np.add(1, 2, out=...), np.divmod([7], 3, out=...), np.sin(0.0, out=...)),

@@ -128,7 +128,7 @@ def mirrored(module: Any, names: Iterable[str]) -> dict[str, Any]:
         if name not in vars(module):
             continue
         it = getattr(module, name)
-        if isinstance(it, (FunctionType, BuiltinFunctionType, np.ufunc)):
+        if isinstance(it, (FunctionType, BuiltinFunctionType, np.ufunc, type(np.sum))):
             it = hosted(it)
         elif type(it) is np.ndarray:
             it = new_array(from_host(it))

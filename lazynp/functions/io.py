@@ -5,9 +5,13 @@ Their results are Arrays. They compute what is pending of their arguments.
 
 from __future__ import annotations
 
-import numpy as np
+import functools
+from typing import Any
 
-from lazynp.functions._host import hosted
+import numpy as np
+from numpy.lib.npyio import NpzFile
+
+from lazynp.functions._host import hosted, to_device
 
 array2string = hosted(np.array2string)
 array_repr = hosted(np.array_repr)
@@ -24,9 +28,32 @@ fromregex = hosted(np.fromregex)
 genfromtxt = hosted(np.genfromtxt)
 is_busday = hosted(np.is_busday)
 isnat = hosted(np.isnat)
-load = hosted(np.load)
+_load = hosted(np.load)
 loadtxt = hosted(np.loadtxt)
 save = hosted(np.save)
 savetxt = hosted(np.savetxt)
 savez = hosted(np.savez)
 savez_compressed = hosted(np.savez_compressed)
+
+
+class _Arrays(NpzFile):
+    """An archive whose members are lazy arrays."""
+
+    def __getitem__(self, key: str) -> Any:
+        return to_device(super().__getitem__(key))
+
+
+@functools.wraps(np.load)
+def load(*args: Any, **kwargs: Any) -> Any:
+    found = _load(*args, **kwargs)
+    if type(found) is NpzFile:
+        found.__class__ = _Arrays
+    return found
+
+
+class vectorize(np.vectorize):
+    """See `numpy.vectorize`: Python's loop over elements."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        out: Any = super().__call__(*args, **kwargs)
+        return out if out is self else to_device(out)

@@ -35,6 +35,7 @@ def pending() -> int:
 
 
 def test_a_loop_of_small_operations() -> None:
+    fresh_start()
     x, step = np.array(numpy.arange(8.0)), np.array(numpy.ones(8))
     for _ in range(100):
         x = x * 0.5 + step
@@ -44,6 +45,7 @@ def test_a_loop_of_small_operations() -> None:
 
 
 def test_a_loop_of_large_ones_is_not() -> None:
+    fresh_start()
     x = np.array(numpy.ones(500_000))
     for _ in range(60):
         x = x * 0.5 + x * x - 0.25
@@ -52,6 +54,7 @@ def test_a_loop_of_large_ones_is_not() -> None:
 
 def test_a_loop_whose_programs_differ_each_time() -> None:
     """No program would be used again: whatever their size, they are run by NumPy."""
+    fresh_start()
     x = np.array(numpy.ones(300_000))
     for n in range(1, 40):
         y = x[n:] * 0.5 + x[:-n]
@@ -62,6 +65,7 @@ def test_a_loop_whose_programs_differ_each_time() -> None:
 
 
 def test_a_loop_that_chooses_by_masks() -> None:
+    fresh_start()
     x = np.array(numpy.linspace(-1.0, 1.0, 100_000))
     for _ in range(40):
         few = x[x > 0.5]
@@ -71,6 +75,7 @@ def test_a_loop_that_chooses_by_masks() -> None:
 
 
 def test_not_where_everything_is_to_be_compiled() -> None:
+    fresh_start()
     with np.config(execution="compiled"):
         x = np.array(numpy.arange(8.0))
         for _ in range(100):

@@ -182,6 +182,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "overlapping": overlapping,
     "resized": resized,
     "resized in place": reshaped_by_resize,
+    "upper factor": lambda np: np.linalg.cholesky([[1, 2j], [-2j, 5]], upper=True),
     "bytes of scalars": lambda np: [bytes(np.arange(3).sum()), bytes(np.arange(3.0).sum())],
     "removed": lambda np: np.float_,
     "resized again": resized_again,

@@ -4,7 +4,11 @@ by what it prints, values, dtypes, layouts and exceptions."""
 from __future__ import annotations
 
 import io
+import operator
+import pickle
+import statistics
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy
@@ -182,6 +186,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "overlapping": overlapping,
     "resized": resized,
     "resized in place": reshaped_by_resize,
+    "upper factor": lambda np: np.linalg.cholesky([[1, 2j], [-2j, 5]], upper=True),
     "bytes of scalars": lambda np: [bytes(np.arange(3).sum()), bytes(np.arange(3.0).sum())],
     "removed": lambda np: np.float_,
     "resized again": resized_again,
@@ -207,6 +212,21 @@ ROWS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", ROWS)
 def test_statements_of_the_manual(name: str) -> None:
     assert outcome(ROWS[name], lazynp) == outcome(ROWS[name], numpy)
+
+
+@pytest.mark.parametrize("name", [
+    "add", "sum", "matmul", "linalg.inv", "fft.fft", "ma.sum", "random.rand", "save", "load",
+    "isnat", "amax", "vectorize", "ndarray",
+])  # fmt: skip
+def test_functions_are_pickled_by_name(name: str) -> None:
+    function = operator.attrgetter(name)(lazynp)
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_scalars_are_made_by_their_type() -> None:
+    assert statistics.mean(lazynp.arange(4.0)) == 1.5
+    x = lazynp.arange(3.0)[1]
+    assert type(x)(7) == 7 and repr(type(x)(Fraction(1, 2))) == "np.float64(0.5)"
 
 
 def test_scalars_computed_at_once_are_scalars() -> None:

@@ -25,7 +25,7 @@ def dispatching(names: dict[str, Any], reference: Any, module: str) -> dict[str,
         numpys = getattr(reference, name, None)
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
-        if function.__module__.startswith("lazynp."):  # what is hosted has NumPy's own
+        if vars(function).get("__wrapped__") is not numpys:  # is not hosted
             if function not in made:
                 made[function] = _overridable(function, numpys, module)
             out[name] = made[function]

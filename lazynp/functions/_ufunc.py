@@ -59,7 +59,7 @@ class ufunc:
         implementation: Primitive | Callable[..., Any],
         fast: Primitive | None = None,
     ) -> None:
-        self.__name__ = reference.__name__
+        self.__name__, self.__module__ = reference.__name__, "lazynp"  # where pickle finds it
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
         self._apply = _composed(self, implementation)

@@ -51,6 +51,9 @@ def load(*args: Any, **kwargs: Any) -> Any:
     return found
 
 
+load.__module__ = __name__
+
+
 class vectorize(np.vectorize):
     """See `numpy.vectorize`: Python's loop over elements."""
 

@@ -30,6 +30,7 @@ from lazynp.functions._recording import (
     cast,
     check_shapes,
     check_writeable,
+    done_first,
     operand_of,
     plain,
     store,
@@ -99,7 +100,9 @@ class ufunc:
 
         if self._fast is not None:
             return binary(self._fast, slow, self._numpy, swap=reflected, depth=depth)
-        return (lambda x, y: slow(y, x)) if reflected else slow
+        if reflected:
+            return lambda x, y: slow(y, x)
+        return done_first(slow, _OPERATORS[self.__name__]) if self.__name__ == "power" else slow
 
     def _as_operator(self, *xs: Any) -> Any:
         """`_apply`; where errors matter, by the operator, which may call other kernels."""

@@ -149,6 +149,9 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "any": lambda np, m, v, k: (m > 5).any(axis=(0, 1)),
     "argmax": lambda np, m, v, k: m.argmax(axis=0),
     "matmul": lambda np, m, v, k: m @ m.T,
+    "powers": lambda np, m, v, k: [
+        x**p for x in (m, k, m > 0) for p in (2, 3, 0.5, 0, m[0] - m[0])
+    ],
     "inner product": lambda np, m, v, k: k @ k,
     "reduceat": lambda np, m, v, k: np.add.reduceat(m, [0, 2], axis=1),
 }
@@ -164,6 +167,7 @@ ERRORS: dict[str, Callable[..., Any]] = {
     "empty": lambda np, m, v, k: m[:0].max(),
     "reshape": lambda np, m, v, k: m.reshape(5, 2),
     "matmul": lambda np, m, v, k: m @ m,
+    "negative powers": lambda np, m, v, k: k**-1,
     "store": lambda np, m, v, k: m.__setitem__(0, k[:3]),
     "concatenate": lambda np, m, v, k: np.concatenate([m, v]),
 }
@@ -182,7 +186,7 @@ def test_functions(name: str, eager: None) -> None:
     with numpy.errstate(all="ignore"):
         want = f(numpy, M, V, K)
     assert described(got) == described(want)
-    parts = got if isinstance(got, tuple) else (got,)
+    parts = got if isinstance(got, (tuple, list)) else (got,)
     assert all(isinstance(p, np.Array) for p in parts)
 
 

@@ -149,9 +149,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "any": lambda np, m, v, k: (m > 5).any(axis=(0, 1)),
     "argmax": lambda np, m, v, k: m.argmax(axis=0),
     "matmul": lambda np, m, v, k: m @ m.T,
-    "powers": lambda np, m, v, k: [
-        x**p for x in (m, k, m > 0) for p in (2, 3, 0.5, 0, m[0] - m[0])
-    ],
+    "powers": lambda np, m, v, k: [x**p for x in (m, k) for p in (2, 3, 0.5, 0, m[0] - m[0])],
+    "powers of bools": lambda np, m, v, k: [(m > 0) ** p for p in (3, 0.5, 0)],
     "inner product": lambda np, m, v, k: k @ k,
     "reduceat": lambda np, m, v, k: np.add.reduceat(m, [0, 2], axis=1),
 }

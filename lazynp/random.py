@@ -84,6 +84,8 @@ class _Sampler:
     _generator: Any
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # as pickle asks for, before there is a generator
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         method = getattr(self._generator, name)
         return _hosted(method) if callable(method) else method
 

@@ -3,6 +3,7 @@ by what it prints, values, dtypes, layouts and exceptions."""
 
 from __future__ import annotations
 
+import importlib
 import io
 import operator
 import pickle
@@ -148,6 +149,17 @@ def drawn_into(np: Any) -> Any:
     return permuted is x, x, kept, rng.random(out=drawn) is drawn, drawn
 
 
+def filled_by_fields(np: Any) -> Any:
+    rf = importlib.import_module(f"{np.__name__}.lib.recfunctions")
+    a = np.array([(1, 10.0), (2, 20.0)], dtype=[("A", "i8"), ("B", "f8")])
+    b = np.zeros(3, dtype=a.dtype)
+    kept = b.copy()
+    same = rf.recursive_fill_fields(a, b) is b
+    c = np.ones(2, dtype=[("B", "f8"), ("C", "f8")])
+    rf.assign_fields_by_name(c, a)
+    return same, b, kept, c
+
+
 def archived(np: Any) -> Any:
     file = io.BytesIO()
     np.savez(file, a=np.arange(3), b=np.eye(2))
@@ -197,6 +209,8 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "strings": strings,
     "iterated": iterated,
     "drawn into": drawn_into,
+    "filled by fields": filled_by_fields,
+    "generators": lambda np: pickle.loads(pickle.dumps(np.random.default_rng(3))).random(),
     "archived": archived,
     "vectorized": vectorized,
     "full of arrays": full_of_arrays,

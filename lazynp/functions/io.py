@@ -43,6 +43,9 @@ class _Arrays(NpzFile):
         return to_device(super().__getitem__(key))
 
 
+_Arrays.__name__ = "NpzFile"
+
+
 @functools.wraps(np.load)
 def load(*args: Any, **kwargs: Any) -> Any:
     found = _load(*args, **kwargs)

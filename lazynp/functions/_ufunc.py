@@ -16,7 +16,7 @@ from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp._trace import host_value, known, watched
-from lazynp.functions import _getset
+from lazynp.functions import _advanced, _assigned
 from lazynp.functions._arguments import fortran
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
@@ -342,8 +342,8 @@ class ufunc:
         with write_lock:
             node = a._read()
             found = _as_advanced(a, indices)
-            operand = _getset.assigned(value, a.dtype, found.shape)
-            a._write(_getset.put(node, found, operand, mode))
+            operand = _assigned.assigned(value, a.dtype, found.shape)
+            a._write(_advanced.put(node, found, operand, mode))
 
     def _at_without_mode(self, a: Array, indices: Any, b: Any) -> None:
         """Functions with no scatter of their own: NumPy, on the host."""
@@ -477,7 +477,7 @@ def _as_advanced(a: Array, indices: Any) -> Any:
         places = np.arange(a.size).reshape(a.shape)[indices]
         chosen = np.unravel_index(places, a.shape)
         items = tuple(chosen) if a.ndim else (np.bool_(True),)
-    return _getset.advanced(a.aval, tuple(normal_item(i) for i in items))
+    return _advanced.advanced(a.aval, tuple(normal_item(i) for i in items))
 
 
 def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:

@@ -9,6 +9,7 @@ import gc
 import math
 import operator
 from collections.abc import Callable, Iterator
+from sys import _getframe
 from typing import Any
 
 import numpy as np
@@ -65,7 +66,7 @@ from lazynp.functions._scalars import (
 )
 from lazynp.functions._stores import update_view
 from lazynp.functions._subclass import Subclass, of_class
-from lazynp.functions._ufunc import defers, ufunc
+from lazynp.functions._ufunc import defers, ufunc, yielded
 
 # -- operators -------------------------------------------------------------------------------------
 
@@ -103,12 +104,14 @@ _UNARY = {
 
 def _matmul_operator(self: Array, other: Any) -> Any:
     if type(other) is not NDArray and defers(other):
-        return NotImplemented
+        return yielded("matmul", self, other)
     return products.matmul_operator(self, other)
 
 
 def _matmul_reflected(self: Array, other: Any) -> Any:
-    return NotImplemented if defers(other) else products.matmul_operator(other, self)
+    if defers(other):
+        return yielded("matmul", other, self)
+    return products.matmul_operator(other, self)
 
 
 def _in_place(function: Any, name: str) -> Any:
@@ -218,6 +221,8 @@ def _seen_real(self: Array) -> Any:
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
     value = np.asarray(_host(self))
+    if copy is None and _memory.scipy_asks(_getframe(1)):
+        copy = True
     if dtype is not None and np.dtype(dtype) != value.dtype:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")

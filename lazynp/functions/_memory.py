@@ -6,7 +6,8 @@ What is handed out of a value's memory is for reading only: a value never change
 from __future__ import annotations
 
 import weakref
-from types import GenericAlias
+from sys import _getframe
+from types import FrameType, GenericAlias
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,19 @@ def _data(self: Array) -> memoryview:
     return value.data
 
 
+def scipy_asks(frame: FrameType) -> bool:
+    """Whether this is a function of SciPy's. It gets memory of its own, by `__array__`, for much of
+    its compiled code refuses what it could not write."""
+    return frame.f_globals.get("__name__", "").startswith("scipy.")
+
+
 _NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces name whole
 
 
 def _lent(self: Array) -> Any:
     """A read-only view of the present value."""
+    if scipy_asks(_getframe(2)):
+        raise AttributeError("SciPy is given a copy, by __array__")
     value = host_value(self._read())
     if type(value) is not np.ndarray:
         value = np.asarray(value)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from abc import ABCMeta
 from sys import _getframe
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -130,7 +131,7 @@ class Array(Declarations):
         return self.aval.size
 
 
-class _KindOfArray(type):
+class _KindOfArray(ABCMeta):
     """What programs ask of `numpy.ndarray`, asked of `lazynp.ndarray`: NumPy's own arrays are
     ones, as other libraries return them; scalars are not."""
 

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._overrides import Overridden, catching, overrides
+from lazynp._overrides import Overridden, catching, has_methods, overrides
 from lazynp.functions._foreign import by_numpy, elements
 
 _DISPATCHER = type(np.sum)
 _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+_METHODS = {"amax": "max", "amin": "min", "around": "round"}
+_WRITTEN = ("dst", "a", "arr")  # their first arguments
 
 
 def dispatching(names: dict[str, Any], reference: Any, module: str) -> dict[str, Any]:
@@ -37,8 +39,12 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except Overridden:
-            pass
+        except Overridden as e:
+            operand = e.operand
+        if has_methods(operand) and not overrides(operand):
+            name = function.__name__
+            if not args or args[0] is not operand or not hasattr(operand, _METHODS.get(name, name)):
+                return call(*map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()})
         return _elsewhere(call, function, reference, args, kwargs)
 
     call.__module__ = module
@@ -46,9 +52,18 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     return call
 
 
+def _converted(x: Any) -> Any:
+    """What has methods, but not for this function, as an array; also in lists of arguments."""
+    if type(x) in (list, tuple):
+        return type(x)([_converted(i) for i in x])
+    return np.asarray(x) if has_methods(x) and not overrides(x) else x
+
+
 def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: Any) -> Any:
     """As with ufuncs, NumPy's own function goes first: most such objects know no other."""
-    if function.__name__ in _WRITING:  # NumPy could not write into lazy arrays
+    written = next((x for x in (*args[:1], *map(kwargs.get, _WRITTEN)) if x is not None), None)
+    if function.__name__ in _WRITING and not isinstance(written, np.ndarray):
+        # NumPy could not write into lazy arrays
         return function(*map(elements, args), **{k: elements(v) for k, v in kwargs.items()})
     objects = list(_objects((*args, *kwargs.values())))
     try:

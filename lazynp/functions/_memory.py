@@ -30,7 +30,19 @@ def _ctypes(self: Array) -> Any:
 def _data(self: Array) -> memoryview:
     value = np.asarray(_host(self)).view()
     value.flags.writeable = False
-    return value.data
+    memory = value.data
+    key = id(memory)
+    _arrays[key] = self
+    weakref.finalize(memory, _arrays.pop, key).atexit = False
+    return memory
+
+
+_arrays: dict[int, Array] = {}  # by id of a memoryview: of which array it is
+
+
+def array_of(buffer: Any) -> Any:
+    """The array whose `data` this is; else the buffer itself."""
+    return _arrays.get(id(buffer), buffer) if type(buffer) is memoryview else buffer
 
 
 def scipy_asks(frame: FrameType) -> bool:

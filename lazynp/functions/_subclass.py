@@ -117,7 +117,6 @@ def _derived(cls: type) -> None:
 
 def attach(operators: set[str]) -> None:
     """Once `Array` has its methods. Operators are ufuncs, which ask for `__array_ufunc__`."""
-    construct: Any = Array.__new__
     for name, method in vars(Array).items():
         private = name.startswith("_") and not name.startswith("__")
         if private or name in vars(Subclass) or name in _PLAIN | operators:
@@ -126,9 +125,6 @@ def attach(operators: set[str]) -> None:
             setattr(Subclass, name, _kept(method))
         elif isinstance(method, property) and method.fget is not None and name in _OF_THE_CLASS:
             setattr(Subclass, name, property(_kept(method.fget), method.fset))
-    Subclass.__new__ = lambda cls, *args, **kwargs: of_class(  # type: ignore[method-assign]
-        cls, construct(NDArray, *args, **kwargs), None
-    )
     NDArray.__init_subclass__ = classmethod(_derived)  # type: ignore[assignment]
 
 

@@ -125,6 +125,13 @@ class ufunc:
     def __reduce__(self) -> str:
         return self.__name__
 
+    # NumPy calls `__array_ufunc__` with its own, which classes look up in tables of ours
+    def __eq__(self, other: object) -> bool:
+        return self is other or other is self._numpy
+
+    def __hash__(self) -> int:
+        return hash(self._numpy)
+
     def resolve_dtypes(self, *args: Any, **kwargs: Any) -> Any:
         return self._numpy.resolve_dtypes(*args, **kwargs)
 
@@ -328,6 +335,9 @@ class ufunc:
         """In place and unbuffered: repeated indices apply repeatedly."""
         if overridden(a, b):
             return elsewhere(self, "at", (a, indices) if b is None else (a, indices, b), {})
+        if isinstance(a, np.ndarray):  # NumPy's, from another library
+            self._numpy.at(a, *to_host((indices,) if b is None else (indices, b)))
+            return
         if not isinstance(a, Array) or isinstance(a, Scalar):
             raise TypeError("first operand must be array")
         check_writeable(a)

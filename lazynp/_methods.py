@@ -224,7 +224,7 @@ def _seen_real(self: Array) -> Any:
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
     value = np.asarray(_host(self))
-    if copy is None and _memory.scipy_asks(_getframe(1)):
+    if copy is None and _memory.scipy_asks(_getframe(1), self):
         copy = True
     if dtype is not None and np.dtype(dtype) != value.dtype:
         if copy is False:
@@ -805,7 +805,7 @@ def _attach() -> None:
         setattr(Scalar, name, _of_a_copy(getattr(Array, name)))
     setattr(Scalar, "T", property(lambda self: self))  # noqa: B010
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
-    _subclass.attach(set(_operator_names()))
+    _subclass.attach(set(_operator_names()), {**vars(ufuncs), "matmul": products.matmul})
 
 
 def _operator_names() -> Iterator[str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 _HERE = os.path.dirname(__file__) + os.sep
 catching: set[CodeType] = set()  # of the frames that catch `Overridden`
+settled: set[CodeType] = set()  # of those within which it is known who does it
 
 
 class Overridden(TypeError):
@@ -48,8 +49,15 @@ def check(x: Any) -> None:
     if not overrides(x) and not has_methods(x):
         if not isinstance(x, (np.matrix, np.ma.MaskedArray)):
             return
+    ask(x)
+
+
+def ask(x: Any) -> None:
+    """Raise `Overridden` for this object, if somebody between here and the user catches it."""
     frame: Any = _getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         if frame.f_code in catching:
             raise Overridden(x)
+        if frame.f_code in settled:
+            return
         frame = frame.f_back

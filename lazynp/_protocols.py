@@ -95,9 +95,13 @@ def _fill(result: Any, out: Any) -> Any:
     return out
 
 
+_WRITERS = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+
+
 def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`Array.__array_function__`."""
-    if scipy_asks(sys._getframe(1)):
+    writes = function.__name__ in _WRITERS or kwargs.get("out") is not None
+    if not writes and scipy_asks(sys._getframe(1), self):
         # on what a user's function returned, on its way to code in C
         with contextlib.suppress(TypeError):  # what is traced has no value
             return function(*_map(_copied, args), **_map(_copied, kwargs))

@@ -178,6 +178,20 @@ def test_scipy_is_given_memory_of_its_own() -> None:
         assert a.tolist() == [[3.0, 1.0], [1.0, 4.0]]
 
 
+def test_scipy_does_not_write_into_what_nobody_sees() -> None:
+    """It refuses, or the array is written."""
+    sparse = scipy.sparse.csr_array(numpy.eye(2))
+    for write in (lambda out: sparse.toarray(out=out),
+                  lambda out: scipy.ndimage.uniform_filter(numpy.eye(2), 1, output=out),
+                  lambda out: scipy.special.erf(numpy.eye(2), out=out)):  # fmt: skip
+        out = np.zeros((2, 2))
+        try:
+            write(out)
+        except (ValueError, RuntimeError, TypeError):
+            continue
+        assert out[0, 0] > 0
+
+
 SPARSE: list[Any] = [
     lambda s, x: s + x, lambda s, x: x + s, lambda s, x: x - s, lambda s, x: s @ x,
     lambda s, x: x @ s, lambda s, x: s * x[0, 1], lambda s, x: x[0, 1] * s, lambda s, x: s.dot(x),

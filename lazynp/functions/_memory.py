@@ -45,10 +45,15 @@ def array_of(buffer: Any) -> Any:
     return _arrays.get(id(buffer), buffer) if type(buffer) is memoryview else buffer
 
 
-def scipy_asks(frame: FrameType) -> bool:
+def scipy_asks(frame: FrameType, array: Array) -> bool:
     """Whether this is a function of SciPy's. It gets memory of its own, by `__array__`, for much of
-    its compiled code refuses what it could not write."""
-    return frame.f_globals.get("__name__", "").startswith("scipy.")
+    its compiled code refuses what it could not write. Not where it is to write this array: what is
+    read-only it refuses, where a copy would lose what it writes."""
+    if not frame.f_globals.get("__name__", "").startswith("scipy."):
+        return False
+    names, owner = frame.f_locals, array._owner()
+    results = [names.get(name) for name in ("out", "output", "distances", "indices")]
+    return not any(isinstance(x, Array) and x._owner() is owner for x in results)
 
 
 _NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces name whole
@@ -56,7 +61,7 @@ _NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces name whole
 
 def _lent(self: Array) -> Any:
     """A read-only view of the present value."""
-    if scipy_asks(_getframe(2)):
+    if scipy_asks(_getframe(2), self):
         raise AttributeError("SciPy is given a copy, by __array__")
     value = host_value(self._read())
     if type(value) is not np.ndarray:

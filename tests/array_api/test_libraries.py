@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import subprocess
@@ -57,7 +58,11 @@ def test_versions_are_modules_apart() -> None:
 def _apart(ours: Any, other: Any, prefix: str = "") -> set[str]:
     """Functions of one namespace that are not the other's."""
     functions = (n for n in ours.__all__ if callable(getattr(ours, n)))
-    return {prefix + n for n in functions if getattr(other, n, None) is not getattr(ours, n)}
+    return {
+        prefix + n
+        for n in functions
+        if inspect.unwrap(getattr(other, n, None)) is not inspect.unwrap(getattr(ours, n))
+    }
 
 
 @pytest.mark.skipif(not DOCUMENT.exists(), reason="source distributions come without docs/")

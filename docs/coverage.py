@@ -208,7 +208,7 @@ ATTEMPTS: list[Call] = [
 
 
 def _arrays(result: Any) -> Iterable[Any]:
-    if isinstance(result, np.ndarray):
+    if isinstance(result, np.Array):
         yield result
     elif isinstance(result, (list, tuple)):
         for r in result:

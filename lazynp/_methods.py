@@ -773,7 +773,7 @@ def _within(buffer: Array, shape: Any, dtype: Any, offset: int, strides: Any, or
 
 
 _OF_A_COPY = (
-    "byteswap", "copy", "fill", "getfield", "partition", "put", "resize", "setfield", "setflags",
+    "byteswap", "fill", "getfield", "partition", "put", "resize", "setfield", "setflags",
     "sort", "view",
 )  # fmt: skip
 
@@ -803,7 +803,8 @@ def _attach() -> None:
         setattr(Array, name, property(*accessors))
     for name in _OF_A_COPY:
         setattr(Scalar, name, _of_a_copy(getattr(Array, name)))
-    setattr(Scalar, "T", property(lambda self: self))  # noqa: B010
+    Scalar.T = property(lambda self: self)  # type: ignore[assignment]
+    Scalar.copy = lambda self, order="C": new_scalar(self._read())  # type: ignore[method-assign]
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
     _subclass.attach(set(_operator_names()), {**vars(ufuncs), "matmul": products.matmul})
 

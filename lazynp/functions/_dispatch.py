@@ -30,6 +30,7 @@ _KEEPING = {
     "tile", "transpose", "trapezoid", "trim_zeros", "unique", "unstack", "vsplit", "zeros_like",
 }  # fmt: skip
 _METHODS = {"amax": "max", "amin": "min", "around": "round"}
+_ARRAY: Any = Array  # which has more methods than are declared
 _WRITTEN = ("dst", "a", "arr")  # their first arguments
 
 
@@ -65,10 +66,12 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
                 return call(*map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()})
         return _elsewhere(call, function, reference, args, kwargs)
 
-    call.__module__ = module
-    implementations[call] = function
-    catching.add(call.__code__)  # type: ignore[attr-defined]
-    return call
+    made: Any = call
+    made.__module__ = module
+    made.__code__ = made.__code__.replace(co_name=function.__name__)  # in tracebacks and profiles
+    implementations[made] = function
+    catching.add(made.__code__)
+    return made
 
 
 def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> Any:
@@ -77,7 +80,7 @@ def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> A
     leaves.sort(key=lambda v: type(v) is NDArray)  # the derived ones are asked first
     kinds = list(dict.fromkeys(map(type, leaves)))
     for v in leaves:
-        if type(v).__array_function__ in (_function_of_derived, Array.__array_function__):
+        if type(v).__array_function__ in (_function_of_derived, _ARRAY.__array_function__):
             continue  # which leave it to what follows
         done = v.__array_function__(public, kinds, args, kwargs)
         if done is not NotImplemented:
@@ -89,7 +92,7 @@ def _function_of_derived(self: Any, function: Any, types: Any, args: Any, kwargs
     """What an `__array_function__` may leave to its base."""
     ours = implementations.get(function)
     if ours is None:
-        return Array.__array_function__(self, function, types, args, kwargs)
+        return _ARRAY.__array_function__(self, function, types, args, kwargs)
     return _by_class(ours, self, args, kwargs)
 
 
@@ -99,7 +102,7 @@ Subclass.__array_function__ = _function_of_derived  # type: ignore[attr-defined]
 
 def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
     """A function of an array of a derived class: its method of that name, else of the elements."""
-    name = _METHODS.get(function.__name__, function.__name__)
+    name: Any = _METHODS.get(function.__name__, function.__name__)
     if name == "compress" and len(args) > 1 and isinstance(args[1], Array):
         return args[1].compress(args[0], *args[2:], **kwargs)  # type: ignore[attr-defined]
     first = bool(args) and args[0] is x

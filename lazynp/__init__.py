@@ -149,7 +149,7 @@ from lazynp._script import (
     uninstall as uninstall,
     unload_ipython_extension as unload_ipython_extension,
 )
-from lazynp._version import __version__ as __version__
+from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
 from lazynp.functions._dispatch import dispatching as _dispatching
 from lazynp.functions._flat import (
     flatiter,
@@ -637,6 +637,7 @@ def __getattr__(name):
         raise AttributeError(str(error).replace("module 'numpy'", "module 'lazynp'")) from None
 
 
+__version__ = _numpy.__version__  # whose names these are: programs ask for what there is
 __array_api_version__ = _numpy.__array_api_version__
 
 # fmt: off

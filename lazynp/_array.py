@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from abc import ABCMeta
 from sys import _getframe
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -130,9 +131,18 @@ class Array(Declarations):
         return self.aval.size
 
 
-class _KindOfArray(type):
+of_either: dict[str, Any] = {}  # methods for plain arrays, derived ones and NumPy's alike
+
+
+class _KindOfArray(ABCMeta):
     """What programs ask of `numpy.ndarray`, asked of `lazynp.ndarray`: NumPy's own arrays are
     ones, as other libraries return them; scalars are not."""
+
+    def __getattribute__(cls, name: str) -> Any:
+        """`ndarray.mean(x)`, and what a derived class calls of its base by this name."""
+        if name in of_either and cls is NDArray:
+            return of_either[name]
+        return super().__getattribute__(name)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         kind = type(instance)

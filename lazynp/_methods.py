@@ -5,10 +5,12 @@ They are above `functions`, which builds on the bare handle; so no import points
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
 import operator
 from collections.abc import Callable, Iterator
+from sys import _getframe
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._node import leaf
+from lazynp._overrides import Overridden
 from lazynp._quiet import quiet_result
 from lazynp._trace import description, host_value, local, seen_value, there, watched
 from lazynp._views import (
@@ -53,7 +56,7 @@ from lazynp.functions._eager import by_numpy
 from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
-from lazynp.functions._host import write_on_host
+from lazynp.functions._host import host_into, write_on_host
 from lazynp.functions._recording import check_writeable, store
 from lazynp.functions._scalars import (
     AVALS,
@@ -64,8 +67,9 @@ from lazynp.functions._scalars import (
     unary_operator_of,
 )
 from lazynp.functions._stores import update_view
+from lazynp.functions._strided import as_strided
 from lazynp.functions._subclass import Subclass, of_class
-from lazynp.functions._ufunc import defers, ufunc
+from lazynp.functions._ufunc import defers, ufunc, yielded
 
 # -- operators -------------------------------------------------------------------------------------
 
@@ -103,12 +107,14 @@ _UNARY = {
 
 def _matmul_operator(self: Array, other: Any) -> Any:
     if type(other) is not NDArray and defers(other):
-        return NotImplemented
+        return yielded("matmul", self, other)
     return products.matmul_operator(self, other)
 
 
 def _matmul_reflected(self: Array, other: Any) -> Any:
-    return NotImplemented if defers(other) else products.matmul_operator(other, self)
+    if defers(other):
+        return yielded("matmul", other, self)
+    return products.matmul_operator(other, self)
 
 
 def _in_place(function: Any, name: str) -> Any:
@@ -218,6 +224,8 @@ def _seen_real(self: Array) -> Any:
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
     value = np.asarray(_host(self))
+    if copy is None and _memory.scipy_asks(_getframe(1), self):
+        copy = True
     if dtype is not None and np.dtype(dtype) != value.dtype:
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
@@ -399,8 +407,6 @@ def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
     if dtype == self.dtype:
         return _kept_class(self, view(self, Reshape(self.shape)))
     shape = layout(self).view(dtype).shape  # NumPy's checks and errors
-    if isinstance(self, Scalar):
-        return new_scalar(Bitcast(dtype, shape).get(self._read()))
     return _kept_class(self, view(self, Bitcast(dtype, shape)))
 
 
@@ -631,7 +637,10 @@ def _conjugate(self: Array, out: Any = None, /) -> Any:
 
 
 def _dot(self: Array, b: Any, out: Any = None) -> Any:
-    return products.dot(self, b, out)
+    try:
+        return products.dot(self, b, out)
+    except Overridden:
+        return host_into(np.dot, self, b, out=out)
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
@@ -731,13 +740,53 @@ def _construct(
     offset: int = 0,
     strides: Any = None,
     order: Any = None,
-) -> Array:
-    """`numpy.ndarray(...)`. The elements of a buffer are copied; without one they are zero."""
+) -> Any:
+    """`numpy.ndarray(...)`. A view of a lazy array, also by its `data`; of other memory that
+    can be written, an array of NumPy's; of what cannot, a copy. Without a buffer, zeros."""
+    if cls is not NDArray:  # derived from it, and lazy
+        made = _construct(NDArray, shape, dtype, buffer, offset, strides, order)
+        return of_class(cls, made if isinstance(made, Array) else new_array(from_host(made)), None)
     if buffer is None:
         return creation.zeros(shape, dtype, order or "C")
+    buffer = _memory.array_of(buffer)
+    if isinstance(buffer, NDArray) and not isinstance(buffer, np.ndarray):
+        if layout(buffer).flags.c_contiguous:
+            return _within(buffer, shape, dtype, offset, strides, order)
     if isinstance(buffer, Array):
         buffer = np.asarray(_host(buffer))
-    return new_array(from_host(np.ndarray(shape, dtype, buffer, offset, strides, order)))
+    made = np.ndarray(shape, dtype, buffer, offset, strides, order)
+    if made.flags.writeable:  # memory that others see: NumPy writes it
+        return made
+    found = new_array(from_host(made))
+    found._flags = {"readonly": True}
+    return found
+
+
+def _within(buffer: Array, shape: Any, dtype: Any, offset: int, strides: Any, order: Any) -> Array:
+    """A view of these bytes of an array."""
+    memory = np.empty(buffer.aval.nbytes, "b")  # for NumPy to look at, never read
+    like = np.ndarray(shape, dtype, memory, offset, strides, order)
+    if offset % like.itemsize or buffer.dtype != like.dtype:
+        return new_array(from_host(np.ndarray(shape, dtype, _host(buffer), offset, strides, order)))
+    start = _reshape(buffer, -1)[offset // like.itemsize :]
+    return as_strided(start, like.shape, like.strides)
+
+
+_OF_A_COPY = (
+    "byteswap", "fill", "getfield", "partition", "put", "resize", "setfield", "setflags",
+    "sort", "view",
+)  # fmt: skip
+
+
+def _of_a_copy(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method of a Scalar: as NumPy's, it is that of an array that holds the number."""
+
+    @functools.wraps(method)
+    def of_scalar(self: Array, *args: Any, **kwargs: Any) -> Any:
+        out = method(new_array(self._read()), *args, **kwargs)
+        return new_scalar(out._read()) if type(out) is NDArray and not out.ndim else out
+
+    return of_scalar
 
 
 def _construct_scalar(cls: Any, value: Any = 0.0) -> Any:
@@ -760,8 +809,12 @@ def _attach() -> None:
         setattr(Scalar, name, function)
     for name, accessors in (_PROPERTIES | _memory.PROPERTIES).items():
         setattr(Array, name, property(*accessors))
+    for name in _OF_A_COPY:
+        setattr(Scalar, name, _of_a_copy(getattr(Array, name)))
+    Scalar.T = property(lambda self: self)  # type: ignore[assignment]
+    Scalar.copy = lambda self, order="C": new_scalar(self._read())  # type: ignore[method-assign]
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
-    _subclass.attach(set(_operator_names()))
+    _subclass.attach(set(_operator_names()), {**vars(ufuncs), "matmul": products.matmul})
 
 
 def _operator_names() -> Iterator[str]:

@@ -5,6 +5,7 @@ What lazynp has no function for runs in NumPy on the values, and comes back as A
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
@@ -34,6 +35,7 @@ from lazynp.functions import (
     ufuncs,
     windows,
 )
+from lazynp.functions._memory import scipy_asks
 from lazynp.functions._recording import cast
 from lazynp.functions._ufunc import ufunc
 
@@ -93,8 +95,16 @@ def _fill(result: Any, out: Any) -> Any:
     return out
 
 
+_WRITERS = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+
+
 def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """`Array.__array_function__`."""
+    writes = function.__name__ in _WRITERS or kwargs.get("out") is not None
+    if not writes and scipy_asks(sys._getframe(1), self):
+        # on what a user's function returned, on its way to code in C
+        with contextlib.suppress(TypeError):  # what is traced has no value
+            return function(*_map(_copied, args), **_map(_copied, kwargs))
     ours = None if _mean_otherwise(args) else _counterpart(function)
     if ours is not None and not isinstance(ours, ufunc):
         try:
@@ -120,6 +130,11 @@ def _counterpart(function: Any) -> Any:
 def to_host(x: Any) -> Any:
     """An Array as a NumPy array or scalar."""
     return host_value(x._read()) if isinstance(x, Array) else x
+
+
+def _copied(x: Any) -> Any:
+    value = to_host(x)
+    return value.copy() if x is not value else x
 
 
 def from_host(x: Any) -> Any:

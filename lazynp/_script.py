@@ -55,12 +55,21 @@ def _import(
 ) -> Any:
     if level or globals is None or name != "numpy" and not name.startswith("numpy."):
         return _original(name, globals, locals, fromlist, level)
+    if type(fromlist) is list:  # C code (PyImport_Import), in the name of whoever called it
+        return _original(name, globals, locals, fromlist, level)
     if not _is_users(globals):
         return _original(name, globals, locals, fromlist, level)
     ours = "lazynp" + name[len("numpy") :]
-    if importlib.util.find_spec(ours) is None and name != "numpy.emath":
+    if name != "numpy.emath" and not _is_there(ours):
         return _original(name, globals, locals, fromlist, level)
     return _original(ours, globals, locals, fromlist, level)
+
+
+def _is_there(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # within what is no package here: numpy.random.mtrand
+        return False
 
 
 def install() -> None:

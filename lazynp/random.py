@@ -6,6 +6,7 @@ kind, without a state, that is part of the program: see `Key`.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy.random as _numpy
@@ -83,6 +84,14 @@ class _Sampler:
 
     _generator: Any
 
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        """For `isinstance`: what NumPy and SciPy take for a generator."""
+        return type(self._generator)
+
+    def __reduce__(self) -> Any:
+        return _wrapped, (type(self), self._generator)
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # as pickle asks for, before there is a generator
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -105,11 +114,21 @@ class _Sampler:
         return str(self._generator)
 
 
+def _wrapped(kind: type[_Sampler], generator: Any) -> Any:
+    sampler = object.__new__(kind)
+    sampler._generator = generator
+    return sampler
+
+
 class Generator(_Sampler):
     """`numpy.random.Generator`: the same streams for the same seed, samples as Arrays."""
 
     def __init__(self, bit_generator: Any) -> None:
         self._generator = _numpy.Generator(bit_generator)
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        """See `numpy.random.Generator.spawn`."""
+        return [_wrapped(Generator, child) for child in self._generator.spawn(n_children)]
 
 
 class RandomState(_Sampler):
@@ -117,6 +136,10 @@ class RandomState(_Sampler):
 
     def __init__(self, seed: Any = None) -> None:
         self._generator = _numpy.RandomState(seed)
+
+
+_rand = _wrapped(RandomState, _numpy.mtrand._rand)  # type: ignore[attr-defined]
+mtrand = sys.modules[__name__]  # NumPy's module of the legacy functions, which are all here
 
 
 def default_rng(seed: Any = None) -> Generator:

@@ -546,6 +546,51 @@ def test_byte_order_and_host_dtypes() -> None:
     assert float(x.sum()) == 12.0
 
 
+FOR_WHAT_MEANS_MORE: list[Any] = [
+    lambda m, a, f: m.concatenate([a, f]),
+    lambda m, a, f: m.vstack((f, a)),
+    lambda m, a, f: m.dot(a, f),
+    lambda m, a, f: a.dot(f),
+    lambda m, a, f: m.mean(f, axis=0),
+    lambda m, a, f: m.sum(f),
+    lambda m, a, f: m.where(a > 0, f, a),
+    lambda m, a, f: m.reshape(f, (4, 1)),
+    lambda m, a, f: m.linalg.inv(f + m.array([[0.0, 1.0], [0.0, 0.0]])),
+    lambda m, a, f: m.linalg.norm(f),
+    lambda m, a, f: m.fft.fft(f),
+    lambda m, a, f: m.trace(f),
+    lambda m, a, f: m.array([f, f]),
+    lambda m, a, f: m.asarray(f),
+]
+
+
+def test_matrices_and_masked_arrays_are_numpys() -> None:
+    a = np.ones((2, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PendingDeprecationWarning)
+        matrix = numpy.matrix([[1.0, 2.0], [3.0, 4.0]])
+    masked = numpy.ma.masked_array(numpy.ones((2, 2)), mask=[[1, 0], [0, 1]])
+    for foreign in (matrix, masked):
+        h = numpy.ones((2, 2))
+        for function in FOR_WHAT_MEANS_MORE:
+            got, want = function(np, a, foreign), function(numpy, h, foreign)
+            assert type(got) is type(want) or type(got) in (np.ndarray, np.Scalar)
+            assert numpy.array_equal(numpy.asarray(got), numpy.asarray(want))
+            assert str(got) == str(want)
+        updated, plain = np.ones((2, 2)), numpy.ones((2, 2))
+        for x in (updated, plain):
+            x[1:] = foreign[:1]
+            x += foreign
+        assert type(updated) is np.ndarray and updated.tolist() == plain.tolist()
+        # operators and ufuncs are theirs, and keep what they mean
+        assert type(np.add(a, foreign)) is type(foreign)
+        assert type(a + foreign) is type(foreign)
+        assert type(foreign - a) is type(foreign)
+    assert (a @ matrix).tolist() == [[4.0, 6.0], [4.0, 6.0]]
+    assert (a + masked).mask.tolist() == [[True, False], [False, True]]
+    assert a.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
 class Subclass(numpy.ndarray):
     """Of ndarray, without a meaning of its own."""
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import io
 import sys
+import types
 from typing import Any
 
 import numpy
 import pytest
 import scipy.integrate
+import scipy.linalg
 import scipy.ndimage
 import scipy.optimize
 import scipy.sparse
 import scipy.special
 import scipy.stats
+from scipy.spatial.transform import Rotation
 
 import lazynp as np
 from lazynp.functions import _memory
@@ -130,6 +133,79 @@ def test_scipy() -> None:
     product = scipy.sparse.csr_array(numpy.eye(3)) @ np.arange(3.0)
     assert product.tolist() == [0, 1, 2]
     assert scipy.stats.norm.cdf(np.zeros(1)).tolist() == [0.5]
+
+
+def _bowl(x: Any) -> Any:
+    return ((np.asarray(x) - np.array([1.0, 2.0])) ** 2).sum()
+
+
+def _slope(x: Any) -> Any:
+    return 2 * (np.asarray(x) - np.array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "SLSQP", "TNC", "CG", "trust-constr"])
+def test_minimizers_take_lazy_values_and_gradients(method: str) -> None:
+    """What the user's functions return goes to compiled code, some of which looks at its type."""
+    start = np.zeros(2)
+    one = scipy.optimize.minimize(_bowl, start, jac=_slope, method=method)
+    both = scipy.optimize.minimize(lambda x: (_bowl(x), _slope(x)), start, jac=True, method=method)
+    for found in (one, both):
+        numpy.testing.assert_allclose(found.x, [1.0, 2.0], atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["trf", "dogbox", "lm"])
+def test_least_squares_takes_lazy_jacobians(method: str) -> None:
+    jacobian: Any = lambda x: 2 * np.eye(2)  # noqa: E731  (its stubs know no functions here)
+    found = scipy.optimize.least_squares(_slope, np.zeros(2), jac=jacobian, method=method)
+    numpy.testing.assert_allclose(found.x, [1.0, 2.0])
+
+
+def test_scipy_is_given_memory_of_its_own() -> None:
+    a = np.array([[3.0, 1.0], [1.0, 4.0]])
+    turned = Rotation.from_matrix(np.eye(3)).apply(
+        np.eye(3)
+    )  # Cython that asks for what it could write
+    assert turned.tolist() == numpy.eye(3).tolist()
+    numpy.testing.assert_allclose(
+        scipy.linalg.funm(a, lambda v: np.exp(v)), scipy.linalg.expm(a), rtol=1e-12
+    )
+    module = types.ModuleType("scipy.something")  # what takes its arguments for its own
+    exec("def spoil(x):\n    x = numpy.asarray(x)\n    x[:] = 0\n    return x\n"
+         "def keep(x):\n    x = numpy.atleast_1d(x)\n    x[:] = 0\n    return x",
+         {"numpy": numpy, "__name__": module.__name__}, vars(module))  # fmt: skip
+    for function in (module.spoil, module.keep):
+        assert type(function(a)) is numpy.ndarray and not function(a).any()
+        assert a.tolist() == [[3.0, 1.0], [1.0, 4.0]]
+
+
+def test_scipy_does_not_write_into_what_nobody_sees() -> None:
+    """It refuses, or the array is written."""
+    sparse = scipy.sparse.csr_array(numpy.eye(2))
+    for write in (lambda out: sparse.toarray(out=out),
+                  lambda out: scipy.ndimage.uniform_filter(numpy.eye(2), 1, output=out),
+                  lambda out: scipy.special.erf(numpy.eye(2), out=out)):  # fmt: skip
+        out = np.zeros((2, 2))
+        try:
+            write(out)
+        except (ValueError, RuntimeError, TypeError):
+            continue
+        assert out[0, 0] > 0
+
+
+SPARSE: list[Any] = [
+    lambda s, x: s + x, lambda s, x: x + s, lambda s, x: x - s, lambda s, x: s @ x,
+    lambda s, x: x @ s, lambda s, x: s * x[0, 1], lambda s, x: x[0, 1] * s, lambda s, x: s.dot(x),
+    lambda s, x: s[x[0] > 0].toarray(), lambda s, x: s.multiply(x),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("operate", SPARSE)
+@pytest.mark.parametrize("kind", [scipy.sparse.csr_array, scipy.sparse.lil_matrix])
+def test_sparse_arrays_with_ours(kind: Any, operate: Any) -> None:
+    dense = numpy.array([[0.0, 2.0], [3.0, 4.0]])
+    got, want = operate(kind(dense), np.array(dense)), operate(kind(dense), dense)
+    got, want = (x.toarray() if scipy.sparse.issparse(x) else x for x in (got, want))
+    assert numpy.asarray(got).tolist() == numpy.asarray(want).tolist()
 
 
 # -- plots and pictures ----------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import subprocess
 import sys
@@ -86,12 +87,15 @@ def test_wrong_options() -> None:
 
 def test_install_and_uninstall() -> None:
     program = "import numpy as np\nfrom numpy.linalg import inv\nimport numpy.f2py"
+    program += "\nfrom numpy.random.mtrand import RandomState\nimport numpy._core.umath"
     mine: dict[str, Any] = {"__name__": "__main__"}
     library: dict[str, Any] = {"__name__": "scipy.x", "__file__": numpy.__file__}
     lazynp.install()
     try:
         exec(program, mine)
         exec(program, library)
+        # what PyImport_Import calls for C code, with the globals of whom it runs in
+        builtins.__import__("numpy._core._multiarray_umath", mine, mine, [], 0)
     finally:
         lazynp.uninstall()
     assert mine["np"] is lazynp and mine["inv"] is lazynp.linalg.inv

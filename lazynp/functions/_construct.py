@@ -114,6 +114,8 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
             if isinstance(object, Record)
             else from_foreign(object, lazily=copy is not False)
         )
+        if isinstance(object, Array):
+            return _from_array(object, dtype, copy, order)
     if copy is False:
         value = _make(object, dtype, copy=False, order=order, **depth).view()
         out = new_array(leaf(_sealed(value)) if value.ndim else from_host(value))

@@ -9,12 +9,29 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
-from lazynp._overrides import Overridden, catching, overrides
+from lazynp._array import Array, NDArray, Scalar
+from lazynp._overrides import Overridden, catching, has_methods, overrides, settled
+from lazynp._tree import tree_flatten
 from lazynp.functions._foreign import by_numpy, elements
+from lazynp.functions._subclass import Subclass, of_class, stripped
+from lazynp.functions._ufunc import ufunc
 
 _DISPATCHER = type(np.sum)
 _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+# of what has no method, or one that does something else; and what gives the class of its argument
+_PLAIN = {"copy", "nonzero", "reshape", "resize", "transpose"}
+_KEEPING = {
+    "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "delete", "diag",
+    "diagflat", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims", "fix", "flip", "fliplr",
+    "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "isclose", "isneginf", "isposinf",
+    "isreal", "kron", "matrix_transpose", "median", "moveaxis", "nan_to_num", "nancumprod",
+    "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum",
+    "nanvar", "ones_like", "permute_dims", "ptp", "reshape", "roll", "rollaxis", "rot90", "split",
+    "tile", "transpose", "trapezoid", "trim_zeros", "unique", "unstack", "vsplit", "zeros_like",
+}  # fmt: skip
+_METHODS = {"amax": "max", "amin": "min", "around": "round"}
+_ARRAY: Any = Array  # which has more methods than are declared
+_WRITTEN = ("dst", "a", "arr")  # their first arguments
 
 
 def dispatching(names: dict[str, Any], reference: Any, module: str) -> dict[str, Any]:
@@ -23,6 +40,8 @@ def dispatching(names: dict[str, Any], reference: Any, module: str) -> dict[str,
     out = {}
     for name, function in names.items():
         numpys = getattr(reference, name, None)
+        if type(function) is ufunc:
+            function.__module__ = module  # where pickle finds it
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
         if vars(function).get("__wrapped__") is not numpys:  # is not hosted
@@ -37,18 +56,96 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except Overridden:
-            pass
+        except Overridden as e:
+            operand = e.operand
+        if isinstance(operand, Array):
+            return _of_derived(call, function, operand, args, kwargs)
+        if has_methods(operand) and not overrides(operand):
+            name = function.__name__
+            if not args or args[0] is not operand or not hasattr(operand, _METHODS.get(name, name)):
+                return call(*map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()})
         return _elsewhere(call, function, reference, args, kwargs)
 
-    call.__module__ = module
-    catching.add(call.__code__)  # type: ignore[attr-defined]
-    return call
+    made: Any = call
+    made.__module__ = module
+    made.__code__ = made.__code__.replace(co_name=function.__name__)  # in tracebacks and profiles
+    implementations[made] = function
+    catching.add(made.__code__)
+    return made
+
+
+def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> Any:
+    """A function of an array whose class is derived from ours, and may have something to say."""
+    leaves = [v for v in tree_flatten((args, kwargs))[0] if overrides(v) and type(v) is not Scalar]
+    leaves.sort(key=lambda v: type(v) is NDArray)  # the derived ones are asked first
+    kinds = list(dict.fromkeys(map(type, leaves)))
+    for v in leaves:
+        if type(v).__array_function__ in (_function_of_derived, _ARRAY.__array_function__):
+            continue  # which leave it to what follows
+        done = v.__array_function__(public, kinds, args, kwargs)
+        if done is not NotImplemented:
+            return done
+    return _by_class(function, x, args, kwargs)
+
+
+def _function_of_derived(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """What an `__array_function__` may leave to its base."""
+    ours = implementations.get(function)
+    if ours is None:
+        return _ARRAY.__array_function__(self, function, types, args, kwargs)
+    return _by_class(ours, self, args, kwargs)
+
+
+implementations: dict[Any, Any] = {}  # of the public functions
+Subclass.__array_function__ = _function_of_derived  # type: ignore[attr-defined]
+
+
+def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
+    """A function of an array of a derived class: its method of that name, else of the elements."""
+    name: Any = _METHODS.get(function.__name__, function.__name__)
+    if name == "compress" and len(args) > 1 and isinstance(args[1], Array):
+        return args[1].compress(args[0], *args[2:], **kwargs)  # type: ignore[attr-defined]
+    first = bool(args) and args[0] is x
+    if first and hasattr(np.ndarray, name) and name not in _PLAIN:
+        if name in ("sort", "partition"):  # whose methods are in place
+            copied = x.copy()
+            getattr(copied, name)(*args[1:], **kwargs)
+            return copied
+        method = getattr(x, name)
+        return method(*args[1:], **kwargs) if callable(method) else method
+    result = function(*_stripped(args), **_stripped(kwargs))
+    return _of_class(result, x) if first and name in _KEEPING else result
+
+
+def _of_class(result: Any, x: Any) -> Any:
+    if type(result) in (list, tuple):
+        return type(result)([_of_class(r, x) for r in result])
+    return of_class(type(x), result, x) if type(result) is NDArray else result
+
+
+settled.add(_by_class.__code__)
+
+
+def _stripped(tree: Any) -> Any:
+    if type(tree) in (list, tuple):
+        return type(tree)([_stripped(t) for t in tree])
+    if type(tree) is dict:
+        return {k: _stripped(v) for k, v in tree.items()}
+    return stripped(tree)
+
+
+def _converted(x: Any) -> Any:
+    """What has methods, but not for this function, as an array; also in lists of arguments."""
+    if type(x) in (list, tuple):
+        return type(x)([_converted(i) for i in x])
+    return np.asarray(x) if has_methods(x) and not overrides(x) else x
 
 
 def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: Any) -> Any:
     """As with ufuncs, NumPy's own function goes first: most such objects know no other."""
-    if function.__name__ in _WRITING:  # NumPy could not write into lazy arrays
+    written = next((x for x in (*args[:1], *map(kwargs.get, _WRITTEN)) if x is not None), None)
+    if function.__name__ in _WRITING and not isinstance(written, np.ndarray):
+        # NumPy could not write into lazy arrays
         return function(*map(elements, args), **{k: elements(v) for k, v in kwargs.items()})
     objects = list(_objects((*args, *kwargs.values())))
     try:

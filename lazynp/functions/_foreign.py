@@ -19,7 +19,7 @@ _HOST = 1  # kDLCPU, as the DLPack header has it
 
 def from_foreign(x: Any, *, lazily: bool = True) -> Any:
     """NumPy's view or copy of another library's array; anything else as it is. `lazily`: what
-    `__array__` gives may be lazy, which NumPy itself refuses.
+    `__array__` gives may be lazy, which NumPy itself refuses, and is lazy still.
 
     From a device that is not the host, the values are fetched.
     """
@@ -35,8 +35,7 @@ def from_foreign(x: Any, *, lazily: bool = True) -> Any:
 def _converted(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(type(x), "__array__"):
         return x
-    made = x.__array__()
-    return to_host(made) if isinstance(made, Array) else made
+    return x.__array__()
 
 
 def _must_be_fetched(x: Any) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, Scalar
+from lazynp._overrides import Overridden
 from lazynp._trace import host_value
 from lazynp.functions import _advanced, ufuncs
 from lazynp.functions._checks import traced
@@ -59,6 +60,8 @@ def in_range(index: Array, n: int, mode: str, axis: int = 0) -> Array:
 
 def target(a: Any, what: str) -> Array:
     """An array that is about to be written. TypeError for anything else, as in NumPy."""
+    if isinstance(a, np.ndarray):
+        raise Overridden(a)  # what has this name in NumPy writes it
     if not isinstance(a, Array) or isinstance(a, Scalar):
         raise TypeError(f"{what} must be numpy.ndarray, not {type(a)}")
     if not _views.writeable(a):

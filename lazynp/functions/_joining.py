@@ -26,7 +26,7 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 def _joined(x: Any) -> Array:
     """What is joined: lists of arrays too, but no masked array without its mask."""
-    return as_array(x) if isinstance(x, np.ndarray) else asarray(x)
+    return asarray(x) if isinstance(x, (list, tuple)) else as_array(x)
 
 
 @by_numpy(np.concatenate)

@@ -6,7 +6,8 @@ What is handed out of a value's memory is for reading only: a value never change
 from __future__ import annotations
 
 import weakref
-from types import GenericAlias
+from sys import _getframe
+from types import FrameType, GenericAlias
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,30 @@ def _ctypes(self: Array) -> Any:
 def _data(self: Array) -> memoryview:
     value = np.asarray(_host(self)).view()
     value.flags.writeable = False
-    return value.data
+    memory = value.data
+    key = id(memory)
+    _arrays[key] = self
+    weakref.finalize(memory, _arrays.pop, key).atexit = False
+    return memory
+
+
+_arrays: dict[int, Array] = {}  # by id of a memoryview: of which array it is
+
+
+def array_of(buffer: Any) -> Any:
+    """The array whose `data` this is; else the buffer itself."""
+    return _arrays.get(id(buffer), buffer) if type(buffer) is memoryview else buffer
+
+
+def scipy_asks(frame: FrameType, array: Array) -> bool:
+    """Whether this is a function of SciPy's. It gets memory of its own, by `__array__`, for much of
+    its compiled code refuses what it could not write. Not where it is to write this array: what is
+    read-only it refuses, where a copy would lose what it writes."""
+    if not frame.f_globals.get("__name__", "").startswith("scipy."):
+        return False
+    names, owner = frame.f_locals, array._owner()
+    results = [names.get(name) for name in ("out", "output", "distances", "indices")]
+    return not any(isinstance(x, Array) and x._owner() is owner for x in results)
 
 
 _NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces name whole
@@ -37,6 +61,8 @@ _NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces name whole
 
 def _lent(self: Array) -> Any:
     """A read-only view of the present value."""
+    if scipy_asks(_getframe(2), self):
+        raise AttributeError("SciPy is given a copy, by __array__")
     value = host_value(self._read())
     if type(value) is not np.ndarray:
         value = np.asarray(value)

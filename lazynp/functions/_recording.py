@@ -42,6 +42,7 @@ from lazynp._node import (
     leaf,
     op_of,
 )
+from lazynp._overrides import ask
 from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result, quietly
 from lazynp._trace import (
@@ -500,7 +501,10 @@ def operand_of(x: Any) -> Any:
 
 def as_array(x: Any) -> Array:
     """Whatever NumPy takes for an array, as an Array (no copy of an Array; a view is read)."""
+    if type(x) is NDArray or type(x) is Scalar:
+        return x
     if isinstance(x, Array):
+        ask(x)
         return x
     operand = operand_of(x)
     return new_array(operand) if type(operand) is list else scalar_array(operand)

@@ -6,13 +6,15 @@ Nothing looks for subclasses where plain arrays are dealt with. A class derived 
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterator
 from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, from_host, new_array
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_either
 from lazynp._trace import host_value
 from lazynp._views import Reshape, view
 from lazynp.functions._getset import getitem
@@ -23,7 +25,9 @@ _PLAIN = {
     "__repr__", "__setitem__", "nonzero", "view",
 }  # fmt: skip
 
-_REDUCTIONS = {"all", "any", "max", "mean", "min", "prod", "std", "sum", "var"}
+_REDUCTIONS = {
+    "all", "any", "max", "mean", "min", "prod", "std", "sum", "var", "__matmul__", "__rmatmul__",
+}  # fmt: skip
 
 
 class Subclass(NDArray):
@@ -98,15 +102,71 @@ def stripped(x: Any) -> Any:
     return view(x, Reshape(x.shape)) if isinstance(x, Subclass) else x
 
 
-def _kept(function: Callable[..., Any]) -> Callable[..., Any]:
+def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    asked = _asked(name)
+
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if asked is not None and type(self).__array_ufunc__ is not Subclass.__array_ufunc__:
+            return asked(self, *args, **kwargs)
         result = function(self, *args, **kwargs)
-        if type(result) is Scalar and function.__name__ in _REDUCTIONS:
+        if type(result) is Scalar and name in _REDUCTIONS:
             result = new_array(result._read())
         return of_class(type(self), result, self) if type(result) is NDArray else result
 
     method.__name__, method.__doc__ = function.__name__, function.__doc__
     return method
+
+
+_REDUCED = {
+    "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or",
+    "all": "logical_and",
+}  # fmt: skip
+_CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]
+_ACCUMULATED = {"cumsum": "add", "cumprod": "multiply"}
+
+
+def _asked(name: str) -> Callable[..., Any] | None:
+    """The method where the class has an `__array_ufunc__` of its own, if NumPy's is a ufunc's."""
+
+    def reduced(self: Any, *args: Any, **kwargs: Any) -> Any:
+        known = ("axis", "dtype", "out", "keepdims", "initial", "where")
+        if name not in ("sum", "prod"):
+            known = ("axis", "out", "keepdims", "initial", "where")
+        options = {"axis": None} | dict(zip(known, args, strict=False)) | kwargs
+        return functions[_REDUCED[name]].reduce(self, **options)
+
+    def mean(self: Any, axis: Any = None, dtype: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        total = reduced_sum(self, axis, dtype, out, **kwargs)
+        axes = range(self.ndim) if axis is None else np.atleast_1d(axis)
+        return functions["divide"](total, math.prod(self.shape[i] for i in axes), out=out)
+
+    def accumulated(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        x = self.ravel() if axis is None else self
+        return functions[_ACCUMULATED[name]].accumulate(x, axis or 0, dtype, out)
+
+    def product(self: Any, other: Any) -> Any:
+        operands = (self, other) if name == "__matmul__" else (other, self)
+        return self.__array_ufunc__(functions["matmul"], "__call__", *operands)
+
+    def clipped(self: Any, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        if min is None or max is None:
+            function = functions["maximum" if max is None else "minimum"]
+            return function(self, max if min is None else min, out=out, **kwargs)
+        return _CLIP(self, min, max, out=out, **kwargs)
+
+    if name == "clip":
+        return clipped
+    if name in _REDUCED:
+        return reduced
+    if name == "mean":
+        reduced_sum: Any = _asked("sum")
+        return mean
+    if name in _ACCUMULATED:
+        return accumulated
+    return product if name in ("__matmul__", "__rmatmul__") else None
+
+
+functions: dict[str, Any] = {}  # ufuncs, by name
 
 
 def _derived(cls: type) -> None:
@@ -115,21 +175,49 @@ def _derived(cls: type) -> None:
         cls.__bases__ = tuple([Subclass if b is NDArray else b for b in cls.__bases__])
 
 
-def attach(operators: set[str]) -> None:
+def attach(operators: set[str], ufuncs: dict[str, Any]) -> None:
     """Once `Array` has its methods. Operators are ufuncs, which ask for `__array_ufunc__`."""
-    construct: Any = Array.__new__
+    functions.update(ufuncs)
     for name, method in vars(Array).items():
         private = name.startswith("_") and not name.startswith("__")
         if private or name in vars(Subclass) or name in _PLAIN | operators:
             continue
         if isinstance(method, FunctionType) and name != "__new__":
-            setattr(Subclass, name, _kept(method))
+            setattr(Subclass, name, _kept(name, method))
+            if hasattr(np.ndarray, name):
+                of_either[name] = _of_either(name, method)
         elif isinstance(method, property) and method.fget is not None and name in _OF_THE_CLASS:
-            setattr(Subclass, name, property(_kept(method.fget), method.fset))
-    Subclass.__new__ = lambda cls, *args, **kwargs: of_class(  # type: ignore[method-assign]
-        cls, construct(NDArray, *args, **kwargs), None
-    )
+            setattr(Subclass, name, property(_kept(name, method.fget), method.fset))
+    for name in ("__array_finalize__", "__array_wrap__"):
+        of_either[name] = _hook(name)
     NDArray.__init_subclass__ = classmethod(_derived)  # type: ignore[assignment]
+
+
+def _of_either(name: str, function: Any) -> Any:
+    """The method of this name, as a function of plain arrays, derived ones and NumPy's."""
+
+    @functools.wraps(function)
+    def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
+        kind = Subclass if isinstance(self, Subclass) else Array
+        if isinstance(self, np.ndarray):
+            return getattr(np.ndarray, name)(self, *args, **kwargs)
+        return getattr(kind, name)(self, *args, **kwargs)
+
+    return method
+
+
+def _hook(name: str) -> Any:
+    """What NumPy calls of derived classes, which call it of their base."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(self, Array) and not isinstance(self, Subclass):
+            return args[0]
+        return getattr(Subclass if isinstance(self, Array) else np.ndarray, name)(
+            self, *args, **kwargs
+        )
+
+    method.__name__ = name
+    return method
 
 
 _OF_THE_CLASS = ("T", "mT", "real", "imag")

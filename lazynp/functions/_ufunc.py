@@ -20,7 +20,7 @@ from lazynp.functions import _advanced, _assigned
 from lazynp.functions._arguments import fortran
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
-from lazynp.functions._host import host_call, host_into, to_device, write_on_host
+from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
 from lazynp.functions._index_keys import normal_item
 from lazynp.functions._recording import (
     apply,
@@ -89,7 +89,9 @@ class ufunc:
         def slow(x: Any, y: Any) -> Any:
             if isinstance(x, np.matrix) and self.__name__ in _OPERATORS:  # which asked for this
                 return host_call(_OPERATORS[self.__name__], x, y)
-            if defers(x) or defers(y) or repeats and (_repeats(x, y) or _repeats(y, x)):
+            if defers(x) or defers(y):
+                return yielded(self.__name__, x, y)
+            if repeats and (_repeats(x, y) or _repeats(y, x)):
                 return NotImplemented
             if compare is None:
                 return self._as_operator(x, y)
@@ -125,6 +127,13 @@ class ufunc:
 
     def __reduce__(self) -> str:
         return self.__name__
+
+    # NumPy calls `__array_ufunc__` with its own, which classes look up in tables of ours
+    def __eq__(self, other: object) -> bool:
+        return self is other or other is self._numpy
+
+    def __hash__(self) -> int:
+        return hash(self._numpy)
 
     def resolve_dtypes(self, *args: Any, **kwargs: Any) -> Any:
         return self._numpy.resolve_dtypes(*args, **kwargs)
@@ -329,6 +338,9 @@ class ufunc:
         """In place and unbuffered: repeated indices apply repeatedly."""
         if overridden(a, b):
             return elsewhere(self, "at", (a, indices) if b is None else (a, indices, b), {})
+        if isinstance(a, np.ndarray):  # NumPy's, from another library
+            self._numpy.at(a, *to_host((indices,) if b is None else (indices, b)))
+            return
         if not isinstance(a, Array) or isinstance(a, Scalar):
             raise TypeError("first operand must be array")
         check_writeable(a)
@@ -421,6 +433,14 @@ def defers(other: Any) -> bool:
     return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
 
 
+def yielded(name: str, x: Any, y: Any) -> Any:
+    """The operator's result where one side defers: the other's matter. Sparse arrays know no dense
+    ones but NumPy's, and are given those."""
+    function = _OPERATORS.get(name)
+    sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
+    return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
+
+
 def _repeats(x: Any, y: Any) -> bool:
     """Whether x * y repeats the sequence y, as Python's: NumPy's scalars do, arrays do not."""
     return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))
@@ -495,7 +515,7 @@ _OPERATORS = {
     "power": operator.pow, "left_shift": operator.lshift, "right_shift": operator.rshift,
     "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
     "divmod": divmod, "negative": operator.neg, "positive": operator.pos,
-    "absolute": abs, "invert": operator.invert,
+    "absolute": abs, "invert": operator.invert, "matmul": operator.matmul,
 }  # fmt: skip
 _COMPARES = {"equal": operator.eq, "not_equal": operator.ne}
 _AT_MODES = {

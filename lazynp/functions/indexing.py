@@ -85,7 +85,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         k = index.ndim
         order = (*range(k, k + axis), *range(k), *range(k + axis, result.ndim))
         result = shaping.transpose(result, permutation=order)
-    if out is not None and (not isinstance(out, Array) or out.shape != result.shape):
+    if out is not None and (not isinstance(out, (Array, np.ndarray)) or out.shape != result.shape):
         raise ValueError("output array does not match result of ndarray.take")
     return store(scalar_if_0d(result), out, "unsafe")
 

@@ -180,7 +180,7 @@ def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """See `numpy.nan_to_num`."""
-    if not copy and not isinstance(x, Array):
+    if not copy and not isinstance(x, (Array, np.ndarray)):
         raise ValueError(
             "Unable to avoid copy while creating an array as requested.\n"
             "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a "
@@ -188,6 +188,8 @@ def nan_to_num(
         )
     source = as_array(x)
     if source.dtype.kind not in "fc":
+        if isinstance(x, np.ndarray) and not copy:
+            return x
         return scalar_if_0d(_fresh(source) if copy else source)
     values = (nan, posinf, neginf)
     if source.dtype.kind == "c":
@@ -196,6 +198,8 @@ def nan_to_num(
     else:
         result = _finite(source, *values)
     if not copy:
+        if isinstance(x, np.ndarray):  # NumPy's, from another library
+            return store(result, x)
         store(result, source)
         return scalar_if_0d(source)
     return scalar_if_0d(result)

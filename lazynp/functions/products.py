@@ -93,6 +93,9 @@ _plain_dot = composed(_dot, np.dot)
 
 
 def _acceptable(out: Any, result: Array) -> bool:
+    if isinstance(out, np.ndarray):  # NumPy's, from another library
+        same = out.dtype == result.dtype and out.shape == result.shape
+        return same and out.flags.c_contiguous
     return (
         isinstance(out, Array) and out.aval is result.aval and _views.layout(out).flags.c_contiguous
     )

@@ -3,9 +3,9 @@
     python benchmarks/scan_gradient.py [--size N] [--steps N]
 
 Each variant runs in a process of its own: lazynp with a step that assigns to a slice, and jax,
-where it is installed, with the same step written for it. Printed are the first call, the median of three
-more, and the peak memory of the process. Checkpointed: sqrt(steps) blocks of as many steps, of which
-only the beginnings are kept.
+where it is installed, with the same step written for it. Printed are the first call, the median of
+three more, and the peak memory of the process. Checkpointed: sqrt(steps) blocks of as many steps,
+of which only the beginnings are kept.
 """
 
 from __future__ import annotations

@@ -63,8 +63,8 @@ from lazynp.functions._index_keys import (
     NOT_BASIC,
     count_places,
     has_array,
-    is_basic,
     index_key,
+    is_basic,
     known_places,
     normal,
 )

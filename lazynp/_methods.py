@@ -789,9 +789,17 @@ def _of_a_copy(method: Callable[..., Any]) -> Callable[..., Any]:
     return of_scalar
 
 
+def _construct_scalar(cls: Any, value: Any = 0.0) -> Any:
+    """`type(x)(value)` for a scalar x: a float64, where the value is no number of NumPy's."""
+    found = np.asarray(value)[()]
+    found = found if isinstance(found, np.number | np.bool) else np.float64(value)
+    return new_scalar(from_host(found))
+
+
 def _attach() -> None:
     _attach_operators()
     Array.__new__ = _construct  # type: ignore[method-assign]
+    Scalar.__new__ = _construct_scalar  # type: ignore[method-assign]
     Array.__init__ = lambda *args, **kwargs: None  # type: ignore[method-assign]
     for name, function in _METHODS.items():
         setattr(Array, name, function)

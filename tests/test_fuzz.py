@@ -211,6 +211,8 @@ class Writer:
         masks = self.arrays(lambda v: v.dtype == bool and v.shape == shape)
         if masks and self.random.random() < 0.7:
             mask = self.random.choice(masks)
+            if numpy.shares_memory(self.space[x], self.space[mask]):  # NumPy reads it as it writes
+                mask += ".copy()"
         else:
             mask = f"({x} == {self.random.choice(['0', '1.5', '2'])})"
         return f"{x}[{mask}] = {self.scalar()}"

@@ -3,8 +3,13 @@ by what it prints, values, dtypes, layouts and exceptions."""
 
 from __future__ import annotations
 
+import importlib
 import io
+import operator
+import pickle
+import statistics
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy
@@ -144,6 +149,17 @@ def drawn_into(np: Any) -> Any:
     return permuted is x, x, kept, rng.random(out=drawn) is drawn, drawn
 
 
+def filled_by_fields(np: Any) -> Any:
+    rf = importlib.import_module(f"{np.__name__}.lib.recfunctions")
+    a = np.array([(1, 10.0), (2, 20.0)], dtype=[("A", "i8"), ("B", "f8")])
+    b = np.zeros(3, dtype=a.dtype)
+    kept = b.copy()
+    same = rf.recursive_fill_fields(a, b) is b
+    c = np.ones(2, dtype=[("B", "f8"), ("C", "f8")])
+    rf.assign_fields_by_name(c, a)
+    return same, b, kept, c
+
+
 def archived(np: Any) -> Any:
     file = io.BytesIO()
     np.savez(file, a=np.arange(3), b=np.eye(2))
@@ -182,6 +198,7 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "overlapping": overlapping,
     "resized": resized,
     "resized in place": reshaped_by_resize,
+    "upper factor": lambda np: np.linalg.cholesky([[1, 2j], [-2j, 5]], upper=True),
     "bytes of scalars": lambda np: [bytes(np.arange(3).sum()), bytes(np.arange(3.0).sum())],
     "removed": lambda np: np.float_,
     "resized again": resized_again,
@@ -192,6 +209,8 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "strings": strings,
     "iterated": iterated,
     "drawn into": drawn_into,
+    "filled by fields": filled_by_fields,
+    "generators": lambda np: pickle.loads(pickle.dumps(np.random.default_rng(3))).random(),
     "archived": archived,
     "vectorized": vectorized,
     "full of arrays": full_of_arrays,
@@ -207,6 +226,21 @@ ROWS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", ROWS)
 def test_statements_of_the_manual(name: str) -> None:
     assert outcome(ROWS[name], lazynp) == outcome(ROWS[name], numpy)
+
+
+@pytest.mark.parametrize("name", [
+    "add", "sum", "matmul", "linalg.inv", "fft.fft", "ma.sum", "random.rand", "save", "load",
+    "isnat", "amax", "vectorize", "ndarray",
+])  # fmt: skip
+def test_functions_are_pickled_by_name(name: str) -> None:
+    function = operator.attrgetter(name)(lazynp)
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_scalars_are_made_by_their_type() -> None:
+    assert statistics.mean(lazynp.arange(4.0)) == 1.5
+    x = lazynp.arange(3.0)[1]
+    assert type(x)(7) == 7 and repr(type(x)(Fraction(1, 2))) == "np.float64(0.5)"
 
 
 def test_scalars_computed_at_once_are_scalars() -> None:

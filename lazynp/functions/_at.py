@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_array
-from lazynp.functions import _getset, ufuncs
+from lazynp.functions import _advanced, _assigned, _getset, ufuncs
 from lazynp.functions._index_keys import normal_item
 from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.primitives import elementwise, indexing, shaping
@@ -134,7 +134,7 @@ class _Places:
 
     def __init__(self, x: Array, index: Any, mode: str | None, wrap_negative_indices: bool) -> None:
         self.x, self.wrap = x, wrap_negative_indices
-        self.found: _getset.Advanced | None = None
+        self.found: _advanced.Advanced | None = None
         self.bad: list[Array] = []
         self.lengths: list[int] = []
         if mode is None:
@@ -144,7 +144,7 @@ class _Places:
         self.drop = _MODES[mode] == "drop"
         items = tuple(map(_item, index if isinstance(index, tuple) else (index,)))
         if any(isinstance(i, (list, np.ndarray, Array)) and _integers(i) for i in items):
-            self.found = _getset.advanced(x.aval, items, self._within)
+            self.found = _advanced.advanced(x.aval, items, self._within)
 
     def _within(self, index: Any, length: int, axis: int) -> Array:
         if not self.drop and not length and np.size(index):
@@ -191,10 +191,10 @@ class _Places:
         assert found is not None
         if how == "subtract":
             values, how = ufuncs.negative(values), "add"
-        u = _getset.assigned(values, x.dtype, found.shape)
+        u = _assigned.assigned(values, x.dtype, found.shape)
         node = x._read()
         if not self.drop:
-            return new_array(_getset.put(node, found, u, how))
+            return new_array(_advanced.put(node, found, u, how))
         if not all(self.lengths):
             return new_array(node)
         sliced, axis, n = new_array(found.basic.get(node)), found.axes[0], self.lengths[0]
@@ -204,7 +204,7 @@ class _Places:
         none = (0,) * sliced.ndim
         wider = shaping.pad(sliced, shaping.full(0, shape=(), dtype=x.dtype), low=none, high=high,
                             interior=none)  # fmt: skip
-        new = _getset.put_advanced(wider, found, u, how)
+        new = _advanced.put_advanced(wider, found, u, how)
         new = shaping.slice(new, 0, axes=(axis,), sizes=(n,), strides=(1,), shape=sliced.shape)
         return new_array(found.basic.set(node, new._read()))
 

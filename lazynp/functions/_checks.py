@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -30,15 +28,21 @@ def traced(*xs: Any) -> bool:
     return False
 
 
-@contextmanager
-def asking(why: str, cure: str) -> Iterator[None]:
+class asking:
     """What the error says if a value is asked for where there is none: `why`, and what to do.
     Of functions that call each other, the one that the user called."""
-    before, local.cure = local.cure, local.cure or f"({why}). {cure}"
-    try:
-        yield
-    finally:
-        local.cure = before
+
+    __slots__ = ("text", "before")
+
+    def __init__(self, why: str, cure: str) -> None:
+        self.text = f"({why}). {cure}"
+
+    def __enter__(self) -> None:
+        self.before = local.cure
+        local.cure = self.before or self.text
+
+    def __exit__(self, *error: Any) -> None:
+        local.cure = self.before
 
 
 def refuse(bad: Any, kind: type[Exception], message: str, value: Any = None) -> None:

@@ -60,9 +60,10 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     check_square(x)
     dtype, final = common_types(x)
     x = operand(x, dtype)
-    factor, status = linear_algebra.cholesky(adjoint(x) if upper else x)
+    # of the transpose, not the adjoint: which would give zeros another sign
+    factor, status = linear_algebra.cholesky(swapped(x) if upper else x)
     decide(status, "Matrix is not positive definite")
-    return result(adjoint(factor) if upper else factor, final)
+    return result(swapped(factor) if upper else factor, final)
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:

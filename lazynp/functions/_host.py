@@ -92,7 +92,16 @@ def hosted(function: Callable[..., Any]) -> Callable[..., Any]:
         return host_call(function, *args, **kwargs)
 
     call.__doc__ = f"`numpy.{name}`, run by NumPy on the values of its arguments."
+    call.__module__, call.__qualname__ = _room(call.__module__), name  # as pickle finds it
     return call
+
+
+def _room(module: str | None) -> str:
+    """Where lazynp has what NumPy has in this module."""
+    for room in ("ma", "random"):
+        if module and module.startswith(f"numpy.{room}"):
+            return f"lazynp.{room}"
+    return "lazynp" + module.removeprefix("numpy") if module else "lazynp"
 
 
 def needs_host(*arrays: Array) -> bool:

@@ -10,7 +10,7 @@ from lazynp import _views
 from lazynp._array import Array, Scalar
 from lazynp._overrides import Overridden
 from lazynp._trace import host_value
-from lazynp.functions import _getset, ufuncs
+from lazynp.functions import _advanced, ufuncs
 from lazynp.functions._checks import traced
 from lazynp.functions._recording import as_array, cast, plain
 from lazynp.primitives import shaping
@@ -52,7 +52,7 @@ def index_array(x: Any) -> Array:
 def in_range(index: Array, n: int, mode: str, axis: int = 0) -> Array:
     """Indices into n places, as `mode` has it. "raise" needs the data: the error is NumPy's."""
     if mode == "raise":
-        return plain(_getset.bounded(index, n, axis))
+        return plain(_advanced.bounded(index, n, axis))
     if mode == "wrap":
         return plain(ufuncs.remainder(index, n))
     return plain(ufuncs.minimum(ufuncs.maximum(index, 0), n - 1))

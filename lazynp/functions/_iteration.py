@@ -11,7 +11,7 @@ from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._trace import host_value
 from lazynp._views import layout
-from lazynp.functions import _getset
+from lazynp.functions import _assigned, _getset
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._recording import as_array, cast, plain
@@ -233,7 +233,7 @@ def _fitting(result: Array, first: Array) -> Array:
     """As assignment into an array of the first result's form would take it."""
     if result.aval is first.aval:
         return plain(result)
-    operand = _getset.assigned(result, first.dtype, first.shape)
+    operand = _assigned.assigned(result, first.dtype, first.shape)
     value = cast(new_array(operand), first.dtype)
     ndim = first.ndim - value.ndim
     return shaping.broadcast_in_dim(

@@ -22,9 +22,10 @@ from lazynp.functions._arguments import (
     viewable,
     zero,
 )
+from lazynp.functions._assigned import assigned_scalar
 from lazynp.functions._construct import asarray
 from lazynp.functions._eager import by_numpy
-from lazynp.functions._getset import assigned_scalar, getitem
+from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call
 from lazynp.functions._nested import holds_lazy
 from lazynp.functions._ranges import linspace

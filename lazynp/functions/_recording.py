@@ -196,8 +196,48 @@ class _Done:
         _errstate.remember(self.avals, key, node[AVAL])
         return wrap(node)
 
+    def again(self, recorder: Recorder, a: Any, b: Any) -> Array | None:
+        """The result for two operands, nodes or Python scalars; see `first`."""
+        known_a, known_b = known(a), known(b)
+        aval = self.avals.get((known_a, known_b))
+        if aval is None:
+            return self.first((known_a, known_b), a, b)
+        if type(a) is list:
+            a = a[2] if type(a[2]) is ndarray else there(a)
+        if type(b) is list:
+            b = b[2] if type(b[2]) is ndarray else there(b)
+        if a is None or b is None:
+            return None
+        value = quiet_result(recorder.quiet, self.function, a, b)
+        out = _new(NDArray if type(value) is ndarray else Scalar)
+        out._node = [None, None, value, None, aval]
+        out._base = out._flags = None
+        return out
+
 
 _MOST = 1 << 14
+
+
+def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
+    """`slow`, but where an eager recorder has NumPy's `function` do it: for what is no one op."""
+    done = _Done(function)
+
+    def call(x: Any, y: Any) -> Any:
+        recorder = local.recorder
+        if recorder.eager and not staged:
+            if type(x) is NDArray and (type(y) is NDArray or type(y) in _REALS):
+                a = x._node if x._base is None else x._read()
+                b = y if type(y) in _REALS else y._node if y._base is None else y._read()
+                # of bools, the dtype of the square is another than that of the cube
+                out = None if known(a).dtype.kind == "b" else done.again(recorder, a, b)
+                if out is not None:
+                    return out
+        return slow(x, y)
+
+    return call
+
+
+_REALS = frozenset({int, float})
 
 
 def binary(
@@ -413,27 +453,9 @@ def composed(
         b = y._node if y._base is None else y._read()
         recorder = local.recorder
         if recorder.eager:
-            op = a[0]
-            known_a = a[4] if op is None else op.aval
-            op = b[0]
-            known_b = b[4] if op is None else op.aval
-            aval = done.avals.get((known_a, known_b))
-            if aval is None:
-                out = done.first((known_a, known_b), a, b)
-                if out is not None:
-                    return out
-            else:
-                u, v = a[2], b[2]
-                if type(u) is not ndarray:
-                    u = there(a)
-                if type(v) is not ndarray:
-                    v = there(b)
-                if u is not None and v is not None:
-                    u = quiet_result(recorder.quiet, of_numpy, u, v)
-                    out = _new(NDArray if type(u) is ndarray else Scalar)
-                    out._node = [None, None, u, None, aval]
-                    out._base = out._flags = None
-                    return out
+            out = done.again(recorder, a, b)
+            if out is not None:
+                return out
         key = (aval_of_node(a), aval_of_node(b))
         if is_tracer(a) or is_tracer(b):
             return function(x, y)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,10 +48,8 @@ def sized_places(true: Array, size: int) -> Array:
     return plain(sorting.searchsorted(count, numbers, side="left"))
 
 
-@contextmanager
-def asking_where(name: str) -> Iterator[None]:
-    with asking(f"{name}, whose shape it decides", f"Give {name} a size=, or use where(m, x, y)"):
-        yield
+def asking_where(name: str) -> asking:
+    return asking(f"{name}, whose shape it decides", f"Give {name} a size=, or use where(m, x, y)")
 
 
 @by_numpy(np.nonzero)

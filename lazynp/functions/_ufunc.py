@@ -16,7 +16,7 @@ from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp._trace import host_value, known, watched
-from lazynp.functions import _getset
+from lazynp.functions import _advanced, _assigned
 from lazynp.functions._arguments import fortran
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
@@ -30,6 +30,7 @@ from lazynp.functions._recording import (
     cast,
     check_shapes,
     check_writeable,
+    done_first,
     operand_of,
     plain,
     store,
@@ -59,7 +60,7 @@ class ufunc:
         implementation: Primitive | Callable[..., Any],
         fast: Primitive | None = None,
     ) -> None:
-        self.__name__ = reference.__name__
+        self.__name__, self.__module__ = reference.__name__, "lazynp"  # where pickle finds it
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
         self._apply = _composed(self, implementation)
@@ -101,7 +102,9 @@ class ufunc:
 
         if self._fast is not None:
             return binary(self._fast, slow, self._numpy, swap=reflected, depth=depth)
-        return (lambda x, y: slow(y, x)) if reflected else slow
+        if reflected:
+            return lambda x, y: slow(y, x)
+        return done_first(slow, _OPERATORS[self.__name__]) if self.__name__ == "power" else slow
 
     def _as_operator(self, *xs: Any) -> Any:
         """`_apply`; where errors matter, by the operator, which may call other kernels."""
@@ -351,8 +354,8 @@ class ufunc:
         with write_lock:
             node = a._read()
             found = _as_advanced(a, indices)
-            operand = _getset.assigned(value, a.dtype, found.shape)
-            a._write(_getset.put(node, found, operand, mode))
+            operand = _assigned.assigned(value, a.dtype, found.shape)
+            a._write(_advanced.put(node, found, operand, mode))
 
     def _at_without_mode(self, a: Array, indices: Any, b: Any) -> None:
         """Functions with no scatter of their own: NumPy, on the host."""
@@ -494,7 +497,7 @@ def _as_advanced(a: Array, indices: Any) -> Any:
         places = np.arange(a.size).reshape(a.shape)[indices]
         chosen = np.unravel_index(places, a.shape)
         items = tuple(chosen) if a.ndim else (np.bool_(True),)
-    return _getset.advanced(a.aval, tuple(normal_item(i) for i in items))
+    return _advanced.advanced(a.aval, tuple(normal_item(i) for i in items))
 
 
 def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:

@@ -251,7 +251,8 @@ def _in_even_bins(x: Array, edges: Any, ends: Any, weights: Array | None) -> Arr
     first, last = (e if isinstance(e, kinds) else np.asarray(e)[()] for e in ends)
     keep = u.logical_and(u.greater_equal(x, first), u.less_equal(x, last))
     x = cast(x, edges.dtype)
-    x = as_array(_select(keep, x, cast(item(as_array(edges), 0, 0), edges.dtype)))
+    lowest = item(edges, 0, 0) if isinstance(edges, Array) else edges[0]
+    x = as_array(_select(keep, x, cast(lowest, edges.dtype)))
     scaled = u.multiply(u.divide(u.subtract(x, first), _width(first, last)), n)
     places = cast(scaled, _INT64)
     places = u.subtract(places, u.equal(places, n))

@@ -9,7 +9,7 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._trace import seen_value
-from lazynp.functions import _getset
+from lazynp.functions import _assigned
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
@@ -172,7 +172,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
         old = flat(x) if axis is None else plain(x)
         axis = normalize_axis_index(0 if axis is None else axis, old.ndim)
         places = _along_axis(old.shape, index, axis)
-        operand = _getset.assigned(values, x.dtype, places[0].shape)
+        operand = _assigned.assigned(values, x.dtype, places[0].shape)
         u = new_array(operand) if type(operand) is list else as_array(operand)
         u = broadcast(plain(cast(u, x.dtype)), places[0].shape)
         new = indexing.put(old, u, *places, axes=tuple(range(old.ndim)), mode="set")

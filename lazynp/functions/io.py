@@ -43,12 +43,18 @@ class _Arrays(NpzFile):
         return to_device(super().__getitem__(key))
 
 
+_Arrays.__name__ = "NpzFile"
+
+
 @functools.wraps(np.load)
 def load(*args: Any, **kwargs: Any) -> Any:
     found = _load(*args, **kwargs)
     if type(found) is NpzFile:
         found.__class__ = _Arrays
     return found
+
+
+load.__module__ = __name__
 
 
 class vectorize(np.vectorize):

@@ -29,10 +29,11 @@ from lazynp.functions._arguments import (
     static,
     taken,
 )
+from lazynp.functions._assigned import assigned
 from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._construct import copy, require
 from lazynp.functions._eager import by_numpy
-from lazynp.functions._getset import assigned, setitem
+from lazynp.functions._getset import setitem
 from lazynp.functions._joining import (
     block,
     column_stack,

@@ -14,7 +14,7 @@ from time import perf_counter
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
-from lazynp._array import Array, Scalar
+from lazynp._array import Array, NDArray, Scalar
 from lazynp._observers import observers
 from lazynp._trace import position, user_frame
 
@@ -238,7 +238,7 @@ def _asked(frame: FrameType, theirs: FrameType) -> str:
     called = None
     inner: FrameType | None = frame
     while inner is not None and inner is not theirs:
-        if names.get(inner.f_code, inner) is not None:
+        if names.get(inner.f_code, inner) is not None and inner.f_code.co_name != "call":
             called = inner
         inner = inner.f_back
     if called is None or inner is None:
@@ -252,7 +252,7 @@ def _methods() -> dict[CodeType, str | None]:
     """What methods are called; functions and lambdas of other names are attached as such. None
     for what wraps several, which are then called in turn."""
     found: dict[CodeType, str | None] = {}
-    for kind in (Scalar, Array):
+    for kind in (Scalar, NDArray, Array):
         for name, method in vars(kind).items():
             function = method.fget if isinstance(method, property) else method
             if isinstance(function, FunctionType):

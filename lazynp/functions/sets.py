@@ -99,8 +99,7 @@ class _Unique:
             with asking("unique, whose shape it decides", "Give unique a size="):
                 places = np.flatnonzero(host_value(self.is_first._read()))
             self.places = new_array(from_host(places))
-            ends = np.append(places, self.size)
-            self.ends = new_array(from_host(ends))
+            self.ends = None
             self.values = self._at_places(ordered)
             return
         self.ends = sized_places(self.is_first, count + 1)
@@ -132,6 +131,9 @@ class _Unique:
 
     def counts(self) -> Array:
         ends = self.ends
+        if ends is None:
+            places = np.append(host_value(self.places._read()), self.size)
+            return new_array(from_host(np.diff(places)))
         return plain(ufuncs.subtract(getitem(ends, slice(1, None)), getitem(ends, slice(None, -1))))
 
 

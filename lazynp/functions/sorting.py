@@ -8,9 +8,9 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._trace import host_value
+from lazynp.functions._advanced import bounded
 from lazynp.functions._checks import refuse_outside
 from lazynp.functions._eager import by_numpy
-from lazynp.functions._getset import bounded
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d

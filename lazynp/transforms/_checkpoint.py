@@ -188,7 +188,7 @@ def checkpoint(
             return function(*whole, **keywords)
 
         leaves, structure = tree_flatten((dynamic, kwargs))
-        values = [x for x in leaves if type(x) is not Array]  # arrays are captured, to be written
+        values = [x for x in leaves if type(x) is not NDArray]  # arrays are captured, to be written
         nodes = [node_of(x) for x in values]
         avals = [aval_of_node(n) for n in nodes]
         kinds = [kind_of_argument(x, a) for x, a in zip(values, avals, strict=True)]

@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.exceptions import AxisError
 
-from lazynp._array import Array, new_array, new_scalar
+from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, op_of, tracer_node
@@ -382,4 +382,4 @@ def _placed(node: Node, batched: bool, axis: Any, size: int, what: str) -> Node:
 
 
 def _mapped_kind(kind: Any, axis: int | None) -> Any:
-    return kind if axis is None else Array
+    return kind if axis is None else NDArray

@@ -192,6 +192,7 @@ REFUSED = {
     "np.argwhere(c)": "argwhere.*size=",
     "np.unique(v)": "unique.*size=",
     "np.unique_counts(v)": "unique.*size=",
+    "np.unique_all(v)": "unique.*size=",
     "np.intersect1d(i, j)": "intersect1d.*isin",
     "np.setdiff1d(i, j)": "setdiff1d.*isin",
     "np.setxor1d(i, j)": "setxor1d.*isin",

@@ -11,7 +11,21 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import lazynp as np
-from lazynp import cond, grad, jacfwd, jacrev, jit, jvp, linearize, scan, value_and_grad, vjp, vmap
+from lazynp import (
+    checkpoint,
+    cond,
+    custom_jvp,
+    grad,
+    jacfwd,
+    jacrev,
+    jit,
+    jvp,
+    linearize,
+    scan,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 
 X = np.array([0.31, -0.72, 1.24])
 
@@ -149,7 +163,39 @@ def s_scan(x):
     return log
 
 
-STEPS = [s_slice, s_reverse_view, s_mask, s_argument, s_matrix, s_gather, s_cond, s_scan]
+def s_jit(x):
+    k = np.array([1.0, -1.0, 0.5])
+
+    def h(a):
+        a[1:] *= k[:2]
+        return a[::-1] * k
+
+    return x + jit(h)(x)
+
+
+@custom_jvp
+def s_custom(x):
+    y = x * 1
+    y[0] = np.sin(x[1]) * np.array([1.0, 2.0])[1]
+    return y
+
+
+@s_custom.defjvp
+def _(primals, tangents):
+    (x,), (dx,) = primals, tangents
+    moved = dx * np.array([1.0, 1.0, 1.0])
+    moved[0] = 2 * np.cos(x[1]) * dx[1]
+    return s_custom(x), moved
+
+
+def s_at(x):
+    return x.at[np.array([0, 0, 5])].add(x[::-1], mode="drop")
+
+
+STEPS = [
+    s_slice, s_reverse_view, s_mask, s_argument, s_matrix, s_gather, s_cond, s_scan, s_jit,
+    s_custom, s_at,
+]  # fmt: skip
 
 
 def t_jit(f):
@@ -172,7 +218,7 @@ def t_vjp(f):
     return lambda x: vjp(f, x)[1](np.array([1.0, -0.5, 2.0]))[0]
 
 
-TRANSFORMS = [t_jit, t_vmap, t_jvp, t_grad, t_vjp]
+TRANSFORMS = [t_jit, t_vmap, t_jvp, t_grad, t_vjp, checkpoint]
 
 
 @settings(max_examples=25, deadline=None)

@@ -1,0 +1,420 @@
+"""Advanced indexing: `x[index]` and `x[index] = value` with arrays and masks in the index.
+
+Index arrays become `take` and `put`; storing one value, or values made of a selection by the same
+mask, becomes a select.
+"""
+
+from __future__ import annotations
+
+from sys import _getframe
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+
+from lazynp import _errstate
+from lazynp._array import (
+    Array,
+    as_operand,
+    from_host,
+    new_array,
+)
+from lazynp._avals import Aval
+from lazynp._node import (
+    ARGS,
+    CODE,
+    OP,
+    VALUE,
+    Node,
+    Traced,
+    aval_of_node,
+    leaf,
+    op_of,
+)
+from lazynp._trace import (
+    extent,
+    host_value,
+    knowable,
+    known,
+    local,
+    on_host,
+    record,
+    record_traced,
+    user_frame,
+)
+from lazynp._views import (
+    INVALID_INDEX,
+    Slice,
+    basic_slice,
+    expand_ellipsis,
+)
+from lazynp.functions._assigned import assigned, assigned_scalar, tuple_text
+from lazynp.functions._checks import traced
+from lazynp.functions._foreign import elements
+from lazynp.functions._recording import as_array, broadcast, cast, operand_of
+from lazynp.primitives import elementwise, indexing, shaping
+from lazynp.primitives.checks import check_later
+
+
+class Advanced:
+    """What an advanced index means: a basic part, index arrays for some axes, and a final order.
+
+    basic: the slices and newaxes, applied first.  axes: of the sliced array, those with an index
+    array.  indices: checked, non-negative, of one common shape.  order: the permutation from
+    `take`'s result (index dimensions first) to NumPy's, or None.
+    """
+
+    __slots__ = ("basic", "axes", "indices", "order", "shape")
+
+    basic: Slice
+    axes: tuple[int, ...]
+    indices: tuple[Array, ...]
+    order: tuple[int, ...] | None
+    shape: tuple[int, ...]  # of the result
+
+
+def advanced(aval: Aval, index: Any, within: Any = None) -> Advanced:
+    """Resolve an index with arrays in it. Raises NumPy's IndexError.
+
+    within: `(index, length, axis) -> index in bounds`, in place of `bounded`.
+    """
+    items = list(index) if isinstance(index, tuple) else [index]
+    items = [_index_array(i) for i in items]
+    taken = sum(_consumed(i) for i in items)
+    # an Ellipsis separates what is on its two sides, also where it stands for no axis
+    gap = next((k for k, i in enumerate(items) if isinstance(i, EllipsisType)), len(items))
+    items = list(expand_ellipsis(tuple(items), aval.ndim, taken))
+    basic: list[Any] = []
+    arrays: list[Any] = []
+    places: list[int] = []  # in the index as written: adjacency decides where dimensions go
+    axes: list[int] = []
+    axis = position = 0  # of the array, of the sliced array
+    for place, item in enumerate(items):
+        if item is None or isinstance(item, slice):
+            basic.append(item)
+            axis += item is not None
+            position += 1
+            continue
+        for part in _integer_parts(item, aval, axis):
+            arrays.append(part)
+            places.append(place + (place >= gap))
+            axes.append(position)
+            position += 1
+        if _consumed(item):
+            basic += [slice(None)] * _consumed(item)
+        else:
+            basic.append(None)
+        axis += _consumed(item)
+    result = Advanced()
+    result.basic = basic_slice(aval, tuple(basic))
+    sliced = result.basic.params["shape"]
+    result.axes = tuple(axes)
+    result.indices = _common(arrays, [sliced[a] for a in axes], axes, within or bounded)
+    index_shape = result.indices[0].shape
+    rest = [n for a, n in enumerate(sliced) if a not in axes]
+    adjacent = places == list(range(places[0], places[0] + len(set(places)))) or (
+        len(set(places)) == places[-1] - places[0] + 1
+    )
+    first = sum(1 for a in range(axes[0]) if a not in axes) if adjacent else 0
+    k = len(index_shape)
+    result.order = None
+    if first:
+        result.order = (*range(k, k + first), *range(k), *range(k + first, k + len(rest)))
+    result.shape = (*rest[:first], *index_shape, *rest[first:])
+    return result
+
+
+def _index_array(item: Any) -> Any:
+    if item is None or isinstance(item, (slice, int, EllipsisType)):
+        return item
+    if isinstance(item, (list, tuple, range)):
+        operand = _list_index(item)
+        return new_array(operand)
+    operand = as_operand(elements(item))
+    if type(operand) is not list:
+        operand = leaf(np.asarray(operand)[()])
+    array = new_array(operand)
+    if array.dtype.kind not in "biu":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    return array
+
+
+def _list_index(item: Any) -> Node:
+    if traced(item):
+        return as_array(item)._read()
+    if any(isinstance(i, Array) for i in item):
+        item = [host_value(i._read()) if isinstance(i, Array) else i for i in item]
+    array = np.asarray(item)
+    if array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "biu":
+        raise IndexError(
+            INVALID_INDEX
+            if array.dtype.kind in "OUSfc"
+            else "arrays used as indices must be of integer (or boolean) type"
+        )
+    return from_host(array, copy=False)
+
+
+def _consumed(item: Any) -> int:
+    """How many axes an index item uses up."""
+    if item is None or item is Ellipsis:
+        return 0
+    if isinstance(item, Array) and item.dtype.kind == "b":
+        return item.ndim
+    return 1
+
+
+def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
+    """An item as integer indices, one for each axis it uses (a scalar bool: one new axis)."""
+    if not isinstance(item, Array) or item.dtype.kind != "b":
+        return [item]
+    if item.ndim == 0:
+        return [np.zeros(int(bool(host_value(item._read()))), np.int64)]
+    for k, n in enumerate(item.shape):
+        if n and n != aval.shape[axis + k]:  # an empty mask fits anywhere in NumPy
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {axis + k}; size of axis "
+                f"is {aval.shape[axis + k]} but size of corresponding boolean axis is {n}"
+            )
+    return list(np.nonzero(host_value(item._read())))
+
+
+def _common(
+    arrays: list[Any], lengths: list[int], axes: list[int], within: Any
+) -> tuple[Array, ...]:
+    """Index arrays checked against the bounds, counted from the front, of one shape."""
+    checked = [within(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
+    shapes = [c.shape for c in checked]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        text = " ".join(map(tuple_text, shapes))
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} "
+        ) from None
+    return tuple(broadcast(c, shape) for c in checked)
+
+
+def bounded(index: Any, length: int, axis: int) -> Array:
+    """An integer index array as int64, every element in 0..length-1. Raises IndexError.
+
+    This looks at the data: where the index is still pending, it is computed now, so that the
+    error comes out of the statement that caused it.
+    """
+    if isinstance(index, Array) and not knowable(index._read()):
+        return _bounded_later(index, length, axis)
+    value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
+    if value.size:
+        low, high = value.min(), value.max()
+        if low < -length or high >= length:
+            bad = value[(value < -length) | (value >= length)].flat[0]
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
+        if low < 0:
+            value = value.astype(np.int64)
+            value = np.where(value < 0, value + length, value)
+            return new_array(from_host(value))
+    if isinstance(index, Array):
+        return cast(index, np.int64)
+    return new_array(from_host(value.astype(np.int64)))
+
+
+def _bounded_later(index: Array, length: int, axis: int) -> Array:
+    """The same of an index that is mapped or traced: where it has no values yet, checked later."""
+    value = extent(index._read())
+    index = cast(index, np.int64)
+    if not length and index.size:
+        raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+    if value is None:
+        below, above = elementwise.less(index, -length), elementwise.greater_equal(index, length)
+        message = f"index {{}} is out of bounds for axis {axis} with size {length}"
+        check_later(elementwise.logical_or(below, above), IndexError, message, index)
+        index = elementwise.minimum(elementwise.maximum(index, -length), length - 1)
+    else:
+        bad = np.less(value, -length) | np.greater_equal(value, length)
+        if bad.any():
+            first = np.asarray(value)[bad].flat[0]
+            raise IndexError(f"index {first} is out of bounds for axis {axis} with size {length}")
+    negative = elementwise.less(index, 0)
+    return elementwise.select(negative, elementwise.add(index, length), index)
+
+
+def get_advanced(self: Array, index: Any) -> Any:
+    node = self._read()
+    aval = aval_of_node(node)
+    mask = _sole_mask(aval, index)
+    if mask is not None and not local.level and aval.device:
+        recorder = local.recorder
+        if recorder.eager and knowable(mask._read()) and not _errstate.watching:
+            return new_array(leaf(host_value(node)[host_value(mask._read())]))
+        recorder.chose()
+    found = advanced(aval, index)
+    if mask is not None and mask.ndim == aval.ndim:
+        found.indices[0]._node[CODE] = mask._read()  # see `_unselected`
+    sliced = found.basic.get(node) if _selects(found.basic, aval) else node
+    out = indexing.take(new_array(sliced), *found.indices, axes=found.axes)
+    if found.order is not None:
+        out = shaping.transpose(out, permutation=found.order)
+    return out
+
+
+def set_advanced(self: Array, index: Any, value: Any) -> None:
+    node = self._read()
+    aval = aval_of_node(node)
+    mask = _sole_mask(aval, index)
+    whole = mask is not None and mask.ndim == aval.ndim
+    whole = whole and not (isinstance(index, tuple) and len(index) > 1)
+    if mask is not None:
+        if whole and np.ndim(value) > 1:
+            raise TypeError(
+                "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, "
+                f"input has {np.ndim(value)} dimensions"
+            )
+        if _set_mask(self, node, aval, mask, value):
+            return
+        if whole and _set_selected(self, node, aval, mask, value):
+            return
+    found = advanced(aval, index)
+    try:
+        u = assigned(value, aval.dtype, found.shape)
+    except ValueError:
+        _explain_mismatch(value, found.shape, whole)
+        raise
+    self._write(put(node, found, u, "set"))
+
+
+def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
+    """NumPy's message where the values do not fit an advanced index."""
+    given = np.shape(value)
+    try:
+        if np.broadcast_shapes(given, shape) == shape:
+            return
+    except ValueError:
+        pass
+    if masked:
+        raise ValueError(
+            f"NumPy boolean array indexing assignment cannot assign {given[0]} input values to "
+            f"the {shape[0]} output values where the mask is true"
+        )
+    raise ValueError(
+        f"shape mismatch: value array of shape {tuple_text(given)} could not be broadcast to "
+        f"indexing result of shape {tuple_text(shape)}"
+    )
+
+
+def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
+    """The array with `u` stored, added, ... at an advanced index."""
+    some = _selects(found.basic, aval_of_node(node))
+    sliced = found.basic.get(node) if some else node
+    new = put_advanced(new_array(sliced), found, u, mode)
+    return found.basic.set(node, new._read()) if some else new._read()
+
+
+def put_advanced(sliced: Array, found: Advanced, u: Any, mode: str) -> Array:
+    """The same of what the basic part of the index leaves."""
+    dtype = sliced.dtype
+    if type(u) is not list:
+        values = new_array(leaf(np.asarray(u).astype(dtype)[()]))
+    else:
+        values = cast(new_array(u), dtype)
+    values = broadcast(values, found.shape)
+    if found.order is not None:
+        inverse = tuple(int(i) for i in np.argsort(found.order))
+        values = shaping.transpose(values, permutation=inverse)
+    return indexing.put(sliced, values, *found.indices, axes=found.axes, mode=mode)
+
+
+def _selects(basic: Slice, aval: Aval) -> bool:
+    """Whether the basic part of an index does anything at all."""
+    return bool(basic.params["axes"]) or basic.params["shape"] != aval.shape
+
+
+def _sole_mask(aval: Aval, index: Any) -> Array | None:
+    """The mask, if the index is one boolean array over leading axes and nothing else."""
+    items = index if isinstance(index, tuple) else (index,)
+    items = [i for i in items if i is not Ellipsis]
+    if len(items) != 1 or isinstance(items[0], (int, slice, type(None))):
+        return None
+    if isinstance(index, tuple) and len(index) == 2 and index[0] is Ellipsis:
+        return None
+    mask = _index_array(items[0])
+    if not isinstance(mask, Array) or mask.dtype.kind != "b" or mask.ndim == 0:
+        return None
+    return mask if mask.ndim <= aval.ndim else None
+
+
+def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bool:
+    """`x[mask] = value` by a select, without looking at the mask. False for a value each."""
+    rest = aval.shape[mask.ndim :]
+    operand = operand_of(value)
+    if type(operand) is list:
+        shape = known(operand).shape
+        if len(shape) > len(rest) and not (len(shape) == len(rest) + 1 and shape[0] == 1):
+            return False
+        u = assigned(value, aval.dtype, (1, *rest))
+    else:
+        u = assigned_scalar(operand, aval.dtype)
+    for k, n in enumerate(mask.shape):
+        if not n and aval.shape[k]:
+            return False
+        if n != aval.shape[k]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {k}; size of axis is "
+                f"{aval.shape[k]} but size of corresponding boolean axis is {n}"
+            )
+    if type(u) is list:
+        values = cast(new_array(u), aval.dtype)
+        if values.ndim > len(rest):
+            values = shaping.reshape(values, shape=values.shape[1:])
+        u = broadcast(values, aval.shape)._read()
+    if rest:
+        spread = shaping.reshape(new_array(mask._read()), shape=mask.shape + (1,) * len(rest))
+        mask = broadcast(spread, aval.shape)
+    frame = user_frame(_getframe(2))
+    operands = (mask._read(), u, node)
+    try:
+        op = op_of(elementwise.select, {}, tuple([known(o) for o in operands]))
+    except Traced:
+        self._write(record_traced(elementwise.select, operands, {}))
+        return True
+    if op.aval is not aval:
+        return False
+    new = [op, operands, None, frame.f_code, frame.f_lasti]
+    if op.host:
+        new = on_host(op, operands)
+    else:
+        local.recorder.pending.append(new)
+    self._write(new)
+    return True
+
+
+def _set_selected(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bool:
+    """`x[mask] = f(y[mask], ...)` as a select from `f(y, ...)`: no shape then depends on data.
+
+    False where the values are not elementwise of selections by this very mask, still pending.
+    """
+    operand = operand_of(value)
+    whole = _unselected(operand, mask._read(), aval.shape, [32])
+    if type(whole) is not list or known(whole).shape != aval.shape:
+        return False
+    assigned(value, aval.dtype, known(operand).shape)  # for its warning
+    values = cast(new_array(whole), aval.dtype)
+    self._write(elementwise.select(mask, values, new_array(node))._read())
+    return True
+
+
+def _unselected(node: Any, mask: Node, shape: tuple[int, ...], budget: list[int]) -> Any:
+    """The node before selection by the mask, or None. The index of a selection bears its mask."""
+    budget[0] -= 1
+    if type(node) is not list or isinstance(node[VALUE], np.generic):
+        return node
+    if node[VALUE] is not None or node[ARGS] is None or budget[0] < 0:
+        return None
+    op, args = node[OP], node[ARGS]
+    if op.primitive is indexing.take and args[1][CODE] is mask:
+        source = args[0]
+        return source if known(source).shape == shape else None
+    if op.primitive.kind != "elementwise":
+        return None
+    found = [_unselected(a, mask, shape, budget) for a in args]
+    return None if any(f is None for f in found) else record(op.primitive, tuple(found), op.params)

@@ -1,0 +1,80 @@
+"""What a value becomes when it is stored into elements of some dtype and shape."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import (
+    from_host,
+)
+from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._node import (
+    aval_of_node,
+)
+from lazynp._trace import (
+    host_value,
+    record,
+)
+from lazynp.functions._foreign import elements
+from lazynp.functions._recording import operand_of
+from lazynp.primitives import shaping
+
+
+def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
+    """The operand for assigning `value` to elements of this dtype, checked as NumPy checks."""
+    if type(value) in SCALAR_DTYPES:
+        return assigned_scalar(value, dtype)
+    operand = operand_of(elements(value))
+    if type(operand) is not list:
+        return assigned_scalar(operand, dtype)
+    aval = aval_of_node(operand)
+    if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy's conversion
+        operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
+        aval = aval_of_node(operand)
+    if aval.dtype.kind == "c" and dtype.kind in "fiu":
+        _warn_of_lost_imaginary_part()
+    if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
+        kept = aval.shape[aval.ndim - len(shape) :]
+        operand = record(shaping.reshape, (operand,), {"shape": kept})
+        aval = aval_of_node(operand)
+    if aval.shape != shape and aval.ndim:
+        _check_broadcast(aval.shape, shape)
+    return operand
+
+
+def _warn_of_lost_imaginary_part() -> None:
+    warnings.warn(
+        "Casting complex values to real discards the imaginary part",
+        np.exceptions.ComplexWarning,
+        stacklevel=4,
+    )
+
+
+def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A Python scalar as it is stored into this dtype. Raises as NumPy does (NaN to int, ...)."""
+    t = type(value)
+    if t is float and dtype.kind == "f" or t is bool:
+        return value
+    if not dtype.hasobject and dtype.kind in "biufc":
+        cell = np.empty((), dtype)
+        cell[()] = value
+        return cell.item()
+    return from_host(np.asarray(value))
+
+
+def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    fits = len(shape) <= len(target) and all(
+        n == m or n == 1 for n, m in zip(reversed(shape), reversed(target), strict=False)
+    )
+    if not fits:
+        raise ValueError(
+            f"could not broadcast input array from shape {tuple_text(shape)} into shape "
+            f"{tuple_text(target)}"
+        )
+
+
+def tuple_text(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"

@@ -93,7 +93,7 @@ class _Sampler:
         return _wrapped, (type(self), self._generator)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # as pickle asks for, before there is a generator
+        if name.startswith("__") or name == "_generator":  # as pickle asks for, before there is one
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         method = getattr(self._generator, name)
         return _hosted(method) if callable(method) else method

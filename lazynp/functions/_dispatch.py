@@ -14,7 +14,6 @@ from lazynp._overrides import Overridden, catching, has_methods, overrides, sett
 from lazynp._tree import tree_flatten
 from lazynp.functions._foreign import by_numpy, elements
 from lazynp.functions._subclass import Subclass, of_class, stripped
-from lazynp.functions._ufunc import ufunc
 
 _DISPATCHER = type(np.sum)
 _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
@@ -40,8 +39,6 @@ def dispatching(names: dict[str, Any], reference: Any, module: str) -> dict[str,
     out = {}
     for name, function in names.items():
         numpys = getattr(reference, name, None)
-        if type(function) is ufunc:
-            function.__module__ = module  # where pickle finds it
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
         if vars(function).get("__wrapped__") is not numpys:  # is not hosted

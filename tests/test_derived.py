@@ -151,6 +151,29 @@ def test_derived_classes_may_decide_what_functions_do() -> None:
     assert _asking(lazynp) == _asking(numpy)
 
 
+class Pickled(lazynp.ndarray):
+    """As programs write it, for NumPy's state has no place for attributes."""
+
+    unit = ""
+
+    def __reduce__(self) -> Any:
+        rebuild, arguments, state = super().__reduce__()
+        return rebuild, arguments, (*state, "of Pickled", self.unit)
+
+    def __setstate__(self, state: Any) -> None:
+        self.unit = state[-1]
+        lazynp.ndarray.__setstate__(self, state[:-2])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("values", [[[1.0, 2.0]], 3.0, ["a", "bc"]])
+def test_derived_classes_with_a_state_of_their_own(values: Any) -> None:
+    x: Any = lazynp.array(values).view(Pickled)
+    x.unit = "V"
+    for y in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
+        assert type(y) is Pickled and y.tolist() == values and y.dtype == x.dtype
+    assert pickle.loads(pickle.dumps(x)).unit == "V"
+
+
 class Wrapped:
     """What an `__array_function__` is called for is its own matter."""
 

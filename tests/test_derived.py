@@ -71,7 +71,8 @@ EXPRESSIONS = (
     "np.linalg.norm(s)", "isinstance(s, np.ndarray)", "getattr(s * one, 'unit', 0)",
     "np.flip(s)", "np.tile(s, 2)", "np.zeros_like(s)", "np.roll(s, 1)",
     "np.max(s)", "np.clip(s, None, 2)", "np.compress(s > 1, s)", "np.reshape(s, shape=(3, 1))",
-    "np.linalg.inv(np.eye(3) + s)", "np.split(s, 3)[0]", "np.ndarray.__getitem__(s, slice(2))", "np.median(np.asarray(s))",
+    "np.linalg.inv(np.eye(3) + s)", "np.split(s, 3)[0]", "np.median(np.asarray(s))",
+    "np.ndarray.__getitem__(s, slice(2))",
     "one.copy().__iadd__(s)", "np.ndarray.mean(s)", "np.ndarray.mean(one)", "np.ndarray.shape",
     "hasattr(np.ndarray, '__array_wrap__')", "np.zeros(3)[np.array([0, 1]).view(type(s))]",
 )  # fmt: skip

@@ -189,7 +189,8 @@ def test_scalars_pass_for_numpys() -> None:
         scalar, element = lazynp.ones(2, dtype).max(), np.ones(2, dtype).max()
         said = [isinstance(scalar, k) for k in kinds]
         assert said == [isinstance(element, k) for k in kinds], dtype
-        assert isinstance(scalar, lazynp.Scalar) and not isinstance(scalar, lazynp.ndarray)
+        assert isinstance(scalar, lazynp.Scalar) and isinstance(scalar, lazynp.Array)
+        assert not isinstance(scalar, lazynp.ndarray)
         assert not isinstance(lazynp.array(1, dtype), np.generic)
     x = lazynp.arange(4.0)
     assert x[lazynp.arange(4)[2]] == 2.0

@@ -64,6 +64,7 @@ from lazynp.functions._index_keys import (
     count_places,
     has_array,
     index_key,
+    is_basic,
     known_places,
     normal,
 )
@@ -105,7 +106,7 @@ def getitem(self: Array, index: Any) -> Any:
                 if kind is Scalar:
                     index = known_places(index)
                     axes = count_places(index)
-                    basic = axes > 0
+                    basic = is_basic(index)
                     break
                 if kind is not slice and item is not None and item is not Ellipsis:
                     basic = False
@@ -118,7 +119,7 @@ def getitem(self: Array, index: Any) -> Any:
         if aval is not None:
             return scalar(element, aval)
     recorder = local.recorder
-    if len(recorder.pending) >= recorder.limit:
+    if (not recorder.eager or recorder.due) and len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self)
         node = self._node if self._base is None else self._read()
     op = node[0]
@@ -173,6 +174,8 @@ def getitem(self: Array, index: Any) -> Any:
     got = at_once(op, (node, *starts)) if recorder.eager else None
     if got is None:
         frame = _getframe(1)
+        if recorder.eager and len(recorder.pending) >= recorder.limit:
+            enter(frame, self)
         got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
         recorder.pending.append(got)
     if op.scalar and step.scalar:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,14 @@ def count_places(index: tuple[Any, ...]) -> int:
         if type(item) is not int:
             return 0
     return len(index)
+
+
+def is_basic(index: tuple[Any, ...]) -> bool:
+    """Whether the index gives a view: nothing but ints, slices, None, Ellipsis."""
+    return _BASIC.issuperset(map(type, index))
+
+
+_BASIC = frozenset({int, slice, type(None), EllipsisType})
 
 
 def index_key(index: Any) -> Any:

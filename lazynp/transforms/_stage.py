@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._graph import program_of
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from lazynp._node import Node, aval_of_node, is_tracer, leaf, tracer_node
-from lazynp._trace import StagingRecorder, host_value, staging
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
+from lazynp._trace import StagingRecorder, host_value, record, staging
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.primitives import shaping
+from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._linearize import (
     Linearized,
@@ -362,7 +364,8 @@ def linearize_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) ->
             lambda handles: run_jaxpr(jaxpr, handles), list(map(new_array, inputs)), inputs,
             moving, "linearize of a jaxpr",
         )  # fmt: skip
-        kept = program.residuals()
+        recipes = {id(r): _recipe(r) for r in program.residuals()}
+        kept = [r for r in program.residuals() if recipes[id(r)] is None]
         primal = close(finish(recorder, inputs, [*outs, *kept], []))
         places = {id(n): i for i, n in enumerate(inputs)}
         constant = tuple(places.get(id(r)) for r in kept)
@@ -370,17 +373,41 @@ def linearize_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) ->
     if forced is not None:
         moves = tuple(m or f for m, f in zip(moves, forced, strict=True))
     residuals = tuple(map(aval_of_node, kept))
-    tangent = _tangent_jaxpr(jaxpr, program, kept, moving, moves)
+    tangent = _tangent_jaxpr(jaxpr, program, kept, recipes, moving, moves)
     return LinearPair(primal, tangent, moves, residuals, constant)
 
 
+def _recipe(node: Node) -> Any:
+    """How to make a residual that is a constant spread out (as 0.1 is, times an array) once more,
+    so that a loop need not keep one for each round; None for others."""
+    op = node[OP]
+    if op is None:
+        return (node[VALUE],) if isinstance(node[VALUE], np.generic) else None
+    if op.primitive not in _SPREADING or node[ARGS] is None:
+        return None
+    parts = [_recipe(a) if type(a) is list else (a,) for a in node[ARGS]]
+    return None if None in parts else (op.primitive, op.params, parts)
+
+
+_SPREADING = (shaping.broadcast_in_dim, shaping.full, elementwise.convert)
+
+
+def _made(recipe: Any) -> Any:
+    if len(recipe) == 1:
+        return leaf(recipe[0]) if isinstance(recipe[0], np.generic) else recipe[0]
+    primitive, params, parts = recipe
+    return record(primitive, tuple(map(_made, parts)), params)
+
+
 def _tangent_jaxpr(
-    jaxpr: Jaxpr, program: Linearized, kept: list[Node], moving: Flags, moves: Flags
-) -> Jaxpr:
+    jaxpr: Jaxpr, program: Linearized, kept: list[Node], recipes: dict[int, Any], moving: Flags,
+    moves: Flags,
+) -> Jaxpr:  # fmt: skip
     avals = [*map(aval_of_node, kept), *_taken(jaxpr.in_avals, moving)]
 
     def run(xs: list[Array]) -> list[Array]:
         given = {id(r): x for r, x in zip(kept, xs, strict=False)}
+        given |= {key: new_array(_made(r)) for key, r in recipes.items() if r is not None}
         outs = program.forward(spread_out(xs[len(kept) :], moving), given)
         whole = [zeros(a) if t is None else t for a, t in zip(program.out_avals, outs, strict=True)]
         return _taken(whole, moves)

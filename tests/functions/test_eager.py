@@ -218,6 +218,22 @@ def test_views_write_into_what_had_no_memory_yet(eager: None) -> None:
     assert pending() == 0
 
 
+def test_views_by_scalars(eager: None) -> None:
+    """An index with scalars of the program's in it gives a view like any other."""
+    x, i = np.array(M), np.array(K)
+    for index in (
+        lambda i: (i, slice(1, None)), lambda i: (slice(0, i), 0), lambda i: i, lambda i: (i, ...),
+        lambda i: (None, i), lambda i: slice(i - 2, i),
+    ):  # fmt: skip
+        view = x[index(i[2])]
+        want = numpy.array(x)
+        want[index(2)] += 1.0
+        view += 1.0
+        assert x.tolist() == want.tolist()
+        x[0], want[0] = 5.0, 5.0
+        assert view.tolist() == want[index(2)].tolist()
+
+
 def test_an_old_value_is_kept(eager: None) -> None:
     x = np.array(M)
     before, view = x + 0.0, x[1]

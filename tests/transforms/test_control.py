@@ -238,3 +238,25 @@ def test_a_long_scan_is_one_program() -> None:
     before = np.stats().compiles
     f(0.8), f(0.7)
     assert np.stats().compiles <= before + 1
+
+
+def test_only_what_changes_is_kept_for_reverse_mode() -> None:
+    """Not the constants that are spread out to multiply arrays by: one residual, the carry's."""
+
+    def step(u, _):
+        u = u.copy()
+        u[1:-1] = u[1:-1] + 0.1 * (u[2:] - 2.0 * u[1:-1] + u[:-2]) - u[1:-1] ** 3 / 3.0
+        return u, None
+
+    def loss(u):
+        return (np.scan(step, u, None, length=5)[0] ** 2).sum()
+
+    u = np.array(numpy.linspace(0.0, 1.0, 6))
+    text = str(np.make_jaxpr(np.grad(loss))(u))
+    (forward,) = [line for line in text.splitlines() if "reverse=False" in line]
+    heads = [line for line in text.splitlines() if "= scan[" in line]
+    assert forward and heads[0].split(" = ")[0].count(":f64[5,") == 1
+    d = 1e-6
+    e = numpy.eye(6)
+    differences = [float(loss(u + d * k) - loss(u - d * k)) / (2 * d) for k in e]
+    numpy.testing.assert_allclose(np.grad(loss)(u), differences, rtol=1e-6)

@@ -58,11 +58,11 @@ def _apart(ours: Any, other: Any, prefix: str = "") -> set[str]:
     """Functions of one namespace that are not the other's, nor what the other's wrap: NumPy's can
     be overridden by `__array_function__`."""
     functions = (n for n in ours.__all__ if callable(getattr(ours, n)))
-    return {
-        prefix + n
-        for n in functions
-        if inspect.unwrap(getattr(other, n, None)) is not inspect.unwrap(getattr(ours, n))
-    }
+    return {prefix + n for n in functions if getattr(ours, n) not in _layers(getattr(other, n, 0))}
+
+
+def _layers(function: Any) -> tuple[Any, Any]:
+    return function, getattr(function, "__wrapped__", function)
 
 
 @pytest.mark.skipif(not DOCUMENT.exists(), reason="source distributions come without docs/")

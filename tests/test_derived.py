@@ -71,7 +71,8 @@ EXPRESSIONS = (
     "np.linalg.norm(s)", "isinstance(s, np.ndarray)", "getattr(s * one, 'unit', 0)",
     "np.flip(s)", "np.tile(s, 2)", "np.zeros_like(s)", "np.roll(s, 1)",
     "np.max(s)", "np.clip(s, None, 2)", "np.compress(s > 1, s)", "np.reshape(s, shape=(3, 1))",
-    "np.split(s, 3)[0]", "np.ndarray.__getitem__(s, slice(2))", "np.median(np.asarray(s))",
+    "np.linalg.inv(np.eye(3) + s)", "np.split(s, 3)[0]", "np.median(np.asarray(s))",
+    "np.ndarray.__getitem__(s, slice(2))",
     "one.copy().__iadd__(s)", "np.ndarray.mean(s)", "np.ndarray.mean(one)", "np.ndarray.shape",
     "hasattr(np.ndarray, '__array_wrap__')", "np.zeros(3)[np.array([0, 1]).view(type(s))]",
 )  # fmt: skip
@@ -149,6 +150,29 @@ def _asking(np: Any) -> Any:
 
 def test_derived_classes_may_decide_what_functions_do() -> None:
     assert _asking(lazynp) == _asking(numpy)
+
+
+class Pickled(lazynp.ndarray):
+    """As programs write it, for NumPy's state has no place for attributes."""
+
+    unit = ""
+
+    def __reduce__(self) -> Any:
+        rebuild, arguments, state = super().__reduce__()
+        return rebuild, arguments, (*state, "of Pickled", self.unit)
+
+    def __setstate__(self, state: Any) -> None:
+        self.unit = state[-1]
+        lazynp.ndarray.__setstate__(self, state[:-2])  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("values", [[[1.0, 2.0]], 3.0, ["a", "bc"]])
+def test_derived_classes_with_a_state_of_their_own(values: Any) -> None:
+    x: Any = lazynp.array(values).view(Pickled)
+    x.unit = "V"
+    for y in (pickle.loads(pickle.dumps(x)), copy.copy(x), copy.deepcopy(x)):
+        assert type(y) is Pickled and y.tolist() == values and y.dtype == x.dtype
+    assert pickle.loads(pickle.dumps(x)).unit == "V"
 
 
 class Wrapped:

@@ -20,13 +20,14 @@ _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmas
 # of what has no method, or one that does something else; and what gives the class of its argument
 _PLAIN = {"copy", "nonzero", "reshape", "resize", "transpose"}
 _KEEPING = {
-    "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "delete", "diag",
-    "diagflat", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims", "fix", "flip", "fliplr",
-    "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "isclose", "isneginf", "isposinf",
-    "isreal", "kron", "matrix_transpose", "median", "moveaxis", "nan_to_num", "nancumprod",
-    "nancumsum", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum",
-    "nanvar", "ones_like", "permute_dims", "ptp", "reshape", "roll", "rollaxis", "rot90", "split",
-    "tile", "transpose", "trapezoid", "trim_zeros", "unique", "unstack", "vsplit", "zeros_like",
+    "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cholesky",
+    "delete", "diag", "diagflat", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims",
+    "fix", "flip", "fliplr", "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv",
+    "isclose", "isneginf", "isposinf", "isreal", "kron", "matrix_transpose", "median",
+    "moveaxis", "nan_to_num", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian",
+    "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "ones_like", "permute_dims", "pinv",
+    "ptp", "reshape", "roll", "rollaxis", "rot90", "split", "tile", "transpose", "trapezoid",
+    "trim_zeros", "unique", "unstack", "vsplit", "zeros_like",
 }  # fmt: skip
 _METHODS = {"amax": "max", "amin": "min", "around": "round"}
 _ARRAY: Any = Array  # which has more methods than are declared

@@ -79,11 +79,20 @@ class Subclass(NDArray):
         return repr(np.asarray(host_value(self._read())).view(kind))
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), np.asarray(host_value(self._read()))), vars(self)
+        state: Any = np.asarray(host_value(self._read())).__reduce__()[2]
+        return _rebuilt, (type(self),), (*state, getattr(self, "__dict__", {}))
+
+    def __setstate__(self, state: Any) -> None:
+        """Of the five items that NumPy's has, and perhaps the attributes."""
+        value: Any = np.empty(0)
+        value.__setstate__(tuple(state[:5]))
+        self._node = from_host(value)
+        if len(state) > 5:
+            vars(self).update(state[5])
 
 
-def _rebuilt(kind: type, value: Any) -> Any:
-    return of_class(kind, new_array(from_host(value)), None)
+def _rebuilt(kind: type) -> Any:
+    return of_class(kind, new_array(from_host(np.empty(0))), None)
 
 
 def of_class(kind: Any, array: Array, source: Any) -> Any:
@@ -188,8 +197,10 @@ def attach(operators: set[str], ufuncs: dict[str, Any]) -> None:
                 of_either[name] = _of_either(name, method)
         elif isinstance(method, property) and method.fget is not None and name in _OF_THE_CLASS:
             setattr(Subclass, name, property(_kept(name, method.fget), method.fset))
-    for name in ("__array_finalize__", "__array_wrap__"):
+    for name in ("__array_finalize__", "__array_wrap__", "__setstate__"):
         of_either[name] = _hook(name)
+    for name in ("__reduce__", "__repr__", "__setitem__", "view"):
+        of_either[name] = _of_either(name, getattr(Array, name))
     NDArray.__init_subclass__ = classmethod(_derived)  # type: ignore[assignment]
 
 

@@ -59,7 +59,6 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     return primitives.sort(x, axis=axis)
 
 
-@by_numpy(np.argsort)
 def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:

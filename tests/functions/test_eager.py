@@ -258,6 +258,13 @@ def test_a_view_of_such_a_loop_is_an_argument_of_jit(eager: None) -> None:
     assert x[1].tolist() == [M[1, 0], 0.0, 0.0, 0.0]
 
 
+def test_argsort_is_stable(eager: None) -> None:
+    """Unlike NumPy's by default: the same under every policy, and as the array API has it."""
+    x = numpy.arange(300) * 7 % 5
+    assert np.argsort(np.array(x)).tolist() == numpy.argsort(x, kind="stable").tolist()
+    assert np.array(x).argsort().tolist() == numpy.argsort(x, stable=True).tolist()
+
+
 def test_elements_are_scalars(eager: None) -> None:
     x = np.array(M)
     for s in (x[0, 1], x.sum(), x[0].max(), x.argmax(), x[0] @ x[1], np.sqrt(x[2, 2])):

@@ -300,12 +300,11 @@ def layouts(*arrays: Array) -> list[NDArray]:
 def _owner_layout(owner: Array) -> NDArray:
     aval = owner.aval
     order = "F" if owner._flags is not None and owner._flags.get("order") == "F" else "C"
-    if not aval.size:  # no memory, and strides that depend on the version of NumPy
+    # no memory, and strides that depend on the version of NumPy; what `as_strided` cannot name
+    if not aval.size or aval.dtype.char == "T":
         return np.empty(aval.shape, aval.dtype, order)  # type: ignore[call-overload]
     strides = contiguous_strides(aval, order)
     memory = np.zeros(1, aval.dtype)
-    if aval.dtype.char == "T":  # which the array interface, and so `as_strided`, cannot name
-        return np.ndarray(aval.shape, aval.dtype, np.zeros(aval.nbytes, "b"), 0, strides)
     return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)
 
 

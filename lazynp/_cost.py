@@ -14,17 +14,17 @@ from typing import Any
 from lazynp._avals import Aval
 from lazynp._jaxpr import Rules, jaxprs_in
 
-DISPATCH = 25.0  # of a compiled program, over and above its operations
+DISPATCH = 15.0  # of a compiled program, over and above its operations
 PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, what is not fused
 
 _CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
 _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
 # that fuses, most do not.
-_MOVED, _MOVED_FUSED = 1.2e-5, 1e-5
+_MOVED, _MOVED_FUSED = 1.2e-5, 0.9e-5
 # The same of arrays beyond the caches, whose memory comes from the system each time.
 _FAR = 1 << 18  # bytes
-_MOVED_FAR, _MOVED_FUSED_FAR = 2e-5, 1.1e-5
+_MOVED_FAR, _MOVED_FUSED_FAR = 2.4e-5, 0.8e-5
 
 # Nanoseconds an element, where it is more than moving it: by NumPy, by XLA.
 _ELEMENT: dict[str, tuple[float, float]] = {
@@ -76,9 +76,9 @@ _FETCHED = {"f": (1e-5, 1.4e-5), "c": (1e-5, 4e-5)}  # of a byte: for a vector a
 _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
 
 # Of compiling: a program, an operation of it, one that becomes a dozen of XLA's.
-PROGRAM = 18000.0
-_COMPILED = 1500.0
-_COMPILED_LONG = 12000.0
+PROGRAM = 15000.0
+_COMPILED = 1000.0
+_COMPILED_LONG = 9000.0
 
 RECORDING = 5.0  # an operation, and what it adds to a cut
 CUT = 30.0  # for one operation

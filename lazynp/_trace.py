@@ -161,7 +161,10 @@ class Recorder:
             return
         gap = self.gaps.get(self.origin)
         often = gap is not None and gap.visits >= _OFTEN
-        novel = often and plan is not None and plan.runs == 1
+        large = gain > 2 * _cost.RECORDING * nodes or plan is not None and plan.tier != "reference"
+        if large:
+            self._chosen = 0
+        novel = often and plan is not None and plan.runs == 1 and not large
         self._novel = self._novel + nodes if novel else max(0, self._novel - nodes)
         small = (
             often or type(self.origin) is tuple

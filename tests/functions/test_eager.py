@@ -53,15 +53,14 @@ def test_a_loop_of_large_ones_is_not() -> None:
 
 
 def test_a_loop_whose_programs_differ_each_time() -> None:
-    """No program would be used again: whatever their size, they are run by NumPy."""
+    """No program would be used again."""
     fresh_start()
-    x = np.array(numpy.ones(300_000))
+    x = np.array(numpy.ones(20_000))
     for n in range(1, 40):
         y = x[n:] * 0.5 + x[:-n]
         y = y * y - 0.25
         assert float(y[0]) == 2.0
     assert local.recorder.eager
-    assert local.recorder.largest == numpy.inf
 
 
 def test_a_loop_that_chooses_by_masks() -> None:

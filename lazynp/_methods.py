@@ -241,7 +241,8 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
 def _buffer(self: Array, flags: int) -> memoryview:
     """The buffer protocol, which Python 3.12 and later ask classes for: read-only."""
     if _memory.scipy_asks(_getframe(1), self) and on_device(self.dtype):
-        return memoryview(np.array(_host(self)))
+        copied: Any = np.array(_host(self))
+        return memoryview(copied)
     if flags & 1:  # PyBUF_WRITABLE
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
     if not on_device(self.dtype):

@@ -125,9 +125,14 @@ def _handle(result: Any, values: list[Any]) -> Any:
             return None
         base = result.base
         for value in values:
-            if value is result or base is not None and type(value) is ndarray:
-                if value is result or base is value or base is value.base:
-                    return None
+            if value is result:
+                return None
+            if (
+                base is not None
+                and type(value) is ndarray
+                and (base is value or base is value.base)
+            ):
+                return None
         if not result.ndim:
             return new_array(leaf(result[()]))
         array = new_array(leaf(result))

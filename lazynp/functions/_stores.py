@@ -44,7 +44,7 @@ def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
             return False
         data = node[2]
         if type(data) is ndarray and node[3] is not LENT:
-            base = data.base
+            base = data.base  # `_owns`, without its calls
             if (
                 data.ndim == axes
                 and getrefcount(data) == 3
@@ -79,7 +79,7 @@ _NUMBERS = frozenset("?bhilqBHILQefdFD")
 
 
 def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
-    """Assign a basic slice at once, under the conditions of `_store_element`."""
+    """Assign a basic slice at once, under the conditions of `store_element`."""
     node = self._node
     if getrefcount(node) != 3:
         return False
@@ -128,7 +128,7 @@ def store_basic(self: Array, index: Any, value: Any) -> bool:
         if getrefcount(node) != 3 or getrefcount(data) != 3 or not data.flags.writeable:
             return False
         base = data.base
-        if base is not None:
+        if base is not None:  # `_owns`, without its calls
             if type(base) is not ndarray or getrefcount(base) != 3 or base.base is not None:
                 return False
         if dtype.char not in _NUMBERS or _errstate.watching:

@@ -1,7 +1,8 @@
 """Functions for control flow: staged with what they capture, brought to one signature.
 
 A captured array that a branch or a body writes is an output (cond) or a carry (loops), and is
-written back after the whole. So bodies may work in place on arrays from outside.
+written back after the whole. So bodies may work in place on arrays from outside. The operands of
+branches that are arrays are captured too; the carry of a loop is values.
 """
 
 from __future__ import annotations
@@ -9,12 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from lazynp._array import Array, NDArray, new_array
+import numpy as np
+
+from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import Node, aval_of_node
 from lazynp._tree import Structure, show
-from lazynp.transforms._stack import Flat, in_native_order, name_of, write
+from lazynp.transforms._stack import (
+    Flat,
+    check_leaf,
+    handle_like,
+    in_native_order,
+    name_of,
+    node_of,
+    store,
+    write,
+)
 from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed
 
 
@@ -34,6 +46,53 @@ def staged_function(
 def kind_of_argument(x: Any, aval: Aval) -> Any:
     """0-d values that are Arrays stay Arrays in the body; numbers are Scalars."""
     return NDArray if aval.ndim or type(x) is NDArray else None
+
+
+class Operands:
+    """What branches are called with. Numbers are values; arrays are themselves, captured: what a
+    branch writes in one, or in what shares its memory, is seen wherever Python would show it.
+
+    An array of NumPy's or of a derived class has a stand-in, whose value it takes in the end.
+    """
+
+    def __init__(self, leaves: Sequence[Any], what: str) -> None:
+        for x in leaves:
+            check_leaf(x, what)
+        self._foreign: dict[int, tuple[Any, Array, Any]] = {}  # array, stand-in, what that held
+        self._arrays = [self._array(x) for x in leaves]
+        values = [x for x, a in zip(leaves, self._arrays, strict=True) if a is None]
+        nodes = list(map(node_of, values))
+        self.avals = list(map(aval_of_node, nodes))
+        self.kinds = [kind_of_argument(x, a) for x, a in zip(values, self.avals, strict=True)]
+        self.values = list(map(new_array, nodes))
+
+    def _array(self, x: Any) -> Array | None:
+        if type(x) is NDArray:
+            return x
+        if not isinstance(x, (np.ndarray, Array)) or isinstance(x, Scalar):
+            return None
+        if id(x) not in self._foreign:
+            made = handle_like(x, node_of(x))
+            self._foreign[id(x)] = x, made, made._node
+        return self._foreign[id(x)][1]
+
+    def staged(
+        self, function: Callable[..., Any], structure: Structure, what: str
+    ) -> tuple[Program, Flat]:
+        """The function of these operands, staged."""
+        flat = Flat(function, structure)
+
+        def run(handles: list[Array]) -> list[Any]:
+            rest = iter(handles)
+            return flat([next(rest) if a is None else a for a in self._arrays])
+
+        return stage(run, self.avals, f"{what} {name_of(function)}", self.kinds), flat
+
+    def finish(self) -> None:
+        """All was written: so is what had a stand-in."""
+        for x, made, before in self._foreign.values():
+            if made._node is not before:
+                store(x, made)
 
 
 class Merged:

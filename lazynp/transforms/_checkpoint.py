@@ -7,16 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from lazynp._array import Array, NDArray, new_array
+from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._jaxpr import Eqn, Jaxpr, Var, eval_reference
-from lazynp._node import aval_of_node
 from lazynp._primitive import Missing, Primitive, Undefined
 from lazynp._tree import tree_flatten
-from lazynp.transforms._branches import kind_of_argument
+from lazynp.transforms._branches import Operands
 from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present, strong
 from lazynp.transforms._checks import discharge_call, unchecked
-from lazynp.transforms._stack import Flat, name_of, node_of
+from lazynp.transforms._stack import name_of
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -24,7 +23,6 @@ from lazynp.transforms._stage import (
     repeated,
     run_jaxpr,
     spread_out,
-    stage,
     stage_closed,
     transpose_jaxpr,
 )
@@ -176,36 +174,30 @@ def checkpoint(
         return lambda f: checkpoint(f, policy=policy, static_argnums=static_argnums)
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     primitive = jit_call if policy == "everything" else remat_call
+    what = f"checkpoint of {name_of(function)}"
 
     @functools.wraps(function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         fixed = {n % len(args): args[n] for n in numbers}
         dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
 
-        def call(given: Any, keywords: Any) -> Any:
-            rest = iter(given)
+        @functools.wraps(function)  # for errors: its name
+        def call(dynamic: Any, keywords: Any) -> Any:
+            rest = iter(dynamic)
             whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
             return function(*whole, **keywords)
 
         leaves, structure = tree_flatten((dynamic, kwargs))
-        values = [x for x in leaves if type(x) is not NDArray]  # arrays are captured, to be written
-        nodes = [node_of(x) for x in values]
-        avals = [aval_of_node(n) for n in nodes]
-        kinds = [kind_of_argument(x, a) for x, a in zip(values, avals, strict=True)]
-        flat = Flat(call, structure)
-
-        def run(handles: list[Array]) -> list[Any]:
-            rest = iter(handles)
-            return flat([x if type(x) is NDArray else next(rest) for x in leaves])
-
-        program = stage(run, avals, f"checkpoint of {name_of(function)}", kinds)
+        given = Operands(leaves, what)
+        program, flat = given.staged(call, structure, "checkpoint of")
         params: dict[str, Any] = {"jaxpr": program.jaxpr}
         if primitive is jit_call:
             params["name"] = name_of(function)
         else:
             params["policy"] = policy or "nothing"
-        outs = primitive(*map(new_array, nodes), *program.captured, **params)
+        outs = primitive(*given.values, *program.captured, **params)
         program.write_back(outs[flat.count :])
+        given.finish()
         return flat.rebuilt([o._read() for o in outs], program.like)
 
     return checkpointed

@@ -20,9 +20,8 @@ from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._branches import (
     Merged,
-    kind_of_argument,
+    Operands,
     same_types,
-    staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
 from lazynp.transforms._checks import (
@@ -32,7 +31,7 @@ from lazynp.transforms._checks import (
     has_checks,
     holds_rules,
 )
-from lazynp.transforms._stack import check_leaf, node_of, zeros
+from lazynp.transforms._stack import node_of, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -191,7 +190,11 @@ cond_call = Primitive(
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
          operand: Any = None) -> Any:  # fmt: skip
-    """`true_fun(*operands)` if pred, else `false_fun(*operands)`; results of one type."""
+    """`true_fun(*operands)` if pred, else `false_fun(*operands)`; results of one type.
+
+    What the chosen function writes in place, in its operands or in arrays from outside, is written
+    after the call. The results are new arrays, also where a function returns an operand.
+    """
     if operand is not None:
         operands = (operand,)
     node = node_of(pred)
@@ -209,7 +212,10 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
            operand: Any = None) -> Any:  # fmt: skip
-    """`branches[index](*operands)`; an index out of range takes the nearest branch."""
+    """`branches[index](*operands)`; an index out of range takes the nearest branch.
+
+    What the chosen branch writes in place is written, as with `cond`.
+    """
     if operand is not None:
         operands = (operand,)
     if not branches:
@@ -234,14 +240,9 @@ def _chosen(
     operands: tuple[Any, ...],
 ) -> Any:
     leaves, structure = tree_flatten(operands)
-    for x in leaves:
-        check_leaf(x, what)
-    nodes = [node_of(x) for x in leaves]
-    avals = [aval_of_node(n) for n in nodes]
-    kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
+    given = Operands(leaves, what)
     staged = [
-        staged_function(f, structure, avals, kinds, f"{what} {n}:")
-        for f, n in zip(functions, names, strict=True)
+        given.staged(f, structure, f"{what} {n}:") for f, n in zip(functions, names, strict=True)
     ]
     first, first_flat = staged[0]
     for (program, flat), name in zip(staged[1:], names[1:], strict=True):
@@ -250,10 +251,10 @@ def _chosen(
             (f"the result of {names[0]}", first_flat.tree, _result_avals(first, first_flat)),
             (f"that of {name}", flat.tree, _result_avals(program, flat)),
         )
-    merged = Merged([p for p, _ in staged], len(avals))
-    outs = cond_call(index, *map(new_array, nodes), *merged.captured, branches=tuple(merged.jaxprs))
-    count = first_flat.count
-    merged.write_back(outs[count:])
+    merged = Merged([p for p, _ in staged], len(given.values))
+    outs = cond_call(index, *given.values, *merged.captured, branches=tuple(merged.jaxprs))
+    merged.write_back(outs[first_flat.count :])
+    given.finish()
     return first_flat.rebuilt([o._read() for o in outs], first.like)
 
 

@@ -87,19 +87,34 @@ class _TreeCall:
     def flat(self) -> Call:
         return Call(self.name, self.function, **self.custom.rules(self))
 
-    def arguments(self, xs: Sequence[Array]) -> tuple[Any, ...]:
+    def handles(self, xs: Sequence[Array]) -> list[Array]:
+        """The leaves of the differentiable arguments."""
+        return [_handle(k, a) for k, a in zip(self.kinds, xs, strict=True)]
+
+    def arguments(self, handles: Sequence[Array]) -> tuple[Any, ...]:
         """The differentiable arguments."""
-        handles = [_handle(k, a) for k, a in zip(self.kinds, xs, strict=True)]
         return tree_unflatten(self.structure, handles)
 
-    def whole(self, xs: Sequence[Array]) -> list[Any]:
-        """All arguments, in the function's order."""
-        diff = iter(self.arguments(xs))
+    def called(self, function: Callable[..., Any], xs: Sequence[Array]) -> Any:
+        """`function` of all arguments, in their order."""
+        handles = self.handles(xs)
+        diff = iter(self.arguments(handles))
         fixed = dict(zip(self.custom._nondiff, self.nondiff, strict=True))
-        return [fixed[i] if i in fixed else next(diff) for i in range(self.count)]
+        out = function(*[fixed[i] if i in fixed else next(diff) for i in range(self.count)])
+        self.check_unwritten(handles, xs)
+        return out
+
+    def check_unwritten(self, handles: Sequence[Array], xs: Sequence[Array]) -> None:
+        """Nothing that was written in arguments would come back to the caller."""
+        for i, (handle, x) in enumerate(zip(handles, xs, strict=True)):
+            if handle._read() is not x._read():
+                raise TypeError(
+                    f"{self.name}, which has a custom rule, writes leaf {i} of its arguments, "
+                    f"{x.aval}, in place; write a copy of it"
+                )
 
     def function(self, xs: Sequence[Array]) -> list[Array]:
-        return self.flattened(self.custom.fun(*self.whole(xs)))
+        return self.flattened(self.called(self.custom.fun, xs))
 
     def flattened(self, out: Any) -> list[Array]:
         leaves, self.tree = tree_flatten(out)
@@ -135,7 +150,7 @@ def _tangent(array: Array | None, aval: Aval, kind: type) -> Any:
 
 
 class custom_jvp(_Custom):
-    """A function with a forward rule: `f.defjvp(rule)`.
+    """A function with a forward rule: `f.defjvp(rule)`. It must not write its arguments.
 
     `rule(primals, tangents) -> (out, tangent of out)`.
 
@@ -176,7 +191,9 @@ class custom_jvp(_Custom):
                 call.structure,
                 [_tangent(t, a, k) for t, a, k in zip(tangents, call.avals, call.kinds)],
             )
-            pair = rule(*call.nondiff, call.arguments(primals), dots)
+            handles = call.handles(primals)
+            pair = rule(*call.nondiff, call.arguments(handles), dots)
+            call.check_unwritten(handles, primals)
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise TypeError(f"{what} must return a pair (out, tangent), got {pair!r}")
             outs = call.flattened(pair[0])
@@ -187,7 +204,7 @@ class custom_jvp(_Custom):
 
 
 class custom_vjp(_Custom):
-    """A function with a reverse rule: `f.defvjp(fwd, bwd)`.
+    """A function with a reverse rule: `f.defvjp(fwd, bwd)`. It must not write its arguments.
 
     `fwd(*args) -> (out, residuals)`; `bwd(*nondiff, residuals, ct) -> a cotangent for each
     differentiable argument`, None for zero.
@@ -208,7 +225,7 @@ class custom_vjp(_Custom):
         residual_tree: list[Any] = []
 
         def forward(primals: Any) -> Any:
-            pair = fwd(*call.whole(primals))
+            pair = call.called(fwd, primals)
             if not isinstance(pair, (tuple, list)) or len(pair) != 2:
                 raise TypeError(
                     f"the forward rule of {call.name} must return a pair (out, residuals), "

@@ -26,7 +26,15 @@ from lazynp._views import Basic, writeable
 from lazynp.transforms._call import Places, jit_call
 from lazynp.transforms._donation import donated_places, give_up
 from lazynp.transforms._quick import Quick, operands_of, quick_of
-from lazynp.transforms._stack import check_leaf, in_native_order, name_of, node_of, write
+from lazynp.transforms._stack import (
+    check_leaf,
+    handle_like,
+    in_native_order,
+    name_of,
+    node_of,
+    store,
+    write,
+)
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
 from lazynp.transforms._static import check_hashable, numbers, places_and_names, strings
 
@@ -167,8 +175,7 @@ def _value_aval(x: Any) -> Aval:
 
 
 def _handle(x: Any, node: Node) -> Array:
-    scalar = isinstance(x, (Scalar, np.generic)) or type(x) in SCALAR_DTYPES
-    return new_scalar(node) if scalar else new_array(node)
+    return new_array(node) if isinstance(x, ShapeDtype) else handle_like(x, node)
 
 
 def _finished(
@@ -232,6 +239,9 @@ def _run(
 ) -> Any:
     """donate: places of owners that are given up."""
     values = [new_array(node_of(x)) for x in given.values]
+    stored = [given.values[i] for where, i in traced.written if where == "value"]
+    if any(isinstance(x, np.ndarray) and not x.flags.writeable for x in stored):
+        raise ValueError("assignment destination is read-only")
     captured = map(in_native_order, traced.captured)
     operands = [*given.owners, *values, *captured, *map(new_array, traced.nodes)]
     if inline and local.recorder.staging:
@@ -248,19 +258,11 @@ def _run(
     with write_lock:
         for (where, i), value in zip(traced.written, results, strict=True):
             if where == "value":
-                _store(given.values[i], value)
+                store(given.values[i], value)
             else:
                 write(owners[where][i], value._read())
     leaves = [_delivered(k, x, owners) for k, x in zip(traced.outs, made, strict=True)]
     return tree_unflatten(traced.tree, leaves)
-
-
-def _store(argument: Any, value: Array) -> None:
-    """An argument that is no owner, and that the function wrote, is written."""
-    if type(argument) is NDArray:
-        write(argument, value._read())
-    if isinstance(argument, np.ndarray) and argument.flags.writeable:
-        argument[...] = np.asarray(value)
 
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]]) -> Any:

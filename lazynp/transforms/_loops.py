@@ -217,6 +217,7 @@ def while_loop(
 ) -> Any:
     """`while cond_fun(val): val = body_fun(val)`. The types of val must not change.
 
+    What is written in val in place is seen where the body returns it; init_val stays as it is.
     Forward mode and vmap; for reverse mode use scan or fori_loop with bounds that are ints.
     """
     leaves, structure = tree_flatten((init_val,))

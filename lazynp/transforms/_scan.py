@@ -331,7 +331,8 @@ def scan(
 ) -> tuple[Any, Any]:
     """`carry, y = f(carry, x)` for each x along axis 0 of xs: the last carry and the ys stacked.
 
-    Arrays from outside that f writes are carried along. `unroll` steps make one round of the
+    Arrays from outside that f writes are carried along. What f is given are values of their own: it
+    may work in place on them, and init and xs stay as they are. `unroll` steps make one round of the
     compiled loop (True: all of them, no loop is left), in both directions.
     """
     carry_leaves, carry_tree = tree_flatten(init)

@@ -29,6 +29,7 @@ from lazynp._node import VALUE, Node, Op, Trace, aval_of_node, is_tracer, leaf, 
 from lazynp._plan import cast_scalar
 from lazynp._trace import check_bounds, interpreting
 from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp._views import writeable
 from lazynp.primitives import elementwise, shaping
 
 Params = dict[str, Any]
@@ -107,11 +108,26 @@ def write(array: Array, value: Node) -> None:
     array._write(value)
 
 
+def store(argument: Any, value: Array) -> None:
+    """An array of ours or of NumPy's, given as an argument, is written."""
+    if isinstance(argument, Array):
+        with write_lock:
+            write(argument, value._read())
+    elif isinstance(argument, np.ndarray):
+        argument[...] = np.asarray(value)
+
+
 def handle_like(x: Any, node: Node) -> Array:
-    """A fresh handle for an argument: a Scalar where the argument was one."""
+    """A fresh handle for an argument: a Scalar where the argument was one, and not to be written
+    where the argument is not."""
     if isinstance(x, (Scalar, bool, int, float, complex, np.generic)):
         return new_scalar(node)
-    return new_array(node)
+    made = new_array(node)
+    if isinstance(x, Array) and not writeable(x):
+        made._flags = {"readonly": True}
+    elif isinstance(x, np.ndarray) and not x.flags.writeable:
+        made._flags = {"readonly": True}
+    return made
 
 
 def result_handle(node: Node, like: Any = None) -> Array:
@@ -226,16 +242,9 @@ def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]
 def write_back(argument: Any, handle: Array, initial: Node, value: Callable[[Node], Node]) -> None:
     """An argument that the function wrote holds afterwards what was written."""
     node = handle._node
-    if node is initial or not isinstance(argument, (Array, np.ndarray)):
-        return
-    if isinstance(argument, Scalar):
-        return
-    node = value(node)
-    if isinstance(argument, Array):
-        with write_lock:
-            write(argument, node)
-    elif argument.flags.writeable:
-        argument[...] = np.asarray(new_array(node))
+    written = node is not initial and isinstance(argument, (Array, np.ndarray))
+    if written and not isinstance(argument, Scalar):
+        store(argument, new_array(value(node)))
 
 
 def data_leaf(value: Any) -> Node:

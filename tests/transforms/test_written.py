@@ -1,0 +1,249 @@
+"""What branches write in their operands, and what else is written: as Python's `if` would."""
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import checkpoint, cond, custom_jvp, custom_vjp, grad, jit, jvp, scan, switch, vmap
+
+
+def total(a):
+    return a.sum()
+
+
+def first(a):
+    a[0] = 9.0
+    return a.sum()
+
+
+def doubled(a):
+    a *= 2
+    return a.sum()
+
+
+def through_views(a):
+    rows = a.reshape(2, 3).T
+    rows[1:] += rows[:-1]
+    return a[2]
+
+
+def sorted_down(a):
+    a.sort()
+    return a[::-1][0]
+
+
+def by_mask(a):
+    a[a > 2] = -1.0
+    return a.sum()
+
+
+WRITERS = [first, doubled, through_views, sorted_down, by_mask]
+START = numpy.array([3.0, 1.0, 2.0, 5.0, 0.5, 4.0])
+
+
+@pytest.mark.parametrize("transformed", [lambda f: f, jit, checkpoint], ids=["", "jit", "remat"])
+@pytest.mark.parametrize("write", WRITERS, ids=lambda f: f.__name__)
+def test_an_operand_written_by_the_chosen_branch(write, transformed) -> None:
+    f = transformed(lambda p, a: cond(p, write, total, a))
+    for p in (True, False):
+        x, want = np.array(START), START.copy()
+        got = f(p, x)
+        assert float(got) == pytest.approx((write if p else total)(want))
+        numpy.testing.assert_array_equal(x, want)
+
+
+def test_switch_writes_as_python_would() -> None:
+    for transformed in (lambda f: f, jit):
+        f = transformed(lambda i, a: switch(i, WRITERS, a))
+        for i, write in enumerate(WRITERS):
+            x, want = np.array(START), START.copy()
+            assert float(f(i, x)) == pytest.approx(write(want))
+            numpy.testing.assert_array_equal(x, want)
+
+
+def _aliased(choose):
+    """Operands that share memory with each other, and with a captured array."""
+
+    def f(np, p, x):
+        tail, same = x[2:], x
+
+        def then(a, b, c):
+            a[0] = 7.0
+            b += 1.0  # a view of a: sees what was written, and is seen
+            same[1] = c[0] + a[3]
+            return b.sum() + c.sum()
+
+        def otherwise(a, b, c):
+            b[:] = a[:4]
+            return same[2] * c[0]
+
+        return choose(p, then, otherwise, x, tail, x)
+
+    return f
+
+
+def _python(p, then, otherwise, *operands):
+    return then(*operands) if p else otherwise(*operands)
+
+
+@pytest.mark.parametrize("transformed", [lambda f: f, jit], ids=["", "jit"])
+def test_operands_that_share_memory(transformed) -> None:
+    f = transformed(lambda p, x: _aliased(cond)(np, p, x))
+    for p in (True, False):
+        x, want = np.array(START), START.copy()
+        assert float(f(p, x)) == pytest.approx(_aliased(_python)(numpy, p, want))
+        numpy.testing.assert_array_equal(x, want)
+
+
+def test_a_view_as_operand() -> None:
+    """Also one whose place is known only when the program runs."""
+
+    def f(i, x):
+        row = x[i]
+        cond(row[0] > 3, lambda r: r.fill(0.0), lambda r: r.__setitem__(slice(1, None), r[0]), row)
+        return row.sum()
+
+    for transformed in (lambda f: f, jit):
+        x, want = np.array(START.reshape(3, 2)), START.reshape(3, 2).copy()
+        g = transformed(f)
+        for i in range(3):
+            row = want[i]
+            row[:] = 0.0 if row[0] > 3 else row[0]
+            assert float(g(i, x)) == pytest.approx(row.sum())
+            numpy.testing.assert_array_equal(x, want)
+
+
+def test_arrays_of_numpy_are_written() -> None:
+    for transformed in (lambda f: f, jit, checkpoint):
+        x = START.copy()
+        transformed(lambda a: cond(True, first, total, a))(x)
+        assert x[0] == 9.0
+        x.flags.writeable = False
+        with pytest.raises(ValueError, match="read-only"):
+            transformed(lambda a: cond(True, doubled, total, a))(x)
+        assert x[1] == 1.0
+    y = START.copy()
+
+    def both(a, b):
+        a[0] = 8.0
+        return b[0]
+
+    assert float(cond(True, both, lambda a, b: b[1], y, y)) == 8.0
+
+
+class Derived(np.ndarray):
+    """An array of a class of the user's."""
+
+
+def test_arrays_of_derived_classes_are_written() -> None:
+    for f in (jit(first), grad(first), checkpoint(first), lambda a: cond(True, first, total, a)):
+        x = np.array(START).view(Derived)
+        f(x)
+        numpy.testing.assert_array_equal(x, [9.0, *START[1:]])
+        assert type(x) is Derived
+
+
+def test_jit_writes_no_array_that_is_read_only() -> None:
+    f = jit(first)
+    x = START.copy()
+    f(x)
+    assert x[0] == 9.0
+    y = START.copy()
+    y.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        f(y)
+    assert y[0] == 3.0
+    z = np.broadcast_to(np.array([1.0]), (6,))
+    for transformed in (f, grad(first), lambda a: jvp(first, (a,), (np.ones(6),))):
+        with pytest.raises(ValueError, match="read-only"):
+            transformed(z)
+        with pytest.raises(ValueError, match="read-only"):
+            transformed(y)
+
+
+@pytest.mark.parametrize("write", WRITERS, ids=lambda f: f.__name__)
+def test_derivatives_by_what_is_written(write) -> None:
+    def f(x):
+        y = x * 1.5
+        r = cond(x[0] > 0, write, total, y)
+        return (y**2).sum() * r
+
+    def plain(x):
+        y = x * 1.5
+        r = write(y) if x[0] > 0 else total(y)
+        return (y**2).sum() * r
+
+    x = np.array(START)
+    for g in (grad(f), jit(grad(f)), grad(jit(f))):
+        numpy.testing.assert_allclose(g(x), grad(plain)(x))
+        numpy.testing.assert_allclose(g(-x), grad(plain)(-x))
+    numpy.testing.assert_array_equal(x, START)
+    rows = np.stack([x, -x])
+    numpy.testing.assert_allclose(vmap(grad(f))(rows), [grad(plain)(x), grad(plain)(-x)])
+
+
+def test_batched_predicates_write_the_examples_they_choose() -> None:
+    x, want = np.array(numpy.stack([START, -START])), numpy.stack([START, -START])
+    vmap(lambda a: cond(a[0] > 0, first, doubled, a))(x)
+    first(want[0]), doubled(want[1])
+    numpy.testing.assert_array_equal(x, want)
+    shared = np.array(START)
+    with pytest.raises(ValueError, match=r"argument 1 \(in_axes None\)"):
+        vmap(lambda p, a: cond(p, first, doubled, a), (0, None))(np.array([True, False]), shared)
+    numpy.testing.assert_array_equal(shared, START)
+
+
+def test_nothing_is_written_by_a_branch_that_fails() -> None:
+    def bad(a, i):
+        a[0] = 100.0
+        return a[i]
+
+    for transformed in (lambda f: f, jit):
+        f = transformed(lambda a, i: cond(True, bad, lambda a, i: a[1:2], a, i))
+        x = np.array(START)
+        with pytest.raises(IndexError):
+            f(x, np.array([7]))
+        numpy.testing.assert_array_equal(x, START)
+    x = np.array(START)
+    with pytest.raises(ZeroDivisionError):
+        cond(True, first, lambda a: first(a) / (1 // 0), x)
+    numpy.testing.assert_array_equal(x, START)
+
+
+def test_results_are_new_arrays() -> None:
+    x = np.array(START)
+    y = cond(True, lambda a: a, lambda a: a + 1, x)
+    y[0] = 50.0
+    assert x[0] == 3.0
+
+
+def test_the_carry_of_a_loop_is_its_own() -> None:
+    """A body may work in place on its carry; what was given as the first stays as it is."""
+    x = np.array(START)
+
+    def body(c, _):
+        c[1:] += c[:-1]
+        return c, c[0]
+
+    last, _ = scan(body, x, length=2)
+    want = START.copy()
+    for _ in range(2):
+        want[1:] += want[:-1].copy()
+    numpy.testing.assert_allclose(last, want)
+    numpy.testing.assert_array_equal(x, START)
+    numpy.testing.assert_allclose(np.fori_loop(0, 2, lambda i, c: body(c, i)[0], x), want)
+    done = np.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, body(s[1], 0)[0]), (0, x))[1]
+    numpy.testing.assert_allclose(done, want)
+    numpy.testing.assert_array_equal(x, START)
+
+
+def test_custom_rules_say_that_arguments_are_written() -> None:
+    f = custom_jvp(first)
+    f.defjvp(lambda primals, tangents: (total(*primals), total(*tangents)))
+    g = custom_vjp(total)
+    g.defvjp(lambda a: (first(a), a), lambda a, ct: (ct * a,))
+    for broken in (f, jit(f), grad(g), jit(grad(g))):
+        x = np.array(START)
+        with pytest.raises(TypeError, match="leaf 0 of its arguments, .* in place; write a copy"):
+            broken(x)
+        numpy.testing.assert_array_equal(x, START)

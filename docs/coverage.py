@@ -2,7 +2,8 @@
 
 Nothing here is declared. Every function is called with arrays that are still pending: it is
 *native* if what it returns (or writes) was recorded and no value was needed, *native, looks* if
-values were needed first (for a shape, a dtype, an error), *host* if NumPy made the result.
+values were needed first (for a shape, a dtype, an error), *host* if NumPy made the result; *host,
+traced* if it is recorded nevertheless where the arrays are traced.
 """
 
 from __future__ import annotations
@@ -49,6 +50,16 @@ def _pending(value: Any) -> Any:
     return np.where(np.ones(array.shape, bool) * True, array, array)
 
 
+VALUES: dict[str, Any] = {
+    "x": [0.5, 0.25, 0.75, 0.125], "y": [0.75, 1.5, 0.5, 0.25], "i": [3, 1, 2, 1],
+    "j": [1, 2, 0, 3], "b": [True, False, True, True], "c": [1j, 2.0, 1 + 1j, 0.5],
+    "m": [[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]], "v": [1.0, 2.0, 3.0],
+    "h": [1.0, 2.0, 4.0, 8.0], "t": numpy.arange(16.0).reshape(2, 2, 2, 2) ** 1.1,
+    "u1": numpy.array([1, 2], "u1"), "o": [0.0, 0.0, 0.0, 0.0], "one": [2.5],
+    "n": [1.0, numpy.nan, 2.0, 3.0], "e": numpy.eye(4).reshape(2, 2, 2, 2) + 0.5,
+}  # fmt: skip
+
+
 class Arguments:
     """Fresh pending arrays, by what is in them."""
 
@@ -56,18 +67,10 @@ class Arguments:
 
     def __getattr__(self, name: str) -> Any:
         self.used = True
-        values: dict[str, Any] = {
-            "x": [0.5, 0.25, 0.75, 0.125], "y": [0.75, 1.5, 0.5, 0.25], "i": [3, 1, 2, 1],
-            "j": [1, 2, 0, 3], "b": [True, False, True, True], "c": [1j, 2.0, 1 + 1j, 0.5],
-            "m": [[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]], "v": [1.0, 2.0, 3.0],
-            "h": [1.0, 2.0, 4.0, 8.0], "t": numpy.arange(16.0).reshape(2, 2, 2, 2) ** 1.1,
-            "u1": numpy.array([1, 2], "u1"), "o": [0.0, 0.0, 0.0, 0.0], "one": [2.5],
-            "n": [1.0, numpy.nan, 2.0, 3.0], "e": numpy.eye(4).reshape(2, 2, 2, 2) + 0.5,
-        }  # fmt: skip
-        return _pending(values[name])
+        return _pending(VALUES[name])
 
 
-Call = Callable[[Any, Arguments], Any]
+Call = Callable[[Any, Any], Any]
 
 
 def _written(x: Any, call: Callable[[Any], Any]) -> Any:
@@ -241,8 +244,22 @@ def _run(name: str, function: Any) -> str:
             return "" if result is None else "host"
         if all(n[OP] is not None for n in nodes):
             return "native, looks" if looked else "native"
-        return "host" if arguments.used else "no arrays"
+        if not arguments.used:
+            return "no arrays"
+        return "host, traced" if _traced(attempt, function) else "host"
     return ""
+
+
+def _traced(attempt: Call, function: Any) -> bool:
+    def call(arrays: dict[str, Any]) -> list[Any]:
+        return list(_arrays(attempt(function, types.SimpleNamespace(**arrays))))
+
+    try:
+        jaxpr = np.make_jaxpr(call)({k: np.asarray(v) for k, v in VALUES.items()})
+    except Exception:  # it asks for values
+        return False
+    read = {a for eqn in jaxpr.eqns for a in eqn.inputs}
+    return not read.isdisjoint(jaxpr.inputs)
 
 
 def kind(module: str, name: str, found: Any) -> str:
@@ -285,10 +302,13 @@ def share(found: dict[str, dict[str, list[str]]]) -> tuple[int, int]:
     """Native array functions, and all of them, of the modules that are counted."""
     count = {k: sum(len(found[m].get(k, ())) for m in COUNTED) for k in KINDS}
     native = count["native"] + count["native, looks"]
-    return native, native + count["host"]
+    return native, native + count["host"] + count["host, traced"]
 
 
-KINDS = ("native", "native, looks", "host", "no arrays", "constant", "type", "module", "missing")
+KINDS = (
+    "native", "native, looks", "host, traced", "host", "no arrays", "constant", "type", "module",
+    "missing",
+)  # fmt: skip
 
 
 def page(found: dict[str, dict[str, list[str]]]) -> str:
@@ -300,6 +320,7 @@ def page(found: dict[str, dict[str, list[str]]]) -> str:
         "computed yet. **native**: what comes back is recorded and no value was needed.",
         "**native, looks**: it is recorded, but values were needed before the function returned,",
         "for a shape, a dtype or an error that depends on data. **host**: NumPy makes it.",
+        "**host, traced**: NumPy makes it of values; in `jit`, `grad` and `vmap` it is recorded.",
         "**no arrays**: it takes none: it is about dtypes, shapes, texts, settings, or makes an",
         "array of numbers.",
         "",

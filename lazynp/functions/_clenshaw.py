@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -129,28 +128,3 @@ def from_roots(x: Any, r: Any, tensor: bool = True) -> Any:
     elif x.ndim >= r.ndim:
         raise ValueError("x.ndim must be < r.ndim when tensor == False")
     return (x - r).prod(axis=0)
-
-
-def lazy_class(kind: str, base: type) -> type:
-    """NumPy's class of such series, whose objects called with lazy arrays stay lazy."""
-
-    def call(self: Any, arg: Any) -> Any:
-        """The series at `arg`, mapped from the domain to the window."""
-        if not isinstance(arg, Array):
-            return base.__call__(self, arg)
-        offset, scale = self.mapparms()
-        return values(kind, offset + scale * arg, self.coef)
-
-    @functools.wraps(base.fit)  # type: ignore[attr-defined]
-    def fit(cls: type, x: Any, y: Any, deg: Any, *args: Any, **kwargs: Any) -> Any:
-        host = [np.asarray(a) if isinstance(a, Array) else a for a in (x, y, deg, *args)]
-        kwargs = {k: np.asarray(a) if isinstance(a, Array) else a for k, a in kwargs.items()}
-        return base.fit.__func__(cls, *host, **kwargs)  # type: ignore[attr-defined]
-
-    namespace = {
-        "__call__": call,
-        "fit": classmethod(fit),
-        "__doc__": f"`numpy.polynomial.{base.__name__}`; called with a lazy array it stays lazy.",
-        "__module__": "lazynp.polynomial",
-    }
-    return type(base.__name__, (base,), namespace)

@@ -127,6 +127,7 @@ def _content(cell: Any) -> Any:
 
 
 _MODULES = ("linalg", "fft", "random")
+_SERIES = "numpy.polynomial"
 
 
 def _counterpart(value: Any) -> Any:
@@ -135,7 +136,13 @@ def _counterpart(value: Any) -> Any:
     if value is np:
         return lazy
     if isinstance(value, ModuleType):
+        if value.__name__.startswith(_SERIES):
+            return sys.modules[value.__name__.replace("numpy", "lazynp", 1)]
         return next((getattr(lazy, n) for n in _MODULES if value is getattr(np, n)), None)
+    where = getattr(value, "__module__", None) or ""
+    if where.startswith(_SERIES):
+        ours = sys.modules.get(where.replace("numpy", "lazynp", 1))
+        return getattr(ours, getattr(value, "__name__", ""), None)
     if isinstance(value, type) or not callable(value):
         return None
     name = getattr(value, "__name__", None)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.lib.npyio import NpzFile
 
 from lazynp.functions._host import hosted, to_device
+from lazynp.functions._vectorized import vectorize as vectorize
 
 array2string = hosted(np.array2string)
 array_repr = hosted(np.array_repr)
@@ -55,11 +56,3 @@ def load(*args: Any, **kwargs: Any) -> Any:
 
 
 load.__module__ = __name__
-
-
-class vectorize(np.vectorize):
-    """See `numpy.vectorize`: Python's loop over elements."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        out: Any = super().__call__(*args, **kwargs)
-        return out if out is self else to_device(out)

@@ -180,7 +180,8 @@ def _without_leading_zeros(p: Any) -> Array:
 
 def polydiv(u: Any, v: Any) -> Any:
     """See `numpy.polydiv`. Leading coefficients of the remainder that are nearly zero are left
-    out: they are looked at where they are known."""
+    out. Where they are traced, those are taken to be that need be: the remainder has one
+    coefficient less than v, and at least one."""
     if _is_poly(u, v):
         return host_call(np.polydiv, u, v)
     u, v = atleast_1d(as_array(u)) + 0.0, atleast_1d(as_array(v)) + 0.0
@@ -192,7 +193,9 @@ def polydiv(u: Any, v: Any) -> Any:
         d = scale * rest[k]
         quotient[k] = d
         rest[k : k + n + 1] -= d * v
-    while _known(rest) and rest.shape[-1] > 1 and bool(allclose(rest[0], 0, rtol=1e-14)):
+    if not _known(rest):
+        return quotient, part(rest, 0, min(m, max(m - n + 1, 0)), u.size)
+    while rest.shape[-1] > 1 and bool(allclose(rest[0], 0, rtol=1e-14)):
         rest = rest[1:]
     return quotient, rest
 

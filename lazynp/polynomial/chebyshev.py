@@ -1,16 +1,9 @@
-"""`numpy.polynomial.chebyshev`: values of series are lazy, what makes coefficients is NumPy's."""
-
-from typing import TYPE_CHECKING
+"""`numpy.polynomial.chebyshev`: NumPy's code, on values or traced; values of series are lazy."""
 
 import numpy.polynomial.chebyshev as _numpy
 from numpy.polynomial.chebyshev import *  # noqa: F403
 
-from lazynp.functions import _clenshaw
-from lazynp.functions._host import mirrored as _mirrored
+from lazynp.functions import _series
 
 __all__ = list(_numpy.__all__)
-globals().update(_mirrored(_numpy, __all__))
-globals().update(_clenshaw.evaluators("cheb"))
-
-if not TYPE_CHECKING:
-    Chebyshev = _clenshaw.lazy_class("cheb", _numpy.Chebyshev)
+globals().update(_series.functions(_numpy))

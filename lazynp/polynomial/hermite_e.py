@@ -1,16 +1,9 @@
-"""`numpy.polynomial.hermite_e`: values of series are lazy, what makes coefficients is NumPy's."""
-
-from typing import TYPE_CHECKING
+"""`numpy.polynomial.hermite_e`: NumPy's code, on values or traced; values of series are lazy."""
 
 import numpy.polynomial.hermite_e as _numpy
 from numpy.polynomial.hermite_e import *  # noqa: F403
 
-from lazynp.functions import _clenshaw
-from lazynp.functions._host import mirrored as _mirrored
+from lazynp.functions import _series
 
 __all__ = list(_numpy.__all__)
-globals().update(_mirrored(_numpy, __all__))
-globals().update(_clenshaw.evaluators("herme"))
-
-if not TYPE_CHECKING:
-    HermiteE = _clenshaw.lazy_class("herme", _numpy.HermiteE)
+globals().update(_series.functions(_numpy))

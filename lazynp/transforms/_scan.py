@@ -331,9 +331,11 @@ def scan(
 ) -> tuple[Any, Any]:
     """`carry, y = f(carry, x)` for each x along axis 0 of xs: the last carry and the ys stacked.
 
-    Arrays from outside that f writes are carried along. What f is given are values of their own: it
-    may work in place on them, and init and xs stay as they are. `unroll` steps make one round of the
-    compiled loop (True: all of them, no loop is left), in both directions.
+    Arrays from outside that f writes are carried along. What f is given are its own values: it
+    may work in place on them, and init and xs stay as they are.
+
+    `unroll` steps make one round of the compiled loop (True: all of them, no loop is left), in both
+    directions.
     """
     carry_leaves, carry_tree = tree_flatten(init)
     x_leaves, x_tree = tree_flatten(xs)

@@ -185,7 +185,8 @@ def test_derivatives_by_what_is_written(write) -> None:
 def test_batched_predicates_write_the_examples_they_choose() -> None:
     x, want = np.array(numpy.stack([START, -START])), numpy.stack([START, -START])
     vmap(lambda a: cond(a[0] > 0, first, doubled, a))(x)
-    first(want[0]), doubled(want[1])
+    first(want[0])
+    doubled(want[1])
     numpy.testing.assert_array_equal(x, want)
     shared = np.array(START)
     with pytest.raises(ValueError, match=r"argument 1 \(in_axes None\)"):

@@ -33,7 +33,7 @@ def _holds_checks(eqn: Eqn) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def discharged(jaxpr: Jaxpr, first: int = 0) -> tuple[Jaxpr, Failures]:
+def discharged(jaxpr: Jaxpr, first: int) -> tuple[Jaxpr, Failures]:
     """The jaxpr without checks, with what they find as its last result, and their failures,
     which are numbered from `first + 1`."""
     failures: list[Failure] = []
@@ -64,7 +64,7 @@ def unchecked(jaxpr: Jaxpr) -> Jaxpr:
     """The jaxpr without its checks."""
     if not has_checks(jaxpr):
         return jaxpr
-    whole, _ = discharged(jaxpr)
+    whole, _ = discharged(jaxpr, 0)
     return Jaxpr(whole.inputs, whole.eqns, whole.outputs[:-1])
 
 
@@ -147,7 +147,7 @@ def _guarded_part(part: Jaxpr) -> Jaxpr:
         return inner
 
     def run(xs: list[Array]) -> list[Array]:
-        whole, failures = discharged(inner)
+        whole, failures = discharged(inner, 0)
         *outs, found = run_jaxpr(whole, xs)
         check(select(xs[-1], found, nothing()), failures=failures, effect=True)
         return outs

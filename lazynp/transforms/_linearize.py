@@ -22,7 +22,7 @@ from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf,
 from lazynp._plan import cast_scalar
 from lazynp._primitive import Missing, Undefined
 from lazynp._trace import check_bounds, inside_operation, interpreting, local, staging
-from lazynp.primitives import elementwise
+from lazynp.primitives import shaping
 from lazynp.transforms._jvp import explicit, jvp_nodes
 from lazynp.transforms._stack import (
     Params,
@@ -32,6 +32,7 @@ from lazynp.transforms._stack import (
     running,
     zeros,
 )
+from lazynp.transforms._sums import Sums
 from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
 
 
@@ -321,22 +322,27 @@ class Linearized:
             for o in self.outputs
         ]
 
-    def backward(self, cts: Sequence[Array | None]) -> list[Array | None]:
-        """The cotangents of the inputs; None is zero."""
-        sums: dict[LinearTracer, Array] = {}
+    def backward(
+        self, cts: Sequence[Array | None], onto: Sequence[Array | None] = ()
+    ) -> list[Array | None]:
+        """The cotangents of the inputs; None is zero. onto: what those of inputs are added to."""
+        sums = Sums()
+        for tracer, before in zip(self.inputs, onto):
+            if before is not None:
+                sums.add(tracer, before)
         for out, ct in zip(self.outputs, cts, strict=True):
             if isinstance(out, LinearTracer) and ct is not None:
-                _accumulate(sums, out, ct)
+                sums.add(out, ct)
         with inside_operation():
             for entry in reversed(self.tape):
-                given = [sums.pop(t, None) for t in entry.outs]
+                given = [sums.take(t) for t in entry.outs]
                 for ct in given:
                     if ct is not None:
                         if config.debug_nans:  # that line, not that of grad
                             local.where = entry.where
                         _transpose(entry, given, sums)
                         break
-        return [None if t is None else sums.get(t) for t in self.inputs]
+            return [None if t is None else sums.take(t) for t in self.inputs]
 
 
 def _needed(tape: list[Entry], outputs: Sequence[Any]) -> list[Entry]:
@@ -354,22 +360,19 @@ def _needed(tape: list[Entry], outputs: Sequence[Any]) -> list[Entry]:
     return kept
 
 
-def _accumulate(sums: dict[LinearTracer, Array], tracer: LinearTracer, ct: Array) -> None:
-    before = sums.get(tracer)
-    sums[tracer] = ct if before is None else elementwise.add(before, ct)
-
-
-def _transpose(entry: Entry, given: list[Array | None], sums: dict[LinearTracer, Array]) -> None:
+def _transpose(entry: Entry, given: list[Array | None], sums: Sums) -> None:
     primitive = entry.primitive
     rule = primitive.transpose
     if isinstance(rule, Missing):
         raise TypeError(f"{primitive.name} has no transpose, so no reverse mode: {rule.reason}")
     if not primitive.multiple_results:
+        if primitive is shaping.slice and sums.add_part(entry.operands, given[0], entry.params):
+            return
         found = _transposed(entry, given[0])  # type: ignore[arg-type]
         if found is not None:
             for atom, ct in zip(entry.operands, found):
                 if ct is not None and type(atom) is LinearTracer:
-                    _accumulate(sums, atom, ct)
+                    sums.add(atom, ct)
             return
     operands = [
         Undefined(a.aval) if isinstance(a, LinearTracer) else new_array(a) for a in entry.operands
@@ -382,7 +385,7 @@ def _transpose(entry: Entry, given: list[Array | None], sums: dict[LinearTracer,
         whole = given[0]
     for atom, ct in zip(entry.operands, rule(whole, *operands, **entry.params), strict=True):
         if ct is not None and isinstance(atom, LinearTracer):
-            _accumulate(sums, atom, ct)
+            sums.add(atom, ct)
 
 
 def _forget(handle: Array, before: Node) -> None:

@@ -110,7 +110,7 @@ def quick_of(
     if not all(aval_of_node(n).dtype.isnative for n in nodes):
         return None
     if op.host and only_checks(op):
-        jaxpr, failures = discharged(jaxpr)
+        jaxpr, failures = discharged(jaxpr, 0)
         op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, ins)
         return CheckedQuick(op, [*made, True], (tuple, None, (tree, LEAF)), failures)
     return None if op.host or not op.aval else Quick(op, made, tree)

@@ -233,7 +233,7 @@ def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, 
     flags = [isinstance(x, Undefined) for x in operands]
     fixed, _, slices = _split(flags, consts, carry)
     linear = (*fixed, *[True] * carry, *slices)
-    turned = transpose_jaxpr(jaxpr, linear)
+    turned = transpose_jaxpr(jaxpr, linear, sum(fixed))
     ic, _, ix = _split(jaxpr.in_avals, consts, carry)
     known_c = [x for x, f in zip(operands[:consts], fixed, strict=True) if not f]
     known_x = [x for x, f in zip(operands[consts + carry :], slices, strict=True) if not f]
@@ -243,9 +243,7 @@ def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, 
     def run(xs: list[Array]) -> list[Array]:
         c, sums = xs[:nc], xs[nc : nc + nl]
         ct_carry, rest = xs[nc + nl : nc + nl + carry], xs[nc + nl + carry :]
-        found = run_jaxpr(turned, [*c, *rest[:nx], *ct_carry, *rest[nx:]])
-        added = [elementwise.add(a, b) for a, b in zip(sums, found[:nl], strict=True)]
-        return [*added, *found[nl:]]
+        return run_jaxpr(turned, [*c, *rest[:nx], *ct_carry, *rest[nx:], *sums])
 
     x_avals = [a for a, f in zip(ix, slices, strict=True) if not f]
     outs = jaxpr.out_avals

@@ -416,10 +416,14 @@ def _tangent_jaxpr(
 
 
 @lru_cache(maxsize=4096)
-def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags) -> Jaxpr:
-    """Of a jaxpr linear in some inputs: `(other inputs, cotangents) -> cotangents of those`."""
+def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags, onto: int = 0) -> Jaxpr:
+    """Of a jaxpr linear in some inputs: `(other inputs, cotangents) -> cotangents of those`.
+
+    onto: the cotangents of so many of them, the first, are added to more inputs, which come last.
+    """
     known = [a for a, f in zip(jaxpr.in_avals, linear, strict=True) if not f]
     wanted = _taken(jaxpr.in_avals, linear)
+    n = len(known) + len(jaxpr.outputs)
 
     def run(xs: list[Array]) -> list[Array]:
         trace = LinearTrace("transpose of a jaxpr")
@@ -430,7 +434,7 @@ def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags) -> Jaxpr:
             outs = run_jaxpr(jaxpr, args)
             ends = [trace.tracer_of(o._read()) for o in outs]
         program = Linearized(trace.tape, inputs, ends, jaxpr.out_avals)
-        cts = program.backward(xs[len(known) :])
+        cts = program.backward(xs[len(known) : n], xs[n:])
         return [zeros(a) if ct is None else ct for a, ct in zip(wanted, cts, strict=True)]
 
-    return stage_closed(run, [*known, *jaxpr.out_avals])
+    return stage_closed(run, [*known, *jaxpr.out_avals, *wanted[:onto]])

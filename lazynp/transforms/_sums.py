@@ -1,0 +1,103 @@
+"""Sums of cotangents, as the tape is run backwards.
+
+What reads a small part of an array has a cotangent for that part only. To spread it over an array
+of zeros and add that costs as much as the array is large, for each part that is read: a loop over
+elements would take quadratic time, and its programs long to compile. Such parts are added to a sum
+in their place; those that come before any sum are kept until it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, from_host, new_array
+from lazynp._avals import Aval
+from lazynp._node import VALUE, Node, aval_of_node
+from lazynp.primitives import elementwise, shaping
+
+_SMALL = 4  # times a part at least, or it is spread out: that is then fused with what else is added
+_FUSED = 1 << 13  # bytes: parts of arrays up to this are spread out and added in one loop
+_MANY = 8  # parts that are written together
+Params = dict[str, Any]
+
+
+class _Parts:
+    """Cotangents of parts, with their starts, and nothing else yet."""
+
+    __slots__ = ("aval", "groups")
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+        self.groups: dict[Any, list[tuple[Array, Sequence[Node]]]] = {}  # by params
+
+    def total(self) -> Array:
+        total: Array | None = None
+        for key, items in self.groups.items():
+            params = dict(key)
+            if len(items) >= _MANY and self.aval.nbytes > _FUSED:
+                total = _together(self._zeros() if total is None else total, items, params)
+                continue
+            for ct, starts in items:
+                if total is None or self.aval.nbytes <= _FUSED:
+                    where = map(new_array, starts)
+                    spread = shaping.update_slice(self._zeros(), ct, *where, **params)
+                    total = spread if total is None else elementwise.add(total, spread)
+                else:
+                    total = _in_place(total, ct, starts, params)
+        assert total is not None
+        return total
+
+    def _zeros(self) -> Array:
+        return shaping.full(0, shape=self.aval.shape, dtype=self.aval.dtype)
+
+
+def _in_place(total: Array, ct: Array, starts: Sequence[Node], params: Params) -> Array:
+    where = list(map(new_array, starts))
+    added = elementwise.add(shaping.slice(total, *where, **params), ct)
+    return shaping.update_slice(total, added, *where, **params)
+
+
+def _together(total: Array, items: Sequence[tuple[Array, Sequence[Node]]], params: Params) -> Array:
+    rows = [shaping.reshape(ct, shape=(1, *ct.shape)) for ct, _ in items]
+    places = zip(*[[int(s[VALUE]) for s in starts] for _, starts in items], strict=True)
+    starts = [new_array(from_host(np.array(p, np.int64))) for p in places]
+    return shaping.add_slice(total, shaping.concatenate(*rows, axis=0), *starts, **params)
+
+
+class Sums:
+    """Cotangents by the tracers that they are of."""
+
+    __slots__ = ("_held",)
+
+    def __init__(self) -> None:
+        self._held: dict[Any, Array | _Parts] = {}
+
+    def take(self, tracer: Any) -> Array | None:
+        """The sum so far, which is held no longer; None is zero."""
+        held = self._held.pop(tracer, None)
+        return held.total() if type(held) is _Parts else held  # type: ignore[return-value]
+
+    def add(self, tracer: Any, ct: Array) -> None:
+        before = self.take(tracer)
+        self._held[tracer] = ct if before is None else elementwise.add(before, ct)
+
+    def add_part(self, operands: Sequence[Any], ct: Any, params: Params) -> bool:
+        """Add the cotangent of a slice of operands; False if that is not to be done here."""
+        tracer, *starts = operands
+        if _SMALL * ct.size > tracer.aval.size or not starts:
+            return False
+        if aval_of_node(starts[0]).shape:  # many slices at once
+            return False
+        held = self._held.get(tracer)
+        if held is not None and type(held) is not _Parts:
+            self._held[tracer] = _in_place(held, ct, starts, params)  # type: ignore[arg-type]
+            return True
+        if not all([isinstance(s[VALUE], np.generic) for s in starts]):
+            return False
+        if held is None:
+            held = self._held[tracer] = _Parts(tracer.aval)
+        held.groups.setdefault(tuple(params.items()), []).append((ct, starts))  # type: ignore[union-attr]
+        return True

@@ -1,0 +1,113 @@
+"""Cotangents of arrays that are read part by part: values, and what they cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import check_grads, fori_loop, grad, jit, vmap
+
+
+def elements(x: Any) -> Any:
+    total = 0.0
+    for i in range(12):
+        total = total + np.sin(x[i]) * x[i] * x[(3 * i) % 12]
+    return total
+
+
+def rows(x: Any) -> Any:
+    """Enough of a large array that they are written together."""
+    x = np.concatenate([x.reshape(12, 1) * np.ones(200), np.ones((2, 200))])
+    total = 0.0
+    for i in range(12):
+        total = total + (x[i] * x[i + 1 : i + 2, ::-1] * np.cos(x[0])).mean()
+    return total + (x * x).mean() + x[::6, 3].sum()
+
+
+def in_place(x: Any) -> Any:
+    y = np.zeros(12)
+    for i in range(12):
+        y[i] = np.sin(x[i]) * (y[i - 1] if i else 1.0)
+    return (y * y).sum()
+
+
+def columns(x: Any) -> Any:
+    y = x.reshape(3, 4) ** 2
+    for i in range(4):
+        y[:, i] *= y[1, 3 - i]
+    return y[0, 0] * y[2] @ y[1]
+
+
+def by_index(x: Any) -> Any:
+    """Places that are known only when the loop runs, beside others."""
+    y = np.zeros(12)
+
+    def body(i: Any, c: Any) -> Any:
+        y[i] = c * x[i] * x[11 - i] + x[3]
+        return np.tanh(c + y[i])
+
+    return fori_loop(0, 12, body, 1.0) + (y * x).sum()
+
+
+def stacked(x: Any) -> Any:
+    table = np.outer(x, x)
+    return fori_loop(1, 12, lambda i, c: np.tanh(c + table[i] * table[i - 1]), x).sum()
+
+
+FUNCTIONS = [elements, rows, in_place, columns, by_index, stacked]
+X = numpy.linspace(0.4, 1.2, 12)
+
+
+@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+def test_gradients(f: Any) -> None:
+    x = np.array(X)
+    with np.config(execution="reference"):
+        check_grads(f, (x,), order=2 if f in (elements, in_place) else 1)
+        want = numpy.asarray(grad(f)(x))
+        both = vmap(grad(f))(numpy.stack([X, X[::-1]]))
+        numpy.testing.assert_allclose(both[0], want, rtol=1e-12)
+        pushed = np.jvp(grad(f), (x,), (x,))[1]
+        e = 1e-6
+        moved = [numpy.asarray(grad(f)(np.array(X + s * e * X))) for s in (1, -1)]
+    numpy.testing.assert_allclose(pushed, (moved[0] - moved[1]) / (2 * e), rtol=1e-5, atol=1e-6)
+    numpy.testing.assert_allclose(jit(grad(f))(x), want, rtol=1e-12)
+
+
+def test_as_many_operations_as_there_are_reads() -> None:
+    def reading(n: int, width: int) -> int:
+        def f(x: Any) -> Any:
+            y = np.zeros((n, width))
+            for i in range(n):
+                y[i] = np.sin(x[i]) * (y[i - 1] if i else 1.0)
+            return y.sum()
+
+        return np.make_jaxpr(grad(f))(numpy.ones((n, width))).operations
+
+    for width in (1, 300):
+        assert reading(40, width) < 2.1 * reading(20, width)
+
+
+def test_nothing_of_the_arrays_size_is_made_in_a_round() -> None:
+    """Where a loop reads an array here and there, its cotangent is added to in place."""
+
+    def f(x: Any) -> Any:
+        return fori_loop(1, 50, lambda i, c: c * 0.5 + x[i] * x[i - 1], 0.0)
+
+    backward = [
+        e for e in np.make_jaxpr(grad(f))(numpy.ones(50)).eqns if e.primitive.name == "scan"
+    ]
+    inner = backward[-1].params["jaxpr"].eqns
+    large = {e.primitive.name for e in inner if e.outputs[0].aval.shape == (50,)}
+    assert large == {"update_slice"}
+
+
+def test_a_function_with_checks_is_compiled_once() -> None:
+    f = jit(lambda x, i: np.sin(x)[i] * 1.25)
+    x = np.array(X)
+    first = float(f(x, 3))
+    before = np.stats().compiles
+    assert float(f(x, 3)) == first
+    assert np.stats().compiles == before

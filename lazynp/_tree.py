@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
@@ -86,6 +86,9 @@ def _parts(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
         return kind, static, tuple(children)
     if isinstance(tree, OrderedDict):
         return kind, tuple(tree), tuple(tree.values())
+    if isinstance(tree, defaultdict):
+        keys = sorted(tree)
+        return kind, (tree.default_factory, *keys), tuple(tree[k] for k in keys)
     if isinstance(tree, dict):
         keys = sorted(tree)
         return kind, tuple(keys), tuple(tree[k] for k in keys)
@@ -115,6 +118,8 @@ def _built(kind: Any, static: Any, children: list[Any]) -> Any:
         return None
     if kind in _registry:
         return _registry[kind][1](static, tuple(children))
+    if issubclass(kind, defaultdict):
+        return kind(static[0], zip(static[1:], children, strict=True))
     if issubclass(kind, dict):
         return kind(zip(static, children, strict=True))
     return kind(*children) if hasattr(kind, "_fields") else kind(children)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from lazynp._reference import host_view, note_read
 from lazynp._trace import host_value, materialize as evaluate_node, position
 from lazynp._tree import tree_flatten
 from lazynp._views import writeable
+from lazynp.transforms._jit import Jitted
 
 
 def stats() -> Stats:
@@ -73,8 +74,22 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(x: Array) -> Explanation:
-    """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, why it was cut."""
+class Traces(str):
+    """What `explain` found of a jitted function."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+@overload
+def explain(x: Jitted) -> Traces: ...
+@overload
+def explain(x: Array) -> Explanation: ...
+def explain(x: Array | Jitted) -> Explanation | Traces:
+    """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, why it was cut. Of a
+    jitted function: how often it was traced, and what was new each time."""
+    if isinstance(x, Jitted):
+        return Traces(x.explained())
     if not isinstance(x, Array):
         raise TypeError(f"explain: an Array is required, got {type(x).__name__}")
     node = x._read()

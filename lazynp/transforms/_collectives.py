@@ -6,6 +6,7 @@ differentiation pushes tangents through it, and a staged function keeps it as an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -80,6 +81,10 @@ def _differs(node: Any, trace: BatchTrace) -> bool:
 
 
 def _over(op: str, axis_name: Any, x: Any) -> Any:
+    if isinstance(axis_name, (tuple, list)):
+        for name in axis_name:
+            x = _over(op, name, x)
+        return x
     trace = named_trace(axis_name)
     array = new_array(node_of(x))
     if op == "sum" and array.dtype.kind == "b":
@@ -91,25 +96,32 @@ def _over(op: str, axis_name: Any, x: Any) -> Any:
     return result_handle(out._read(), type(x))
 
 
+def _size(axis_name: Any) -> int:
+    """How many examples there are. NameError if no vmap has such a name."""
+    names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
+    return math.prod([named_trace(name).size for name in names])
+
+
 def psum(x: Any, axis_name: Any) -> Any:
-    """The sum over the examples of the vmap with this axis_name; of each leaf of a tree."""
-    named_trace(axis_name)
+    """The sum over the examples of the vmap with this axis_name (or these, in a tuple); of each
+    leaf of a tree."""
+    _size(axis_name)
     return tree_map(lambda leaf: _over("sum", axis_name, leaf), x)
 
 
 def pmax(x: Any, axis_name: Any) -> Any:
-    named_trace(axis_name)
+    _size(axis_name)
     return tree_map(lambda leaf: _over("max", axis_name, leaf), x)
 
 
 def pmin(x: Any, axis_name: Any) -> Any:
-    named_trace(axis_name)
+    _size(axis_name)
     return tree_map(lambda leaf: _over("min", axis_name, leaf), x)
 
 
 def pmean(x: Any, axis_name: Any) -> Any:
     """The mean over the examples of the vmap with this axis_name."""
-    size = named_trace(axis_name).size
+    size = _size(axis_name)
 
     def mean(leaf: Any) -> Any:
         total = _over("sum", axis_name, leaf)

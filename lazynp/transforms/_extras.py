@@ -60,7 +60,10 @@ def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[..
     flat = Flat(function, structure)
     program = stage(flat, avals, what)
     linear = (*[True] * len(avals), *[False] * len(program.captured))
-    turned = transpose_jaxpr(program.jaxpr, linear)
+    try:
+        turned = transpose_jaxpr(program.jaxpr, linear)
+    except TypeError as error:
+        raise TypeError(f"{what}: the function must be linear: {error}") from None
 
     def transposed(ct: Any) -> Any:
         given, tree = tree_flatten(ct)

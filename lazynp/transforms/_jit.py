@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,13 +16,13 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
-from lazynp._avals import SCALAR_DTYPES, Aval
+from lazynp._avals import Aval
 from lazynp._config import config
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import VALUE, Node, aval_of_node, is_tracer
-from lazynp._trace import StagingRecorder, local, staging
+from lazynp._trace import StagingRecorder, local, position, staging, user_position
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp._views import Basic, writeable
+from lazynp.transforms._arguments import START, Arguments, at_places, difference, fixed
 from lazynp.transforms._call import Places, jit_call
 from lazynp.transforms._donation import donated_places, give_up
 from lazynp.transforms._quick import Quick, operands_of, quick_of
@@ -62,71 +62,6 @@ class disable_jit:
         _disabled.pop()
 
 
-# -- arguments -------------------------------------------------------------------------------------
-
-
-def _key_of_path(path: Sequence[Any]) -> tuple[Any, ...]:
-    """What tells one way to a view from another; slices are known by their meaning."""
-    steps = [step.meaning if isinstance(step, Basic) else step for step in path]
-    return tuple([(type(step).__name__, _frozen(vars(step))) for step in steps])
-
-
-def _frozen(value: Any) -> Any:
-    if isinstance(value, dict):
-        return tuple([(k, _frozen(v)) for k, v in value.items() if k not in ("ops", "index")])
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_frozen, value))
-    return value if not isinstance(value, slice) else (value.start, value.stop, value.step)
-
-
-class Arguments:
-    """Flat dynamic arguments: their key, and the operands they stand for.
-
-    Arrays count by owner, so that arguments which share memory are known to.
-    """
-
-    __slots__ = ("leaves", "structure", "owners", "values", "owned", "key")
-
-    def __init__(self, tree: Any, what: str) -> None:
-        self.leaves, self.structure = tree_flatten(tree)
-        self.owners: list[Array] = []
-        self.values: list[Any] = []  # what is no array of ours, or immutable, or on the host
-        self.owned = [type(x) is NDArray and x.dtype.isnative for x in self.leaves]
-        key: list[Any] = [self.structure]
-        for x, owned in zip(self.leaves, self.owned):
-            key.append(self._enter(x, owned, what))
-        self.key = tuple(key)
-
-    def _enter(self, x: Any, owned: bool, what: str) -> Any:
-        t = type(x)
-        if owned:
-            flags = x._flags
-            if x._base is None:
-                if flags is None:
-                    return self._owner(x), x.aval
-                return self._owner(x), x.aval, tuple(flags.items())
-            owner = x._base
-            return self._owner(owner), owner.aval, _key_of_path(x._path), writeable(x)
-        if t in SCALAR_DTYPES:
-            self.values.append(x)
-            return t
-        if not isinstance(x, (Scalar, ShapeDtype)):
-            check_leaf(x, what)
-        self.values.append(x)
-        if isinstance(x, ShapeDtype):
-            return "array", x.aval
-        if t is Scalar:
-            return t, x.aval
-        return "array", weak_aval(x)
-
-    def _owner(self, owner: Array) -> int:
-        for i, known in enumerate(self.owners):
-            if known is owner:
-                return i
-        self.owners.append(owner)
-        return len(self.owners) - 1
-
-
 # -- traced ----------------------------------------------------------------------------------------
 
 
@@ -141,6 +76,7 @@ class Traced:
     outs: list[Any]  # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x)
     written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
+    starts: list[Node]  # of views, where they are operands: what they were when it was traced
 
     def valid(self) -> bool:
         """Whether it may be called again: what it captured is alive and of the same types."""
@@ -155,19 +91,22 @@ class Traced:
         )
 
 
-def _trace(function: Callable[..., Any], given: Arguments, what: str) -> Traced:
+def _trace(function: Callable[..., Any], given: Arguments, what: str, moving: bool) -> Traced:
+    """moving: where views begin is an operand."""
     with staging(what) as recorder:
         for owner in given.owners:
             recorder.capture(owner)
         values = [recorder.input(_value_aval(x)) for x in given.values]
-        inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values]
+        starts = [recorder.input(START) for _ in given.starts] if moving else []
+        inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values, *starts]
         fresh = iter(values)
         flags = given.owned
-        leaves = [x if f else _handle(x, next(fresh)) for x, f in zip(given.leaves, flags)]
+        leaves = given.moved(starts) if moving else given.leaves
+        leaves = [x if f else _handle(x, next(fresh)) for x, f in zip(leaves, flags)]
         handles = [h for h, f in zip(leaves, flags) if not f]
         args, kwargs = tree_unflatten(given.structure, leaves)
         out = function(*args, **kwargs)
-        return _finished(recorder, given, inputs, (handles, values), out, what)
+        return _finished(recorder, given, inputs, (handles, values), starts, out, what)
 
 
 def _value_aval(x: Any) -> Aval:
@@ -183,6 +122,7 @@ def _finished(
     given: Arguments,
     inputs: list[Node],
     lent: tuple[list[Array], list[Node]],
+    starts: list[Node],
     out: Any,
     what: str,
 ) -> Traced:
@@ -190,7 +130,7 @@ def _finished(
     places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
     leaves, tree = tree_flatten(out)
     roots: list[Node] = []
-    outs = [_result(x, recorder, roots, what) for x in leaves]
+    outs = [_result(x, recorder, roots, starts, what) for x in leaves]
     changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
     roots += [owner._node for owner in changed]
     stored = [i for i, (h, n) in enumerate(zip(*lent, strict=True)) if h._read() is not n]
@@ -207,24 +147,22 @@ def _finished(
         outs=outs,
         written=written,
         tree=tree,
+        starts=starts,
     )
 
 
-def _result(x: Any, recorder: StagingRecorder, roots: list[Node], what: str) -> Any:
+def _result(
+    x: Any, recorder: StagingRecorder, roots: list[Node], starts: list[Node], what: str
+) -> Any:
     """What a result is: an array from outside, a view of one, or a new value."""
     if type(x) is NDArray:
         if id(x) in recorder.handles:
             return "same", x
-        if x._base is not None and id(x._base) in recorder.handles and _fixed(x._path):
+        if x._base is not None and id(x._base) in recorder.handles and fixed(x._path, starts):
             return "view", x._base, x._path, x._flags
     check_leaf(x, f"{what}: a result")
     roots.append(node_of(x))
     return "new", NDArray if type(x) is NDArray or isinstance(x, np.ndarray) else Scalar
-
-
-def _fixed(path: Sequence[Any]) -> bool:
-    """Whether the steps are the same at each call: no index is itself traced."""
-    return not any(type(s) is list for step in path for s in getattr(step, "starts", ()))
 
 
 def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
@@ -243,7 +181,8 @@ def _run(
     if any(isinstance(x, np.ndarray) and not x.flags.writeable for x in stored):
         raise ValueError("assignment destination is read-only")
     captured = map(in_native_order, traced.captured)
-    operands = [*given.owners, *values, *captured, *map(new_array, traced.nodes)]
+    starts = given.start_operands() if traced.starts else []
+    operands = [*given.owners, *values, *starts, *captured, *map(new_array, traced.nodes)]
     if inline and local.recorder.staging:
         results = iter(run_jaxpr(traced.jaxpr, operands))
     elif donate:
@@ -261,20 +200,21 @@ def _run(
                 store(given.values[i], value)
             else:
                 write(owners[where][i], value._read())
-    leaves = [_delivered(k, x, owners) for k, x in zip(traced.outs, made, strict=True)]
+    places = (traced.starts, given.starts)
+    leaves = [_delivered(k, x, owners, places) for k, x in zip(traced.outs, made, strict=True)]
     return tree_unflatten(traced.tree, leaves)
 
 
-def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]]) -> Any:
+def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any) -> Any:
     if kind[0] == "new":
         return made if kind[1] is NDArray or made.ndim else new_scalar(made._read())
     owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]
     if kind[0] == "same":
         return owner
-    node = owner._read()
-    for step in kind[2]:
+    node, path = owner._read(), at_places(kind[2], *places)
+    for step in path:
         node = step.get(node)
-    view = new_view(owner, kind[2], node)
+    view = new_view(owner, path, node)
     view._flags = kind[3]
     return view
 
@@ -302,6 +242,7 @@ class Jitted:
             self._donated = places_and_names(function, *donated, "donate")
         self._cache: dict[Any, Traced] = {}
         self._quick: dict[Any, Quick] = {}
+        self._reasons: list[str] = []
         self._simple = not (self._numbers or self._names or any(donated))
 
     def __repr__(self) -> str:
@@ -361,24 +302,41 @@ class Jitted:
 
         return Arguments((dynamic, named), self._what), call, static
 
-    def _traced(self, given: Arguments, call: Callable[..., Any], static: Any) -> Traced:
-        key = (given.key, static)
-        traced = self._cache.get(key)
+    def _traced(
+        self, given: Arguments, call: Callable[..., Any], static: Any, moving: bool = False
+    ) -> Traced:
+        """moving: to be called for other views than these."""
+        kind = (given.key, static)
+        places = None if moving else given.places
+        traced = self._cache.get((*kind, places)) or self._cache.get((*kind, None))
         if traced is None or not traced.valid():
+            if places and any(key[:2] == kind for key in self._cache):
+                places = None  # views begin now here, now there
+            key = (*kind, places)
             STATS.traces += 1
             if self._cache:
-                STATS.reasons.append(f"{self._what}: {_difference(key, self._cache)}")
-            traced = self._cache[key] = _trace(call, given, self._what)
+                last = next(reversed(self._cache))
+                where = position(*user_position())
+                self._reasons.append(f"{difference(key, last)}, at {where}")
+                STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
+            made = places is None and bool(given.starts)
+            traced = self._cache[key] = _trace(call, given, self._what, made)
         return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for arguments like these (arrays or ShapeDtype), not run."""
         given, call, static = self._split(args, kwargs)
-        return Lowered(self, self._traced(given, call, static), given)
+        return Lowered(self, self._traced(given, call, static, bool(given.starts)), given)
 
     def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
         given, call, static = self._split(args, kwargs)
         return self._traced(given, call, static).jaxpr
+
+    def explained(self) -> str:
+        """What it was traced for, and why again: for `explain`."""
+        n = len(self._reasons) + bool(self._cache)
+        lines = [f"{self._what}: traced {n} time{'s' * (n != 1)}"]
+        return "\n".join([*lines, *[f"again for {r}" for r in self._reasons]])
 
     def clear_cache(self) -> None:
         self._cache.clear()
@@ -417,20 +375,13 @@ class Compiled:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         jitted = self._lowered._jitted
         given, _, _ = jitted._split(args, kwargs)
-        if given.structure != self._lowered._given.structure:
-            raise TypeError(f"{jitted._what}: compiled for arguments of another structure")
+        wanted = self._lowered._given
+        if given.structure != wanted.structure or given.avals != wanted.avals:
+            raise TypeError(
+                f"{jitted._what}: compiled for arguments of other types, {wanted.avals}, "
+                f"got {given.avals}"
+            )
         return _run(self._lowered._traced, given, jitted._name)
-
-
-def _difference(key: Any, cache: dict[Any, Any]) -> str:
-    """What of the arguments was never seen before."""
-    last = next(reversed(cache))
-    if key[1] != last[1]:
-        return f"static arguments {key[1]}"
-    if key[0][0] != last[0][0]:
-        return "arguments of another structure"
-    new = [f"{a} (was {b})" for a, b in zip(key[0][1:], last[0][1:]) if a != b]
-    return "arguments " + ", ".join(new) if new else "a captured array changed its type"
 
 
 def jit(

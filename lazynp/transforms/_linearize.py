@@ -132,6 +132,24 @@ class LinearTrace(Trace):
         return None if made is None else made.apply(self, primals, moving)
 
 
+_BILINEAR = {"multiply", "dot_general", "convolution"}
+
+
+class TransposeTrace(LinearTrace):
+    """Of a function that is said to be linear: a user may be wrong."""
+
+    __slots__ = ()
+
+    def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
+        nodes = super().process(primitive, operands, params)
+        entry, name = self.tape[-1], primitive.name
+        linear = [type(a) is LinearTracer for a in entry.operands]
+        twice = name in _BILINEAR and all(linear[:2]) or name == "divide" and linear[1]
+        if twice or any(t.aval.dtype.kind == "b" for t in entry.outs):
+            raise TypeError(f"{self.what}: {name} is not linear in what it is applied to")
+        return nodes
+
+
 class _RuleTemplate:
     """What a jvp rule does: operations on primals, entries of the tape."""
 

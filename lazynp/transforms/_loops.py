@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array
+from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import aval_of_node
@@ -113,8 +113,9 @@ def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
         outs = while_call(*primals, **params)
         return outs, [None] * len(outs)
     raise TypeError(
-        "while_loop has no reverse mode: how many rounds it takes is not known beforehand. Use "
-        "scan, or fori_loop with bounds that are Python ints; or forward mode (jvp, jacfwd)"
+        "while_loop, and fori_loop with bounds that are traced, has no reverse mode: how many "
+        "rounds it takes is not known beforehand. Use scan, or fori_loop with bounds that are ints "
+        "(static_argnums); or forward mode (jvp, jacfwd)"
     )
 
 
@@ -277,9 +278,11 @@ def fori_loop(
 ) -> Any:  # fmt: skip
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
-    With bounds that are Python ints it is a scan, and has a reverse mode; `unroll` is as there.
+    With bounds that are ints it is a scan, and has a reverse mode; `unroll` is as there. With
+    others it is a while_loop. `i` is a scalar, as those of a range are: `x[i]` is a view.
     """
-    if type(lower) is int and type(upper) is int:
+    if _is_int(lower) and _is_int(upper):
+        lower, upper = int(lower), int(upper)
         if upper <= lower:
             return init_val
 
@@ -287,12 +290,11 @@ def fori_loop(
             i, val = carry
             return (elementwise.add(i, 1), body_fun(i, val)), None
 
-        start = new_array(node_of(np.int64(lower)))
-        steps = upper - lower
+        steps, start = upper - lower, np.int64(lower)
         return scan(step, (start, init_val), None, length=steps, unroll=unroll or 1)[0][1]
 
     if unroll is not None:
-        raise ValueError("fori_loop: unroll needs bounds that are Python ints")
+        raise ValueError("fori_loop: unroll needs bounds that are ints")
 
     def test(state: Any) -> Any:
         return elementwise.less(state[0], state[1])
@@ -301,6 +303,13 @@ def fori_loop(
         i, stop, val = state
         return elementwise.add(i, 1), stop, body_fun(i, val)
 
-    first = elementwise.convert(new_array(node_of(lower)), dtype=np.dtype(np.int64))
-    stop = elementwise.convert(new_array(node_of(upper)), dtype=np.dtype(np.int64))
+    bounds = [elementwise.convert(new_array(node_of(b)), dtype=_INT) for b in (lower, upper)]
+    first, stop = [new_scalar(b._read()) for b in bounds]
     return while_loop(test, body, (first, stop, init_val))[2]
+
+
+_INT = np.dtype(np.int64)
+
+
+def _is_int(x: Any) -> bool:
+    return type(x) is int or isinstance(x, np.integer) and not isinstance(x, Array)

@@ -149,7 +149,18 @@ def check_leaf(x: Any, what: str) -> None:
             return
     if hasattr(x, "__array__"):
         return
-    raise TypeError(f"{what}: arrays and numbers are required, got {x!r} ({type(x).__name__})")
+    cure = (
+        ""
+        if isinstance(x, str)
+        else (
+            "; its class can be registered (lazynp.tree.register_pytree_node, register_dataclass)"
+        )
+    )
+    if what.startswith("jit"):
+        cure += "; what decides the program can be passed as static (static_argnums)"
+    raise TypeError(
+        f"{what}: arrays and numbers are required, got {x!r} ({type(x).__name__}){cure}"
+    )
 
 
 class Flat:

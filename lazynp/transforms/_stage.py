@@ -25,8 +25,8 @@ from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._linearize import (
     Linearized,
-    LinearTrace,
     LinearTracer,
+    TransposeTrace,
     linearize_nodes,
 )
 from lazynp.transforms._stack import (
@@ -426,7 +426,7 @@ def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags, onto: int = 0) -> Jaxpr:
     n = len(known) + len(jaxpr.outputs)
 
     def run(xs: list[Array]) -> list[Array]:
-        trace = LinearTrace("transpose of a jaxpr")
+        trace = TransposeTrace("transpose of a jaxpr")
         with running(trace, lambda handle, before: None):
             inputs = [LinearTracer(trace, a) for a in wanted]
             rest, moving = iter(xs[: len(known)]), iter(inputs)

@@ -1,0 +1,182 @@
+"""Arguments of a jitted function: what they are known by, and the operands they stand for.
+
+Arrays count by owner, so that arguments which share memory are known to. Where a view begins is
+not among what it is known by: a function called with one slice after another is traced for the
+first, and then once more, with starts that are operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray, Scalar, new_array, new_view
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._node import Node, leaf
+from lazynp._tree import tree_flatten
+from lazynp._views import Basic, Slice, writeable
+from lazynp.transforms._stack import check_leaf
+from lazynp.transforms._stage import ShapeDtype, weak_aval
+
+START = aval_of((), np.dtype(np.int64))
+
+
+def _meanings(path: Sequence[Any]) -> list[Any]:
+    return [step.meaning if isinstance(step, Basic) else step for step in path]
+
+
+def _key_of_path(steps: Sequence[Any]) -> tuple[Any, ...]:
+    """What tells one way to a view from another; slices are known by their meaning."""
+    return tuple([(type(step).__name__, _frozen(vars(step))) for step in steps])
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple([(k, _frozen(v)) for k, v in value.items() if k not in _APART])
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    return value if not isinstance(value, slice) else (value.start, value.stop, value.step)
+
+
+_APART = ("ops", "index", "starts")
+
+
+class Arguments:
+    """Flat dynamic arguments."""
+
+    __slots__ = ("leaves", "structure", "owners", "values", "owned", "key", "starts")
+
+    def __init__(self, tree: Any, what: str) -> None:
+        self.leaves, self.structure = tree_flatten(tree)
+        self.owners: list[Array] = []
+        self.values: list[Any] = []  # what is no array of ours, or immutable, or on the host
+        self.starts: list[Any] = []  # of views: Python ints, or nodes where they are traced
+        self.owned = [type(x) is NDArray and x.dtype.isnative for x in self.leaves]
+        key: list[Any] = [self.structure]
+        for x, owned in zip(self.leaves, self.owned):
+            key.append(self._enter(x, owned, what))
+        self.key = tuple(key)
+
+    def _enter(self, x: Any, owned: bool, what: str) -> Any:
+        t = type(x)
+        if owned:
+            flags = x._flags
+            if x._base is None:
+                if flags is None:
+                    return self._owner(x), x.aval
+                return self._owner(x), x.aval, tuple(flags.items())
+            owner, steps = x._owner(), _meanings(x._path)
+            for step in steps:
+                self.starts += getattr(step, "starts", ())
+            return self._owner(owner), owner.aval, _key_of_path(steps), writeable(x)
+        if t in SCALAR_DTYPES:
+            self.values.append(x)
+            return t
+        if not isinstance(x, (Scalar, ShapeDtype)):
+            check_leaf(x, what)
+        self.values.append(x)
+        if isinstance(x, ShapeDtype):
+            return "array", x.aval
+        if t is Scalar:
+            return t, x.aval
+        return "array", weak_aval(x)
+
+    def _owner(self, owner: Array) -> int:
+        for i, known in enumerate(self.owners):
+            if known is owner:
+                return i
+        self.owners.append(owner)
+        return len(self.owners) - 1
+
+    @property
+    def places(self) -> tuple[int, ...] | None:
+        """Where the views begin; None if that is not known."""
+        return None if any([type(s) is list for s in self.starts]) else tuple(self.starts)
+
+    @property
+    def avals(self) -> list[Aval]:
+        return [x.aval if isinstance(x, ShapeDtype) else weak_aval(x) for x in self.leaves]
+
+    def start_operands(self) -> list[Array]:
+        return [new_array(s if type(s) is list else leaf(np.int64(s))) for s in self.starts]
+
+    def moved(self, nodes: Sequence[Node]) -> list[Any]:
+        """The leaves, with views that begin where these nodes say."""
+        rest, made = iter(nodes), {}
+        leaves = []
+        for x, owned in zip(self.leaves, self.owned):
+            if owned and x._base is not None:
+                view = _moved_view(x, rest)
+                x = made.setdefault(id(x), view)  # one argument given twice is one
+            leaves.append(x)
+        return leaves
+
+
+def _moved_view(x: Array, starts: Iterator[Node]) -> Array:
+    owner = x._owner()
+    node, path = owner._node, []
+    for step in _meanings(x._path):
+        if isinstance(step, Slice):
+            places: Any = tuple([next(starts) for _ in step.starts])
+            step = type(step)(step.index, step.params, places)
+        node = step.get(node)
+        path.append(step)
+    view = new_view(owner, tuple(path), node)
+    view._flags = x._flags
+    return view
+
+
+def fixed(path: Sequence[Any], starts: Sequence[Node]) -> bool:
+    """Whether the steps are those of each call: but for these starts, no index is traced."""
+    return all(
+        type(s) is not list or any(s is known for known in starts)
+        for step in path
+        for s in getattr(step, "starts", ())
+    )
+
+
+def at_places(path: Sequence[Any], starts: Sequence[Node], places: Sequence[Any]) -> Any:
+    """The steps with these places for the starts."""
+    if not starts:
+        return path
+
+    def place(s: Any) -> Any:
+        return next((p for n, p in zip(starts, places, strict=True) if n is s), s)
+
+    return tuple([
+        type(step)(step.index, step.params, tuple(map(place, step.starts)))
+        if isinstance(step, Slice) else step
+        for step in _meanings(path)
+    ])  # fmt: skip
+
+
+# -- what was new ----------------------------------------------------------------------------------
+
+
+def difference(key: Any, last: Any) -> str:
+    """What of these arguments those of the trace before did not have."""
+    if key[1] != last[1]:
+        return f"static arguments {key[1]}"
+    if key[0][0] != last[0][0]:
+        return "arguments of another structure"
+    new = [
+        f"leaf {i}: {_said(a)} (was {_said(b)})"
+        for i, (a, b) in enumerate(zip(key[0][1:], last[0][1:]))
+        if a != b
+    ]
+    if new:
+        return ", ".join(new)
+    return "views begin elsewhere" if key[2] != last[2] else "a captured array changed its type"
+
+
+def _said(entry: Any) -> str:
+    if isinstance(entry, type):
+        return f"a Python {entry.__name__}"
+    if isinstance(entry[0], int):
+        shared = f" of owner {entry[0]}"
+        if len(entry) == 2:
+            return f"{entry[1]}{shared}"
+        return f"{entry[1]}{shared}, {'a view' if len(entry) == 4 else dict(entry[2])}"
+    return str(entry[1]) if entry[0] == "array" else f"a scalar {entry[1]}"

@@ -30,6 +30,7 @@ from lazynp.transforms._stack import (
     leaf_node,
     name_of,
     node_of,
+    refuse_shared,
     running,
     write_back,
     zeros,
@@ -155,6 +156,7 @@ def jvp_nodes(
         outs = [trace.split(leaf_node(x)) for x in leaves]
         like = list(map(kind_of, leaves))
         del leaves  # what was made inside is gone when handles are settled
+    refuse_shared(what, arguments, handles, nodes)
     for x, handle, node in zip(arguments, handles, nodes, strict=True):
         write_back(x, handle, node, lambda n: trace.split(n)[0])
     return [p for p, _ in outs], [t for _, t in outs], like

@@ -156,7 +156,7 @@ def check_leaf(x: Any, what: str) -> None:
             "; its class can be registered (lazynp.tree.register_pytree_node, register_dataclass)"
         )
     )
-    if what.startswith("jit"):
+    if what.startswith("jit") and not what.endswith("a result"):
         cure += "; what decides the program can be passed as static (static_argnums)"
     raise TypeError(
         f"{what}: arrays and numbers are required, got {x!r} ({type(x).__name__}){cure}"
@@ -248,6 +248,23 @@ def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]
         trace.written.clear()
         if errors and not failed:
             raise errors[0]
+
+
+def refuse_shared(
+    what: str, arguments: Sequence[Any], handles: Sequence[Array], before: Sequence[Node]
+) -> None:
+    """ValueError if an argument was written that shares memory with another: the function was
+    given each by itself, so that the other did not change."""
+    owners = [x._owner() if type(x) is NDArray else None for x in arguments]
+    for i, (handle, node) in enumerate(zip(handles, before, strict=True)):
+        if handle._node is node or owners[i] is None:
+            continue
+        for k, owner in enumerate(owners):
+            if k != i and owner is owners[i]:
+                raise ValueError(
+                    f"{what}: leaf {i} of the arguments is written in place, and shares memory "
+                    f"with leaf {k}, of which it is independent here; pass a copy of one of them"
+                )
 
 
 def write_back(argument: Any, handle: Array, initial: Node, value: Callable[[Node], Node]) -> None:

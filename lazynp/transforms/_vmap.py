@@ -33,6 +33,7 @@ from lazynp.transforms._stack import (
     name_of,
     node_of,
     outside_name,
+    refuse_shared,
     results,
     running,
     write_back,
@@ -218,6 +219,7 @@ def batch_nodes(
         outs = [trace.split(node_of(x)) for x in leaves]
         like = list(map(kind_of, leaves))
         del leaves  # what was made inside is gone when handles are settled
+        refuse_shared(trace.what, arguments, handles, ins)
         for i, handle in enumerate(handles):
             if axes[i] is None and trace.mine(handle._node):
                 handle._flags = {"argument": i}  # an error, see `_settle_for`

@@ -248,3 +248,24 @@ def test_custom_rules_say_that_arguments_are_written() -> None:
         with pytest.raises(TypeError, match="leaf 0 of its arguments, .* in place; write a copy"):
             broken(x)
         numpy.testing.assert_array_equal(x, START)
+
+
+def test_arguments_that_share_memory_are_not_written_unnoticed() -> None:
+    """Each argument of a derivative or of vmap is independent of the others."""
+
+    def f(a, b):
+        a[0] = 5.0
+        return (b * b).sum()
+
+    def pushed(a, b):
+        return jvp(f, (a, b), (a * 1.0, b * 1.0))
+
+    for transformed, shape in ((grad(f, (0, 1)), (6,)), (pushed, (6,)), (vmap(f), (2, 3))):
+        x = np.array(START.reshape(shape))
+        with pytest.raises(
+            ValueError, match="leaf 0 of the arguments .* shares memory with leaf 1"
+        ):
+            transformed(x, x[:])
+        numpy.testing.assert_array_equal(x, START.reshape(shape))
+    x = np.array(START)
+    assert grad(lambda a, b: (a * b).sum(), (0, 1))(x, x)[0].tolist() == START.tolist()

@@ -23,6 +23,7 @@ from lazynp._plan import cast_scalar
 from lazynp._primitive import Missing, Undefined
 from lazynp._trace import check_bounds, inside_operation, interpreting, local, staging
 from lazynp.primitives import shaping
+from lazynp.transforms._dependence import results_of
 from lazynp.transforms._jvp import explicit, jvp_nodes
 from lazynp.transforms._stack import (
     Params,
@@ -86,6 +87,10 @@ class LinearTrace(Trace):
 
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
         op = inferred(primitive, operands, params)
+        if primitive.kind == "call" and primitive.multiple_results:
+            linear = [self.tracer_of(o) is not None for o in operands]
+            if not all(results_of(primitive.name, params, linear, len(op.aval))):
+                return self._linearized(primitive, operands, params)
         atoms: list[Any] = []
         everything = primitive.kind != "elementwise"
         for o, aval in zip(operands, op.explicit):
@@ -101,6 +106,21 @@ class LinearTrace(Trace):
         self.tape.append(Entry(primitive, atoms, params, outs))
         nodes = tuple([tracer_node(t) for t in outs])
         return nodes if primitive.multiple_results else nodes[0]
+
+    def _linearized(self, primitive: Rules, operands: Sequence[Any], params: Params) -> Any:
+        """A call some of whose results depend on no tangent (the rule of a user may compute values
+        and tangents in one call): by its own derivative, where they are apart. Of what is linear,
+        that is the same."""
+        linear = [self.tracer_of(o) is not None for o in operands]
+        primals = [
+            zeros(aval_of_node(o)) if f else new_array(o)
+            for o, f in zip(operands, linear, strict=True)
+        ]
+        moving = [new_array(o) if f else None for o, f in zip(operands, linear, strict=True)]
+        rule: Any = getattr(primitive, "linearize", None)
+        outs, dots = rule(primals, moving, **params)
+        chosen = [o if d is None else d for o, d in zip(outs, dots, strict=True)]
+        return tuple([x._read() for x in chosen])
 
     def from_template(
         self, primitive: Rules, primals: Sequence[Any], tangents: Sequence[Any], params: Params

@@ -1,0 +1,47 @@
+"""Which results of a program depend on which of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from lazynp._jaxpr import Jaxpr, Literal
+
+Flags = tuple[bool, ...]
+_PLAIN = ("jit", "checkpoint", "custom_call")  # nothing but their jaxpr
+
+
+@lru_cache(maxsize=4096)
+def dependent(jaxpr: Jaxpr, flags: Flags) -> Flags:
+    """The results that depend on an input with a flag."""
+    reached = {v for v, f in zip(jaxpr.inputs, flags, strict=True) if f}
+    for eqn in jaxpr.eqns:
+        ins = tuple([not isinstance(a, Literal) and a in reached for a in eqn.inputs])
+        if any(ins):
+            outs = results_of(eqn.primitive.name, eqn.params, ins, len(eqn.outputs))
+            reached.update(v for v, f in zip(eqn.outputs, outs, strict=True) if f)
+    return tuple([not isinstance(a, Literal) and a in reached for a in jaxpr.outputs])
+
+
+def results_of(name: str, params: dict[str, Any], flags: Sequence[bool], count: int) -> Flags:
+    """The same of an operation with so many results; all of them, where it is not known."""
+    if name in _PLAIN:
+        return dependent(params["jaxpr"], tuple(flags))
+    if name == "cond" and not flags[0]:
+        found = [dependent(j, tuple(flags[1:])) for j in params["branches"]]
+        return tuple(map(any, zip(*found, strict=True)))
+    if name == "scan":
+        return _of_scan(params, tuple(flags))
+    return (True,) * count
+
+
+def _of_scan(params: dict[str, Any], flags: Flags) -> Flags:
+    first, last = params["consts"], params["consts"] + params["carry"]
+    carry = flags[first:last]
+    while True:
+        outs = dependent(params["jaxpr"], (*flags[:first], *carry, *flags[last:]))
+        now = tuple([a or b for a, b in zip(carry, outs)])
+        if now == carry:
+            return (*carry, *outs[len(carry) :])
+        carry = now

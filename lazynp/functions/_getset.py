@@ -176,6 +176,9 @@ def getitem(self: Array, index: Any) -> Any:
         frame = _getframe(1)
         if recorder.eager and len(recorder.pending) >= recorder.limit:
             enter(frame, self)
+            if node[VALUE] is not None:
+                got = at_once(op, (node, *starts))  # a cut was made
+    if got is None:
         got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
         recorder.pending.append(got)
     if op.scalar and step.scalar:

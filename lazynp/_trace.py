@@ -89,10 +89,11 @@ class Gap:
     it, none but the known.
     """
 
-    __slots__ = ("least", "most", "recent", "count", "visits")
+    __slots__ = ("least", "most", "recent", "count", "visits", "novel")
 
     def __init__(self) -> None:
         self.least = self.most = self.count = self.visits = 0
+        self.novel = 0  # visits by programs never met before, less others since
         self.recent = sys.maxsize
 
     def saw(self, length: int, asked: bool) -> None:
@@ -164,7 +165,10 @@ class Recorder:
         large = gain > 2 * _cost.RECORDING * nodes or plan is not None and plan.tier != "reference"
         if large:
             self._chosen = 0
-        novel = often and plan is not None and plan.runs == 1 and not large
+        novel = often and plan is not None and plan.runs == 1
+        if gap is not None:
+            gap.novel = gap.novel + 1 if novel else max(0, gap.novel - 1)
+            novel = novel and (not large or gap.novel > _CHOICES)
         self._novel = self._novel + nodes if novel else max(0, self._novel - nodes)
         small = (
             often or type(self.origin) is tuple

@@ -36,6 +36,7 @@ from lazynp._node import (
 )
 from lazynp._trace import (
     at_once,
+    flush,
     host_value,
     knowable,
     known,
@@ -83,6 +84,7 @@ from lazynp.primitives import shaping
 
 _new = object.__new__
 _MEMO_SIZE = 4096
+_PART = "part of a large result, in a loop of small operations"  # a reason to cut
 _SCALAR = "scalar"  # in a memo: the aval of one element
 
 
@@ -174,8 +176,11 @@ def getitem(self: Array, index: Any) -> Any:
     got = at_once(op, (node, *starts)) if recorder.eager else None
     if got is None:
         frame = _getframe(1)
-        if recorder.eager and len(recorder.pending) >= recorder.limit:
-            enter(frame, self)
+        if recorder.eager and recorder.pending:
+            if 4 * op.aval.nbytes <= aval.nbytes:
+                flush(recorder, reason=_PART)
+            elif len(recorder.pending) >= recorder.limit:
+                enter(frame, self)
             if node[VALUE] is not None:
                 got = at_once(op, (node, *starts))  # a cut was made
     if got is None:
@@ -421,6 +426,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
                 _errstate.remember(step.ops, known(u), op)
         new = None
         if recorder.eager:
+            if recorder.pending and 4 * op.explicit[1].nbytes <= aval.nbytes:
+                flush(recorder, reason=_PART)
             if op.reuses and self._base is None:
                 del node, operands  # it counts who has the memory
                 if store_slice(self, op, u, step.starts):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,12 +17,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from lazynp import _errstate
+from lazynp import _errstate, lowering
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import on_device
+from lazynp._config import config
 from lazynp._node import leaf
 from lazynp._quiet import quiet_result
-from lazynp._trace import local, there
+from lazynp._trace import Recorder, host_value, knowable, local, there
 from lazynp.functions._scalars import AVALS, scalar
 
 _PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
@@ -42,9 +44,13 @@ _NOT_NUMPYS = frozenset(
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
-    """Decorates a function that returns one fresh array. Not for calls that write: `out`,
-    `overwrite_input`."""
+def by_numpy(reference: Callable[..., Any], *, always: bool = False) -> Callable[[F], F]:
+    """Decorates a function that returns fresh arrays. Not for calls that write: `out`,
+    `overwrite_input`.
+
+    always: on the host NumPy's is better than what any program would be made of, so it is called
+    under the adaptive policy whatever the size, for what is pending too.
+    """
 
     def decorate(function: F) -> F:
         names = list(inspect.signature(function).parameters)
@@ -53,9 +59,17 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             recorder = local.recorder
-            if not recorder.eager or _errstate.watching or len(args) > before_out:
+            if _errstate.watching or len(args) > before_out:
                 return function(*args, **kwargs)
-            largest = recorder.largest
+            if always and config.execution == "adaptive" and _is_outside(recorder):
+                largest = math.inf
+                for a in (*args, *kwargs.values()):
+                    if type(a) is NDArray:
+                        _settle(a)
+            elif recorder.eager:
+                largest = recorder.largest
+            else:
+                return function(*args, **kwargs)
             values = [_value(a, largest) for a in args]
             if _Unfit in map(type, values) or not any(map(operator.is_not, values, args)):
                 return function(*args, **kwargs)
@@ -72,6 +86,17 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _is_outside(recorder: Recorder) -> bool:
+    """Whether nothing is traced, and the host's memory is the device's."""
+    return not recorder.staging and not config.debug_nans and lowering.on_host()
+
+
+def _settle(x: NDArray) -> None:
+    node = x._node if x._base is None else x._read()
+    if node[2] is None and knowable(node):
+        host_value(node)
 
 
 def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F], F]:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _cost, _errstate, _graph, _reference
-from lazynp._avals import In, aval_of, native, on_device
+from lazynp._avals import In, TracedAval, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
@@ -691,8 +691,12 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
     if top is not None:
         if local.where is not None:
             return top.process(primitive, operands, params)
-        with inside_operation():
+        frame = user_frame(_getframe(1))
+        local.where = frame.f_code, frame.f_lasti  # as `inside_operation`, without its calls
+        try:
             return top.process(primitive, operands, params)
+        finally:
+            local.where = None
     assert isinstance(recorder, StagingRecorder)
     operands = tuple([recorder.alias(o) if is_tracer(o) else o for o in operands])
     if primitive.multiple_results:
@@ -706,7 +710,7 @@ def innermost(operands: Iterable[Any]) -> Trace | None:
     staged = getattr(local.recorder, "level", 0)
     top: Trace | None = None
     for o in operands:
-        if is_tracer(o):
+        if type(o) is list and o[OP] is None and type(o[AVAL]) is TracedAval:  # `is_tracer`
             trace = o[VALUE].trace
             if not trace.alive:
                 raise escaped(o[VALUE])

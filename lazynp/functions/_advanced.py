@@ -274,9 +274,12 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
             return
         if whole and _set_selected(self, node, aval, mask, value):
             return
-    by_count = whole and mask is not None and mask.shape == aval.shape and aval.device
-    found = None if by_count else advanced(aval, index)
-    shape = found.shape if found else (int(np.count_nonzero(host_value(mask._read()))),)
+    found = None
+    if mask is not None and whole and mask.shape == aval.shape and aval.device:
+        shape: tuple[int, ...] = (int(np.count_nonzero(host_value(mask._read()))),)
+    else:
+        found = advanced(aval, index)
+        shape = found.shape
     try:
         u = assigned(value, aval.dtype, shape)
     except ValueError:

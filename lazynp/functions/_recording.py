@@ -27,7 +27,7 @@ from lazynp._array import (
     wrap,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, on_device
 from lazynp._config import config
 from lazynp._node import (
     ARGS,
@@ -290,6 +290,8 @@ def binary(
             aval = avals.get(key)
             if aval is None:
                 op = memo.get(key)
+                if op is None and (type(known_a) is TracedAval or type(known_b) is TracedAval):
+                    return wrap(record_traced(primitive, (a, b), {}))
                 out = done.first(key, a, b) if op is None or op.small else None
                 if out is not None:
                     return out

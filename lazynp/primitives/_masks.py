@@ -1,4 +1,4 @@
-"""Through masks: put_mask (a value for every place), put_masked_values and take_mask (one per True).
+"""Through masks: put_mask (a value each place), put_masked_values, take_mask (one per True).
 
 None looks at the mask's data when it is recorded; of take_mask who calls has counted them.
 """

@@ -58,21 +58,22 @@ class Slice(Exact):
         return dummy[self.index]
 
 
-class Basic(Exact):
-    """Basic indexing whose meaning is found out when it is asked for: most views die before."""
+class Basic(tuple[Any, ...], Exact):
+    """Basic indexing whose meaning is found out when it is asked for: most views die before.
 
-    __slots__ = ("index", "_aval", "_meaning")
+    Of an index and the aval that it is of. A tuple: one is made for each slice in a loop.
+    """
 
-    def __init__(self, index: Any, aval: Aval) -> None:
-        self.index, self._aval = index, aval
-        self._meaning: Slice | None = None
+    __slots__ = ()
+
+    @property
+    def index(self) -> Any:
+        return self[0]
 
     @property
     def meaning(self) -> Slice:
-        if self._meaning is None:
-            index = self.index if type(self.index) is tuple else (self.index,)
-            self._meaning = basic_slice(self._aval, index)
-        return self._meaning
+        index, aval = self
+        return basic_slice(aval, index if type(index) is tuple else (index,))
 
     def get(self, node: Node) -> Node:
         return self.meaning.get(node)

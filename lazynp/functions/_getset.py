@@ -143,10 +143,15 @@ def getitem(self: Array, index: Any) -> Any:
                 value = value[index]
                 if type(value) is ndarray and value.ndim:
                     out = _new(NDArray)
-                    out._node = [None, None, value, None, aval_of(value.shape, value.dtype)]
+                    try:
+                        known_aval = aval.parts[value.shape]
+                    except KeyError:
+                        known_aval = aval_of(value.shape, value.dtype)
+                        aval.parts[value.shape] = known_aval
+                    out._node = [None, None, value, None, known_aval]
                     out._flags = self._flags if self._flags is None else _inherited(self._flags)
                     base = self._base
-                    step = Basic(index, aval)
+                    step = Basic((index, aval))
                     if base is None:
                         out._base, out._path, out._seen = self, (step,), node
                     else:

@@ -37,6 +37,7 @@ class Exact:
 
     __slots__ = ()
     overlaps = False
+    plain = False  # whether `layout` of any array at all is a view of it
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Slice(Exact):
     params: dict[str, Any]
     starts: tuple[int, ...]
     ops: dict[Any, Any] = field(default_factory=dict)  # what is assigned -> recorded op
+    plain = True
 
     def get(self, node: Node) -> Node:
         return record(shaping.slice, (node, *self.starts), self.params)
@@ -65,6 +67,7 @@ class Basic(tuple[Any, ...], Exact):
     """
 
     __slots__ = ()
+    plain = True
 
     @property
     def index(self) -> Any:
@@ -82,12 +85,13 @@ class Basic(tuple[Any, ...], Exact):
         return self.meaning.set(old, new)
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return self.meaning.layout(dummy)
+        return dummy[self[0]]
 
 
 @dataclass(frozen=True)
 class Transpose(Exact):
     permutation: tuple[int, ...]
+    plain = True
 
     def get(self, node: Node) -> Node:
         return record(shaping.transpose, (node,), {"permutation": self.permutation})

@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from lazynp import _errstate, _reference, lowering
 from lazynp._array import (
+    VIEWED,
     Array,
     NDArray,
     Scalar,
@@ -148,15 +149,18 @@ def getitem(self: Array, index: Any) -> Any:
                     except KeyError:
                         known_aval = aval_of(value.shape, value.dtype)
                         aval.parts[value.shape] = known_aval
-                    out._node = [None, None, value, None, known_aval]
                     out._flags = self._flags if self._flags is None else _inherited(self._flags)
                     base = self._base
                     step = Basic((index, aval))
                     if base is None:
-                        out._base, out._path, out._seen = self, (step,), node
+                        base = self
+                        out._base, out._path = self, (step,)
                     else:
                         out._base, out._path = base, (*self._path, step)
-                        out._seen = base._node
+                    if base._seen is VIEWED:
+                        out._node, out._seen = [None, None, None, None, known_aval], None
+                    else:
+                        out._node, out._seen = [None, None, value, None, known_aval], base._node
                     return out
     key = index_key(index)
     if key is NOT_BASIC and t is tuple:
@@ -512,9 +516,9 @@ def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> 
 
 
 def _is_itself(self: Array, step: Slice, value: Array) -> bool:
-    """The second half of `x[i] += v`: the view was written already."""
+    """The second half of `x[i] += v`: the view was written already. What it shows is there."""
     owner = self if self._base is None else self._base
-    if value._base is not owner or value._seen is not owner._node:
+    if value._base is not owner:
         return False
     path = (step,) if self._base is None else (*self._path, step)
     return len(path) == len(value._path) and all(

@@ -104,7 +104,7 @@ def _scalar(node: Node, recorder: Recorder) -> Scalar:
             node = [None, None, _computed(op, values, recorder), None, op.aval]
     scalar = _new(Scalar)
     scalar._node = node
-    scalar._base = scalar._flags = None
+    scalar._base = scalar._flags = scalar._seen = None
     return scalar
 
 
@@ -211,7 +211,7 @@ class _Done:
         value = quiet_result(recorder.quiet, self.function, a, b)
         out = _new(NDArray if type(value) is ndarray else Scalar)
         out._node = [None, None, value, None, aval]
-        out._base = out._flags = None
+        out._base = out._flags = out._seen = None
         return out
 
 
@@ -313,7 +313,7 @@ def binary(
                         u = quietly(function, [u, v])
                     out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
-                    out._base = out._flags = None
+                    out._base = out._flags = out._seen = None
                     return out
         try:
             op = memo[key]
@@ -344,7 +344,7 @@ def binary(
         pending.append(node)
         out = _new(NDArray)
         out._node = node
-        out._base = out._flags = None
+        out._base = out._flags = out._seen = None
         return out
 
     return call
@@ -388,7 +388,7 @@ def unary(
                         u = quietly(function, [u])
                     out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
-                    out._base = out._flags = None
+                    out._base = out._flags = out._seen = None
                     return out
         try:
             op = memo[known_a]
@@ -415,7 +415,7 @@ def unary(
         pending.append(node)
         out = _new(NDArray)
         out._node = node
-        out._base = out._flags = None
+        out._base = out._flags = out._seen = None
         return out
 
     return call

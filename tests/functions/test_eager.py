@@ -243,6 +243,66 @@ def test_an_old_value_is_kept(eager: None) -> None:
     assert old.tolist() == before.tolist() == M.tolist()
 
 
+def stencil_of_views(np: Any) -> Any:
+    u = np.zeros((5, 6))
+    u[0] = 1
+    middle, up, down, left = u[1:-1, 1:-1], u[:-2, 1:-1], u[2:, 1:-1], u[1:-1, :-2]
+    for _ in range(4):
+        middle[...] = 0.25 * (up + down + left)
+        middle += left
+        left[0] = up[1] * 2
+        up[:, 1], u[2:3] = down[:, 2], u[1:2]
+    return u, middle, up, down, left
+
+
+def views_of_views(np: Any) -> Any:
+    u = np.zeros((4, 6)) + 1.0
+    rows, turned = u[1:], u.T
+    part, corner = rows[:, ::2], turned[2:4, 1:]
+    for k in range(4):
+        part *= 2.0
+        corner += part[0, 0]
+        rows[0, k] = corner[0, 0]
+        turned[k] = turned[k + 1]
+        u[:, 1:3] -= u[:, 2:4]
+    return u, rows, turned, part, corner
+
+
+def swapped_borders(np: Any) -> Any:
+    p = np.zeros((6, 6)) + np.zeros((6, 1))
+    p[2:4, 2:4] = 3.0
+    for _ in range(4):
+        p[:, -1], p[:, 0] = p[:, -2], p[:, 1]
+        before = p[1:3]
+        p[0, :], p[-1, :] = p[1, :], 0
+        kept = before * 1.0
+        p[1:-1, 1:-1] += 1.0
+        before -= kept
+    return p, before, kept
+
+
+@pytest.mark.parametrize("program", [stencil_of_views, views_of_views, swapped_borders])
+@pytest.mark.parametrize("times", [1, 3])
+def test_views_that_live_on(program: Callable[[Any], Any], times: int, eager: None) -> None:
+    """Stores go into the memory that other views show too; nothing is recorded for it."""
+    wanted = program(numpy)
+    for _ in range(times):
+        got = program(np)
+    assert [x.tolist() for x in got] == [x.tolist() for x in wanted]
+
+
+def test_views_that_live_on_are_not_in_the_way(eager: None) -> None:
+    u = np.array(numpy.arange(8.0))
+    left, right = u[:-1], u[1:]
+    left[0] = right[0] + 1.0  # from now on they hold no memory
+    memory, cuts = id(u._node[_node.VALUE]), np.stats().cuts
+    for k in range(5):
+        left[...] = left + right
+        right[k] = 1.0
+        assert id(u._node[_node.VALUE]) == memory
+    assert np.stats().cuts == cuts and pending() == 0
+
+
 def test_a_view_of_such_a_loop_is_an_argument_of_jit(eager: None) -> None:
     x = np.array(M)
     rows = np.jit(lambda r: r * 2.0)

@@ -47,6 +47,7 @@ class Strided:
     """Elements of the owner by their places in its memory."""
 
     overlaps = True  # so what is written may show elsewhere in the view itself
+    plain = False
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in elements
     offset: int

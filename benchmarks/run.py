@@ -8,8 +8,8 @@ Each program runs at each size in a process of its own (worker.py says how). *fi
 call there, compilation included, import and conversion of the inputs not; *again* is the median of
 the calls after it, alternating with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
 time divided by the other; *own x* is the time of NumPy's own first call, in a process of its own,
-divided by that of lazynp's: both then take their memory from the system. Results are compared: WRONG, errors and processes that ended early are
-counted and left out of the means; what was stopped by --timeout counts as if it had ended then.
+divided by that of lazynp's: both then take their memory from the system. Results are compared:
+WRONG, errors and processes that ended early are counted and left out of the means; what was stopped by --timeout counts as if it had ended then.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ call there, compilation included, import and conversion of the inputs not; *agai
 the calls after it, alternating with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
 time divided by the other; *own x* is the time of NumPy's own first call, in a process of its own,
 divided by that of lazynp's: both then take their memory from the system. Results are compared:
-WRONG, errors and processes that ended early are counted and left out of the means; what was stopped by --timeout counts as if it had ended then.
+WRONG, errors and processes that ended early are counted and left out of the means; what was stopped
+by --timeout counts as if it had ended then.
 """
 
 from __future__ import annotations

@@ -63,6 +63,7 @@ from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import (
     NOT_BASIC,
+    PLACES,
     count_places,
     has_array,
     index_key,
@@ -106,14 +107,16 @@ def getitem(self: Array, index: Any) -> Any:
             kind = type(item)
             if kind is not int:
                 axes = 0
-                if kind is Scalar:
+                if kind is slice:
+                    continue
+                if kind in PLACES:
                     index = known_places(index)
                     axes = count_places(index)
                     basic = is_basic(index)
                     break
-                if kind is not slice and item is not None and item is not Ellipsis:
+                if item is not None and item is not Ellipsis:
                     basic = False
-    elif t is Scalar:
+    elif t in PLACES:
         index = known_places(index)
         axes = basic = type(index) is int
     if axes and type(value) is ndarray and value.ndim == axes and not staged:
@@ -366,13 +369,13 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if t is tuple:
         for item in index:
             if type(item) is not int:
-                if type(item) is Scalar:
+                if type(item) in PLACES:
                     index = known_places(index)
                     axes = count_places(index)
                 break
         else:
             axes = len(index)
-    elif t is Scalar:
+    elif t in PLACES:
         index = known_places(index)
         axes = type(index) is int
     if axes and self._base is None and self._flags is None and not staged:

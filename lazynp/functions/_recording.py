@@ -273,6 +273,9 @@ def binary(
         elif t in SCALAR_DTYPES:
             a = x
             known_a = t
+        elif t in AVALS:  # NumPy's scalar
+            known_a = AVALS[t]
+            a = [None, None, x, None, known_a]
         else:
             return slow(x, y)
         t = type(y)
@@ -283,6 +286,9 @@ def binary(
         elif t in SCALAR_DTYPES:
             b = y
             known_b = t
+        elif t in AVALS:
+            known_b = AVALS[t]
+            b = [None, None, y, None, known_b]
         else:
             return slow(x, y)
         key = known_a, known_b
@@ -365,11 +371,15 @@ def unary(
         if (not eager or recorder.due) and len(pending) >= recorder.limit:
             enter(_getframe(depth), x)
         t = type(x)
-        if t is not NDArray and t is not Scalar:
+        if t is NDArray or t is Scalar:
+            a = x._node if x._base is None else x._read()
+            op = a[0]
+            known_a = a[4] if op is None else op.aval
+        elif t in AVALS:
+            known_a = AVALS[t]
+            a = [None, None, x, None, known_a]
+        else:
             return slow(x)
-        a = x._node if x._base is None else x._read()
-        op = a[0]
-        known_a = a[4] if op is None else op.aval
         if eager:
             aval = avals.get(known_a)
             if aval is None:

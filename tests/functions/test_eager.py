@@ -243,6 +243,57 @@ def test_an_old_value_is_kept(eager: None) -> None:
     assert old.tolist() == before.tolist() == M.tolist()
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "i8", "f2", "f4", "f8", "c8", "c16"])
+def test_numpys_scalars_as_operands(dtype: str, at_once: bool) -> None:
+    local.recorder.eager = at_once
+    s = numpy.dtype(dtype).type(3)
+    for of_x in ("f4", "i8", "c16"):
+        n = numpy.arange(1, 7).astype(of_x)
+        for function in (numpy.add, numpy.multiply, numpy.maximum, numpy.equal, numpy.power):
+            ours = getattr(np, function.__name__)
+            for got, wanted in (
+                (ours(np.array(n), s), function(n, s)),
+                (ours(s, np.array(n)), function(s, n)),
+                (function(s, np.array(n)), function(s, n)),
+                (ours(s, s), function(s, s)),
+            ):
+                assert got.dtype == wanted.dtype and got.shape == wanted.shape
+                assert numpy.asarray(got).tolist() == pytest.approx(wanted.tolist())
+    if dtype not in "?c8c16":
+        assert float(np.sqrt(s)) == pytest.approx(float(numpy.sqrt(s)), rel=1e-3)
+        assert np.sqrt(s).dtype == numpy.sqrt(s).dtype
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("kind", [numpy.int64, numpy.int8, numpy.uint16, numpy.uint64])
+def test_numpys_integers_as_indices(kind: Any, at_once: bool) -> None:
+    local.recorder.eager = at_once
+    n, i = numpy.arange(20.0).reshape(4, 5), kind(2)
+    x = np.array(n)
+    for index in (i, (i, 1), (i, kind(3)), (slice(None), i), (i, None, slice(1, 3)), (..., i)):
+        assert numpy.asarray(x[index]).tolist() == n[index].tolist()
+        assert isinstance(x[index], Scalar) == isinstance(n[index], numpy.generic)
+        x[index] = n[index] = -1.0
+        x[index] += kind(3)
+        n[index] += kind(3)
+        assert numpy.asarray(x).tolist() == n.tolist()
+    for index in (kind(7), (kind(0), kind(7)), (slice(None), kind(9))):
+        with pytest.raises(IndexError, match="out of bounds"):
+            x[index]
+        with pytest.raises(IndexError, match="out of bounds"):
+            x[index] = 1.0
+    with pytest.raises(IndexError, match="only integers"):
+        x[numpy.float64(1)]
+
+
+def test_numpys_functions_record_the_users_line(eager: None) -> None:
+    x = np.array(numpy.ones(400_000))
+    y = numpy.multiply(numpy.float64(2), x)
+    assert pending() == 1
+    assert y._node[_node.CODE] is test_numpys_functions_record_the_users_line.__code__
+
+
 def stencil_of_views(np: Any) -> Any:
     u = np.zeros((5, 6))
     u[0] = 1

@@ -109,7 +109,7 @@ def short_name(dtype: np.dtype[Any]) -> str:
     """`f64`, `i32`, `u8`, `c128`, `bool`: how jaxprs spell a dtype."""
     if dtype.kind == "b":
         return "bool"
-    if dtype.kind in "fiuc" and dtype.isbuiltin == 1:
+    if dtype.kind in "fiuc" and dtype.isbuiltin != 2 and dtype.isnative:  # 2: of another library
         return f"{dtype.kind}{8 * dtype.itemsize}"
     return dtype.name
 

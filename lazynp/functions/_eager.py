@@ -25,6 +25,7 @@ from lazynp._node import leaf
 from lazynp._quiet import quiet_result
 from lazynp._trace import Recorder, host_value, knowable, local, there
 from lazynp.functions._scalars import AVALS, scalar
+from lazynp.functions._stores import write_into
 
 _PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
 
@@ -70,6 +71,10 @@ def by_numpy(reference: Callable[..., Any], *, always: bool = False) -> Callable
                 largest = recorder.largest
             else:
                 return function(*args, **kwargs)
+            if kwargs:
+                out = kwargs.get("out")
+                if out is not None and _written(reference, out, args, kwargs):
+                    return out
             values = [_value(a, largest) for a in args]
             if _Unfit in map(type, values) or not any(map(operator.is_not, values, args)):
                 return function(*args, **kwargs)
@@ -86,6 +91,17 @@ def by_numpy(reference: Callable[..., Any], *, always: bool = False) -> Callable
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+    """The call, into memory that is there."""
+    named = {k: _value(v, math.inf) for k, v in kwargs.items() if k != "out"}
+    if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
+        return False
+    first, rest = args[:1], [_value(a, math.inf) for a in args[1:]]
+    if _Unfit in map(type, rest):
+        return False
+    return write_into(out, first, lambda *v: reference(v[0], *rest, out=v[-1], **named))
 
 
 def _is_outside(recorder: Recorder) -> bool:

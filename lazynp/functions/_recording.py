@@ -62,6 +62,7 @@ from lazynp._trace import (
 from lazynp._views import writeable
 from lazynp.functions._nested import assemble, holds_lazy
 from lazynp.functions._scalars import AVALS
+from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, shaping
 
 _new = object.__new__
@@ -595,6 +596,10 @@ def check_shapes(
             )
 
 
+def _copied(value: Any, out: Any) -> None:
+    np.copyto(out, value, casting="unsafe")
+
+
 def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> Any:
     """Store a result into `out` with NumPy's checks, and return `out`; the result if None."""
     if out is None:
@@ -607,6 +612,8 @@ def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> 
             f"{out.dtype!r} with casting rule {casting!r}"
         )
     check_shapes([result.shape], [out.shape])
+    if write_into(out, (result,), _copied):
+        return out
     if isinstance(out, np.ndarray):
         np.copyto(out, host_value(result._read()), casting="unsafe")
         return out

@@ -8,6 +8,7 @@ node and to its memory.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -169,6 +170,40 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
             return False  # a warning, which is to name the user's line
         _call(operator.setitem, target, where, u)
     return True
+
+
+def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) -> bool:
+    """`function(*inputs, out)` by NumPy, which raises its own errors, into the memory of an array.
+
+    In loops of small operations, under the conditions of `store_at_once`; False where they fail.
+    """
+    if not local.recorder.eager or type(out) is not NDArray or _errstate.watching:
+        return False
+    if out._flags is not None:
+        return False
+    owner = out if out._base is None else out._base
+    values = []
+    for x in inputs:
+        if x is out:
+            values.append(_OUT)
+            continue
+        u = x if type(x) in AVALS or type(x) is ndarray else _host_operand(x)
+        if u is None or type(u) is ndarray and not on_device(u.dtype):
+            return False
+        if type(x) is NDArray and (x is owner or x._base is owner):
+            u = u.copy()  # else it holds the memory
+        values.append(u)
+    with write_lock:
+        data = _sole_memory(owner, None if out is owner else out)
+        target = data if data is None or out is owner else _shown(out, data)
+        if target is None or data.nbytes > local.recorder.largest:
+            return False
+        values = [target if v is _OUT else v for v in values]
+        _call(function, *values, target)
+    return True
+
+
+_OUT = object()  # stands for the array that is written
 
 
 def _call(function: Any, *values: Any) -> None:

@@ -294,6 +294,61 @@ def test_numpys_functions_record_the_users_line(eager: None) -> None:
     assert y._node[_node.CODE] is test_numpys_functions_record_the_users_line.__code__
 
 
+OUT: dict[str, Callable[..., Any]] = {
+    "add": lambda np, x, y, o: np.add(x, y, out=o),
+    "in place": lambda np, x, y, o: np.multiply(o, y, out=o),
+    "maximum": lambda np, x, y, o: np.maximum(x, o, out=o),
+    "tuple": lambda np, x, y, o: np.subtract(x, 1.5, out=(o,)),
+    "unary": lambda np, x, y, o: np.sqrt(y, out=o),
+    "broadcast": lambda np, x, y, o: np.add(x[0], 2, out=o),
+    "of itself": lambda np, x, y, o: np.add(o[::-1], o.T, out=o),
+    "part": lambda np, x, y, o: np.add(x[1:], o[:-1], out=o[1:]),
+    "dot": lambda np, x, y, o: np.dot(x, y, out=o),
+    "dot of itself": lambda np, x, y, o: np.dot(o, o, out=o),
+    "matmul": lambda np, x, y, o: np.matmul(x, o, out=o),
+    "sum": lambda np, x, y, o: x.sum(axis=0, out=o[0]),
+    "max": lambda np, x, y, o: np.max(x, 1, keepdims=True, out=o[:, :1]),
+    "mean": lambda np, x, y, o: np.mean(x, axis=1, out=o[:, 2]),
+    "cumsum": lambda np, x, y, o: np.cumsum(o, axis=1, out=o),
+    "clip": lambda np, x, y, o: np.clip(o, 0.2, x, out=o),
+    "round": lambda np, x, y, o: np.round(y, 1, out=o),
+    "take": lambda np, x, y, o: np.take(x, [2, 0, 1], axis=1, out=o),
+    "where": lambda np, x, y, o: np.add(x, y, out=o, where=x > 0),
+    "dtype": lambda np, x, y, o: np.add(x, y, out=o, dtype="f4"),
+    "numpy's": lambda np, x, y, o: np.add(x, numpy.ones(3), out=o),
+    "casting": lambda np, x, y, o: np.add(x, y, out=o.astype("f4")),
+    "wrong cast": lambda np, x, y, o: np.add(x, y, out=o.astype("i8")),
+    "wrong shape": lambda np, x, y, o: np.add(x, y, out=o[:2]),
+    "wrong dot": lambda np, x, y, o: np.dot(x, y, out=o[:, ::-1]),
+    "wrong sum": lambda np, x, y, o: x.sum(axis=0, out=o),
+    "read-only": lambda np, x, y, o: np.add(x, y, out=np.broadcast_to(o[0], (3, 3))),
+}
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_out(name: str, eager: None) -> None:
+    def outcome(np: Any) -> Any:
+        x = np.array(numpy.linspace(-1, 1, 9).reshape(3, 3))
+        y, o = x * x + 0.3, x + 2.0
+        try:
+            got = OUT[name](np, x, y, o)
+        except (ValueError, TypeError) as e:
+            return type(e).__name__, numpy.asarray(o).tolist()
+        return got is o, got.shape, str(got.dtype), *(numpy.asarray(v).tolist() for v in (got, o, x))
+
+    assert outcome(np) == outcome(numpy)
+
+
+def test_out_takes_no_new_memory(eager: None) -> None:
+    x, o = np.array(numpy.ones(9)), np.array(numpy.zeros(9))
+    np.add(x, x, out=o)
+    memory = id(o._node[_node.VALUE])
+    for _ in range(3):
+        np.sqrt(np.multiply(o, x, out=o), out=o)
+        np.cumsum(o, out=o)
+        assert id(o._node[_node.VALUE]) == memory
+
+
 def stencil_of_views(np: Any) -> Any:
     u = np.zeros((5, 6))
     u[0] = 1

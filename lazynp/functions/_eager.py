@@ -11,6 +11,7 @@ import functools
 import inspect
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -54,8 +55,11 @@ def by_numpy(reference: Callable[..., Any], *, always: bool = False) -> Callable
     """
 
     def decorate(function: F) -> F:
-        names = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters
+        names = list(parameters)
         before_out = names.index("out") if "out" in names else len(names)
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()):
+            before_out = sys.maxsize
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -155,8 +159,9 @@ def _is_small(shape: Any) -> bool:
     if type(shape) is tuple or type(shape) is list:
         size = 1
         for n in shape:
-            if type(n) is not int:
-                return type(shape) is list and len(shape) <= _SMALL >> 6
+            if type(n) is not int:  # elements, or rows, whose length is not asked for
+                few = _SMALL if type(n) is not list and type(n) is not tuple else _SMALL >> 6
+                return type(shape) is list and len(shape) <= few
             size *= n
         return size <= _SMALL
     return False

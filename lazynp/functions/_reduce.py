@@ -199,9 +199,8 @@ def reduce(
         keepdims = keepdims is not NO_VALUE and bool(index(keepdims))
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
         plainly = initial is NO_VALUE and (where is True or where is NO_VALUE)
-        if plainly and write_into(
-            out, (x,), lambda value, o: row.ufunc.reduce(value, axis, dtype, o, keepdims)
-        ):
+        method: Any = row.ufunc.reduce
+        if plainly and write_into(out, (x,), lambda v, o: method(v, axis, dtype, o, keepdims)):
             return out
         return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
     node = x._node if x._base is None and not staged else x._read()

@@ -195,8 +195,10 @@ def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) ->
         values.append(u)
     with write_lock:
         data = _sole_memory(owner, None if out is owner else out)
-        target = data if data is None or out is owner else _shown(out, data)
-        if target is None or data.nbytes > local.recorder.largest:
+        if data is None or data.nbytes > local.recorder.largest:
+            return False
+        target = data if out is owner else _shown(out, data)
+        if target is None:
             return False
         values = [target if v is _OUT else v for v in values]
         _call(function, *values, target)

@@ -15,7 +15,7 @@ from lazynp._avals import Aval
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
-from lazynp._trace import host_value, known, watched
+from lazynp._trace import host_value, known, local, watched
 from lazynp.functions import _advanced, _assigned
 from lazynp.functions._arguments import fortran
 from lazynp.functions._fold import fold, fold_along, reduceat
@@ -37,7 +37,7 @@ from lazynp.functions._recording import (
     unary,
 )
 from lazynp.functions._reduce import ROWS, accumulate, reduce
-from lazynp.functions._stores import write_into
+from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
 
 _OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
@@ -146,7 +146,9 @@ class ufunc:
         if not kwargs and len(args) == self.nin:
             return self._call(*args)
         if len(kwargs) == 1 and len(args) == self.nin and self.nout == 1:
-            out = kwargs.get("out")
+            out = kwargs.get("out", self)
+            if out is None:
+                return self._call(*args)
             if type(out) is tuple and len(out) == 1:
                 out = out[0]
             if type(out) is NDArray and write_into(out, args, self._into):
@@ -346,6 +348,13 @@ class ufunc:
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
         """In place and unbuffered: repeated indices apply repeatedly."""
+        if type(a) is NDArray and local.recorder.eager:
+            where = host_index(indices) if type(indices) is not int else indices
+            inputs = () if b is None else (b,)
+            if where is not None and write_into(
+                a, inputs, lambda *v: self._numpy.at(v[-1], where, *v[:-1])
+            ):
+                return
         if overridden(a, b):
             return elsewhere(self, "at", (a, indices) if b is None else (a, indices, b), {})
         if isinstance(a, np.ndarray):  # NumPy's, from another library

@@ -334,7 +334,12 @@ def test_out(name: str, eager: None) -> None:
             got = OUT[name](np, x, y, o)
         except (ValueError, TypeError) as e:
             return type(e).__name__, numpy.asarray(o).tolist()
-        return got is o, got.shape, str(got.dtype), *(numpy.asarray(v).tolist() for v in (got, o, x))
+        return (
+            got is o,
+            got.shape,
+            str(got.dtype),
+            *(numpy.asarray(v).tolist() for v in (got, o, x)),
+        )
 
     assert outcome(np) == outcome(numpy)
 

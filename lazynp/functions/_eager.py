@@ -12,7 +12,7 @@ import inspect
 import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -46,12 +46,15 @@ _NOT_NUMPYS = frozenset(
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def by_numpy(reference: Callable[..., Any], *, always: bool = False) -> Callable[[F], F]:
+def by_numpy(
+    reference: Callable[..., Any], *, always: bool = False, kind: Any = None
+) -> Callable[[F], F]:
     """Decorates a function that returns fresh arrays. Not for calls that write: `out`,
     `overwrite_input`.
 
     always: on the host NumPy's is better than what any program would be made of, so it is called
-    under the adaptive policy whatever the size, for what is pending too.
+    under the adaptive policy whatever the size, for what is pending too. kind: of tuple that is
+    returned.
     """
 
     def decorate(function: F) -> F:
@@ -89,8 +92,10 @@ def by_numpy(reference: Callable[..., Any], *, always: bool = False) -> Callable
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
             result = quiet_result(recorder.quiet, whole, *values)
-            out = _handle(result, values)
-            return function(*args, **kwargs) if out is None else out
+            out = _handle(result, values, args)
+            if out is None:
+                return function(*args, **kwargs)
+            return kind(*out) if kind is not None and isinstance(result, tuple) else out
 
         return call  # type: ignore[return-value]
 
@@ -167,9 +172,10 @@ def _is_small(shape: Any) -> bool:
     return False
 
 
-def _handle(result: Any, values: list[Any]) -> Any:
+def _handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
     """The Array or Scalar, or the tuple of them, for what NumPy returned; None for others, and for
-    what is not fresh but a view of one of the values."""
+    what is not fresh but a view of one of the values. In a tuple one of these itself (the edges of
+    a histogram) is that of `args`."""
     if type(result) is ndarray:
         if not on_device(result.dtype):
             return None
@@ -196,9 +202,11 @@ def _handle(result: Any, values: list[Any]) -> Any:
     aval = AVALS.get(t)
     if aval is not None:
         return scalar(result, aval)
-    if t is tuple and {*map(type, result)} == {ndarray}:
-        handles = [_handle(r, values) for r in result]
-        return tuple(handles) if all(h is not None for h in handles) else None
+    if isinstance(result, (tuple, list)):
+        places = {id(v): a for v, a in zip(values, args)}
+        handles = [places[id(r)] if id(r) in places else _handle(r, values) for r in result]
+        if all(h is not None for h in handles):
+            return handles if t is list else tuple(handles)
     return None
 
 

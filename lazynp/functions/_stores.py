@@ -22,7 +22,7 @@ from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, av
 from lazynp._quiet import quietly
 from lazynp._trace import local, there
 from lazynp._views import Basic
-from lazynp.functions._index_keys import index_key
+from lazynp.functions._index_keys import PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS
 from lazynp.primitives import shaping
 
@@ -251,7 +251,18 @@ def _index_array(item: Any) -> Any:
         return _host_operand(item) if item.ndim else None
     if type(item) is ndarray:
         return item if item.ndim else None
-    return item if type(item) is list and item and {*map(type, item)} == {int} else None
+    if type(item) is not list or not item:
+        return None
+    kinds = {*map(type, item)}
+    if kinds == {int}:
+        return item
+    if not kinds <= _WHOLE:
+        return None
+    item = [i if type(i) is int else known_places(i) for i in item]
+    return item if {*map(type, item)} == {int} else None
+
+
+_WHOLE = PLACES | {int}
 
 
 def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:

@@ -303,6 +303,7 @@ def _in_uneven_bins(x: Array, edges: Any, weights: Array | None) -> Array:
 # -- several dimensions ----------------------------------------------------------------------------
 
 
+@by_numpy(np.histogramdd, always=True)
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -414,6 +415,7 @@ def _density(counts: Array, edges: list[Any]) -> Array:
     return ufuncs.divide(counts, total)
 
 
+@by_numpy(np.histogram2d, always=True)
 def histogram2d(
     x: Any,
     y: Any,

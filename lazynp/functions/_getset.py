@@ -364,6 +364,10 @@ def _is_field(index: Any) -> bool:
 
 def setitem(self: Array, index: Any, value: Any) -> None:
     """`self[index] = value`, in the owner and so in every view."""
+    recorder = local.recorder
+    if type(value) is NDArray and value._base is self and recorder.eager and self._flags is None:
+        if is_same_view(self, index, value):
+            return
     t = type(index)
     axes = t is int  # how many, if this is the place of one element
     if t is tuple:
@@ -381,7 +385,6 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if axes and self._base is None and self._flags is None and not staged:
         if store_element(self, index, axes, value):
             return
-    recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):
@@ -389,8 +392,6 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if recorder.eager:
         if self._base is None:
             if (t is tuple or t is slice or t is int) and store_basic(self, index, value):
-                return
-            if is_same_view(self, index, value):
                 return
         if store_at_once(self, index, value):
             return

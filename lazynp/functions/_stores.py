@@ -166,10 +166,17 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
         target = data if data is None or self is owner else _shown(self, data)
         if target is None:
             return False
-        if type(u) is not float and target.dtype.kind != "c" and np.iscomplexobj(u):
+        if target.dtype.kind != "c" and _is_complex(u):
             return False  # a warning, which is to name the user's line
         _call(operator.setitem, target, where, u)
     return True
+
+
+def _is_complex(u: Any) -> bool:
+    t = type(u)
+    if t is float or t is int or t is bool:
+        return False
+    return t is complex or u.dtype.kind == "c"
 
 
 def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) -> bool:

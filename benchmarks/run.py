@@ -7,8 +7,10 @@
 Each program runs at each size in a process of its own (worker.py says how). *first* is the first
 call there, compilation included, import and conversion of the inputs not; *again* is the median of
 the calls after it, alternating with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
-time divided by the other. Results are compared: WRONG, errors and processes that ended early are
-counted and left out of the means; what was stopped by --timeout counts as if it had ended then.
+time divided by the other; *own x* is the time of NumPy's own first call, in a process of its own,
+divided by that of lazynp's: both then take their memory from the system. Results are compared:
+WRONG, errors and processes that ended early are counted and left out of the means; what was stopped
+by --timeout counts as if it had ended then.
 """
 
 from __future__ import annotations
@@ -78,9 +80,10 @@ def measure(name: str, size: str, options: argparse.Namespace, with_jax: bool) -
         environment["LAZYNP_EXECUTION"] = options.execution
     record = work([name, size, "lazynp", *limits], environment, options.timeout)
     record |= {"name": name, "size": size, "category": harness.category(name)}
-    if "numpy" not in record:  # lazynp failed or never came back: NumPy is timed by itself
-        alone = work([name, size, "numpy", "--repeats", "3"], {}, options.timeout)
-        record["numpy"] = alone.get("numpy", [math.nan])
+    again = "0" if "numpy" in record else "3"  # if lazynp failed or never came back
+    alone = work([name, size, "numpy", "--repeats", again], {}, options.timeout)
+    record["numpy_first"] = alone.get("numpy_first")
+    record.setdefault("numpy", alone.get("numpy", [math.nan]))
     if options.warm_cache:
         with tempfile.TemporaryDirectory() as folder:
             once = ["--repeats", "0"]
@@ -146,6 +149,12 @@ def again_time(record: Record) -> float | None:
     return statistics.median(times) if times else record.get("timeout")
 
 
+def own_speeds(records: list[Record]) -> list[float]:
+    """NumPy's own first call over lazynp's."""
+    pairs = [(r.get("numpy_first"), first_time(r)) for r in records if counts(r)]
+    return [a / b for a, b in pairs if a and b]
+
+
 def counts(record: Record) -> bool:
     """Whether the program's times go into the means."""
     failed = record.get("wrong") or "error" in record
@@ -178,7 +187,7 @@ def note(record: Record) -> str:
 
 # -- tables ----------------------------------------------------------------------------------------
 
-HEAD = ["program", "kind", "NumPy ms", "first ms", "x", "again ms", "x", "programs"]
+HEAD = ["program", "kind", "NumPy ms", "first ms", "x", "own x", "again ms", "x", "programs"]
 
 
 def cell(seconds: float | None) -> str:
@@ -192,6 +201,8 @@ def ratio(base: float, seconds: float | None) -> str:
 def row(record: Record, extra: list[str]) -> list[str]:
     base, first, again = numpy_time(record), first_time(record), again_time(record)
     cells = [record["name"], record["category"], cell(base), cell(first), ratio(base, first)]
+    own = record.get("numpy_first")
+    cells.append(ratio(own, first) if own else "")
     compiles = record.get("compiles", record.get("first_compiles", ""))
     cells += [cell(again), ratio(base, again), str(compiles)]
     if "warm" in extra:
@@ -205,7 +216,8 @@ def row(record: Record, extra: list[str]) -> list[str]:
 def summary(records: list[Record], title: str) -> str:
     """One line: the geometric means of a group of programs."""
     first, again = speeds(records, first_time), speeds(records, again_time)
-    text = f"{title}: {len(records)} programs, first {geometric_mean(first):.2f}, "
+    text = f"{title}: {len(records)} programs, first {geometric_mean(first):.2f} "
+    text += f"({geometric_mean(own_speeds(records)):.2f} of NumPy's own first), "
     text += f"again {geometric_mean(again):.2f}"
     if any(r.get("warm") for r in records):
         warm = geometric_mean(speeds(records, lambda r: r.get("warm")))
@@ -256,7 +268,7 @@ def put_into(path: Path, text: str) -> None:
     path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
 
 
-WIDTHS = (24, 24, 9, 10, 7, 10, 7, 9)
+WIDTHS = (24, 24, 9, 10, 7, 7, 10, 7, 9)
 
 
 def line_of(cells: list[str]) -> str:

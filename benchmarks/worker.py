@@ -65,8 +65,9 @@ def measure(name: str, size: str, module: str, repeats: int, seconds: float) -> 
     rtol = getattr(source, "RTOL", None)
     base = numpy_side(name)
     if module == "numpy":
-        base.run(inputs)
-        say(numpy=[base.run(inputs)[0] for _ in range(repeats)])
+        say(numpy_first=base.run(inputs)[0])
+        if repeats:
+            say(numpy=[base.run(inputs)[0] for _ in range(repeats)])
         return
     side, compiles = lazynp_side(name) if module == "lazynp" else jax_side(name)
 

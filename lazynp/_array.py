@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._avals import SCALAR_DTYPES, Aval, native, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, is_tracer, leaf
@@ -50,6 +50,9 @@ else:
     Declarations = object
 
 
+VIEWED = "viewed"  # views were in the way of a store: from now on they hold no memory
+
+
 class Array(Declarations):
     """What is lazy: `NDArray`, NumPy's array, and `Scalar`. All that they can do."""
 
@@ -59,7 +62,8 @@ class Array(Declarations):
     _node: Node
     _base: Array | None  # the owner, for a view
     _path: tuple[Any, ...]  # the steps from the owner's value to this one
-    _seen: Node | None  # the owner's node that `_node` was read from
+    # of a view: the owner's node that `_node` was read from; of an owner: None or `VIEWED`
+    _seen: Node | str | None
     _flags: dict[str, Any] | None
 
     def _read(self) -> Node:
@@ -73,10 +77,22 @@ class Array(Declarations):
             return self._node
         with write_lock:  # node and what it was read from change together
             node = seen = self._owner()._node
+            if type(seen[VALUE]) is np.ndarray and local.recorder.eager:
+                value = self._look(seen[VALUE])
+                if value is not None:  # not kept: memory that views hold is not written in place
+                    return [None, None, value, None, aval_of(value.shape, value.dtype)]
             for step in self._path:
                 node = step.get(node)
             self._node, self._seen = node, seen
         return node
+
+    def _look(self, memory: Any) -> Any:
+        """What of the owner's memory this view shows, if NumPy can tell; else None."""
+        for step in self._path:
+            if not step.plain:
+                return None
+            memory = step.layout(memory)
+        return memory if type(memory) is np.ndarray else None
 
     def _write(self, node: Node) -> None:
         """Replace the value, in the owner too. The caller has checked shape and dtype."""
@@ -185,7 +201,7 @@ def new_array(node: Node) -> Array:
         fresh(node)
     array = _new(NDArray)
     array._node = node
-    array._base = array._flags = None
+    array._base = array._flags = array._seen = None
     return array
 
 
@@ -214,7 +230,7 @@ def _noted(owner: Array, new: Node) -> None:
 def new_scalar(node: Node) -> Scalar:
     scalar = _new(Scalar)
     scalar._node = node
-    scalar._base = scalar._flags = None
+    scalar._base = scalar._flags = scalar._seen = None
     return scalar
 
 

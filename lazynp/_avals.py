@@ -21,7 +21,7 @@ class Aval:
 
     __slots__ = (
         "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "device",
-        "plain", "traced",
+        "parts", "plain", "traced",
     )  # fmt: skip
 
     shape: Shape
@@ -32,6 +32,7 @@ class Aval:
     weak: bool
     get_memo: dict[Any, Any]  # index -> recorded op, see _views
     set_memo: dict[Any, Any]
+    parts: dict[Shape, Aval]  # of this dtype: what was seen of its slices
     device: bool  # whether arrays of it can be part of a compiled program; of no tracer's aval
     plain: Aval  # itself; of a tracer's aval, the interned one
     traced: TracedAval | None  # what tracers of this type are known by
@@ -64,7 +65,7 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
         aval.shape, aval.dtype, aval.weak = shape, dtype, weak
         aval.ndim, aval.size = len(shape), math.prod(shape)
         aval.nbytes = aval.size * dtype.itemsize
-        aval.get_memo, aval.set_memo = {}, {}
+        aval.get_memo, aval.set_memo, aval.parts = {}, {}, {}
         aval.device = on_device(dtype)
         aval.plain, aval.traced = aval, None
         aval = _interned.setdefault((shape, dtype, weak), aval)
@@ -93,6 +94,7 @@ class TracedAval(Aval):
         self.shape, self.dtype, self.weak = plain.shape, plain.dtype, plain.weak
         self.ndim, self.size, self.nbytes = plain.ndim, plain.size, plain.nbytes
         self.get_memo = self.set_memo = _FORGETFUL
+        self.parts = {}
         self.device = False
         self.plain = plain
 
@@ -107,7 +109,7 @@ def short_name(dtype: np.dtype[Any]) -> str:
     """`f64`, `i32`, `u8`, `c128`, `bool`: how jaxprs spell a dtype."""
     if dtype.kind == "b":
         return "bool"
-    if dtype.kind in "fiuc" and dtype.isbuiltin == 1:
+    if dtype.kind in "fiuc" and dtype.isbuiltin != 2 and dtype.isnative:  # 2: of another library
         return f"{dtype.kind}{8 * dtype.itemsize}"
     return dtype.name
 

@@ -60,6 +60,7 @@ _ELEMENT: dict[str, tuple[float, float]] = {
     "put": (2.5, 4.5),
     "put_mask": (1.5, 1.0),
     "put_masked_values": (3.0, 8.0),
+    "take_mask": (1.0, 10.0),
     "searchsorted": (20.0, 60.0),
     "cumsum": (3.4, 4.5),
     "cumprod": (3.4, 4.5),

@@ -28,6 +28,7 @@ from lazynp._views import (
     Reshape,
     layout,
     transpose,
+    turned,
     view,
     writeable,
 )
@@ -718,7 +719,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "at": (_at.At,),
-    "T": (lambda self: transpose(self, tuple(reversed(range(self.ndim)))),),
+    "T": (turned,),
     "mT": (_matrix_transpose,),
     "base": (_base,),
     "dtype": (lambda self: self.aval.dtype, _set_dtype),

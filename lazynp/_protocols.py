@@ -6,21 +6,25 @@ What lazynp has no function for runs in NumPy on the values, and comes back as A
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from typing import Any
 
 import numpy as np
 
+from lazynp import _errstate
 from lazynp._array import (
     Array,
+    NDArray,
     Scalar,
     from_host as node_from_host,
     new_array,
     new_scalar,
     write_lock,
 )
+from lazynp._node import CODE, OFFSET, OP, VALUE
 from lazynp._overrides import Overridden
-from lazynp._trace import host_value
+from lazynp._trace import host_value, local, user_frame
 from lazynp.functions import (
     creation,
     indexing,
@@ -45,6 +49,7 @@ _ROOMS = (
 )  # fmt: skip
 
 
+@functools.cache
 def find(name: str) -> Any:
     """Our function of this name, or None."""
     if name.startswith("_"):
@@ -60,12 +65,17 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
     """`Array.__array_ufunc__`."""
     out = kwargs.pop("out", None)
     ours = None if _mean_otherwise(inputs) else find(function.__name__)
-    if ours is None or not hasattr(ours, method) and method != "__call__":
+    if ours is None or method != "__call__" and not hasattr(ours, method):
         result = getattr(function, method)(*map(to_host, inputs), **_map(to_host, kwargs))
         result = _map(from_host, result)
     elif method == "__call__":
         # `_apply` looks for the user's line; the quick way takes it for the caller's
-        result = ours(*inputs, **kwargs) if kwargs else getattr(ours, "_apply", ours)(*inputs)
+        if kwargs:
+            result = ours(*inputs, **kwargs)
+        elif local.recorder.eager and not _errstate.watching:
+            result = _of_user(ours(*inputs))
+        else:
+            result = getattr(ours, "_apply", ours)(*inputs)
     else:
         result = getattr(ours, method)(*inputs, **kwargs)
     if out is None:
@@ -75,9 +85,22 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
     return filled if isinstance(result, tuple) else filled[0]
 
 
+def _of_user(result: Any) -> Any:
+    """If it was recorded after all, it is of the user's line."""
+    if type(result) is NDArray or type(result) is Scalar:
+        node = result._node
+        if node[OP] is not None and node[VALUE] is None:
+            frame = user_frame(sys._getframe(1))
+            node[CODE], node[OFFSET] = frame.f_code, frame.f_lasti
+    return result
+
+
 def _mean_otherwise(args: Any) -> bool:
     """Whether operations with these mean something else than with arrays."""
-    return any(isinstance(x, (np.matrix, np.ma.MaskedArray)) for x in args)
+    for x in args:
+        if isinstance(x, np.ndarray) and isinstance(x, (np.matrix, np.ma.MaskedArray)):
+            return True
+    return False
 
 
 def _fill(result: Any, out: Any) -> Any:

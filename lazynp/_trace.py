@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _cost, _errstate, _graph, _reference
-from lazynp._avals import In, aval_of, native, on_device
+from lazynp._avals import In, TracedAval, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
@@ -89,10 +89,11 @@ class Gap:
     it, none but the known.
     """
 
-    __slots__ = ("least", "most", "recent", "count", "visits")
+    __slots__ = ("least", "most", "recent", "count", "visits", "novel")
 
     def __init__(self) -> None:
         self.least = self.most = self.count = self.visits = 0
+        self.novel = 0  # visits by programs never met before, less others since
         self.recent = sys.maxsize
 
     def saw(self, length: int, asked: bool) -> None:
@@ -164,7 +165,10 @@ class Recorder:
         large = gain > 2 * _cost.RECORDING * nodes or plan is not None and plan.tier != "reference"
         if large:
             self._chosen = 0
-        novel = often and plan is not None and plan.runs == 1 and not large
+        novel = often and plan is not None and plan.runs == 1
+        if gap is not None:
+            gap.novel = gap.novel + 1 if novel else max(0, gap.novel - 1)
+            novel = novel and (not large or gap.novel > _CHOICES)
         self._novel = self._novel + nodes if novel else max(0, self._novel - nodes)
         small = (
             often or type(self.origin) is tuple
@@ -687,8 +691,12 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
     if top is not None:
         if local.where is not None:
             return top.process(primitive, operands, params)
-        with inside_operation():
+        frame = user_frame(_getframe(1))
+        local.where = frame.f_code, frame.f_lasti  # as `inside_operation`, without its calls
+        try:
             return top.process(primitive, operands, params)
+        finally:
+            local.where = None
     assert isinstance(recorder, StagingRecorder)
     operands = tuple([recorder.alias(o) if is_tracer(o) else o for o in operands])
     if primitive.multiple_results:
@@ -702,7 +710,7 @@ def innermost(operands: Iterable[Any]) -> Trace | None:
     staged = getattr(local.recorder, "level", 0)
     top: Trace | None = None
     for o in operands:
-        if is_tracer(o):
+        if type(o) is list and o[OP] is None and type(o[AVAL]) is TracedAval:  # `is_tracer`
             trace = o[VALUE].trace
             if not trace.alive:
                 raise escaped(o[VALUE])

@@ -8,17 +8,17 @@ whether a reshape is a view are answered: by asking NumPy.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import EllipsisType
 from typing import Any, Protocol
 
 import numpy as np
 
-from lazynp._array import Array, new_array, new_view
+from lazynp._array import VIEWED, Array, NDArray as Ours, new_array, new_view
 from lazynp._avals import Aval, Shape, on_device
-from lazynp._node import Node, aval_of_node, leaf
-from lazynp._trace import host_value, local, record, there
+from lazynp._node import AVAL, VALUE, Node, aval_of_node, leaf
+from lazynp._trace import host_value, local, record, staged, there
 from lazynp.primitives import elementwise, indexing, shaping
 
 NDArray = np.ndarray[Any, Any]
@@ -37,6 +37,7 @@ class Exact:
 
     __slots__ = ()
     overlaps = False
+    plain = False  # whether `layout` of any array at all is a view of it
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Slice(Exact):
     params: dict[str, Any]
     starts: tuple[int, ...]
     ops: dict[Any, Any] = field(default_factory=dict)  # what is assigned -> recorded op
+    plain = True
 
     def get(self, node: Node) -> Node:
         return record(shaping.slice, (node, *self.starts), self.params)
@@ -58,21 +60,23 @@ class Slice(Exact):
         return dummy[self.index]
 
 
-class Basic(Exact):
-    """Basic indexing whose meaning is found out when it is asked for: most views die before."""
+class Basic(tuple[Any, ...], Exact):
+    """Basic indexing whose meaning is found out when it is asked for: most views die before.
 
-    __slots__ = ("index", "_aval", "_meaning")
+    Of an index and the aval that it is of. A tuple: one is made for each slice in a loop.
+    """
 
-    def __init__(self, index: Any, aval: Aval) -> None:
-        self.index, self._aval = index, aval
-        self._meaning: Slice | None = None
+    __slots__ = ()
+    plain = True
+
+    @property
+    def index(self) -> Any:
+        return self[0]
 
     @property
     def meaning(self) -> Slice:
-        if self._meaning is None:
-            index = self.index if type(self.index) is tuple else (self.index,)
-            self._meaning = basic_slice(self._aval, index)
-        return self._meaning
+        index, aval = self
+        return basic_slice(aval, index if type(index) is tuple else (index,))
 
     def get(self, node: Node) -> Node:
         return self.meaning.get(node)
@@ -81,12 +85,13 @@ class Basic(Exact):
         return self.meaning.set(old, new)
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return self.meaning.layout(dummy)
+        return dummy[self[0]]
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)  # frozen, by convention: that makes it slow to make
 class Transpose(Exact):
     permutation: tuple[int, ...]
+    plain = True
 
     def get(self, node: Node) -> Node:
         return record(shaping.transpose, (node,), {"permutation": self.permutation})
@@ -99,7 +104,7 @@ class Transpose(Exact):
         return dummy.transpose(self.permutation)
 
 
-@dataclass(frozen=True)
+@dataclass(unsafe_hash=True)
 class Reshape(Exact):
     shape: Shape
 
@@ -110,7 +115,7 @@ class Reshape(Exact):
         return record(shaping.reshape, (new,), {"shape": aval_of_node(old).shape})
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return np.reshape(dummy, self.shape, copy=False)
+        return dummy.reshape(self.shape, copy=False)
 
 
 @dataclass(frozen=True)
@@ -224,8 +229,40 @@ class Field(Exact):
 # -- making views ----------------------------------------------------------------------------------
 
 
+def shown(array: Array, look: Callable[[NDArray], NDArray], kind: Callable[[Any], Step]) -> Any:
+    """The view that NumPy makes of a value that is there, if nothing need be recorded; else None.
+
+    kind: makes the step, of NumPy's view.
+    """
+    if not local.recorder.eager or type(array) is not Ours or array._flags is not None:
+        return None
+    node = array._node if array._base is None and not staged else array._read()
+    value = node[VALUE]
+    if type(value) is not np.ndarray or not on_device(value.dtype):
+        return None
+    try:
+        value = look(value)
+    except (ValueError, TypeError):  # it would be a copy, or an error, which others find words for
+        return None
+    if type(value) is not np.ndarray:
+        return None
+    base, path = array._base, (kind(value),)
+    if base is None:
+        base = array
+    else:
+        path = (*array._path, *path)
+    made = new_view(base, path, leaf(value))
+    if base._seen is VIEWED:
+        made._node, made._seen = [None, None, None, None, made._node[AVAL]], None
+    return made
+
+
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
     """A view of the array by one more step. The owner is the array's own."""
+    if not readonly and local.recorder.eager:
+        made = shown(array, step.layout, lambda _: step)
+        if made is not None:
+            return made
     node = array._read()
     node = (local.recorder.eager and _laid_out(node, step)) or step.get(node)
     if array._base is None:
@@ -254,6 +291,20 @@ def writeable(array: Array) -> bool:
 
 def transpose(array: Array, permutation: Sequence[int]) -> Array:
     return view(array, Transpose(tuple(permutation)))
+
+
+def turned(array: Array) -> Array:
+    """`array.T`."""
+    made = shown(array, _turned, _turning)
+    return transpose(array, range(array.ndim)[::-1]) if made is None else made
+
+
+def _turned(value: NDArray) -> NDArray:
+    return value.T
+
+
+def _turning(view: NDArray) -> Transpose:
+    return Transpose(tuple(range(view.ndim))[::-1])
 
 
 def reshape(array: Array, shape: Shape) -> Array:

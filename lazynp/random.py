@@ -96,7 +96,10 @@ class _Sampler:
         if name.startswith("__") or name == "_generator":  # as pickle asks for, before there is one
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         method = getattr(self._generator, name)
-        return _hosted(method) if callable(method) else method
+        if not callable(method):
+            return method
+        made = self.__dict__[name] = _hosted(method)
+        return made
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         """In place. See `numpy.random.Generator.shuffle`."""

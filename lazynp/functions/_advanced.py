@@ -22,7 +22,6 @@ from lazynp._array import (
 from lazynp._avals import Aval
 from lazynp._node import (
     ARGS,
-    CODE,
     OP,
     VALUE,
     Node,
@@ -248,9 +247,10 @@ def get_advanced(self: Array, index: Any) -> Any:
         if recorder.eager and knowable(mask._read()) and not _errstate.watching:
             return new_array(leaf(host_value(node)[host_value(mask._read())]))
         recorder.chose()
+    if mask is not None and mask.shape == aval.shape and aval.device:
+        chosen = host_value(mask._read())
+        return indexing.take_mask(new_array(node), mask, size=int(np.count_nonzero(chosen)))
     found = advanced(aval, index)
-    if mask is not None and mask.ndim == aval.ndim:
-        found.indices[0]._node[CODE] = mask._read()  # see `_unselected`
     sliced = found.basic.get(node) if _selects(found.basic, aval) else node
     out = indexing.take(new_array(sliced), *found.indices, axes=found.axes)
     if found.order is not None:
@@ -274,13 +274,22 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
             return
         if whole and _set_selected(self, node, aval, mask, value):
             return
-    found = advanced(aval, index)
+    found = None
+    if mask is not None and whole and mask.shape == aval.shape and aval.device:
+        shape: tuple[int, ...] = (int(np.count_nonzero(host_value(mask._read()))),)
+    else:
+        found = advanced(aval, index)
+        shape = found.shape
     try:
-        u = assigned(value, aval.dtype, found.shape)
+        u = assigned(value, aval.dtype, shape)
     except ValueError:
-        _explain_mismatch(value, found.shape, whole)
+        _explain_mismatch(value, shape, whole)
         raise
-    self._write(put(node, found, u, "set"))
+    if found:
+        self._write(put(node, found, u, "set"))
+    else:
+        values = _spread(u, aval.dtype, shape)
+        self._write(indexing.put_masked_values(new_array(node), mask, values)._read())
 
 
 def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
@@ -312,16 +321,19 @@ def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
 
 def put_advanced(sliced: Array, found: Advanced, u: Any, mode: str) -> Array:
     """The same of what the basic part of the index leaves."""
-    dtype = sliced.dtype
-    if type(u) is not list:
-        values = new_array(leaf(np.asarray(u).astype(dtype)[()]))
-    else:
-        values = cast(new_array(u), dtype)
-    values = broadcast(values, found.shape)
+    values = _spread(u, sliced.dtype, found.shape)
     if found.order is not None:
         inverse = tuple(int(i) for i in np.argsort(found.order))
         values = shaping.transpose(values, permutation=inverse)
     return indexing.put(sliced, values, *found.indices, axes=found.axes, mode=mode)
+
+
+def _spread(u: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
+    if type(u) is not list:
+        values = new_array(leaf(np.asarray(u).astype(dtype)[()]))
+    else:
+        values = cast(new_array(u), dtype)
+    return broadcast(values, shape)
 
 
 def _selects(basic: Slice, aval: Aval) -> bool:
@@ -404,14 +416,14 @@ def _set_selected(self: Array, node: Node, aval: Aval, mask: Array, value: Any) 
 
 
 def _unselected(node: Any, mask: Node, shape: tuple[int, ...], budget: list[int]) -> Any:
-    """The node before selection by the mask, or None. The index of a selection bears its mask."""
+    """The node before selection by the mask, or None."""
     budget[0] -= 1
     if type(node) is not list or isinstance(node[VALUE], np.generic):
         return node
     if node[VALUE] is not None or node[ARGS] is None or budget[0] < 0:
         return None
     op, args = node[OP], node[ARGS]
-    if op.primitive is indexing.take and args[1][CODE] is mask:
+    if op.primitive is indexing.take_mask and args[1] is mask:
         source = args[0]
         return source if known(source).shape == shape else None
     if op.primitive.kind != "elementwise":

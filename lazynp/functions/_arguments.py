@@ -174,7 +174,7 @@ def static(x: Any) -> Any:
 
 def sliced(x: Array, *index: Any) -> Array:
     """The view `x[index]`, for slices and None."""
-    return view(x, Basic(index, x.aval))
+    return view(x, Basic((index, x.aval)))
 
 
 def part(x: Array, axis: int, start: int, stop: int) -> Array:

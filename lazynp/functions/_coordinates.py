@@ -10,6 +10,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp.functions import ufuncs
 from lazynp.functions._checks import refuse_outside
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._integers import checked_mode
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
 
@@ -40,6 +41,7 @@ def _integers(x: Any) -> Array:
     return cast(array, _INT64)
 
 
+@by_numpy(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     """See `numpy.unravel_index`. Looks at `indices`: they are checked against the shape."""
     dims = _dims(shape)
@@ -59,6 +61,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     return tuple(parts[::-1] if order == "C" else parts)
 
 
+@by_numpy(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
     """See `numpy.ravel_multi_index`. With mode "raise" it looks at the indices."""
     sizes = _dims(dims)

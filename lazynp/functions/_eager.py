@@ -9,20 +9,24 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import operator
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy import ndarray
 
-from lazynp import _errstate
+from lazynp import _errstate, lowering
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._avals import on_device
+from lazynp._config import config
 from lazynp._node import leaf
 from lazynp._quiet import quiet_result
-from lazynp._trace import local, there
+from lazynp._trace import Recorder, host_value, knowable, local, there
 from lazynp.functions._scalars import AVALS, scalar
+from lazynp.functions._stores import write_into
 
 _PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
 
@@ -42,20 +46,42 @@ _NOT_NUMPYS = frozenset(
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
-    """Decorates a function that returns one fresh array. Not for calls that write: `out`,
-    `overwrite_input`."""
+def by_numpy(
+    reference: Callable[..., Any], *, always: bool = False, kind: Any = None
+) -> Callable[[F], F]:
+    """Decorates a function that returns fresh arrays. Not for calls that write: `out`,
+    `overwrite_input`.
+
+    always: on the host NumPy's is better than what any program would be made of, so it is called
+    under the adaptive policy whatever the size, for what is pending too. kind: of tuple that is
+    returned.
+    """
 
     def decorate(function: F) -> F:
-        names = list(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters
+        names = list(parameters)
         before_out = names.index("out") if "out" in names else len(names)
+        if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()):
+            before_out = sys.maxsize
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             recorder = local.recorder
-            if not recorder.eager or _errstate.watching or len(args) > before_out:
+            if _errstate.watching or len(args) > before_out:
                 return function(*args, **kwargs)
-            largest = recorder.largest
+            if always and config.execution == "adaptive" and _is_outside(recorder):
+                largest = math.inf
+                for a in (*args, *kwargs.values()):
+                    if type(a) is NDArray:
+                        _settle(a)
+            elif recorder.eager:
+                largest = recorder.largest
+            else:
+                return function(*args, **kwargs)
+            if kwargs:
+                out = kwargs.get("out")
+                if out is not None and _written(reference, out, args, kwargs):
+                    return out
             values = [_value(a, largest) for a in args]
             if _Unfit in map(type, values) or not any(map(operator.is_not, values, args)):
                 return function(*args, **kwargs)
@@ -66,12 +92,36 @@ def by_numpy(reference: Callable[..., Any]) -> Callable[[F], F]:
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
             result = quiet_result(recorder.quiet, whole, *values)
-            out = _handle(result, values)
-            return function(*args, **kwargs) if out is None else out
+            out = _handle(result, values, args)
+            if out is None:
+                return function(*args, **kwargs)
+            return kind(*out) if kind is not None and isinstance(result, tuple) else out
 
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+    """The call, into memory that is there."""
+    named = {k: _value(v, math.inf) for k, v in kwargs.items() if k != "out"}
+    if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
+        return False
+    first, rest = args[:1], [_value(a, math.inf) for a in args[1:]]
+    if _Unfit in map(type, rest):
+        return False
+    return write_into(out, first, lambda *v: reference(v[0], *rest, out=v[-1], **named))
+
+
+def _is_outside(recorder: Recorder) -> bool:
+    """Whether nothing is traced, and the host's memory is the device's."""
+    return not recorder.staging and not config.debug_nans and lowering.on_host()
+
+
+def _settle(x: NDArray) -> None:
+    node = x._node if x._base is None else x._read()
+    if node[2] is None and knowable(node):
+        host_value(node)
 
 
 def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F], F]:
@@ -87,6 +137,10 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
             shape = args[0].shape if like and type(args[0]) is NDArray else args[0]
             if not _is_small(shape):
                 return function(*args, **kwargs)
+            if not kwargs and len(args) == 1 and (type(shape) is tuple or type(shape) is int):
+                result = reference(args[0]) if not like else None
+                if type(result) is ndarray and result.ndim:
+                    return new_array(leaf(result))
             values = [_value(a, recorder.largest) for a in args]
             named = (
                 {k: _value(v, recorder.largest) for k, v in kwargs.items()} if kwargs else kwargs
@@ -110,16 +164,18 @@ def _is_small(shape: Any) -> bool:
     if type(shape) is tuple or type(shape) is list:
         size = 1
         for n in shape:
-            if type(n) is not int:
-                return type(shape) is list and len(shape) <= _SMALL >> 6
+            if type(n) is not int:  # elements, or rows, whose length is not asked for
+                few = _SMALL if type(n) is not list and type(n) is not tuple else _SMALL >> 6
+                return type(shape) is list and len(shape) <= few
             size *= n
         return size <= _SMALL
     return False
 
 
-def _handle(result: Any, values: list[Any]) -> Any:
+def _handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
     """The Array or Scalar, or the tuple of them, for what NumPy returned; None for others, and for
-    what is not fresh but a view of one of the values."""
+    what is not fresh but a view of one of the values. In a tuple one of these itself (the edges of
+    a histogram) is that of `args`."""
     if type(result) is ndarray:
         if not on_device(result.dtype):
             return None
@@ -146,9 +202,11 @@ def _handle(result: Any, values: list[Any]) -> Any:
     aval = AVALS.get(t)
     if aval is not None:
         return scalar(result, aval)
-    if t is tuple and {*map(type, result)} == {ndarray}:
-        handles = [_handle(r, values) for r in result]
-        return tuple(handles) if all(h is not None for h in handles) else None
+    if isinstance(result, (tuple, list)):
+        places = {id(v): a for v, a in zip(values, args)}
+        handles = [places[id(r)] if id(r) in places else _handle(r, values) for r in result]
+        if all(h is not None for h in handles):
+            return handles if t is list else tuple(handles)
     return None
 
 

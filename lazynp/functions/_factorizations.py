@@ -66,6 +66,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return result(swapped(factor) if upper else factor, final)
 
 
+@by_numpy(np.linalg.qr, kind=QRResult)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """See `numpy.linalg.qr`."""
     mode = _qr_mode(mode)
@@ -125,11 +126,13 @@ def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
     return tuple(result(v, final) for v in outs)
 
 
+@by_numpy(np.linalg.eig, kind=EigResult)
 def eig(a: Any) -> EigResult:
     """See `numpy.linalg.eig`. Before NumPy 2.5 its values decide whether the result is real."""
     return EigResult(*_eig(a, True))
 
 
+@by_numpy(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
     """See `numpy.linalg.eigvals`. Before NumPy 2.5 its values decide whether it is real."""
     return _eig(a, False)[0]
@@ -148,6 +151,7 @@ def _eigh(a: Any, uplo: str, compute_v: bool) -> tuple[Any, ...]:
     return result(w, real_type(final)), *(result(u, final) for u in v)
 
 
+@by_numpy(np.linalg.eigh, kind=EighResult)
 def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """See `numpy.linalg.eigh`."""
     return EighResult(*_eigh(a, UPLO, True))
@@ -162,6 +166,7 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 # -- singular values -------------------------------------------------------------------------------
 
 
+@by_numpy(np.linalg.svd, kind=SVDResult)
 def svd(
     a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False
 ) -> Any:
@@ -194,6 +199,7 @@ def _svd_hermitian(x: Array, compute_uv: bool) -> Any:
     return SVDResult(u, size, vh)
 
 
+@by_numpy(np.linalg.svdvals)
 def svdvals(x: Any, /) -> Any:
     """See `numpy.linalg.svdvals`."""
     return svd(x, compute_uv=False, hermitian=False)

@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from lazynp import _errstate, _reference, lowering
 from lazynp._array import (
+    VIEWED,
     Array,
     NDArray,
     Scalar,
@@ -36,6 +37,7 @@ from lazynp._node import (
 )
 from lazynp._trace import (
     at_once,
+    flush,
     host_value,
     knowable,
     known,
@@ -61,6 +63,7 @@ from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import (
     NOT_BASIC,
+    PLACES,
     count_places,
     has_array,
     index_key,
@@ -83,6 +86,7 @@ from lazynp.primitives import shaping
 
 _new = object.__new__
 _MEMO_SIZE = 4096
+_PART = "part of a large result, in a loop of small operations"  # a reason to cut
 _SCALAR = "scalar"  # in a memo: the aval of one element
 
 
@@ -103,14 +107,16 @@ def getitem(self: Array, index: Any) -> Any:
             kind = type(item)
             if kind is not int:
                 axes = 0
-                if kind is Scalar:
+                if kind is slice:
+                    continue
+                if kind in PLACES:
                     index = known_places(index)
                     axes = count_places(index)
                     basic = is_basic(index)
                     break
-                if kind is not slice and item is not None and item is not Ellipsis:
+                if item is not None and item is not Ellipsis:
                     basic = False
-    elif t is Scalar:
+    elif t in PLACES:
         index = known_places(index)
         axes = basic = type(index) is int
     if axes and type(value) is ndarray and value.ndim == axes and not staged:
@@ -141,15 +147,23 @@ def getitem(self: Array, index: Any) -> Any:
                 value = value[index]
                 if type(value) is ndarray and value.ndim:
                     out = _new(NDArray)
-                    out._node = [None, None, value, None, aval_of(value.shape, value.dtype)]
+                    try:
+                        known_aval = aval.parts[value.shape]
+                    except KeyError:
+                        known_aval = aval_of(value.shape, value.dtype)
+                        aval.parts[value.shape] = known_aval
                     out._flags = self._flags if self._flags is None else _inherited(self._flags)
                     base = self._base
-                    step = Basic(index, aval)
+                    step = Basic((index, aval))
                     if base is None:
-                        out._base, out._path, out._seen = self, (step,), node
+                        base = self
+                        out._base, out._path = self, (step,)
                     else:
                         out._base, out._path = base, (*self._path, step)
-                        out._seen = base._node
+                    if base._seen is VIEWED:
+                        out._node, out._seen = [None, None, None, None, known_aval], None
+                    else:
+                        out._node, out._seen = [None, None, value, None, known_aval], base._node
                     return out
     key = index_key(index)
     if key is NOT_BASIC and t is tuple:
@@ -174,8 +188,14 @@ def getitem(self: Array, index: Any) -> Any:
     got = at_once(op, (node, *starts)) if recorder.eager else None
     if got is None:
         frame = _getframe(1)
-        if recorder.eager and len(recorder.pending) >= recorder.limit:
-            enter(frame, self)
+        if recorder.eager and recorder.pending:
+            if 4 * op.aval.nbytes <= aval.nbytes:
+                flush(recorder, reason=_PART)
+            elif len(recorder.pending) >= recorder.limit:
+                enter(frame, self)
+            if node[VALUE] is not None:
+                got = at_once(op, (node, *starts))  # a cut was made
+    if got is None:
         got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
         recorder.pending.append(got)
     if op.scalar and step.scalar:
@@ -344,24 +364,27 @@ def _is_field(index: Any) -> bool:
 
 def setitem(self: Array, index: Any, value: Any) -> None:
     """`self[index] = value`, in the owner and so in every view."""
+    recorder = local.recorder
+    if type(value) is NDArray and value._base is self and recorder.eager and self._flags is None:
+        if is_same_view(self, index, value):
+            return
     t = type(index)
     axes = t is int  # how many, if this is the place of one element
     if t is tuple:
         for item in index:
             if type(item) is not int:
-                if type(item) is Scalar:
+                if type(item) in PLACES:
                     index = known_places(index)
                     axes = count_places(index)
                 break
         else:
             axes = len(index)
-    elif t is Scalar:
+    elif t in PLACES:
         index = known_places(index)
         axes = type(index) is int
     if axes and self._base is None and self._flags is None and not staged:
         if store_element(self, index, axes, value):
             return
-    recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):
@@ -369,8 +392,6 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if recorder.eager:
         if self._base is None:
             if (t is tuple or t is slice or t is int) and store_basic(self, index, value):
-                return
-            if is_same_view(self, index, value):
                 return
         if store_at_once(self, index, value):
             return
@@ -418,6 +439,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
                 _errstate.remember(step.ops, known(u), op)
         new = None
         if recorder.eager:
+            if recorder.pending and 4 * op.explicit[1].nbytes <= aval.nbytes:
+                flush(recorder, reason=_PART)
             if op.reuses and self._base is None:
                 del node, operands  # it counts who has the memory
                 if store_slice(self, op, u, step.starts):
@@ -497,9 +520,9 @@ def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> 
 
 
 def _is_itself(self: Array, step: Slice, value: Array) -> bool:
-    """The second half of `x[i] += v`: the view was written already."""
+    """The second half of `x[i] += v`: the view was written already. What it shows is there."""
     owner = self if self._base is None else self._base
-    if value._base is not owner or value._seen is not owner._node:
+    if value._base is not owner:
         return False
     path = (step,) if self._base is None else (*self._path, step)
     return len(path) == len(value._path) and all(

@@ -66,16 +66,17 @@ def own(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`function` of NumPy on the values, its results as Arrays."""
-    name = getattr(function, "__name__", str(function))
+    if kwargs and isinstance(kwargs.get("out"), Array):
+        with write_on_host(kwargs["out"]) as memory:
+            host_call(function, *args, **{**kwargs, "out": memory})
+        return kwargs["out"]
+    watched = on_host_call or observers
+    name = getattr(function, "__name__", str(function)) if watched else ""
     for tell in on_host_call:
         tell(name)
-    out = kwargs.get("out")
-    if isinstance(out, Array):
-        with write_on_host(out) as memory:
-            host_call(function, *args, **{**kwargs, "out": memory})
-        return out
     begin = perf_counter() if observers else 0.0
-    result = to_device(function(*to_host(args), **to_host(kwargs)))
+    given = to_host(kwargs) if kwargs else kwargs
+    result = to_device(function(*[to_host(a) for a in args], **given))
     if begin:
         for o in observers:
             o.called(begin, name)

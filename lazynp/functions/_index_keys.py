@@ -17,14 +17,18 @@ NOT_BASIC: Any = object()
 def known_places(index: Any) -> Any:
     """The index with integer Scalars that are there as ints, an element's place in particular."""
     if type(index) is not tuple:
-        value = index._node[2]
+        value = index._node[2] if type(index) is Scalar else index
         return int(value) if isinstance(value, np.integer) else index
     for item in index:
-        if type(item) is Scalar:
+        if type(item) in PLACES:
             break
     else:
         return index
-    return tuple([known_places(i) if type(i) is Scalar else i for i in index])
+    return tuple([known_places(i) if type(i) in PLACES else i for i in index])
+
+
+# what is an int where it is known
+PLACES = frozenset({Scalar, *(np.dtype(t).type for t in "bhilqBHILQ")})
 
 
 def count_places(index: tuple[Any, ...]) -> int:

@@ -142,6 +142,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @quiet()
+@by_numpy(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
     """See `numpy.linalg.cond`."""
     x = as_array(x)

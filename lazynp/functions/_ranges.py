@@ -23,6 +23,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._recording import apply, as_array, broadcast, cast
 from lazynp.primitives import elementwise, reduction, shaping
 
@@ -94,6 +95,7 @@ def _progression(length: int, first: Any, second: Any) -> Array:
 # -- linspace --------------------------------------------------------------------------------------
 
 
+@by_numpy(np.linspace)
 def linspace(
     start: Any,
     stop: Any,
@@ -194,6 +196,7 @@ def _axis_moved(y: Array, axis: Any) -> Array:
 # -- logarithmic -----------------------------------------------------------------------------------
 
 
+@by_numpy(np.logspace)
 def logspace(
     start: Any,
     stop: Any,
@@ -217,6 +220,7 @@ def logspace(
     return y if dtype is None else cast(y, dtype_argument(dtype))
 
 
+@by_numpy(np.geomspace)
 def geomspace(
     start: Any,
     stop: Any,

@@ -27,7 +27,7 @@ from lazynp._array import (
     wrap,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, on_device
 from lazynp._config import config
 from lazynp._node import (
     ARGS,
@@ -62,6 +62,7 @@ from lazynp._trace import (
 from lazynp._views import writeable
 from lazynp.functions._nested import assemble, holds_lazy
 from lazynp.functions._scalars import AVALS
+from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, shaping
 
 _new = object.__new__
@@ -104,7 +105,7 @@ def _scalar(node: Node, recorder: Recorder) -> Scalar:
             node = [None, None, _computed(op, values, recorder), None, op.aval]
     scalar = _new(Scalar)
     scalar._node = node
-    scalar._base = scalar._flags = None
+    scalar._base = scalar._flags = scalar._seen = None
     return scalar
 
 
@@ -211,7 +212,7 @@ class _Done:
         value = quiet_result(recorder.quiet, self.function, a, b)
         out = _new(NDArray if type(value) is ndarray else Scalar)
         out._node = [None, None, value, None, aval]
-        out._base = out._flags = None
+        out._base = out._flags = out._seen = None
         return out
 
 
@@ -273,6 +274,9 @@ def binary(
         elif t in SCALAR_DTYPES:
             a = x
             known_a = t
+        elif t in AVALS:  # NumPy's scalar
+            known_a = AVALS[t]
+            a = [None, None, x, None, known_a]
         else:
             return slow(x, y)
         t = type(y)
@@ -283,6 +287,9 @@ def binary(
         elif t in SCALAR_DTYPES:
             b = y
             known_b = t
+        elif t in AVALS:
+            known_b = AVALS[t]
+            b = [None, None, y, None, known_b]
         else:
             return slow(x, y)
         key = known_a, known_b
@@ -290,6 +297,8 @@ def binary(
             aval = avals.get(key)
             if aval is None:
                 op = memo.get(key)
+                if op is None and (type(known_a) is TracedAval or type(known_b) is TracedAval):
+                    return wrap(record_traced(primitive, (a, b), {}))
                 out = done.first(key, a, b) if op is None or op.small else None
                 if out is not None:
                     return out
@@ -311,7 +320,7 @@ def binary(
                         u = quietly(function, [u, v])
                     out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
-                    out._base = out._flags = None
+                    out._base = out._flags = out._seen = None
                     return out
         try:
             op = memo[key]
@@ -342,7 +351,7 @@ def binary(
         pending.append(node)
         out = _new(NDArray)
         out._node = node
-        out._base = out._flags = None
+        out._base = out._flags = out._seen = None
         return out
 
     return call
@@ -363,11 +372,15 @@ def unary(
         if (not eager or recorder.due) and len(pending) >= recorder.limit:
             enter(_getframe(depth), x)
         t = type(x)
-        if t is not NDArray and t is not Scalar:
+        if t is NDArray or t is Scalar:
+            a = x._node if x._base is None else x._read()
+            op = a[0]
+            known_a = a[4] if op is None else op.aval
+        elif t in AVALS:
+            known_a = AVALS[t]
+            a = [None, None, x, None, known_a]
+        else:
             return slow(x)
-        a = x._node if x._base is None else x._read()
-        op = a[0]
-        known_a = a[4] if op is None else op.aval
         if eager:
             aval = avals.get(known_a)
             if aval is None:
@@ -386,7 +399,7 @@ def unary(
                         u = quietly(function, [u])
                     out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
-                    out._base = out._flags = None
+                    out._base = out._flags = out._seen = None
                     return out
         try:
             op = memo[known_a]
@@ -413,7 +426,7 @@ def unary(
         pending.append(node)
         out = _new(NDArray)
         out._node = node
-        out._base = out._flags = None
+        out._base = out._flags = out._seen = None
         return out
 
     return call
@@ -583,6 +596,10 @@ def check_shapes(
             )
 
 
+def _copied(value: Any, out: Any) -> None:
+    np.copyto(out, value, casting="unsafe")
+
+
 def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> Any:
     """Store a result into `out` with NumPy's checks, and return `out`; the result if None."""
     if out is None:
@@ -595,6 +612,8 @@ def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> 
             f"{out.dtype!r} with casting rule {casting!r}"
         )
     check_shapes([result.shape], [out.shape])
+    if write_into(out, (result,), _copied):
+        return out
     if isinstance(out, np.ndarray):
         np.copyto(out, host_value(result._read()), casting="unsafe")
         return out

@@ -34,6 +34,7 @@ from lazynp.functions._recording import (
     store,
 )
 from lazynp.functions._scalars import AVALS, scalar
+from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, reduction, shaping
 
 Axes = tuple[int, ...]
@@ -197,6 +198,10 @@ def reduce(
     if type(keepdims) is not bool:
         keepdims = keepdims is not NO_VALUE and bool(index(keepdims))
     if out is not None or initial is not NO_VALUE or (where is not True and where is not NO_VALUE):
+        plainly = initial is NO_VALUE and (where is True or where is NO_VALUE)
+        method: Any = row.ufunc.reduce
+        if plainly and write_into(out, (x,), lambda v, o: method(v, axis, dtype, o, keepdims)):
+            return out
         return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
     node = x._node if x._base is None and not staged else x._read()
     recorder = local.recorder

@@ -139,6 +139,7 @@ def _picked(condition: Array, x: Array, y: Array) -> Array:
     return elementwise.select(plain(condition), plain(x), plain(y))
 
 
+@by_numpy(np.select)
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     """See `numpy.select`."""
     if len(condlist) != len(choicelist):
@@ -161,6 +162,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     return broadcast(plain(result), shape)
 
 
+@by_numpy(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """See `numpy.choose`. Any number of choices."""
     index, mode = index_array(a), checked_mode(mode)
@@ -185,6 +187,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 # -- by masks --------------------------------------------------------------------------------------
 
 
+@by_numpy(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """See `numpy.compress`. Computes `condition`: the shape of the result depends on it."""
     mask = as_array(condition)
@@ -211,6 +214,7 @@ def _first_beyond(places: Any, size: int) -> int:
     return int(places[places >= size][0])
 
 
+@by_numpy(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
     """See `numpy.extract`. Computes `condition`: the shape of the result depends on it."""
     return compress(flat(condition), arr)

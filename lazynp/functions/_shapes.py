@@ -16,6 +16,7 @@ from lazynp._views import (
     Reshape,
     layout,
     reshape as view_reshape,
+    shown,
     transpose as view_transpose,
     view,
 )
@@ -47,6 +48,10 @@ def kept_scalar(original: Any, result: Array) -> Array:
 
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Array:
     """See `numpy.reshape`: a view exactly where NumPy's is one."""
+    if order == "C" and copy is None:
+        made = shown(a, lambda value: value.reshape(shape, copy=False), _reshaping)
+        if made is not None:
+            return made
     x = viewable(a)
     target = _target_shape(x, shape)
     letter = order if order == "C" else _reshape_order(order)
@@ -65,6 +70,10 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
     if copy is False and not is_view:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     return kept_scalar(a, out)
+
+
+def _reshaping(view: Any) -> Reshape:
+    return Reshape(view.shape)
 
 
 def _reshape_order(order: Any) -> str:
@@ -106,6 +115,10 @@ def _resolved(before: Shape, dims: Shape) -> Shape:
 
 def ravel(a: Any, order: Any = "C") -> Array:
     """See `numpy.ravel`: a view exactly where NumPy's is one."""
+    if order == "C":
+        made = shown(a, _flat_view, _reshaping)
+        if made is not None:
+            return made
     x = viewable(a)
     if str(order).upper() == "K" and x.ndim > 1:
         strides = layout(x).strides
@@ -119,6 +132,11 @@ def ravel(a: Any, order: Any = "C") -> Array:
     if out._base is not None and not layout(out).flags.c_contiguous:
         return new_array(out._read())  # unlike reshape, no view of elements that stand apart
     return out
+
+
+def _flat_view(value: Any) -> Any:
+    """None where NumPy copies: unlike reshape, no view of elements that stand apart."""
+    return value.reshape(-1) if value.flags.c_contiguous else None
 
 
 # -- order of axes ---------------------------------------------------------------------------------

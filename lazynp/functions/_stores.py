@@ -8,6 +8,7 @@ node and to its memory.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Sequence
 from sys import getrefcount
 from typing import Any
 
@@ -15,13 +16,13 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import _errstate, _reference, lowering
-from lazynp._array import Array, NDArray, Scalar, write_lock
+from lazynp._array import VIEWED, Array, NDArray, Scalar, write_lock
 from lazynp._avals import Aval, on_device
 from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node, leaf
 from lazynp._quiet import quietly
 from lazynp._trace import local, there
 from lazynp._views import Basic
-from lazynp.functions._index_keys import index_key
+from lazynp.functions._index_keys import PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS
 from lazynp.primitives import shaping
 
@@ -146,24 +147,72 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
     if _errstate.watching:
         return False
     u = _host_operand(value)
-    where = index if type(index) is slice or type(index) is int else host_index(index)
+    basic = type(index) is slice or type(index) is int or index is Ellipsis
+    where = index if basic else host_index(index)
     if u is None or where is None:
         return False
     with write_lock:
-        if self._base is not None:
-            data = None if _sole_memory(self._base, self) is None else self._node[VALUE]
-        elif type(value) is NDArray and value._base is self:
-            data = _sole_memory(self, value, held=1)
-            if data is not None:
-                u = u.copy()  # NumPy 2.4 reads what it has written, with steps of several elements
+        owner = self if self._base is None else self._base
+        if type(value) is NDArray and value._base is owner:
+            # copied: NumPy 2.4 reads what it has written, with steps of several elements
+            data = None
+            if self is owner and value._seen is owner._node:
+                data = _sole_memory(owner, value, held=1)
+            u = u.copy()
+            if data is None:
+                data = _sole_memory(owner, None if self is owner else self)
         else:
-            data = _sole_memory(self, None)
-        if data is None:
+            data = _sole_memory(owner, None if self is owner else self)
+        target = data if data is None or self is owner else _shown(self, data)
+        if target is None:
             return False
-        if type(u) is not float and data.dtype.kind != "c" and np.iscomplexobj(u):
+        if target.dtype.kind != "c" and _is_complex(u):
             return False  # a warning, which is to name the user's line
-        _call(operator.setitem, data, where, u)
+        _call(operator.setitem, target, where, u)
     return True
+
+
+def _is_complex(u: Any) -> bool:
+    t = type(u)
+    if t is float or t is int or t is bool:
+        return False
+    return t is complex or u.dtype.kind == "c"
+
+
+def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) -> bool:
+    """`function(*inputs, out)` by NumPy, which raises its own errors, into the memory of an array.
+
+    In loops of small operations, under the conditions of `store_at_once`; False where they fail.
+    """
+    if not local.recorder.eager or type(out) is not NDArray or _errstate.watching:
+        return False
+    if out._flags is not None:
+        return False
+    owner = out if out._base is None else out._base
+    values = []
+    for x in inputs:
+        if x is out:
+            values.append(_OUT)
+            continue
+        u = x if type(x) in AVALS or type(x) is ndarray else _host_operand(x)
+        if u is None or type(u) is ndarray and not on_device(u.dtype):
+            return False
+        if type(x) is NDArray and (x is owner or x._base is owner):
+            u = u.copy()  # else it holds the memory
+        values.append(u)
+    with write_lock:
+        data = _sole_memory(owner, None if out is owner else out)
+        if data is None or data.nbytes > local.recorder.largest:
+            return False
+        target = data if out is owner else _shown(out, data)
+        if target is None:
+            return False
+        values = [target if v is _OUT else v for v in values]
+        _call(function, *values, target)
+    return True
+
+
+_OUT = object()  # stands for the array that is written
 
 
 def _call(function: Any, *values: Any) -> None:
@@ -209,29 +258,53 @@ def _index_array(item: Any) -> Any:
         return _host_operand(item) if item.ndim else None
     if type(item) is ndarray:
         return item if item.ndim else None
-    return item if type(item) is list and item and {*map(type, item)} == {int} else None
+    if type(item) is not list or not item:
+        return None
+    kinds = {*map(type, item)}
+    if kinds == {int}:
+        return item
+    if not kinds <= _WHOLE:
+        return None
+    item = [i if type(i) is int else known_places(i) for i in item]
+    return item if {*map(type, item)} == {int} else None
+
+
+_WHOLE = PLACES | {int}
 
 
 def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:
     """The owner's memory if nobody else can see it, but for one view of it; else None.
 
     Counted are references: the handles', each function's variables and arguments. `held`: those
-    that the caller has to the view's value.
+    that the caller has to the view's value. Where others are in the way, views made from now on
+    are not: they hold no memory, but look at the owner's whenever they are read.
     """
     if type(owner) is not NDArray or owner._base is not None or owner._flags is not None:
         return None
     node = owner._node
-    if view is None:
-        if getrefcount(node) != 3:
+    if view is not None and view._seen is node:
+        data = _memory_of_both(node, view, held)
+        if data is not None:
+            return data
+        owner._seen = VIEWED
+        if held or type(node[VALUE]) is not ndarray:
             return None
-        aval = node[AVAL] if node[OP] is None else node[OP].aval
-        return _writeable_data(node, aval) if on_device(aval.dtype) else None
+        view._node, view._seen = [None, None, None, None, aval_of_node(view._node)], None
+    if getrefcount(node) != 3:
+        owner._seen = VIEWED
+        return None
+    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    return _writeable_data(node, aval) if on_device(aval.dtype) else None
+
+
+def _memory_of_both(node: Node, view: Array, held: int) -> Any:
+    """`_sole_memory` of an owner's node, and of the view that was read from it."""
     own = view._node
-    if node[VALUE] is None and view._seen is node and getrefcount(own) == 3:
-        _give_memory(owner, view)
+    if node[VALUE] is None and getrefcount(own) == 3:
+        _give_memory(node, view)
     if own[VALUE] is None and getrefcount(own) == 3 and type(there(own)) is ndarray:
         own[VALUE], own[ARGS] = there(own), None
-    if view._seen is not node or getrefcount(node) != 4 or getrefcount(own) != 3:
+    if getrefcount(node) != 5 or getrefcount(own) != 3:  # the handles', two functions', here
         return None
     data, target = node[VALUE], own[VALUE]
     if type(data) is not ndarray or type(target) is not ndarray:
@@ -252,9 +325,16 @@ def _sole_memory(owner: Array, view: Array | None, held: int = 0) -> Any:
     return data
 
 
-def _give_memory(owner: Array, view: Array) -> None:
+def _shown(view: Array, memory: Any) -> Any:
+    """What of the memory of its owner a view shows; None where NumPy cannot tell."""
+    owner = view._base
+    if owner is not None and view._seen is owner._node:
+        return view._node[VALUE]
+    return view._look(memory)
+
+
+def _give_memory(node: Node, view: Array) -> None:
     """To an owner that is all one number and has no memory yet, and so to this view of it."""
-    node = owner._node
     data = _writeable_data(node, aval_of_node(node))
     if data is not None:
         for step in view._path:
@@ -264,7 +344,7 @@ def _give_memory(owner: Array, view: Array) -> None:
 
 def is_same_view(self: Array, index: Any, value: Any) -> bool:
     """The second half of `x[i] += v`, when the first was done by `update_view`."""
-    if type(value) is not NDArray or value._base is not self or value._seen is not self._node:
+    if type(value) is not NDArray or value._base is not self:
         return False
     if len(value._path) != 1:
         return False
@@ -284,9 +364,12 @@ def update_view(view: Array, function: np.ufunc, other: Any) -> bool:
     if u is None:
         return False
     with write_lock:
-        if _sole_memory(base, view) is None:
+        if type(other) is NDArray and other._base is base:
+            u = u.copy()  # else it holds the memory
+        data = _sole_memory(base, view)
+        target = None if data is None else _shown(view, data)
+        if target is None:
             return False
-        target = view._node[VALUE]
         _call(function, target, u, target)
     return True
 

@@ -16,10 +16,9 @@ from lazynp._views import Exact, layout, layouts, view, writeable
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
 from lazynp.functions._recording import as_array
-from lazynp.primitives import elementwise, indexing, shaping
+from lazynp.primitives import elementwise, indexing, shaping, windows
 
 NDArray = np.ndarray[Any, Any]
-_FEW = 32  # so many slices are put side by side; wider windows are gathered
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class Windows(Exact):
     def get(self, node: Node) -> Node:
         x = new_array(node)
         for length, axis in zip(self.lengths, self.axes, strict=True):
-            x = _windows(x, length, axis)
+            x = windows.windows(x, axis=axis, length=length)
         return x._read()
 
     def set(self, old: Node, new: Node) -> Node:
@@ -43,27 +42,12 @@ class Windows(Exact):
         return view(dummy, self.lengths, self.axes)  # type: ignore[call-overload]
 
 
-def _windows(x: Array, length: int, axis: int) -> Array:
-    count = x.shape[axis] - length + 1
-    if length > _FEW:
-        places = np.arange(count)[:, None] + np.arange(length)
-        taken = indexing.take(x, places, axes=(axis,))  # its two axes come first
-        rest = range(2, taken.ndim)
-        return shaping.transpose(taken, permutation=(*rest[:axis], 0, *rest[axis:], 1))
-    parts = [part(x, axis, k, k + count) for k in range(length)]
-    parts = [shaping.reshape(p, shape=(*p.shape, 1)) for p in parts]
-    if not parts:
-        return shaping.full(
-            0, shape=(*x.shape[:axis], count, *x.shape[axis + 1 :], 0), dtype=x.dtype
-        )
-    return shaping.concatenate(*parts, axis=x.ndim)
-
-
 @dataclass(frozen=True)
 class Strided:
     """Elements of the owner by their places in its memory."""
 
     overlaps = True  # so what is written may show elsewhere in the view itself
+    plain = False
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in elements
     offset: int

@@ -99,8 +99,9 @@ def of_class(kind: Any, array: Array, source: Any) -> Any:
     """This array, which nobody else has, as one of a subclass."""
     made = object.__new__(kind)
     made._node, made._base, made._flags = array._node, array._base, array._flags
+    made._seen = array._seen
     if array._base is not None:
-        made._path, made._seen = array._path, array._seen
+        made._path = array._path
     if made.__array_finalize__ is not None:
         made.__array_finalize__(source)
     return made

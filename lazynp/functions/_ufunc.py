@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate
-from lazynp._array import Array, Scalar, as_operand, new_array, write_lock
+from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
-from lazynp._trace import host_value, known, watched
+from lazynp._trace import host_value, known, local, watched
 from lazynp.functions import _advanced, _assigned
 from lazynp.functions._arguments import fortran
 from lazynp.functions._fold import fold, fold_along, reduceat
@@ -37,6 +37,7 @@ from lazynp.functions._recording import (
     unary,
 )
 from lazynp.functions._reduce import ROWS, accumulate, reduce
+from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
 
 _OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
@@ -122,6 +123,9 @@ class ufunc:
 
         return binary(self._fast, slow, self._numpy, depth=2) if self._fast else slow
 
+    def _into(self, *values: Any) -> Any:
+        return self._numpy(*values[:-1], out=values[-1])
+
     def __repr__(self) -> str:
         return f"<ufunc '{self.__name__}'>"
 
@@ -141,6 +145,14 @@ class ufunc:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and len(args) == self.nin:
             return self._call(*args)
+        if len(kwargs) == 1 and len(args) == self.nin and self.nout == 1:
+            out = kwargs.get("out", self)
+            if out is None:
+                return self._call(*args)
+            if type(out) is tuple and len(out) == 1:
+                out = out[0]
+            if type(out) is NDArray and write_into(out, args, self._into):
+                return out
         return self._with_options(*args, **kwargs)
 
     def _with_options(
@@ -336,6 +348,13 @@ class ufunc:
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
         """In place and unbuffered: repeated indices apply repeatedly."""
+        if type(a) is NDArray and local.recorder.eager:
+            where = host_index(indices) if type(indices) is not int else indices
+            inputs = () if b is None else (b,)
+            if where is not None and write_into(
+                a, inputs, lambda *v: self._numpy.at(v[-1], where, *v[:-1])
+            ):
+                return
         if overridden(a, b):
             return elsewhere(self, "at", (a, indices) if b is None else (a, indices, b), {})
         if isinstance(a, np.ndarray):  # NumPy's, from another library

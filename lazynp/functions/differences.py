@@ -74,6 +74,7 @@ def _edge(value: Any, shape: tuple[int, ...]) -> Array:
     return broadcast(x, shape) if x.ndim == 0 else x
 
 
+@by_numpy(np.ediff1d)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """See `numpy.ediff1d`."""
     x = flat(ary)
@@ -95,6 +96,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 # -- gradient --------------------------------------------------------------------------------------
 
 
+@by_numpy(np.gradient)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """See `numpy.gradient`.
 
@@ -214,6 +216,7 @@ def _second_order(dx: Any, n: int) -> tuple[Any, Any]:
     return starts, ends
 
 
+@by_numpy(np.trapezoid)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """See `numpy.trapezoid`."""
     y = as_array(y)
@@ -235,7 +238,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @quiet()
-@by_numpy(np.interp)
+@by_numpy(np.interp, always=True)
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
@@ -316,6 +319,7 @@ def _interpolated(x: Array, xp: Array, fp: Array, place: Array, left: Array, rig
     return as_array(where(u.isnan(x), x, y))
 
 
+@by_numpy(np.unwrap)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
     """See `numpy.unwrap`."""
     u, p = ufuncs, as_array(p)

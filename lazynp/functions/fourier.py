@@ -154,6 +154,7 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
     return _one("IRFFT", "irfft", a, n, axis, norm, out)
 
 
+@by_numpy(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.hfft`."""
     x = as_array(a)
@@ -162,6 +163,7 @@ def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = Non
     return irfft(ufuncs.conjugate(x), n, axis, norm=_swapped(norm), out=out)
 
 
+@by_numpy(np.fft.ihfft)
 def ihfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.ihfft`."""
     x = as_array(a)
@@ -228,21 +230,25 @@ def _deprecated(message: str) -> None:
     warnings.warn(message, DeprecationWarning, stacklevel=5)
 
 
+@by_numpy(np.fft.fftn)
 def fftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.fftn`."""
     return _many("FFT", "fftn", a, s, axes, norm, out)
 
 
+@by_numpy(np.fft.ifftn)
 def ifftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.ifftn`."""
     return _many("IFFT", "ifftn", a, s, axes, norm, out)
 
 
+@by_numpy(np.fft.rfftn)
 def rfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.rfftn`."""
     return _many("RFFT", "rfftn", a, s, axes, norm, out)
 
 
+@by_numpy(np.fft.irfftn)
 def irfftn(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.irfftn`."""
     return _many("IRFFT", "irfftn", a, s, axes, norm, out)
@@ -260,11 +266,13 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: An
     return _many("IFFT", "ifft2", a, s, axes, norm, out)
 
 
+@by_numpy(np.fft.rfft2)
 def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.rfft2`."""
     return _many("RFFT", "rfft2", a, s, axes, norm, out)
 
 
+@by_numpy(np.fft.irfft2)
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.irfft2`, which in NumPy 2.4 forgets about `out`."""
     return _many("IRFFT", "irfft2", a, s, axes, norm, out)

@@ -46,7 +46,7 @@ def _select(condition: Any, x: Any, y: Any) -> Any:
 # -- bincount, digitize ----------------------------------------------------------------------------
 
 
-@by_numpy(np.bincount)
+@by_numpy(np.bincount, always=True)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any = None) -> Any:
     """See `numpy.bincount`. The data are looked at: they decide the length of the result.
 
@@ -83,7 +83,7 @@ def _of_length(places: Array, weights: Any, length: int) -> Array:
     return part(counts, 0, 0, length)
 
 
-@by_numpy(np.digitize)
+@by_numpy(np.digitize, always=True)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """See `numpy.digitize`. The bins are looked at: they must be monotonic."""
     x, bins = as_array(x), as_array(bins)
@@ -217,7 +217,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return as_array(_edges(x, bins, range, weights)[0])
 
 
-@by_numpy(np.histogram)
+@by_numpy(np.histogram, always=True)
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -303,6 +303,7 @@ def _in_uneven_bins(x: Array, edges: Any, weights: Array | None) -> Array:
 # -- several dimensions ----------------------------------------------------------------------------
 
 
+@by_numpy(np.histogramdd, always=True)
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
@@ -414,6 +415,7 @@ def _density(counts: Array, edges: list[Any]) -> Array:
     return ufuncs.divide(counts, total)
 
 
+@by_numpy(np.histogram2d, always=True)
 def histogram2d(
     x: Any,
     y: Any,

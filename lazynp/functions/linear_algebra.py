@@ -115,6 +115,7 @@ def inv(a: Any) -> Any:
     return result(out, final)
 
 
+@by_numpy(np.linalg.tensorsolve)
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     """See `numpy.linalg.tensorsolve`."""
     x, y = as_array(a), as_array(b)
@@ -134,6 +135,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     return reshape(solve(reshape(x, (size, size)), ravel(y)), shape)
 
 
+@by_numpy(np.linalg.tensorinv)
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """See `numpy.linalg.tensorinv`."""
     x = as_array(a)
@@ -171,6 +173,7 @@ def _inverses(s: Array, cutoff: Any) -> Array:
 
 
 @quiet()
+@by_numpy(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
     """See `numpy.linalg.lstsq`. Through the singular values, which gives the rank at once.
 
@@ -231,6 +234,7 @@ def _as_asked(function: Any, x: Array) -> Any:
     return to_device(checked(function, host_value(x._read())))
 
 
+@by_numpy(np.linalg.slogdet, kind=SlogdetResult)
 def slogdet(a: Any) -> SlogdetResult:
     """See `numpy.linalg.slogdet`."""
     x = as_array(a)
@@ -387,6 +391,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     return products.tensordot(x1, x2, axes=axes)
 
 
+@by_numpy(np.linalg.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """See `numpy.linalg.vecdot`."""
     return products.vecdot(x1, x2, axis=axis)

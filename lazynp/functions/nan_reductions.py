@@ -38,6 +38,7 @@ def _on_host(name: str, a: Any, out: Any, *args: Any, **options: Any) -> Any:
     return host_into(getattr(np, name), a, *args, out=out, **given)
 
 
+@by_numpy(np.nansum)
 def nansum(
     a: Any,
     axis: Any = None,
@@ -51,6 +52,7 @@ def nansum(
     return reductions.sum(without_nan(a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
+@by_numpy(np.nanprod)
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -64,16 +66,19 @@ def nanprod(
     return reductions.prod(without_nan(a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
+@by_numpy(np.nancumsum)
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """See `numpy.nancumsum`."""
     return reductions.cumsum(without_nan(a, 0)[0], axis, dtype, out)
 
 
+@by_numpy(np.nancumprod)
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """See `numpy.nancumprod`."""
     return reductions.cumprod(without_nan(a, 1)[0], axis, dtype, out)
 
 
+@by_numpy(np.nanmax)
 def nanmax(
     a: Any,
     axis: Any = None,
@@ -86,6 +91,7 @@ def nanmax(
     return reduce(FMAX, a, axis, None, out, keepdims, initial, where)
 
 
+@by_numpy(np.nanmin)
 def nanmin(
     a: Any,
     axis: Any = None,
@@ -105,11 +111,13 @@ def _nanarg(function: Any, fill: float, a: Any, axis: Any, out: Any, keepdims: A
     return function(x, axis, out, keepdims=keepdims)
 
 
+@by_numpy(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
     """See `numpy.nanargmax`. The data are looked at: a slice of nan only is an error."""
     return _nanarg(reductions.argmax, -np.inf, a, axis, out, keepdims)
 
 
+@by_numpy(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
     """See `numpy.nanargmin`. The data are looked at: a slice of nan only is an error."""
     return _nanarg(reductions.argmin, np.inf, a, axis, out, keepdims)
@@ -155,6 +163,7 @@ def nanmean(
     return result if out is None else store(result, out, "unsafe")
 
 
+@by_numpy(np.nanvar)
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -196,6 +205,7 @@ def nanvar(
     return store(result, out, "unsafe")
 
 
+@by_numpy(np.nanstd)
 def nanstd(
     a: Any,
     axis: Any = None,

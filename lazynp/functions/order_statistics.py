@@ -76,7 +76,7 @@ def _nan_of(dtype: np.dtype[Any]) -> Array:
 # -- median ----------------------------------------------------------------------------------------
 
 
-@by_numpy(np.median)
+@by_numpy(np.median, always=True)
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False
 ) -> Any:
@@ -97,6 +97,7 @@ def median(
     return _delivered(result, 0, ones, out, keepdims, "unsafe")
 
 
+@by_numpy(np.nanmedian, always=True)
 def nanmedian(
     a: Any,
     axis: Any = None,
@@ -372,7 +373,7 @@ def _public(
     return _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
 
 
-@by_numpy(np.quantile)
+@by_numpy(np.quantile, always=True)
 def quantile(
     a: Any,
     q: Any,
@@ -388,7 +389,7 @@ def quantile(
     return _public("quantile", a, q, axis, out, method, keepdims, weights)
 
 
-@by_numpy(np.percentile)
+@by_numpy(np.percentile, always=True)
 def percentile(
     a: Any,
     q: Any,
@@ -404,6 +405,7 @@ def percentile(
     return _public("percentile", a, q, axis, out, method, keepdims, weights)
 
 
+@by_numpy(np.nanquantile, always=True)
 def nanquantile(
     a: Any,
     q: Any,
@@ -419,6 +421,7 @@ def nanquantile(
     return _public("nanquantile", a, q, axis, out, method, keepdims, weights)
 
 
+@by_numpy(np.nanpercentile, always=True)
 def nanpercentile(
     a: Any,
     q: Any,

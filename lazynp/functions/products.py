@@ -20,6 +20,7 @@ from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import as_array, cast, composed, plain, scalar_if_0d, store
+from lazynp.functions._stores import write_into
 from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import contraction, shaping
 
@@ -65,7 +66,9 @@ def _summed_along(x: Array, i: int, y: Array, j: int) -> Array:
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """See `numpy.dot`."""
-    return _plain_dot(a, b) if out is None else _dot(a, b, out)
+    if out is None:
+        return _plain_dot(a, b)
+    return out if write_into(out, (a, b), np.dot) else _dot(a, b, out)
 
 
 def _dot(a: Any, b: Any, out: Any = None) -> Any:

@@ -51,7 +51,7 @@ class UniqueInverseResult(NamedTuple):
 # -- unique ----------------------------------------------------------------------------------------
 
 
-@by_numpy(np.unique)
+@by_numpy(np.unique, always=True)
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -203,7 +203,7 @@ def _joined(x: Any, y: Any) -> Array:
     return shaping.concatenate(plain(cast(a, dtype)), plain(cast(b, dtype)), axis=0)
 
 
-@by_numpy(np.intersect1d)
+@by_numpy(np.intersect1d, always=True)
 @_shaped_by_data
 def intersect1d(
     ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False
@@ -234,7 +234,7 @@ def intersect1d(
     return common, in_x, in_y
 
 
-@by_numpy(np.union1d)
+@by_numpy(np.union1d, always=True)
 @_shaped_by_data
 def union1d(ar1: Any, ar2: Any) -> Any:
     """See `numpy.union1d`."""
@@ -244,7 +244,7 @@ def union1d(ar1: Any, ar2: Any) -> Any:
     return unique(_joined(x, y))
 
 
-@by_numpy(np.setdiff1d)
+@by_numpy(np.setdiff1d, always=True)
 @_shaped_by_data
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setdiff1d`."""
@@ -255,7 +255,7 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return getitem(x, isin(x, y, invert=True))
 
 
-@by_numpy(np.setxor1d)
+@by_numpy(np.setxor1d, always=True)
 @_shaped_by_data
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """See `numpy.setxor1d`."""

@@ -82,7 +82,7 @@ def sort_complex(a: Any) -> Any:
     return cast(x, np.complex64 if x.dtype.char in "bhBH" else np.complex128)
 
 
-@by_numpy(np.lexsort)
+@by_numpy(np.lexsort, always=True)
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """See `numpy.lexsort`."""
     if isinstance(keys, Array):

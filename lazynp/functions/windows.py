@@ -10,6 +10,7 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from lazynp._array import Array
 from lazynp.functions import ufuncs
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import part
 from lazynp.functions._recording import as_array, cast
 from lazynp.functions.creation import arange, ones, zeros
@@ -84,6 +85,7 @@ def _weights(bitorder: Any, name: str, position: int, error: str) -> Any:
     return np.array(_ORDERS[bitorder], np.uint8)
 
 
+@by_numpy(np.packbits)
 def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
     """See `numpy.packbits`."""
     array = as_array(a)
@@ -99,6 +101,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
     return moveaxis(sum_(ufuncs.left_shift(bits, shifts), axis=-1, dtype=np.uint8), -1, axis)
 
 
+@by_numpy(np.unpackbits)
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
     """See `numpy.unpackbits`."""
     array = as_array(a)

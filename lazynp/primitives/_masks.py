@@ -1,6 +1,6 @@
-"""Writing through masks: put_mask (a value for every place), put_masked_values (one per True).
+"""Through masks: put_mask (a value each place), put_masked_values, take_mask (one per True).
 
-Neither needs the mask's data when recorded, so both work under every transformation.
+None looks at the mask's data when it is recorded; of take_mask who calls has counted them.
 """
 
 from __future__ import annotations
@@ -167,15 +167,7 @@ def _masked_values_transpose(ct: Any, x: Any, mask: Any, values: Any) -> list[An
     ct_x = put_mask(ct, mask, zeros_like(ct)) if isinstance(x, Undefined) else None
     if not isinstance(values, Undefined):
         return [ct_x, None, None]
-    n, (count,) = ct.aval.size, values.aval.shape
-    flat = shaping.reshape(mask, shape=(n,))
-    nobody = shaping.full(count, shape=(n,), dtype=_INT64)
-    target = elementwise.select(flat, _ordinals(flat), nobody)
-    # one place more than there are values, for what stands where the mask is False
-    zeros = shaping.full(0, shape=(count + 1,), dtype=ct.aval.dtype)
-    sums = put(zeros, shaping.reshape(ct, shape=(n,)), target, axes=(0,), mode="add")
-    ct_values = shaping.slice(sums, 0, axes=(0,), sizes=(count,), strides=(1,), shape=(count,))
-    return [ct_x, None, ct_values]
+    return [ct_x, None, take_mask(ct, mask, size=values.aval.size)]
 
 
 def _masked_values_batch(size: int, batched: Sequence[bool], x: Any, mask: Any, values: Any) -> Any:
@@ -211,4 +203,71 @@ put_masked_values = Primitive(
     batch=_masked_values_batch,
     inplace=_masked_values_inplace,
     kind="update",
+)
+
+
+# -- take_mask -------------------------------------------------------------------------------------
+# The transpose of put_masked_values: the elements where the mask is True, in C order.
+
+
+def _take_mask_abstract(x: Aval, mask: Aval, *, size: int) -> Aval:
+    _check_mask("take_mask", x, mask)
+    return aval_of((size,), x.dtype)
+
+
+def _take_mask_reference(x: Any, mask: Any, *, size: int) -> Any:
+    return x[mask]
+
+
+def _take_mask_lower(b: Any, x: Any, mask: Any, *, size: int) -> Any:
+    """The n-th True is stored at place n; what is not selected, at one place more."""
+    n, dtype = x.aval.size, x.aval.dtype
+    if not size:
+        return b.constant(0, dtype, (0,))
+    flat = b.reshape(mask, (n,))
+    places = _INT32 if n < _MAX_INT32 else _INT64
+    nth = reduction.cumsum.lower(b, b.convert(flat, places), axis=0)
+    nth = b.binary("stablehlo.subtract", nth, b.constant(1, places, (n,)))
+    target = b.select(flat, nth, b.constant(size, places, (n,)))
+    zeros = b.constant(0, dtype, (size + 1,))
+    out = put.lower(b, zeros, b.reshape(x, (n,)), target, axes=(0,), mode="set")
+    return b.slice(out, (0,), (size,), (1,))
+
+
+def _take_mask_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, size: int) -> Any:
+    (x, mask), (x_dot, _) = primals, tangents
+    return take_mask(x, mask, size=size), take_mask(x_dot, mask, size=size)
+
+
+def _take_mask_transpose(ct: Any, x: Undefined, mask: Any, *, size: int) -> list[Any]:
+    zeros = shaping.full(0, shape=x.aval.shape, dtype=x.aval.dtype)
+    return [put_masked_values(zeros, mask, ct), None]
+
+
+def _take_mask_batch(rows: int, batched: Sequence[bool], x: Any, mask: Any, *, size: int) -> Any:
+    """By the primitives that the lowering also stands for."""
+    x, mask = (
+        v if b else broadcast_front(v, rows) for v, b in zip((x, mask), batched, strict=True)
+    )
+    n = x.size // rows if rows else 0
+    zeros = shaping.full(0, shape=(rows, size + 1), dtype=x.dtype)
+    if n and rows:
+        mask = shaping.reshape(mask, shape=(rows, n))
+        nobody = shaping.full(size, shape=(rows, n), dtype=_INT64)
+        target = elementwise.select(mask, _ordinals(mask), nobody)
+        values = shaping.reshape(x, shape=(rows, n))
+        places = row_numbers(rows, (n,)), target
+        zeros = put(zeros, values, *places, axes=(0, 1), mode="set")
+    return shaping.slice(zeros, 0, axes=(1,), sizes=(size,), strides=(1,), shape=(rows, size))
+
+
+take_mask = Primitive(
+    "take_mask",
+    abstract=_take_mask_abstract,
+    reference=_take_mask_reference,
+    lower=_take_mask_lower,
+    jvp=_take_mask_jvp,
+    transpose=_take_mask_transpose,
+    batch=_take_mask_batch,
+    kind="index",
 )

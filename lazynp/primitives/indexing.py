@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from lazynp.primitives._index_arrays import put, take
-from lazynp.primitives._masks import put_mask, put_masked_values
+from lazynp.primitives._masks import put_mask, put_masked_values, take_mask
 
-__all__ = ["put", "put_mask", "put_masked_values", "take"]
+__all__ = ["put", "put_mask", "put_masked_values", "take", "take_mask"]

@@ -91,18 +91,18 @@ class JVPTrace(Trace):
         return tracer_node(JVPTracer(self, primal, tangent))
 
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
-        primals, tangents = zip(*[self.split(o) for o in operands])
         rule = primitive.jvp
+        if self.linear is not None and primitive.kind in KINDS and not isinstance(rule, Missing):
+            made = self.linear.from_template(self, primitive, operands, params)
+            if made is not None:
+                return self.joined(*made)
+        primals, tangents = zip(*[self.split(o) for o in operands])
         if rule is NOT_DIFFERENTIABLE:
             if primitive.multiple_results:
                 return record_multiple(primitive, primals, params)
             return record(primitive, primals, params)
         if isinstance(rule, Missing):
             raise TypeError(f"{self.what}: {primitive.name} has no derivative: {rule.reason}")
-        if self.linear is not None and primitive.kind in KINDS:
-            made = self.linear.from_template(primitive, primals, tangents, params)
-            if made is not None:
-                return self.joined(*made)
         op = inferred(primitive, primals, params)
         given, moving = explicit(op, primals, tangents)
         if self.linear is not None:

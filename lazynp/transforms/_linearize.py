@@ -24,7 +24,7 @@ from lazynp._primitive import Missing, Undefined
 from lazynp._trace import check_bounds, inside_operation, interpreting, local, staging
 from lazynp.primitives import shaping
 from lazynp.transforms._dependence import results_of
-from lazynp.transforms._jvp import explicit, jvp_nodes
+from lazynp.transforms._jvp import JVPTrace, JVPTracer, explicit, jvp_nodes
 from lazynp.transforms._stack import (
     Params,
     coerced,
@@ -123,32 +123,45 @@ class LinearTrace(Trace):
         return tuple([x._read() for x in chosen])
 
     def from_template(
-        self, primitive: Rules, primals: Sequence[Any], tangents: Sequence[Any], params: Params
+        self, outer: JVPTrace, primitive: Rules, operands: Sequence[Any], params: Params
     ) -> tuple[Node, Node | None] | None:
-        """The result and its tangent, without calling the rule; None if that cannot be."""
+        """The result and its tangent, without calling the rule; None if that cannot be.
+
+        outer: the trace of the operands.
+        """
         key: list[Any] = [primitive, *params.items()]
+        primals: list[Any] = []
+        tangents: list[Node | None] = []
         moving: list[LinearTracer] = []
-        for p, t in zip(primals, tangents):
-            if type(p) is not list:
+        for o in operands:
+            t = None
+            if type(o) is not list:
                 if primitive.kind != "elementwise":
                     return None
-                key.append(type(p))
-                continue
-            aval = known_by(p)
-            if aval is None:
-                return None
-            key.append(aval)
-            if t is not None:
-                tracer = t[VALUE]
-                if type(tracer) is not LinearTracer or tracer.trace is not self:
+                key.append(type(o))
+            else:
+                if o[OP] is None:
+                    tracer = o[VALUE]
+                    if type(tracer) is JVPTracer and tracer.trace is outer:
+                        o, t = tracer.primal, tracer.tangent
+                aval = known_by(o)
+                if aval is None:
                     return None
-                if tracer.aval is not aval:
-                    return None
-                moving.append(tracer)
-                key.append(True)
-        made = _rules.get(tuple(key), _rules)
+                key.append(aval)
+                if t is not None:
+                    tracer = t[VALUE]
+                    if type(tracer) is not LinearTracer or tracer.trace is not self:
+                        return None
+                    if tracer.aval is not aval:
+                        return None
+                    moving.append(tracer)
+                    key.append(True)
+            primals.append(o)
+            tangents.append(t)
+        kinds = tuple(key)
+        made = _rules.get(kinds, _rules)
         if made is _rules:
-            made = _rules.keep(tuple(key), _rule_template(primitive, primals, tangents, params))
+            made = _rules.keep(kinds, _rule_template(primitive, primals, tangents, params))
         return None if made is None else made.apply(self, primals, moving)
 
 
@@ -206,7 +219,7 @@ class _RuleTemplate:
         if self.op.bounds is not None:
             check_bounds(self.op, tuple(primals))
         values = self.steps.take([
-            p if type(p) is list else leaf(cast_scalar(p, d)) for p, d in zip(primals, self.dtypes)
+            p if type(p) is list else _scalar_leaf(p, d) for p, d in zip(primals, self.dtypes)
         ])  # fmt: skip
         tracers = moving[:]
         for primitive, places, params, avals, turned in self.entries:
@@ -222,6 +235,18 @@ class _RuleTemplate:
 
 
 _rules, _transposes = Table(), Table()
+
+
+def _scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
+    """A Python scalar as a leaf: mostly one of a few constants of the program."""
+    if not value or value != value:  # 0.0 is equal to -0.0, nan to nothing
+        return leaf(cast_scalar(value, dtype))
+    key = type(value), value, dtype
+    found = _scalars.get(key)
+    return found or _scalars.keep(key, leaf(cast_scalar(value, dtype)))
+
+
+_scalars = Table()
 
 
 def _rule_template(
@@ -261,9 +286,9 @@ class _TransposeTemplate:
         self.steps.sealed()
 
 
-def _transposed(entry: Entry, ct: Array) -> list[Array | None] | None:
-    """What the transpose rule gives, without calling it; None if that cannot be."""
-    node = ct._read()
+def _transposed(entry: Entry, node: Node) -> list[Node | None] | None:
+    """What the transpose rule gives for the cotangent `node`, without calling it; None if that
+    cannot be."""
     aval = known_by(node)
     if aval is None:
         return None
@@ -282,7 +307,7 @@ def _transposed(entry: Entry, ct: Array) -> list[Array | None] | None:
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1))
     values = made.steps.take(nodes)
-    return [None if i is None else new_array(values[i]) for i in made.outs]
+    return [None if i is None else values[i] for i in made.outs]
 
 
 def _find_transposed(entry: Entry, nodes: list[Node]) -> _TransposeTemplate | None:
@@ -367,10 +392,10 @@ class Linearized:
         sums = Sums()
         for tracer, before in zip(self.inputs, onto):
             if before is not None:
-                sums.add(tracer, before)
+                sums.add(tracer, before._read())
         for out, ct in zip(self.outputs, cts, strict=True):
             if isinstance(out, LinearTracer) and ct is not None:
-                sums.add(out, ct)
+                sums.add(out, ct._read())
         with inside_operation():
             for entry in reversed(self.tape):
                 given = [sums.take(t) for t in entry.outs]
@@ -380,7 +405,8 @@ class Linearized:
                             local.where = entry.where
                         _transpose(entry, given, sums)
                         break
-            return [None if t is None else sums.take(t) for t in self.inputs]
+            found = [None if t is None else sums.take(t) for t in self.inputs]
+        return [None if ct is None else new_array(ct) for ct in found]
 
 
 def _needed(tape: list[Entry], outputs: Sequence[Any]) -> list[Entry]:
@@ -398,15 +424,16 @@ def _needed(tape: list[Entry], outputs: Sequence[Any]) -> list[Entry]:
     return kept
 
 
-def _transpose(entry: Entry, given: list[Array | None], sums: Sums) -> None:
+def _transpose(entry: Entry, given: list[Node | None], sums: Sums) -> None:
     primitive = entry.primitive
     rule = primitive.transpose
     if isinstance(rule, Missing):
         raise TypeError(f"{primitive.name} has no transpose, so no reverse mode: {rule.reason}")
     if not primitive.multiple_results:
-        if primitive is shaping.slice and sums.add_part(entry.operands, given[0], entry.params):
+        ct: Any = given[0]
+        if primitive is shaping.slice and sums.add_part(entry.operands, ct, entry.params):
             return
-        found = _transposed(entry, given[0])  # type: ignore[arg-type]
+        found = _transposed(entry, ct)
         if found is not None:
             for atom, ct in zip(entry.operands, found):
                 if ct is not None and type(atom) is LinearTracer:
@@ -417,13 +444,14 @@ def _transpose(entry: Entry, given: list[Array | None], sums: Sums) -> None:
     ]
     if primitive.multiple_results:
         whole: Any = [
-            zeros(t.aval) if ct is None else ct for ct, t in zip(given, entry.outs, strict=True)
+            zeros(t.aval) if ct is None else new_array(ct)
+            for ct, t in zip(given, entry.outs, strict=True)
         ]
     else:
-        whole = given[0]
+        whole = new_array(given[0])  # type: ignore[arg-type]
     for atom, ct in zip(entry.operands, rule(whole, *operands, **entry.params), strict=True):
         if ct is not None and isinstance(atom, LinearTracer):
-            sums.add(atom, ct)
+            sums.add(atom, ct._read())
 
 
 def _forget(handle: Array, before: Node) -> None:

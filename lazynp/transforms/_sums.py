@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, from_host, new_array
+from lazynp._array import from_host
 from lazynp._avals import Aval
 from lazynp._node import VALUE, Node, aval_of_node
+from lazynp._trace import record
 from lazynp.primitives import elementwise, shaping
 
 _SMALL = 4  # times a part at least, or it is spread out: that is then fused with what else is added
@@ -31,10 +32,10 @@ class _Parts:
 
     def __init__(self, aval: Aval) -> None:
         self.aval = aval
-        self.groups: dict[Any, list[tuple[Array, Sequence[Node]]]] = {}  # by params
+        self.groups: dict[Any, list[tuple[Node, Sequence[Node]]]] = {}  # by params
 
-    def total(self) -> Array:
-        total: Array | None = None
+    def total(self) -> Node:
+        total: Node | None = None
         for key, items in self.groups.items():
             params = dict(key)
             if len(items) >= _MANY and self.aval.nbytes > _FUSED:
@@ -42,52 +43,59 @@ class _Parts:
                 continue
             for ct, starts in items:
                 if total is None or self.aval.nbytes <= _FUSED:
-                    where = map(new_array, starts)
-                    spread = shaping.update_slice(self._zeros(), ct, *where, **params)
-                    total = spread if total is None else elementwise.add(total, spread)
+                    spread = record(shaping.update_slice, (self._zeros(), ct, *starts), params)
+                    total = spread if total is None else _added(total, spread)
                 else:
                     total = _in_place(total, ct, starts, params)
         assert total is not None
         return total
 
-    def _zeros(self) -> Array:
-        return shaping.full(0, shape=self.aval.shape, dtype=self.aval.dtype)
+    def _zeros(self) -> Node:
+        return shaping.full(0, shape=self.aval.shape, dtype=self.aval.dtype)._read()
 
 
-def _in_place(total: Array, ct: Array, starts: Sequence[Node], params: Params) -> Array:
-    where = list(map(new_array, starts))
-    added = elementwise.add(shaping.slice(total, *where, **params), ct)
-    return shaping.update_slice(total, added, *where, **params)
+def _added(a: Node, b: Node) -> Node:
+    return record(elementwise.add, (a, b), {})
 
 
-def _together(total: Array, items: Sequence[tuple[Array, Sequence[Node]]], params: Params) -> Array:
-    rows = [shaping.reshape(ct, shape=(1, *ct.shape)) for ct, _ in items]
+def _in_place(total: Node, ct: Node, starts: Sequence[Node], params: Params) -> Node:
+    added = _added(record(shaping.slice, (total, *starts), params), ct)
+    return record(shaping.update_slice, (total, added, *starts), params)
+
+
+def _together(total: Node, items: Sequence[tuple[Node, Sequence[Node]]], params: Params) -> Node:
+    rows = [
+        record(shaping.reshape, (ct,), {"shape": (1, *aval_of_node(ct).shape)}) for ct, _ in items
+    ]
     places = zip(*[[int(s[VALUE]) for s in starts] for _, starts in items], strict=True)
-    starts = [new_array(from_host(np.array(p, np.int64))) for p in places]
-    return shaping.add_slice(total, shaping.concatenate(*rows, axis=0), *starts, **params)
+    starts = [from_host(np.array(p, np.int64)) for p in places]
+    stacked = record(shaping.concatenate, tuple(rows), {"axis": 0})
+    return record(shaping.add_slice, (total, stacked, *starts), params)
 
 
 class Sums:
-    """Cotangents by the tracers that they are of."""
+    """Cotangents, as nodes, by the tracers that they are of."""
 
     __slots__ = ("_held",)
 
     def __init__(self) -> None:
-        self._held: dict[Any, Array | _Parts] = {}
+        self._held: dict[Any, Node | _Parts] = {}
 
-    def take(self, tracer: Any) -> Array | None:
+    def take(self, tracer: Any) -> Node | None:
         """The sum so far, which is held no longer; None is zero."""
         held = self._held.pop(tracer, None)
         return held.total() if type(held) is _Parts else held  # type: ignore[return-value]
 
-    def add(self, tracer: Any, ct: Array) -> None:
-        before = self.take(tracer)
-        self._held[tracer] = ct if before is None else elementwise.add(before, ct)
+    def add(self, tracer: Any, ct: Node) -> None:
+        before = self._held.get(tracer)
+        if before is not None:
+            ct = _added(before.total() if type(before) is _Parts else before, ct)  # type: ignore[arg-type]
+        self._held[tracer] = ct
 
-    def add_part(self, operands: Sequence[Any], ct: Any, params: Params) -> bool:
+    def add_part(self, operands: Sequence[Any], ct: Node, params: Params) -> bool:
         """Add the cotangent of a slice of operands; False if that is not to be done here."""
         tracer, *starts = operands
-        if _SMALL * ct.size > tracer.aval.size or not starts:
+        if _SMALL * aval_of_node(ct).size > tracer.aval.size or not starts:
             return False
         if aval_of_node(starts[0]).shape:  # many slices at once
             return False

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import _errstate
 from lazynp._avals import TracedAval
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
 from lazynp._trace import StagingRecorder, checked, local, watched
@@ -64,7 +65,7 @@ class Steps:
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]  # rules run inside an operation
         values = [*self.constants, *inputs]
-        look = watched()
+        look = _errstate.watching and watched()
         for op, places in self.operations:
             operands = tuple([values[i] for i in places])
             node = checked(op, operands) if look else None

@@ -243,6 +243,177 @@ def test_an_old_value_is_kept(eager: None) -> None:
     assert old.tolist() == before.tolist() == M.tolist()
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "i8", "f2", "f4", "f8", "c8", "c16"])
+def test_numpys_scalars_as_operands(dtype: str, at_once: bool) -> None:
+    local.recorder.eager = at_once
+    s = numpy.dtype(dtype).type(3)
+    for of_x in ("f4", "i8", "c16"):
+        n = numpy.arange(1, 7).astype(of_x)
+        for function in (numpy.add, numpy.multiply, numpy.maximum, numpy.equal, numpy.power):
+            ours = getattr(np, function.__name__)
+            for got, wanted in (
+                (ours(np.array(n), s), function(n, s)),
+                (ours(s, np.array(n)), function(s, n)),
+                (function(s, np.array(n)), function(s, n)),
+                (ours(s, s), function(s, s)),
+            ):
+                assert got.dtype == wanted.dtype and got.shape == wanted.shape
+                assert numpy.asarray(got).tolist() == pytest.approx(wanted.tolist())
+    if dtype not in "?c8c16":
+        assert float(np.sqrt(s)) == pytest.approx(float(numpy.sqrt(s)), rel=1e-3)
+        assert np.sqrt(s).dtype == numpy.sqrt(s).dtype
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("kind", [numpy.int64, numpy.int8, numpy.uint16, numpy.uint64])
+def test_numpys_integers_as_indices(kind: Any, at_once: bool) -> None:
+    local.recorder.eager = at_once
+    n, i = numpy.arange(20.0).reshape(4, 5), kind(2)
+    x = np.array(n)
+    for index in (i, (i, 1), (i, kind(3)), (slice(None), i), (i, None, slice(1, 3)), (..., i)):
+        assert numpy.asarray(x[index]).tolist() == n[index].tolist()
+        assert isinstance(x[index], Scalar) == isinstance(n[index], numpy.generic)
+        x[index] = n[index] = -1.0
+        x[index] += kind(3)
+        n[index] += kind(3)
+        assert numpy.asarray(x).tolist() == n.tolist()
+    for index in (kind(7), (kind(0), kind(7)), (slice(None), kind(9))):
+        with pytest.raises(IndexError, match="out of bounds"):
+            x[index]
+        with pytest.raises(IndexError, match="out of bounds"):
+            x[index] = 1.0
+    with pytest.raises(IndexError, match="only integers"):
+        x[numpy.float64(1)]
+
+
+def test_numpys_functions_record_the_users_line(eager: None) -> None:
+    x = np.array(numpy.ones(400_000))
+    y = numpy.multiply(numpy.float64(2), x)
+    assert pending() == 1
+    assert y._node[_node.CODE] is test_numpys_functions_record_the_users_line.__code__
+
+
+OUT: dict[str, Callable[..., Any]] = {
+    "add": lambda np, x, y, o: np.add(x, y, out=o),
+    "in place": lambda np, x, y, o: np.multiply(o, y, out=o),
+    "maximum": lambda np, x, y, o: np.maximum(x, o, out=o),
+    "tuple": lambda np, x, y, o: np.subtract(x, 1.5, out=(o,)),
+    "unary": lambda np, x, y, o: np.sqrt(y, out=o),
+    "broadcast": lambda np, x, y, o: np.add(x[0], 2, out=o),
+    "of itself": lambda np, x, y, o: np.add(o[::-1], o.T, out=o),
+    "part": lambda np, x, y, o: np.add(x[1:], o[:-1], out=o[1:]),
+    "dot": lambda np, x, y, o: np.dot(x, y, out=o),
+    "dot of itself": lambda np, x, y, o: np.dot(o, o, out=o),
+    "matmul": lambda np, x, y, o: np.matmul(x, o, out=o),
+    "sum": lambda np, x, y, o: x.sum(axis=0, out=o[0]),
+    "max": lambda np, x, y, o: np.max(x, 1, keepdims=True, out=o[:, :1]),
+    "mean": lambda np, x, y, o: np.mean(x, axis=1, out=o[:, 2]),
+    "cumsum": lambda np, x, y, o: np.cumsum(o, axis=1, out=o),
+    "clip": lambda np, x, y, o: np.clip(o, 0.2, x, out=o),
+    "round": lambda np, x, y, o: np.round(y, 1, out=o),
+    "take": lambda np, x, y, o: np.take(x, [2, 0, 1], axis=1, out=o),
+    "where": lambda np, x, y, o: np.add(x, y, out=o, where=x > 0),
+    "dtype": lambda np, x, y, o: np.add(x, y, out=o, dtype="f4"),
+    "numpy's": lambda np, x, y, o: np.add(x, numpy.ones(3), out=o),
+    "casting": lambda np, x, y, o: np.add(x, y, out=o.astype("f4")),
+    "wrong cast": lambda np, x, y, o: np.add(x, y, out=o.astype("i8")),
+    "wrong shape": lambda np, x, y, o: np.add(x, y, out=o[:2]),
+    "wrong dot": lambda np, x, y, o: np.dot(x, y, out=o[:, ::-1]),
+    "wrong sum": lambda np, x, y, o: x.sum(axis=0, out=o),
+    "read-only": lambda np, x, y, o: np.add(x, y, out=np.broadcast_to(o[0], (3, 3))),
+}
+
+
+@pytest.mark.parametrize("name", OUT)
+def test_out(name: str, eager: None) -> None:
+    def outcome(np: Any) -> Any:
+        x = np.array(numpy.linspace(-1, 1, 9).reshape(3, 3))
+        y, o = x * x + 0.3, x + 2.0
+        try:
+            got = OUT[name](np, x, y, o)
+        except (ValueError, TypeError) as e:
+            return type(e).__name__, numpy.asarray(o).tolist()
+        return (
+            got is o,
+            got.shape,
+            str(got.dtype),
+            *(numpy.asarray(v).tolist() for v in (got, o, x)),
+        )
+
+    assert outcome(np) == outcome(numpy)
+
+
+def test_out_takes_no_new_memory(eager: None) -> None:
+    x, o = np.array(numpy.ones(9)), np.array(numpy.zeros(9))
+    np.add(x, x, out=o)
+    memory = id(o._node[_node.VALUE])
+    for _ in range(3):
+        np.sqrt(np.multiply(o, x, out=o), out=o)
+        np.cumsum(o, out=o)
+        assert id(o._node[_node.VALUE]) == memory
+
+
+def stencil_of_views(np: Any) -> Any:
+    u = np.zeros((5, 6))
+    u[0] = 1
+    middle, up, down, left = u[1:-1, 1:-1], u[:-2, 1:-1], u[2:, 1:-1], u[1:-1, :-2]
+    for _ in range(4):
+        middle[...] = 0.25 * (up + down + left)
+        middle += left
+        left[0] = up[1] * 2
+        up[:, 1], u[2:3] = down[:, 2], u[1:2]
+    return u, middle, up, down, left
+
+
+def views_of_views(np: Any) -> Any:
+    u = np.zeros((4, 6)) + 1.0
+    rows, turned = u[1:], u.T
+    part, corner = rows[:, ::2], turned[2:4, 1:]
+    for k in range(4):
+        part *= 2.0
+        corner += part[0, 0]
+        rows[0, k] = corner[0, 0]
+        turned[k] = turned[k + 1]
+        u[:, 1:3] -= u[:, 2:4]
+    return u, rows, turned, part, corner
+
+
+def swapped_borders(np: Any) -> Any:
+    p = np.zeros((6, 6)) + np.zeros((6, 1))
+    p[2:4, 2:4] = 3.0
+    for _ in range(4):
+        p[:, -1], p[:, 0] = p[:, -2], p[:, 1]
+        before = p[1:3]
+        p[0, :], p[-1, :] = p[1, :], 0
+        kept = before * 1.0
+        p[1:-1, 1:-1] += 1.0
+        before -= kept
+    return p, before, kept
+
+
+@pytest.mark.parametrize("program", [stencil_of_views, views_of_views, swapped_borders])
+@pytest.mark.parametrize("times", [1, 3])
+def test_views_that_live_on(program: Callable[[Any], Any], times: int, eager: None) -> None:
+    """Stores go into the memory that other views show too; nothing is recorded for it."""
+    wanted = program(numpy)
+    for _ in range(times):
+        got = program(np)
+    assert [x.tolist() for x in got] == [x.tolist() for x in wanted]
+
+
+def test_views_that_live_on_are_not_in_the_way(eager: None) -> None:
+    u = np.array(numpy.arange(8.0))
+    left, right = u[:-1], u[1:]
+    left[0] = right[0] + 1.0  # from now on they hold no memory
+    memory, cuts = id(u._node[_node.VALUE]), np.stats().cuts
+    for k in range(5):
+        left[...] = left + right
+        right[k] = 1.0
+        assert id(u._node[_node.VALUE]) == memory
+    assert np.stats().cuts == cuts and pending() == 0
+
+
 def test_a_view_of_such_a_loop_is_an_argument_of_jit(eager: None) -> None:
     x = np.array(M)
     rows = np.jit(lambda r: r * 2.0)

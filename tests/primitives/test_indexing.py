@@ -1,4 +1,4 @@
-"""take, put, put_mask, put_masked_values: lowered against reference, and their rules."""
+"""take, put, put_mask, put_masked_values, take_mask: lowered against reference, and their rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lazynp._avals import DEVICE_DTYPES, aval_of
-from lazynp.primitives.indexing import put, put_mask, put_masked_values, take
+from lazynp.primitives.indexing import put, put_mask, put_masked_values, take, take_mask
 from tests.primitives.harness import run_lowered
 from tests.primitives.rules import array, check_batch, check_jvp, check_transpose, value
 
@@ -326,6 +326,17 @@ def test_put_masked_values_drawn(mask: Any) -> None:
     assert_same(got, put_masked_values.reference(x, mask, values))
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("shape", [(11,), (3, 4), (0,), (1, 1)])
+def test_take_mask(shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    x, mask = draw(dtype, shape, 0), draw(np.dtype("?"), shape, 2)
+    for chosen in (mask, np.zeros_like(mask), np.ones_like(mask)):
+        size = int(chosen.sum())
+        assert_same(take_mask.reference(x, chosen, size=size), x[chosen])
+        (got,) = run_lowered(take_mask, x, chosen, size=size)
+        assert_same(got, x[chosen])
+
+
 def test_mask_abstract_rejects() -> None:
     x, mask, short = aval_of((3,), F8), aval_of((3,), np.dtype("?")), aval_of((2,), np.dtype("?"))
     with pytest.raises(IndexError, match="mask of shape"):
@@ -346,6 +357,8 @@ def test_mask_jvp_and_transpose(moving: tuple[int, ...]) -> None:
             v if i in (1, *moving) else np.zeros_like(v) for i, v in enumerate((x, mask, last))
         ]
         check_transpose(prim, zeroed, moving)
+    check_jvp(take_mask, (x, mask), (0,), size=int(mask.sum()))
+    check_transpose(take_mask, (x, mask), (0,), size=int(mask.sum()))
 
 
 def test_mask_batch() -> None:
@@ -363,3 +376,5 @@ def test_mask_batch() -> None:
                 check_batch(put_mask, (*first, us if last_batched else us[0]), batched)
                 last = many if last_batched else values
                 check_batch(put_masked_values, (*first, last), batched)
+            if x_batched or mask_batched:
+                check_batch(take_mask, first, (x_batched, mask_batched), size=int(mask.sum()))

@@ -115,7 +115,8 @@ class Reshape(Exact):
         return record(shaping.reshape, (new,), {"shape": aval_of_node(old).shape})
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return dummy.reshape(self.shape, copy=False)
+        # -1, as it is mostly written: of one element NumPy then forgets the stride
+        return dummy.reshape(self.shape if len(self.shape) != 1 else -1, copy=False)
 
 
 @dataclass(frozen=True)
@@ -240,13 +241,20 @@ def shown(array: Array, look: Callable[[NDArray], NDArray], kind: Callable[[Any]
     value = node[VALUE]
     if type(value) is not np.ndarray or not on_device(value.dtype):
         return None
+    base = array._base
+    if base is not None:
+        memory = base._node[VALUE]  # what was written through a view may be an array of its own
+        if type(memory) is not np.ndarray or value.base is None:
+            return None
+        if value.base is not memory and value.base is not memory.base:
+            return None
     try:
         value = look(value)
     except (ValueError, TypeError):  # it would be a copy, or an error, which others find words for
         return None
     if type(value) is not np.ndarray:
         return None
-    base, path = array._base, (kind(value),)
+    path = (kind(value),)
     if base is None:
         base = array
     else:

@@ -39,6 +39,7 @@ from lazynp._trace import (
     on_host,
     record,
     record_traced,
+    staged,
     user_frame,
 )
 from lazynp._views import (
@@ -51,6 +52,7 @@ from lazynp.functions._assigned import assigned, assigned_scalar, tuple_text
 from lazynp.functions._checks import traced
 from lazynp.functions._foreign import elements
 from lazynp.functions._recording import as_array, broadcast, cast, operand_of
+from lazynp.functions._stores import host_index
 from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.primitives.checks import check_later
 
@@ -241,6 +243,11 @@ def _bounded_later(index: Array, length: int, axis: int) -> Array:
 def get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
     aval = aval_of_node(node)
+    if aval.dtype.kind in "OSUMm" and not staged:  # there is nothing but NumPy for these
+        where = host_index(index)
+        got = None if where is None else host_value(node)[where]
+        if type(got) is np.ndarray:
+            return new_array(leaf(got))
     mask = _sole_mask(aval, index)
     if mask is not None and not local.level and aval.device:
         recorder = local.recorder

@@ -281,6 +281,8 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
             return
         if whole and _set_selected(self, node, aval, mask, value):
             return
+    if mask is None and local.level and _set_masked_view(self, aval, index, value):
+        return
     found = None
     if mask is not None and whole and mask.shape == aval.shape and aval.device:
         shape: tuple[int, ...] = (int(np.count_nonzero(host_value(mask._read()))),)
@@ -404,6 +406,27 @@ def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> b
     else:
         local.recorder.pending.append(new)
     self._write(new)
+    return True
+
+
+def _set_masked_view(self: Any, aval: Aval, index: Any, value: Any) -> bool:
+    """`x[i, mask, :] = scalar` where the mask is traced: a select in a view. False for all else."""
+    if not isinstance(index, tuple) or np.ndim(value):
+        return False
+    masks = [i for i in index if isinstance(i, Array) and i.dtype.kind == "b" and i.ndim]
+    rest = [i for i in index if i is None or isinstance(i, (int, np.integer, slice, EllipsisType))]
+    if len(masks) != 1 or len(rest) + 1 != len(index) or knowable(masks[0]._read()):
+        return False
+    (mask,) = masks
+    taken = mask.ndim + sum(i is not None and not isinstance(i, EllipsisType) for i in rest)
+    items = expand_ellipsis(index, aval.ndim, taken)
+    place = next(k for k, i in enumerate(items) if i is mask)
+    view = self[(*items[:place], *[slice(None)] * mask.ndim, *items[place + 1 :])]
+    first = sum(i is None or isinstance(i, slice) for i in items[:place])
+    if view.shape[first : first + mask.ndim] != mask.shape:
+        return False
+    shape = (*mask.shape, *[1] * (view.ndim - first - mask.ndim))
+    view[broadcast(shaping.reshape(mask, shape=shape), view.shape)] = value
     return True
 
 

@@ -9,6 +9,7 @@ import functools
 import gc
 import math
 import operator
+import warnings
 from collections.abc import Callable, Iterator
 from sys import _getframe
 from typing import Any
@@ -275,7 +276,7 @@ def _elements(self: Array) -> Iterator[Any]:
 
 
 def _contains(self: Array, item: Any) -> bool:
-    return bool(reductions.any(ufuncs.equal(self, item)))
+    return bool(reductions.any(operator.eq(self, item)))
 
 
 def _complex(self: Array) -> complex:
@@ -450,6 +451,39 @@ def _set_dtype(self: Array, dtype: Any) -> None:
         self._path, self._node, self._seen = new._path, new._read(), new._seen
 
 
+def _set_strides(self: Array, strides: Any) -> None:
+    warnings.warn(_STRIDES, DeprecationWarning, stacklevel=2)
+    target = tuple([operator.index(s) for s in strides])
+    if len(target) != self.ndim:
+        raise ValueError(f"strides must be  same length as shape ({self.ndim})")
+    if target == self.strides:
+        return
+    try:
+        new = as_strided(self, self.shape, target)
+    except ValueError:
+        raise ValueError("strides is not compatible with available memory") from None
+    if self._base is None:
+        owner = new_array(self._read())
+        owner._flags = self._flags
+        self._base = owner
+    self._path, self._node, self._seen = new._path, new._read(), self._owner()._node
+
+
+_STRIDES = (
+    "Setting the strides on a NumPy array has been deprecated in NumPy 2.4.\n"
+    "As an alternative, you can create a new view using np.lib.stride_tricks.as_strided, or "
+    "create a new array with the desired strides."
+)
+
+
+def _setstate(self: Array, state: Any) -> None:
+    """What pickle calls with what NumPy's arrays are pickled as."""
+    memory: Any = np.empty(0)
+    memory.__setstate__(state)
+    self._base, self._node, self._flags = None, from_host(memory), None
+    fortran(self, memory.flags.f_contiguous and not memory.flags.c_contiguous)
+
+
 def _real(self: Array) -> Array:
     if self.dtype.kind != "c":
         return self
@@ -502,10 +536,18 @@ class Flags:
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "_array":
             object.__setattr__(self, name, value)
+        elif isinstance(self._array, Scalar):
+            raise ValueError("Cannot set flags on array scalars.")
         elif name == "writeable":
             self._set_writeable(bool(value))
-        else:
-            raise AttributeError(f"flag {name} of a lazynp array cannot be set")
+        elif name == "writebackifcopy" and value:
+            raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+        elif name not in ("aligned", "writebackifcopy"):  # always true, and never
+            found = "attribute" if hasattr(self, name) else "no attribute"
+            kind = "'numpy._core.multiarray.flagsobj' object"
+            if found == "no attribute":
+                raise AttributeError(f"{kind} has no attribute {name!r}")
+            raise AttributeError(f"attribute {name!r} of {kind}s is not writable")
 
     def _set_writeable(self, value: bool) -> None:
         array = self._array
@@ -514,17 +556,37 @@ class Flags:
         array._flags = {**(array._flags or {}), "readonly": not value}
 
     def __getitem__(self, name: str) -> Any:
-        return getattr(self, _FLAG_NAMES.get(name, name.lower()))
+        if name not in _FLAG_NAMES:
+            raise KeyError("Unknown flag")
+        return getattr(self, _FLAG_NAMES[name])
 
     def __setitem__(self, name: str, value: Any) -> None:
-        setattr(self, _FLAG_NAMES.get(name, name.lower()), value)
+        if name not in _SETTABLE:
+            raise KeyError("Unknown flag")
+        setattr(self, _FLAG_NAMES[name], value)
+
+    def __eq__(self, other: Any) -> Any:
+        return self.num == other.num if isinstance(other, Flags) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED")
         return "".join(f"  {n} : {self[n]}\n" for n in names) + "  WRITEBACKIFCOPY : False\n"
 
 
-_FLAG_NAMES = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable"}
+_FLAG_NAMES = {
+    "C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned",
+    "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray",
+    "CONTIGUOUS": "c_contiguous", "FORTRAN": "f_contiguous",
+} | {
+    name.upper(): name
+    for name in (
+        "c_contiguous", "f_contiguous", "owndata", "writeable", "aligned", "writebackifcopy",
+        "behaved", "carray", "farray", "fnc", "forc",
+    )
+}  # fmt: skip
+_SETTABLE = {"WRITEABLE", "W", "ALIGNED", "A", "WRITEBACKIFCOPY", "X"}
 
 
 def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
@@ -689,6 +751,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__iter__": _iter,
     "__len__": _len,
     "__reduce__": _reduce,
+    "__setstate__": _setstate,
     "__repr__": _repr,
     "__str__": _str,
     "astype": _astype,
@@ -730,7 +793,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "nbytes": (lambda self: self.aval.nbytes,),
     "real": (_real, _set_real),
     "shape": (lambda self: self.aval.shape, _set_shape),
-    "strides": (lambda self: layout(self).strides,),
+    "strides": (lambda self: layout(self).strides, _set_strides),
     "device": (lambda self: "cpu",),
 }
 
@@ -792,6 +855,17 @@ def _of_a_copy(method: Callable[..., Any]) -> Callable[..., Any]:
     return of_scalar
 
 
+def _of_scalar(name: str, getter: Callable[[Array], Any]) -> property:
+    """An attribute of arrays that can be set, as scalars have it."""
+
+    def refuse(self: Scalar, value: Any) -> None:
+        raise AttributeError(f"attribute {name!r} of 'numpy.generic' objects is not writable")
+
+    if name == "flat":
+        return property(lambda self: flatiter(new_array(self._read())), refuse)
+    return property(getter, refuse)
+
+
 def _construct_scalar(cls: Any, value: Any = 0.0) -> Any:
     """`type(x)(value)` for a scalar x: a float64, where the value is no number of NumPy's."""
     found = np.asarray(value)[()]
@@ -814,6 +888,8 @@ def _attach() -> None:
         setattr(Array, name, property(*accessors))
     for name in _OF_A_COPY:
         setattr(Scalar, name, _of_a_copy(getattr(Array, name)))
+    for name in ("dtype", "flat", "imag", "real", "shape", "strides"):
+        setattr(Scalar, name, _of_scalar(name, _PROPERTIES[name][0]))
     Scalar.T = property(lambda self: self)  # type: ignore[assignment]
     Scalar.copy = lambda self, order="C": new_scalar(self._read())  # type: ignore[method-assign]
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]

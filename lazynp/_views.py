@@ -370,6 +370,8 @@ def checked(item: Any, axis: int, length: int) -> int:
     """An integer index, counted from the front. Raises IndexError as NumPy does."""
     i = operator.index(item)
     if not -length <= i < length:
+        if 1 << 63 <= i < 1 << 64:
+            raise OverflowError("Python int too large to convert to C long")
         raise IndexError(f"index {i} is out of bounds for axis {axis} with size {length}")
     return i + length if i < 0 else i
 

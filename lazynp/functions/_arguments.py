@@ -25,6 +25,7 @@ NO_COPY = (
     "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when "
     "needed (no behavior change in NumPy 1.x)."
 )
+NO_AXIS = "an integer is required for the axis"
 SMALL = 1024  # elements: constants up to here are made at once, which costs less than recording
 
 
@@ -82,6 +83,30 @@ def check_like(like: Any) -> None:
             "The `like` argument must be an array-like that implements the "
             "`__array_function__` protocol."
         )
+
+
+def check_axis(axis: Any, message: str = "an integer is required") -> None:
+    """Truth values are integers to Python, but no axes to most of NumPy's C code."""
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError(message)
+
+
+def mask_argument(where: Any) -> Array:
+    """`where` of ufuncs and reductions: an array must be of truth values, anything else is taken
+    for them."""
+    if isinstance(where, (Array, np.ndarray)) and np.ndim(where):
+        mask = as_array(where)
+    elif isinstance(where, (Array, list, tuple)):
+        mask = as_array(where)
+        return mask if mask.dtype.kind == "b" else cast(mask, np.dtype(np.bool_))
+    else:
+        mask = as_array(np.asarray(where, bool))
+    if mask.dtype.kind != "b":
+        raise TypeError(
+            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
+            "'safe'"
+        )
+    return mask
 
 
 # -- memory order ----------------------------------------------------------------------------------

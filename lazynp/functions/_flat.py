@@ -71,6 +71,8 @@ class flatiter:
         flat = new_array(self._flat()._read())
         chosen = getitem(flat, self._checked(index))
         values = manipulation.ravel(as_array(value))
+        if not values.size:
+            return
         if chosen.size and not isinstance(chosen, Scalar):
             values = manipulation.resize(values, chosen.shape)
         setitem(flat, index, values if chosen.ndim else getitem(values, 0))

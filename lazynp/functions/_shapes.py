@@ -219,6 +219,8 @@ def squeeze(a: Any, axis: Any = None) -> Array:
             raise ValueError("duplicate value in 'axis'")
         if any(x.shape[i] != 1 for i in dropped):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    if not dropped and isinstance(a, Array):
+        return a
     shape = tuple(n for i, n in enumerate(x.shape) if i not in dropped)
     return kept_scalar(a, view(x, Reshape(shape)))
 

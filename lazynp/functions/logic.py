@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar
+from lazynp._array import Array, Scalar, new_array
 from lazynp._errstate import quiet
 from lazynp._overrides import Overridden
 from lazynp._trace import host_value
@@ -168,6 +168,8 @@ def imag(val: Any) -> Any:
 def real_if_close(a: Any, tol: float = 100) -> Any:
     """See `numpy.real_if_close`. The data are looked at: they decide the dtype of the result."""
     x = as_array(a)
+    if isinstance(x, Scalar):
+        x = new_array(x._read())
     if x.dtype.kind != "c":
         return x
     if tol > 1:

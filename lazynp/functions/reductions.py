@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from lazynp._array import Array, new_array
-from lazynp._avals import on_device
+from lazynp._array import Array, NDArray, new_array
+from lazynp._avals import native, on_device
 from lazynp.functions import ufuncs
+from lazynp.functions._arguments import NO_AXIS, check_axis, mask_argument
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host
@@ -40,6 +41,7 @@ from lazynp.functions._reduce import (
     kept_shape,
     reduce,
     reduced_axes,
+    single_axis,
 )
 from lazynp.primitives import elementwise, reduction, shaping
 
@@ -126,7 +128,7 @@ def all(
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     """See `numpy.ptp`."""
     x = as_array(a)
-    high, low = max(x, axis, None, keepdims), min(x, axis, None, keepdims)
+    high, low = max(x, axis, out, keepdims), min(x, axis, None, keepdims)
     return ufuncs.subtract(high, low, out=out) if out is not None else ufuncs.subtract(high, low)
 
 
@@ -146,7 +148,7 @@ def _count(x: Array, axis: Any, keepdims: Any, where: Any) -> Any:
     """How many elements each result is made of: an int, or an array of ints under `where`."""
     if where is True or where is NO_VALUE:
         return count_of(x.shape, reduced_axes(axis, x.ndim))
-    mask = as_array(where)
+    mask = mask_argument(where)
     return reduce(ADD, broadcast(mask, x.shape), axis, _INT64, None, keepdims)
 
 
@@ -275,6 +277,8 @@ def std(
     if out is not None:
         _check_result(as_array(a), axis, dtype, out, keepdims)
         return store(ufuncs.sqrt(cast(variance, out.dtype)), out, "unsafe")
+    if isinstance(variance, NDArray) and variance.dtype.kind in "iu":
+        return ufuncs.sqrt(variance, out=variance)  # raises
     return scalar_if_0d(cast(ufuncs.sqrt(variance), variance.dtype))
 
 
@@ -329,6 +333,7 @@ def weights_for(weights: Any, x: Array, axis: Any) -> Array:
 
 def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     x = as_array(a)
+    check_axis(axis, NO_AXIS)
     keepdims = keepdims is not NO_VALUE and keepdims
     if needs_host(x):
         return host_into(getattr(np, name), x, axis, out=out, keepdims=keepdims)
@@ -382,10 +387,14 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
 
 def _running(row: Reduction, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     x = as_array(a)
+    check_axis(axis, NO_AXIS)
+    dtype = None if dtype is None else native(np.dtype(dtype))
     if axis is None or x.ndim == 0:
         if axis is not None:
             normalize_axis_index(axis, 1)
         x, axis = shaping.reshape(x, shape=(x.size,)), 0
+    else:
+        axis = operator.index(axis)
     return accumulate(row, x, axis, dtype, out)
 
 
@@ -415,7 +424,7 @@ def _cumulative(
         axis = 0
     if not include_initial:
         return accumulate(row, x, axis, dtype, out)
-    axis = normalize_axis_index(axis, x.ndim)
+    axis = single_axis(axis, x.ndim, "accumulate")
     result = accumulate(row, x, axis, dtype, None)
     shape = kept_shape(x.shape, (axis,))
     first = shaping.full(row.ufunc.identity, shape=shape, dtype=result.dtype)
@@ -514,7 +523,11 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         raise AssertionError
     else:
         result = _rounded(x, decimals)
-    return scalar_if_0d(result) if out is None else ufuncs.positive(result, out=out)
+    if out is None:
+        return scalar_if_0d(result)
+    if isinstance(out, Array) and out.shape != result.shape:
+        raise ValueError("invalid output shape")
+    return ufuncs.positive(result, out=out)
 
 
 def _rounded(x: Array, decimals: int) -> Array:

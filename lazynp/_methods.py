@@ -58,7 +58,7 @@ from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, write_on_host
-from lazynp.functions._recording import check_writeable, store
+from lazynp.functions._recording import as_array, check_writeable, store
 from lazynp.functions._scalars import (
     AVALS,
     conversion_of,
@@ -276,6 +276,9 @@ def _elements(self: Array) -> Iterator[Any]:
 
 
 def _contains(self: Array, item: Any) -> bool:
+    if isinstance(self, Scalar):
+        kind = self.dtype.type.__name__
+        raise TypeError(f"argument of type 'numpy.{kind}' is not iterable")
     return bool(reductions.any(operator.eq(self, item)))
 
 
@@ -350,11 +353,15 @@ def _dunder_copy(self: Array) -> Array:
 
 def _rebuild(value: Any, scalar: bool) -> Array:
     node = from_host(value)
-    return new_scalar(node) if scalar else new_array(node)
+    if scalar:
+        return new_scalar(node)
+    return fortran(new_array(node), value.flags.f_contiguous and not value.flags.c_contiguous)
 
 
 def _reduce(self: Array) -> Any:
     value = _host(self)
+    if is_fortran(self):
+        value = np.asfortranarray(value)
     return _rebuild, (value, isinstance(self, Scalar))
 
 
@@ -379,6 +386,8 @@ def _astype(
         np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
         return _dunder_copy(self) if copy else self
+    if dtype.kind in "SU" and isinstance(self, Scalar):
+        return _host(self).astype(dtype)  # as long as this one is
     out = fortran(converted(self, dtype), _copied_order(self, order) == "F")
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
@@ -461,7 +470,9 @@ def _set_strides(self: Array, strides: Any) -> None:
     try:
         new = as_strided(self, self.shape, target)
     except ValueError:
-        raise ValueError("strides is not compatible with available memory") from None
+        new = self
+    if new is self or new._base is None:  # or it would cut elements into pieces
+        raise ValueError("strides is not compatible with available memory")
     if self._base is None:
         owner = new_array(self._read())
         owner._flags = self._flags
@@ -505,13 +516,21 @@ def _imag(self: Array) -> Array:
 
 
 def _set_real(self: Array, value: Any) -> None:
-    setitem(_real(self), ..., value)
+    setitem(_real(self), ..., _part(self, value))
 
 
 def _set_imag(self: Array, value: Any) -> None:
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
-    setitem(_imag(self), ..., value)
+    setitem(_imag(self), ..., _part(self, value))
+
+
+def _part(self: Array, value: Any) -> Any:
+    """What a part of a complex number is set to: the imaginary part is lost, with a warning."""
+    given = as_array(value)
+    if self.dtype.kind != "c" or given.dtype.kind != "c":
+        return value
+    return converted(given, self.dtype.type(0).real.dtype)
 
 
 def _base(self: Array) -> Array | None:
@@ -531,6 +550,11 @@ class Flags:
             return self._array._base is None
         if name == "writeable":
             return writeable(self._array) and not isinstance(self._array, Scalar)
+        if name == "num":
+            own = 4 * self.owndata + 1024 * self.writeable
+            return layout(self._array).flags.num & ~(4 | 1024) | own
+        if name in ("behaved", "carray") and not self.writeable:
+            return False
         return getattr(layout(self._array).flags, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -652,10 +676,14 @@ def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect",
 
 
 def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
+    if shape in ((), (None,)):
+        return
     if self._base is not None:
         raise ValueError("cannot resize this array: it does not own its data")
     target = shape[0] if len(shape) == 1 else shape
     target = (target,) if isinstance(target, int) else tuple(target)
+    if any(n < 0 for n in target):
+        raise ValueError("negative dimensions not allowed")
     count = int(np.prod(target, dtype=np.int64))
     if refcheck and any(isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)):
         if count == self.size and not is_fortran(self):  # in the same memory
@@ -673,6 +701,8 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
 
 
 def _byteswap(self: Array, inplace: bool = False) -> Array:
+    if inplace and isinstance(self, Scalar):
+        raise ValueError("cannot byteswap a scalar in-place")
     swapped = new_array(from_host(np.asarray(_host(self)).byteswap()))
     return store(swapped, self) if inplace else swapped
 
@@ -839,7 +869,7 @@ def _within(buffer: Array, shape: Any, dtype: Any, offset: int, strides: Any, or
 
 
 _OF_A_COPY = (
-    "byteswap", "fill", "getfield", "partition", "put", "resize", "setfield", "setflags",
+    "byteswap", "fill", "getfield", "put", "resize", "setflags",
     "sort", "view",
 )  # fmt: skip
 
@@ -864,6 +894,16 @@ def _of_scalar(name: str, getter: Callable[[Array], Any]) -> property:
     if name == "flat":
         return property(lambda self: flatiter(new_array(self._read())), refuse)
     return property(getter, refuse)
+
+
+def _absent(name: str, self: Scalar) -> Any:
+    kind = f"numpy.{self.dtype.type.__name__}"
+    raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+def _copied_scalar(self: Scalar, order: str = "C") -> Scalar:
+    order_argument(order)
+    return new_scalar(self._read())
 
 
 def _construct_scalar(cls: Any, value: Any = 0.0) -> Any:
@@ -891,7 +931,9 @@ def _attach() -> None:
     for name in ("dtype", "flat", "imag", "real", "shape", "strides"):
         setattr(Scalar, name, _of_scalar(name, _PROPERTIES[name][0]))
     Scalar.T = property(lambda self: self)  # type: ignore[assignment]
-    Scalar.copy = lambda self, order="C": new_scalar(self._read())  # type: ignore[method-assign]
+    Scalar.copy = _copied_scalar  # type: ignore[method-assign]
+    for name in ("argpartition", "ctypes", "dot", "mT", "partition"):
+        setattr(Scalar, name, property(functools.partial(_absent, name)))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
     _subclass.attach(set(_operator_names()), {**vars(ufuncs), "matmul": products.matmul})
 

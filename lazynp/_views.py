@@ -131,13 +131,20 @@ class Bitcast(Exact):
         return dummy.view(self.dtype)
 
 
+def _as_before(new: Node, old: Node) -> Node:
+    """What was put together anew, in the byte order that it had."""
+    dtype = aval_of_node(old).dtype
+    return new if dtype.isnative else record(elementwise.convert, (new,), {"dtype": dtype})
+
+
 @dataclass(frozen=True)
 class Real(Exact):
     def get(self, node: Node) -> Node:
         return record(elementwise.real, (node,), {})
 
     def set(self, old: Node, new: Node) -> Node:
-        return record(elementwise.complex_, (new, record(elementwise.imag, (old,), {})), {})
+        parts = (new, record(elementwise.imag, (old,), {}))
+        return _as_before(record(elementwise.complex_, parts, {}), old)
 
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy.real
@@ -149,7 +156,8 @@ class Imag(Exact):
         return record(elementwise.imag, (node,), {})
 
     def set(self, old: Node, new: Node) -> Node:
-        return record(elementwise.complex_, (record(elementwise.real, (old,), {}), new), {})
+        parts = (record(elementwise.real, (old,), {}), new)
+        return _as_before(record(elementwise.complex_, parts, {}), old)
 
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy.imag

@@ -6,6 +6,7 @@ mask, becomes a select.
 
 from __future__ import annotations
 
+import math
 from sys import _getframe
 from types import EllipsisType
 from typing import Any
@@ -184,6 +185,8 @@ def _common(
     arrays: list[Any], lengths: list[int], axes: list[int], within: Any
 ) -> tuple[Array, ...]:
     """Index arrays checked against the bounds, counted from the front, of one shape."""
+    if any([0 in np.shape(a) for a in arrays]):
+        arrays = _of_no_places(arrays)
     checked = [within(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
     shapes = [c.shape for c in checked]
     try:
@@ -194,6 +197,17 @@ def _common(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} "
         ) from None
     return tuple(broadcast(c, shape) for c in checked)
+
+
+def _of_no_places(arrays: list[Any]) -> list[Any]:
+    """Where one index is empty and others broadcast to that, nobody looks at them, but at ints."""
+    try:
+        shape = np.broadcast_shapes(*map(np.shape, arrays))
+    except ValueError:
+        return arrays  # which is told
+    if math.prod(shape):
+        return arrays
+    return [np.zeros(shape, np.int64) if np.shape(a) else a for a in arrays]
 
 
 def bounded(index: Any, length: int, axis: int) -> Array:

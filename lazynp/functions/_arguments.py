@@ -36,6 +36,10 @@ def shape_argument(shape: Any) -> Shape:
     """A shape as a tuple of ints. What is lazy in it is looked at: shapes are static."""
     if shape is None:
         raise TypeError("Use () not None as shape arguments")
+    if isinstance(shape, (bool, np.bool_)):
+        raise TypeError(
+            f"expected a sequence of integers or a single integer, got '{shape}'"
+        ) from None
     try:
         dims: tuple[int, ...] = (operator.index(shape),)
     except TypeError:
@@ -46,6 +50,8 @@ def shape_argument(shape: Any) -> Shape:
                 f"expected a sequence of integers or a single integer, got '{shape}'"
             ) from None
         dims = tuple([operator.index(n) for n in shape])
+        for n in shape:
+            check_axis(n)
     if dims and min(dims) < 0:
         raise ValueError("negative dimensions are not allowed")
     if len(dims) > 64:
@@ -174,7 +180,7 @@ def zero(dtype: Dtype) -> Array:
 
 def converted(x: Array, dtype: Dtype) -> Array:
     """`astype`, unsafe, with NumPy's warning where imaginary parts are lost."""
-    if dtype.itemsize == 0 or x.dtype.kind in "OSU" or dtype.kind in "OSU":
+    if dtype.itemsize == 0 or x.dtype.kind in "OSUmM" or dtype.kind in "OSUmM":
         return from_numpy(np.array(np.asarray(host_value(x._read())).astype(dtype)))
     if x.dtype.kind == "c" and dtype.kind in "iuf":
         warnings.warn(

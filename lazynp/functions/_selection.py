@@ -193,6 +193,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     x = as_array(a)
     if needs_host(x):
         return host_into(np.compress, mask, x, axis, out=out)
+    if x.ndim == 0:
+        x = flat(x)
     x, axis = (flat(x), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
     places = np.flatnonzero(host_value(mask._read()))
     if places.size and places[-1] >= x.shape[axis]:
@@ -204,6 +206,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if axis:
         order = (*range(1, axis + 1), 0, *range(axis + 1, result.ndim))
         result = shaping.transpose(result, permutation=order)
+    if out is not None and (not isinstance(out, (Array, np.ndarray)) or out.shape != result.shape):
+        raise ValueError("output array does not match result of ndarray.take")
     return store(result, out, "unsafe")
 
 

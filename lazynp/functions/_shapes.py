@@ -209,7 +209,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     x = viewable(a)
     if axis is None:
         dropped = tuple(i for i, n in enumerate(x.shape) if n == 1)
-    elif x.ndim == 0 and axis in (0, -1, (0,), (-1,)):
+    elif x.ndim == 0 and type(axis) is not tuple and axis in (0, -1):
         dropped = ()
     else:
         axes = _axes(axis)

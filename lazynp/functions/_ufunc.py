@@ -116,6 +116,8 @@ class ufunc:
         """`_apply`; where errors matter, by the operator, which may call other kernels."""
         values = _strictly(*xs) if _errstate.watching else None
         if values is None:
+            if self.__name__ == "power" and _is_square_of_bools(*xs):
+                return apply(elementwise.square, xs[0])
             return self._apply(*xs)
         function = _OPERATORS.get(self.__name__, self._numpy)
         return to_device(_errstate.checked(function, *values))
@@ -474,6 +476,11 @@ def yielded(name: str, x: Any, y: Any) -> Any:
     function = _OPERATORS.get(name)
     sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
     return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
+
+
+def _is_square_of_bools(x: Any, y: Any) -> bool:
+    """Of bools, the dtype of x ** 2 is not that of `power(x, 2)`."""
+    return type(y) is int and y == 2 and type(x) is not Scalar and as_array(x).dtype.kind == "b"
 
 
 def _repeats(x: Any, y: Any) -> bool:

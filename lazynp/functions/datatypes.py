@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, Scalar
 from lazynp._views import layouts
 from lazynp.functions._host import to_host
 
@@ -22,9 +22,9 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """See `numpy.can_cast`."""
-    if isinstance(to, Array):
+    if isinstance(to, Array) and not isinstance(to, Scalar):
         raise TypeError("Cannot construct a dtype from an array")
-    return np.can_cast(_by_dtype(from_), to, casting)
+    return np.can_cast(_by_dtype(from_), _by_dtype(to), casting)
 
 
 def min_scalar_type(a: Any, /) -> np.dtype[Any]:

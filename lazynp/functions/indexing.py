@@ -97,7 +97,8 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     x = target(a, "argument 1")
     if needs_host(x):
         with write_on_host(x) as memory:
-            np.put(memory, np.asarray(ind), np.asarray(v), mode)
+            given = v if isinstance(v, Array) else np.array(v, x.dtype)
+            np.put(memory, np.asarray(index_array(ind)), np.asarray(given), mode)
         return
     index, mode = flat(index_array(ind)), checked_mode(mode)
     if not index.size:

@@ -23,6 +23,7 @@ from lazynp.functions._arguments import (
     fortran,
     is_fortran,
     joined,
+    mask_argument,
     own,
     part,
     reshaped,
@@ -289,12 +290,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if where is True:
         setitem(dst, ..., src)
         return
-    mask = as_array(where)
-    if mask.dtype.kind != "b":
-        raise TypeError(
-            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
-            "'safe'"
-        )
+    mask = mask_argument(where)
     try:
         mask = broadcast(own(mask), dst.shape)
     except ValueError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,11 @@ def sum(
     where: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.sum`."""
+    if type(a) is GeneratorType:
+        raise TypeError(
+            "Calling np.sum(generator) is deprecated."
+            "Use np.sum(np.fromiter(generator)) or the python sum builtin instead."
+        )
     return reduce(ADD, a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -147,6 +153,8 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def _count(x: Array, axis: Any, keepdims: Any, where: Any) -> Any:
     """How many elements each result is made of: an int, or an array of ints under `where`."""
     if where is True or where is NO_VALUE:
+        if x.ndim == 0 and axis is not None:
+            normalize_axis_tuple(axis, 0)  # of a sum it may be 0
         return count_of(x.shape, reduced_axes(axis, x.ndim))
     mask = mask_argument(where)
     return reduce(ADD, broadcast(mask, x.shape), axis, _INT64, None, keepdims)
@@ -186,7 +194,7 @@ def mean(
 ) -> Any:
     """See `numpy.mean`. There is no warning for an empty slice."""
     x = as_array(a)
-    if needs_host(x):
+    if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
         options = _given(keepdims=keepdims, where=where)
         return host_into(np.mean, x, axis, dtype, out=out, **options)
     loop = dtype
@@ -222,7 +230,7 @@ def var(
     """See `numpy.var`. There is no warning where there are no degrees of freedom."""
     ddof = degrees(ddof, correction)
     x = as_array(a)
-    if needs_host(x):
+    if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
         options = _given(keepdims=keepdims, where=where, mean=mean)
         return host_into(np.var, x, axis, dtype, ddof=ddof, out=out, **options)
     loop = _FLOAT64 if dtype is None and x.dtype.kind in "biu" else dtype

@@ -30,7 +30,6 @@ from lazynp._views import (
     layout,
     transpose,
     view,
-    writeable,
 )
 from lazynp.functions import (
     _at,
@@ -54,6 +53,7 @@ from lazynp.functions._arguments import (
     order_argument,
 )
 from lazynp.functions._eager import by_numpy
+from lazynp.functions._flags import Flags
 from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
@@ -537,82 +537,6 @@ def _base(self: Array) -> Array | None:
     return self._base
 
 
-class Flags:
-    """`x.flags`: NumPy's, computed from the logical layout; WRITEABLE can be set."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Array) -> None:
-        self._array = array
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "owndata":
-            return self._array._base is None
-        if name == "writeable":
-            return writeable(self._array) and not isinstance(self._array, Scalar)
-        if name == "num":
-            own = 4 * self.owndata + 1024 * self.writeable
-            return layout(self._array).flags.num & ~(4 | 1024) | own
-        if name in ("behaved", "carray") and not self.writeable:
-            return False
-        return getattr(layout(self._array).flags, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "_array":
-            object.__setattr__(self, name, value)
-        elif isinstance(self._array, Scalar):
-            raise ValueError("Cannot set flags on array scalars.")
-        elif name == "writeable":
-            self._set_writeable(bool(value))
-        elif name == "writebackifcopy" and value:
-            raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
-        elif name not in ("aligned", "writebackifcopy"):  # always true, and never
-            found = "attribute" if hasattr(self, name) else "no attribute"
-            kind = "'numpy._core.multiarray.flagsobj' object"
-            if found == "no attribute":
-                raise AttributeError(f"{kind} has no attribute {name!r}")
-            raise AttributeError(f"attribute {name!r} of {kind}s is not writable")
-
-    def _set_writeable(self, value: bool) -> None:
-        array = self._array
-        if value and array._base is not None and not writeable(array._base):
-            raise ValueError("cannot set WRITEABLE flag to True of this array")
-        array._flags = {**(array._flags or {}), "readonly": not value}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in _FLAG_NAMES:
-            raise KeyError("Unknown flag")
-        return getattr(self, _FLAG_NAMES[name])
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        if name not in _SETTABLE:
-            raise KeyError("Unknown flag")
-        setattr(self, _FLAG_NAMES[name], value)
-
-    def __eq__(self, other: Any) -> Any:
-        return self.num == other.num if isinstance(other, Flags) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED")
-        return "".join(f"  {n} : {self[n]}\n" for n in names) + "  WRITEBACKIFCOPY : False\n"
-
-
-_FLAG_NAMES = {
-    "C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned",
-    "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray",
-    "CONTIGUOUS": "c_contiguous", "FORTRAN": "f_contiguous",
-} | {
-    name.upper(): name
-    for name in (
-        "c_contiguous", "f_contiguous", "owndata", "writeable", "aligned", "writebackifcopy",
-        "behaved", "carray", "farray", "fnc", "forc",
-    )
-}  # fmt: skip
-_SETTABLE = {"WRITEABLE", "W", "ALIGNED", "A", "WRITEBACKIFCOPY", "X"}
-
-
 def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
     if uic:
         raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
@@ -704,6 +628,8 @@ def _byteswap(self: Array, inplace: bool = False) -> Array:
     if inplace and isinstance(self, Scalar):
         raise ValueError("cannot byteswap a scalar in-place")
     swapped = new_array(from_host(np.asarray(_host(self)).byteswap()))
+    if isinstance(self, Scalar):
+        return new_scalar(swapped._read())
     return store(swapped, self) if inplace else swapped
 
 
@@ -869,7 +795,7 @@ def _within(buffer: Array, shape: Any, dtype: Any, offset: int, strides: Any, or
 
 
 _OF_A_COPY = (
-    "byteswap", "fill", "getfield", "put", "resize", "setflags",
+    "fill", "getfield", "put", "resize", "setflags",
     "sort", "view",
 )  # fmt: skip
 

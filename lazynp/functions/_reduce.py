@@ -199,7 +199,7 @@ def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> 
 
 # -- reduce ----------------------------------------------------------------------------------------
 
-_LOOK_ALIKE = frozenset({list, bool})  # axes that are no keys: True would be found as 1
+_LOOK_ALIKE = frozenset({list, bool, np.bool_})  # axes that are no keys: True would be found as 1
 _plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
 _ops: dict[Any, Op] = _errstate.memo({})  # of reductions that are one operation, by the same keys
 
@@ -328,12 +328,12 @@ def _reduce_with_options(
 def _initial(initial: Any, dtype: Dtype) -> Any:
     if initial is NO_VALUE or initial is None:
         return initial
-    if np.ndim(initial):
-        raise ValueError("setting an array element with a sequence.")
-    if isinstance(initial, Array):
-        return to_loop(initial, dtype)
+    if isinstance(initial, (Array, np.ndarray)):
+        if initial.ndim:
+            raise ValueError("setting an array element with a sequence.")
+        return to_loop(as_array(initial), dtype)
     made = np.empty((), dtype)
-    made[()] = initial  # raises for what an element could not be
+    made.fill(initial)  # raises for what an element could not be
     return as_array(made[()])
 
 

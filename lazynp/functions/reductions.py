@@ -531,11 +531,7 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
         raise AssertionError
     else:
         result = _rounded(x, decimals)
-    if out is None:
-        return scalar_if_0d(result)
-    if isinstance(out, Array) and out.shape != result.shape:
-        raise ValueError("invalid output shape")
-    return ufuncs.positive(result, out=out)
+    return scalar_if_0d(result) if out is None else ufuncs.positive(result, out=out)
 
 
 def _rounded(x: Array, decimals: int) -> Array:

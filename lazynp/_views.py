@@ -380,6 +380,8 @@ def checked(item: Any, axis: int, length: int) -> int:
     if not -length <= i < length:
         if 1 << 63 <= i < 1 << 64:
             raise OverflowError("Python int too large to convert to C long")
+        if not -(1 << 63) <= i < 1 << 63:  # no array of it would be one of integers
+            raise IndexError(INVALID_INDEX)
         raise IndexError(f"index {i} is out of bounds for axis {axis} with size {length}")
     return i + length if i < 0 else i
 

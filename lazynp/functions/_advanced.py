@@ -136,8 +136,12 @@ def _index_array(item: Any) -> Any:
         operand = leaf(np.asarray(operand)[()])
     array = new_array(operand)
     if array.dtype.kind not in "biu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        is_array = isinstance(item, (Array, np.ndarray))
+        raise IndexError(_NO_INDEX_ARRAY if is_array else INVALID_INDEX)
     return array
+
+
+_NO_INDEX_ARRAY = "arrays used as indices must be of integer (or boolean) type"
 
 
 def _list_index(item: Any) -> Node:
@@ -149,11 +153,7 @@ def _list_index(item: Any) -> Node:
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)
     if array.dtype.kind not in "biu":
-        raise IndexError(
-            INVALID_INDEX
-            if array.dtype.kind in "OUSfc"
-            else "arrays used as indices must be of integer (or boolean) type"
-        )
+        raise IndexError(INVALID_INDEX)
     return from_host(array, copy=False)
 
 

@@ -126,6 +126,7 @@ def reduced_axes(axis: Any, ndim: int) -> Axes:
             raise ValueError("duplicate value in 'axis'")
         return tuple(sorted(normalize_axis_tuple(axis, ndim)))
     check_axis(axis)
+    axis = index(axis)
     if ndim == 0 and axis in (0, -1):  # a scalar is taken for an array of one element
         return ()
     return (normalize_axis_index(axis, ndim),)

@@ -364,6 +364,8 @@ z.flat = [1, 2]
 e.flat[1:3] = 7
 c.imag = 2.0; c.real = c.imag
 y = c.astype(">c16"); y.real = 1; y.imag[:2] = 5; y.dtype.str, y
+v[np.array([3, 1, 0, 2, 4])] = v[::-1]
+x[i, 0] = x[:, 1]
 """
 
 
@@ -395,6 +397,13 @@ x[m] = [1, 2]
 v[0] = np.nan
 u[0] = 300
 x[0:0] = [1, 2]
+x[["z"]]
+x[[1.5]]
+x[np.array([1.5])]
+x[np.array(1.5)]
+x[np.datetime64("2020")]
+x[10**30]
+x.sum(axis=1.0)
 """
 
 

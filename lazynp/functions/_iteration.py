@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _views
-from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._trace import host_value
 from lazynp._views import layout
 from lazynp.functions import _assigned, _getset
@@ -257,6 +257,7 @@ def _fitting(result: Array, first: Array) -> Array:
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """See `numpy.apply_over_axes`."""
     value = as_array(a)
+    value = plain(value) if isinstance(value, Scalar) else value
     ndim = value.ndim
     for axis in np.atleast_1d(np.asarray(axes)).tolist():
         axis = axis + ndim if axis < 0 else axis

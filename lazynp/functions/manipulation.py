@@ -17,6 +17,8 @@ from lazynp._avals import SCALAR_DTYPES
 from lazynp._node import VALUE
 from lazynp._views import writeable
 from lazynp.functions._arguments import (
+    NO_AXIS,
+    check_axis,
     check_device,
     converted,
     dtype_argument,
@@ -132,6 +134,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
     the last, again. In a function that is traced there must be one, if repeats is traced.
     """
     x = as_array(a)
+    check_axis(axis, NO_AXIS)
     if axis is None or x.ndim == 0:
         if axis is not None:
             normalize_axis_index(axis, 1)

@@ -126,6 +126,11 @@ np.fill_diagonal(a.T, 5); a
 np.fill_diagonal(a[:, ::-1], 5); a
 np.put(z, 0, 1)
 np.put(v, [], 1)
+np.place(s, s > 1, np.array([1.5]))
+np.place(s, s > 1, [1.5, 2])
+np.putmask(s, s > 1, np.array(1.5))
+np.putmask(m, m, np.array([1.5]))
+np.putmask(s, s > 1, [1.5])
 """
 
 SELECT = """

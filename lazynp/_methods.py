@@ -58,7 +58,7 @@ from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, write_on_host
-from lazynp.functions._recording import as_array, check_writeable, store
+from lazynp.functions._recording import as_array, cast, check_writeable, store
 from lazynp.functions._scalars import (
     AVALS,
     conversion_of,
@@ -621,6 +621,7 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
         flat = manipulation.concatenate([flat, creation.zeros(count - flat.size, self.dtype)])
+        flat = cast(flat, self.dtype)
     self._node = manipulation.reshape(getitem(flat, slice(0, count)), target, order)._read()
 
 
@@ -858,6 +859,7 @@ def _attach() -> None:
         setattr(Scalar, name, _of_scalar(name, _PROPERTIES[name][0]))
     Scalar.T = property(lambda self: self)  # type: ignore[assignment]
     Scalar.copy = _copied_scalar  # type: ignore[method-assign]
+    Scalar.__setstate__ = lambda self, state: None  # type: ignore[attr-defined]
     for name in ("argpartition", "ctypes", "dot", "mT", "partition"):
         setattr(Scalar, name, property(functools.partial(_absent, name)))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]

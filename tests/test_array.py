@@ -695,6 +695,8 @@ ATTRIBUTES = [
     "s.setfield(1, 'u1')",
     "y = np.zeros(2); y.__setstate__((1, (2, 2), np.dtype('i1'), True, b'abcd')); y, y.strides",
     "x.__setstate__(1)",
+    "s.__setstate__(1)",
+    "y = x.astype('>f4'); y.resize((3, 3), refcheck=False); y",
     "x.resize((2, -1))",
     "np.arange(6).resize()",
     "math.floor(n), math.ceil(n), math.floor(s)",

@@ -9,6 +9,7 @@ import functools
 import gc
 import math
 import operator
+import warnings
 from collections.abc import Callable, Iterator
 from sys import _getframe
 from typing import Any
@@ -30,7 +31,6 @@ from lazynp._views import (
     transpose,
     turned,
     view,
-    writeable,
 )
 from lazynp.functions import (
     _at,
@@ -54,11 +54,12 @@ from lazynp.functions._arguments import (
     order_argument,
 )
 from lazynp.functions._eager import by_numpy
+from lazynp.functions._flags import Flags
 from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, write_on_host
-from lazynp.functions._recording import check_writeable, store
+from lazynp.functions._recording import as_array, cast, check_writeable, store
 from lazynp.functions._scalars import (
     AVALS,
     conversion_of,
@@ -276,7 +277,10 @@ def _elements(self: Array) -> Iterator[Any]:
 
 
 def _contains(self: Array, item: Any) -> bool:
-    return bool(reductions.any(ufuncs.equal(self, item)))
+    if isinstance(self, Scalar):
+        kind = self.dtype.type.__name__
+        raise TypeError(f"argument of type 'numpy.{kind}' is not iterable")
+    return bool(reductions.any(operator.eq(self, item)))
 
 
 def _complex(self: Array) -> complex:
@@ -350,11 +354,15 @@ def _dunder_copy(self: Array) -> Array:
 
 def _rebuild(value: Any, scalar: bool) -> Array:
     node = from_host(value)
-    return new_scalar(node) if scalar else new_array(node)
+    if scalar:
+        return new_scalar(node)
+    return fortran(new_array(node), value.flags.f_contiguous and not value.flags.c_contiguous)
 
 
 def _reduce(self: Array) -> Any:
     value = _host(self)
+    if is_fortran(self):
+        value = np.asfortranarray(value)
     return _rebuild, (value, isinstance(self, Scalar))
 
 
@@ -379,6 +387,8 @@ def _astype(
         np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
         return _dunder_copy(self) if copy else self
+    if dtype.kind in "SU" and isinstance(self, Scalar):
+        return _host(self).astype(dtype)  # as long as this one is
     out = fortran(converted(self, dtype), _copied_order(self, order) == "F")
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
@@ -451,6 +461,41 @@ def _set_dtype(self: Array, dtype: Any) -> None:
         self._path, self._node, self._seen = new._path, new._read(), new._seen
 
 
+def _set_strides(self: Array, strides: Any) -> None:
+    warnings.warn(_STRIDES, DeprecationWarning, stacklevel=2)
+    target = tuple([operator.index(s) for s in strides])
+    if len(target) != self.ndim:
+        raise ValueError(f"strides must be  same length as shape ({self.ndim})")
+    if target == self.strides:
+        return
+    try:
+        new = as_strided(self, self.shape, target)
+    except ValueError:
+        new = self
+    if new is self or new._base is None:  # or it would cut elements into pieces
+        raise ValueError("strides is not compatible with available memory")
+    if self._base is None:
+        owner = new_array(self._read())
+        owner._flags = self._flags
+        self._base = owner
+    self._path, self._node, self._seen = new._path, new._read(), self._owner()._node
+
+
+_STRIDES = (
+    "Setting the strides on a NumPy array has been deprecated in NumPy 2.4.\n"
+    "As an alternative, you can create a new view using np.lib.stride_tricks.as_strided, or "
+    "create a new array with the desired strides."
+)
+
+
+def _setstate(self: Array, state: Any) -> None:
+    """What pickle calls with what NumPy's arrays are pickled as."""
+    memory: Any = np.empty(0)
+    memory.__setstate__(state)
+    self._base, self._node, self._flags = None, from_host(memory), None
+    fortran(self, memory.flags.f_contiguous and not memory.flags.c_contiguous)
+
+
 def _real(self: Array) -> Array:
     if self.dtype.kind != "c":
         return self
@@ -472,60 +517,25 @@ def _imag(self: Array) -> Array:
 
 
 def _set_real(self: Array, value: Any) -> None:
-    setitem(_real(self), ..., value)
+    setitem(_real(self), ..., _part(self, value))
 
 
 def _set_imag(self: Array, value: Any) -> None:
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
-    setitem(_imag(self), ..., value)
+    setitem(_imag(self), ..., _part(self, value))
+
+
+def _part(self: Array, value: Any) -> Any:
+    """What a part of a complex number is set to: the imaginary part is lost, with a warning."""
+    given = as_array(value)
+    if self.dtype.kind != "c" or given.dtype.kind != "c":
+        return value
+    return converted(given, self.dtype.type(0).real.dtype)
 
 
 def _base(self: Array) -> Array | None:
     return self._base
-
-
-class Flags:
-    """`x.flags`: NumPy's, computed from the logical layout; WRITEABLE can be set."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Array) -> None:
-        self._array = array
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "owndata":
-            return self._array._base is None
-        if name == "writeable":
-            return writeable(self._array) and not isinstance(self._array, Scalar)
-        return getattr(layout(self._array).flags, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "_array":
-            object.__setattr__(self, name, value)
-        elif name == "writeable":
-            self._set_writeable(bool(value))
-        else:
-            raise AttributeError(f"flag {name} of a lazynp array cannot be set")
-
-    def _set_writeable(self, value: bool) -> None:
-        array = self._array
-        if value and array._base is not None and not writeable(array._base):
-            raise ValueError("cannot set WRITEABLE flag to True of this array")
-        array._flags = {**(array._flags or {}), "readonly": not value}
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, _FLAG_NAMES.get(name, name.lower()))
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        setattr(self, _FLAG_NAMES.get(name, name.lower()), value)
-
-    def __repr__(self) -> str:
-        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED")
-        return "".join(f"  {n} : {self[n]}\n" for n in names) + "  WRITEBACKIFCOPY : False\n"
-
-
-_FLAG_NAMES = {"C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable"}
 
 
 def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
@@ -591,10 +601,14 @@ def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect",
 
 
 def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
+    if shape in ((), (None,)):
+        return
     if self._base is not None:
         raise ValueError("cannot resize this array: it does not own its data")
     target = shape[0] if len(shape) == 1 else shape
     target = (target,) if isinstance(target, int) else tuple(target)
+    if any(n < 0 for n in target):
+        raise ValueError("negative dimensions not allowed")
     count = int(np.prod(target, dtype=np.int64))
     if refcheck and any(isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)):
         if count == self.size and not is_fortran(self):  # in the same memory
@@ -608,11 +622,16 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
         flat = manipulation.concatenate([flat, creation.zeros(count - flat.size, self.dtype)])
+        flat = cast(flat, self.dtype)
     self._node = manipulation.reshape(getitem(flat, slice(0, count)), target, order)._read()
 
 
 def _byteswap(self: Array, inplace: bool = False) -> Array:
+    if inplace and isinstance(self, Scalar):
+        raise ValueError("cannot byteswap a scalar in-place")
     swapped = new_array(from_host(np.asarray(_host(self)).byteswap()))
+    if isinstance(self, Scalar):
+        return new_scalar(swapped._read())
     return store(swapped, self) if inplace else swapped
 
 
@@ -690,6 +709,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__iter__": _iter,
     "__len__": _len,
     "__reduce__": _reduce,
+    "__setstate__": _setstate,
     "__repr__": _repr,
     "__str__": _str,
     "astype": _astype,
@@ -731,7 +751,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "nbytes": (lambda self: self.aval.nbytes,),
     "real": (_real, _set_real),
     "shape": (lambda self: self.aval.shape, _set_shape),
-    "strides": (lambda self: layout(self).strides,),
+    "strides": (lambda self: layout(self).strides, _set_strides),
     "device": (lambda self: "cpu",),
 }
 
@@ -777,7 +797,7 @@ def _within(buffer: Array, shape: Any, dtype: Any, offset: int, strides: Any, or
 
 
 _OF_A_COPY = (
-    "byteswap", "fill", "getfield", "partition", "put", "resize", "setfield", "setflags",
+    "fill", "getfield", "put", "resize", "setflags",
     "sort", "view",
 )  # fmt: skip
 
@@ -791,6 +811,27 @@ def _of_a_copy(method: Callable[..., Any]) -> Callable[..., Any]:
         return new_scalar(out._read()) if type(out) is NDArray and not out.ndim else out
 
     return of_scalar
+
+
+def _of_scalar(name: str, getter: Callable[[Array], Any]) -> property:
+    """An attribute of arrays that can be set, as scalars have it."""
+
+    def refuse(self: Scalar, value: Any) -> None:
+        raise AttributeError(f"attribute {name!r} of 'numpy.generic' objects is not writable")
+
+    if name == "flat":
+        return property(lambda self: flatiter(new_array(self._read())), refuse)
+    return property(getter, refuse)
+
+
+def _absent(name: str, self: Scalar) -> Any:
+    kind = f"numpy.{self.dtype.type.__name__}"
+    raise AttributeError(f"{kind!r} object has no attribute {name!r}", name=name, obj=self)
+
+
+def _copied_scalar(self: Scalar, order: str = "C") -> Scalar:
+    order_argument(order)
+    return new_scalar(self._read())
 
 
 def _construct_scalar(cls: Any, value: Any = 0.0) -> Any:
@@ -815,8 +856,13 @@ def _attach() -> None:
         setattr(Array, name, property(*accessors))
     for name in _OF_A_COPY:
         setattr(Scalar, name, _of_a_copy(getattr(Array, name)))
+    for name in ("dtype", "flat", "imag", "real", "shape", "strides"):
+        setattr(Scalar, name, _of_scalar(name, _PROPERTIES[name][0]))
     Scalar.T = property(lambda self: self)  # type: ignore[assignment]
-    Scalar.copy = lambda self, order="C": new_scalar(self._read())  # type: ignore[method-assign]
+    Scalar.copy = _copied_scalar  # type: ignore[method-assign]
+    Scalar.__setstate__ = lambda self, state: None  # type: ignore[attr-defined]
+    for name in ("argpartition", "ctypes", "dot", "mT", "partition"):
+        setattr(Scalar, name, property(functools.partial(_absent, name)))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
     _subclass.attach(set(_operator_names()), {**vars(ufuncs), "matmul": products.matmul})
 

@@ -137,13 +137,20 @@ class Bitcast(Exact):
         return dummy.view(self.dtype)
 
 
+def _as_before(new: Node, old: Node) -> Node:
+    """What was put together anew, in the byte order that it had."""
+    dtype = aval_of_node(old).dtype
+    return new if dtype.isnative else record(elementwise.convert, (new,), {"dtype": dtype})
+
+
 @dataclass(frozen=True)
 class Real(Exact):
     def get(self, node: Node) -> Node:
         return record(elementwise.real, (node,), {})
 
     def set(self, old: Node, new: Node) -> Node:
-        return record(elementwise.complex_, (new, record(elementwise.imag, (old,), {})), {})
+        parts = (new, record(elementwise.imag, (old,), {}))
+        return _as_before(record(elementwise.complex_, parts, {}), old)
 
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy.real
@@ -155,7 +162,8 @@ class Imag(Exact):
         return record(elementwise.imag, (node,), {})
 
     def set(self, old: Node, new: Node) -> Node:
-        return record(elementwise.complex_, (record(elementwise.real, (old,), {}), new), {})
+        parts = (record(elementwise.real, (old,), {}), new)
+        return _as_before(record(elementwise.complex_, parts, {}), old)
 
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy.imag
@@ -429,6 +437,10 @@ def checked(item: Any, axis: int, length: int) -> int:
     """An integer index, counted from the front. Raises IndexError as NumPy does."""
     i = operator.index(item)
     if not -length <= i < length:
+        if 1 << 63 <= i < 1 << 64:
+            raise OverflowError("Python int too large to convert to C long")
+        if not -(1 << 63) <= i < 1 << 63:  # no array of it would be one of integers
+            raise IndexError(INVALID_INDEX)
         raise IndexError(f"index {i} is out of bounds for axis {axis} with size {length}")
     return i + length if i < 0 else i
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import pickle
 import warnings
@@ -16,6 +17,7 @@ import lazynp as np
 from lazynp import _trace, lowering
 from lazynp._node import VALUE
 from tests.conftest import EAGER
+from tests.functions.rows import check
 from tests.helpers import POLICIES, Counted, NothingForced, fresh_start
 
 
@@ -670,3 +672,51 @@ def test_types() -> None:
     assert not hasattr(np.ones(3), "__dict__")
     with pytest.raises(AttributeError):
         np.ones(3).anything = 1
+
+
+ATTRIBUTES = [
+    "x.flags['X'], x.flags['A'], x.flags['FNC'], x.flags['CONTIGUOUS'], x.flags['B']",
+    "x.flags['Z']",
+    "x.flags['FNC'] = True",
+    "x.flags.owndata = True",
+    "x.flags.none = True",
+    "x.flags.aligned = True; x.flags['A'] = True; x.setflags(align=True)",
+    "hash(x.flags)",
+    "x.flags == x.copy().flags, x.flags.num, x.T.flags.num, x.reshape(1, 6).flags.num",
+    "s.shape = 1",
+    "s.dtype = 'i8'",
+    "s.flat = 1",
+    "s.real = 1",
+    "s.flags.writeable = True",
+    "s.flat[0] = 9; s",
+    "s.dot(s)",
+    "s.copy('Z')",
+    "s.byteswap(True)",
+    "s.setfield(1, 'u1')",
+    "y = np.zeros(2); y.__setstate__((1, (2, 2), np.dtype('i1'), True, b'abcd')); y, y.strides",
+    "x.__setstate__(1)",
+    "s.__setstate__(1)",
+    "y = x.astype('>f4'); y.resize((3, 3), refcheck=False); y",
+    "x.resize((2, -1))",
+    "np.arange(6).resize()",
+    "math.floor(n), math.ceil(n), math.floor(s)",
+    "f = pickle.loads(pickle.dumps(x.T)); f, f.strides",
+]
+
+
+@pytest.mark.parametrize("program", ATTRIBUTES)
+def test_attributes(program: str) -> None:
+    data = {"x": numpy.arange(6.0).reshape(2, 3), "math": math, "pickle": pickle}
+    check("s = x[0, 1]; n = np.arange(3)[2]; " + program, data)
+
+
+def test_strides_can_be_set() -> None:
+    x = np.arange(8)
+    y = x[::2]
+    with pytest.warns(DeprecationWarning):
+        y.strides = (8,)
+    y[0] = 9
+    assert y.tolist() == [9, 1, 2, 3] and x.tolist() == [9, *range(1, 8)]
+    for strides in ((16,), (8, 8), (4,)):
+        with pytest.warns(DeprecationWarning), pytest.raises(ValueError):
+            x.strides = strides

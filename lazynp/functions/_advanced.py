@@ -6,6 +6,7 @@ mask, becomes a select.
 
 from __future__ import annotations
 
+import math
 from sys import _getframe
 from types import EllipsisType
 from typing import Any
@@ -136,8 +137,12 @@ def _index_array(item: Any) -> Any:
         operand = leaf(np.asarray(operand)[()])
     array = new_array(operand)
     if array.dtype.kind not in "biu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        is_array = isinstance(item, (Array, np.ndarray))
+        raise IndexError(_NO_INDEX_ARRAY if is_array else INVALID_INDEX)
     return array
+
+
+_NO_INDEX_ARRAY = "arrays used as indices must be of integer (or boolean) type"
 
 
 def _list_index(item: Any) -> Node:
@@ -149,11 +154,7 @@ def _list_index(item: Any) -> Node:
     if array.size == 0 and array.dtype.kind == "f":
         array = array.astype(np.int64)
     if array.dtype.kind not in "biu":
-        raise IndexError(
-            INVALID_INDEX
-            if array.dtype.kind in "OUSfc"
-            else "arrays used as indices must be of integer (or boolean) type"
-        )
+        raise IndexError(INVALID_INDEX)
     return from_host(array, copy=False)
 
 
@@ -185,6 +186,8 @@ def _common(
     arrays: list[Any], lengths: list[int], axes: list[int], within: Any
 ) -> tuple[Array, ...]:
     """Index arrays checked against the bounds, counted from the front, of one shape."""
+    if any([0 in np.shape(a) for a in arrays]):
+        arrays = _of_no_places(arrays)
     checked = [within(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
     shapes = [c.shape for c in checked]
     try:
@@ -195,6 +198,17 @@ def _common(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {text} "
         ) from None
     return tuple(broadcast(c, shape) for c in checked)
+
+
+def _of_no_places(arrays: list[Any]) -> list[Any]:
+    """Where one index is empty and others broadcast to that, nobody looks at them, but at ints."""
+    try:
+        shape = np.broadcast_shapes(*map(np.shape, arrays))
+    except ValueError:
+        return arrays  # which is told
+    if math.prod(shape):
+        return arrays
+    return [np.zeros(shape, np.int64) if np.shape(a) else a for a in arrays]
 
 
 def bounded(index: Any, length: int, axis: int) -> Array:

@@ -25,6 +25,7 @@ NO_COPY = (
     "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when "
     "needed (no behavior change in NumPy 1.x)."
 )
+NO_AXIS = "an integer is required for the axis"
 SMALL = 1024  # elements: constants up to here are made at once, which costs less than recording
 
 
@@ -35,6 +36,10 @@ def shape_argument(shape: Any) -> Shape:
     """A shape as a tuple of ints. What is lazy in it is looked at: shapes are static."""
     if shape is None:
         raise TypeError("Use () not None as shape arguments")
+    if isinstance(shape, (bool, np.bool_)):
+        raise TypeError(
+            f"expected a sequence of integers or a single integer, got '{shape}'"
+        ) from None
     try:
         dims: tuple[int, ...] = (operator.index(shape),)
     except TypeError:
@@ -45,6 +50,8 @@ def shape_argument(shape: Any) -> Shape:
                 f"expected a sequence of integers or a single integer, got '{shape}'"
             ) from None
         dims = tuple([operator.index(n) for n in shape])
+        for n in shape:
+            check_axis(n)
     if dims and min(dims) < 0:
         raise ValueError("negative dimensions are not allowed")
     if len(dims) > 64:
@@ -82,6 +89,30 @@ def check_like(like: Any) -> None:
             "The `like` argument must be an array-like that implements the "
             "`__array_function__` protocol."
         )
+
+
+def check_axis(axis: Any, message: str = "an integer is required") -> None:
+    """Truth values are integers to Python, but no axes to most of NumPy's C code."""
+    if isinstance(axis, (bool, np.bool_)):
+        raise TypeError(message)
+
+
+def mask_argument(where: Any) -> Array:
+    """`where` of ufuncs and reductions: an array must be of truth values, anything else is taken
+    for them."""
+    if isinstance(where, (Array, np.ndarray)) and np.ndim(where):
+        mask = as_array(where)
+    elif isinstance(where, (Array, list, tuple)):
+        mask = as_array(where)
+        return mask if mask.dtype.kind == "b" else cast(mask, np.dtype(np.bool_))
+    else:
+        mask = as_array(np.asarray(where, bool))
+    if mask.dtype.kind != "b":
+        raise TypeError(
+            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
+            "'safe'"
+        )
+    return mask
 
 
 # -- memory order ----------------------------------------------------------------------------------
@@ -149,7 +180,7 @@ def zero(dtype: Dtype) -> Array:
 
 def converted(x: Array, dtype: Dtype) -> Array:
     """`astype`, unsafe, with NumPy's warning where imaginary parts are lost."""
-    if dtype.itemsize == 0 or x.dtype.kind in "OSU" or dtype.kind in "OSU":
+    if dtype.itemsize == 0 or x.dtype.kind in "OSUmM" or dtype.kind in "OSUmM":
         return from_numpy(np.array(np.asarray(host_value(x._read())).astype(dtype)))
     if x.dtype.kind == "c" and dtype.kind in "iuf":
         warnings.warn(

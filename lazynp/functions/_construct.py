@@ -53,6 +53,10 @@ def array(
     """
     check_like(like)
     order = order_argument("K" if order is None else order)
+    if copy is not None:
+        copy = bool(copy)
+    if ndmax:
+        _check_depths(ndmin, ndmax)
     if subok and isinstance(object, np.ndarray) and type(object) is not np.ndarray:
         if not isinstance(object, np.memmap):
             return _make(object, dtype, copy=copy, order=order, subok=True, ndmin=ndmin)
@@ -73,6 +77,13 @@ def array(
     if out.ndim < ndmin:
         out = view(out, Reshape((1,) * (ndmin - out.ndim) + out.shape))
     return out
+
+
+def _check_depths(ndmin: int, ndmax: int) -> None:
+    if not 0 <= ndmax <= 64:
+        raise ValueError("ndmax must be in the range [0, NPY_MAXDIMS (64)] ")
+    if ndmin > ndmax:
+        raise ValueError(f"ndmin must be <= ndmax ({ndmax})")
 
 
 def _from_subclass(x: Array, dtype: Any, copy: Any, order: Any, subok: bool, ndmin: int) -> Any:

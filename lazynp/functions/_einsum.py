@@ -12,9 +12,10 @@ from lazynp import _views
 from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._errstate import quiet
+from lazynp.functions._arguments import fortran, order_argument
 from lazynp.functions._contract import arranged, contract, summed
 from lazynp.functions._eager import by_numpy
-from lazynp.functions._host import host_call, needs_host
+from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, store
 
 _KEYWORDS = ("dtype", "order", "casting")
@@ -24,7 +25,8 @@ _KEYWORDS = ("dtype", "order", "casting")
 @by_numpy(np.einsum)
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """See `numpy.einsum`. More than two operands are always contracted pair by pair, in the order
-    `optimize` asks for, by default `"greedy"`; `order` has no effect. A view where NumPy's is one.
+    `optimize` asks for, by default `"greedy"`; of `order`, only "F" matters. A view where NumPy's
+    is one.
     """
     if len(operands) < 2 and not (operands and isinstance(operands[0], str)):
         raise ValueError("must provide at least an operand and a subscripts list to einsum")
@@ -33,9 +35,9 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
             raise TypeError(f"einsum() got an unexpected keyword argument {name!r}")
     arrays, form = _arrays(operands)
     if needs_host(*arrays):
-        if out is not None:
-            raise TypeError("einsum: out is not taken for this dtype")
-        return host_call(np.einsum, *_arguments(form, arrays), optimize=optimize, **kwargs)
+        kwargs["optimize"] = optimize
+        return host_into(np.einsum, *_arguments(form, arrays), out=out, **kwargs)
+    order = order_argument(kwargs.get("order", "K"))
     dtype = _dtype(arrays, out, kwargs)
     view = len(arrays) == 1 and out is None  # in which case NumPy does not look at the dtype
     results = arrays if view else [cast(a, dtype) for a in arrays]
@@ -43,6 +45,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         terms = [(results.pop(i), labels) for i, labels in zip(positions, inputs, strict=True)]
         results.append(_contracted(terms, output))
     (result,) = results
+    if order == "F" and not view:
+        fortran(result)
     if out is not None and out.shape != result.shape:
         raise ValueError(
             "operands could not be broadcast together with remapped shapes "

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, new_array
+from lazynp._array import Array, NDArray, new_array
 from lazynp._trace import host_value
 from lazynp._views import writeable
 from lazynp.functions import manipulation, ufuncs
@@ -38,6 +38,11 @@ class flatiter:
         """Raises the IndexErrors that NumPy has for iterators alone."""
         if isinstance(index, tuple) and len(index) == 1:
             index = index[0]
+        if index is None:
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`) and integer or boolean arrays are "
+                "valid indices"
+            )
         if isinstance(index, list) and index and all(isinstance(i, bool) for i in index):
             raise IndexError(
                 "boolean indices for iterators are not supported because of previous behavior "
@@ -70,10 +75,14 @@ class flatiter:
             raise ValueError("underlying array is read-only")
         flat = new_array(self._flat()._read())
         chosen = getitem(flat, self._checked(index))
-        values = manipulation.ravel(as_array(value))
-        if chosen.size and not isinstance(chosen, Scalar):
+        given = np.array(value, self.base.dtype) if self.base.dtype.names else value
+        values = manipulation.ravel(as_array(given))
+        single = not isinstance(chosen, NDArray) or not chosen.ndim
+        if not single and not (chosen.size and values.size):
+            return
+        if not single:
             values = manipulation.resize(values, chosen.shape)
-        setitem(flat, index, values if chosen.ndim else getitem(values, 0))
+        setitem(flat, index, getitem(values, 0) if single else values)
         setitem(self.base, ..., manipulation.reshape(flat, self.base.shape))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

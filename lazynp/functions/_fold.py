@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
 
 from lazynp._array import Array
 from lazynp._config import config
@@ -21,6 +20,7 @@ from lazynp.functions._reduce import (
     loop_dtype,
     reduced_axes,
     reduced_shape,
+    single_axis,
     single_out,
 )
 from lazynp.primitives import elementwise, indexing, shaping
@@ -84,9 +84,11 @@ def fold_along(
 ) -> Any:
     """`ufunc.accumulate`, element after element."""
     x, out = as_array(array), single_out(out)
-    if needs_host(x) or x.ndim == 0 or not 0 < x.shape[axis] <= _UNROLLED:
+    if x.ndim == 0:
+        raise TypeError("cannot accumulate on a scalar")
+    axis = single_axis(axis, x.ndim, "accumulate")
+    if needs_host(x) or not 0 < x.shape[axis] <= _UNROLLED:
         return host_into(ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
-    axis = normalize_axis_index(axis, x.ndim)
     x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
     steps = [item(x, axis, 0)]
     for i in range(1, x.shape[axis]):
@@ -110,7 +112,7 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     few = starts.size <= _UNROLLED
     if needs_host(x) or x.ndim == 0 or starts.ndim != 1 or starts.dtype.kind not in "iub":
         return host_into(row.ufunc.reduceat, x, indices, axis=axis, dtype=dtype, out=out)
-    axis = normalize_axis_index(axis, x.ndim)
+    axis = single_axis(axis, x.ndim, "reduceat")
     n = x.shape[axis]
     beyond = starts[(starts < 0) | (starts >= n)]
     if beyond.size:

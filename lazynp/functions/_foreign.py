@@ -35,7 +35,10 @@ def from_foreign(x: Any, *, lazily: bool = True) -> Any:
 def _converted(x: Any) -> Any:
     if isinstance(x, (np.ndarray, np.generic)) or not hasattr(type(x), "__array__"):
         return x
-    return x.__array__()
+    made = x.__array__()
+    if not isinstance(made, (Array, np.ndarray, np.generic)):
+        raise ValueError("object __array__ method not producing an array")
+    return made
 
 
 def _must_be_fetched(x: Any) -> bool:

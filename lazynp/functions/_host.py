@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, from_host, new_array, new_scalar, write_lock
+from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._observers import observers
 from lazynp._trace import host_value
@@ -24,7 +24,10 @@ HOSTED: set[str] = set()  # names of functions that run in NumPy, for the docume
 def to_host(tree: Any) -> Any:
     """Arrays in nested tuples, lists and dicts as NumPy's (read-only views)."""
     if isinstance(tree, Array):
-        return _sealed(host_value(tree._read()))
+        value = host_value(tree._read())
+        if isinstance(value, np.generic) and type(tree) is not Scalar:
+            return np.asarray(value)  # a 0-d array is no scalar to NumPy
+        return _sealed(value)
     if type(tree) in (list, tuple):
         return type(tree)(to_host(t) for t in tree)
     if type(tree) is dict:

@@ -103,7 +103,7 @@ def normal_item(item: Any) -> Any:
         if item.ndim == 0 and item.dtype.kind in "iu":
             node = item._read()
             return int(seen_value(node)) if knowable(node) else item
-        if item.ndim == 0 and item.dtype.kind in "fc":
+        if item.ndim == 0 and item.dtype.kind in "fc" and type(item) is Scalar:
             raise IndexError(INVALID_INDEX)
         return item
     if isinstance(item, np.integer):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _views
-from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._trace import host_value
 from lazynp._views import layout
 from lazynp.functions import _assigned, _getset
@@ -25,7 +25,7 @@ class broadcast:
 
     def __init__(self, *args: Any) -> None:
         self._operands = args
-        self._layout = np.broadcast(*[layout(x) if isinstance(x, Array) else x for x in args])
+        self._layout = np.broadcast(*map(_as_laid_out, args))
         self._values: Any = None
 
     shape = property(lambda self: self._layout.shape)
@@ -51,6 +51,10 @@ class broadcast:
         return tuple([to_device(x) for x in next(self._started())])
 
 
+def _as_laid_out(x: Any) -> Any:
+    return x._layout if isinstance(x, broadcast) else layout(x) if isinstance(x, Array) else x
+
+
 class ndenumerate:
     """See `numpy.ndenumerate`. The elements are lazy Scalars."""
 
@@ -64,6 +68,17 @@ class ndenumerate:
     def __next__(self) -> tuple[tuple[int, ...], Any]:
         index = next(self._indices)
         return index, _getset.getitem(self._array, index)
+
+
+def _laid_out(x: Array) -> Any:
+    """The value in memory of its own, whose axes are in the order that they have in x's."""
+    value, strides = np.asarray(host_value(x._read())), layout(x).strides
+    order = sorted(range(value.ndim), key=lambda k: (-abs(strides[k]), k))
+    memory = np.empty([value.shape[k] for k in order], value.dtype)
+    flips = (..., *[slice(None, None, -1 if s < 0 else 1) for s in strides])
+    out = memory.transpose(np.argsort(order).astype(int))[flips]
+    out[...] = value
+    return out
 
 
 class nditer:
@@ -87,9 +102,7 @@ class nditer:
     ) -> None:
         single = not isinstance(op, (list, tuple))
         self._arrays = [op] if single else list(op)
-        hosts = [
-            np.array(host_value(x._read())) if isinstance(x, Array) else x for x in self._arrays
-        ]
+        hosts = [_laid_out(x) if isinstance(x, Array) else x for x in self._arrays]
         options = {
             "flags": flags, "op_flags": op_flags, "op_dtypes": op_dtypes, "op_axes": op_axes,
             "itershape": itershape,
@@ -244,6 +257,7 @@ def _fitting(result: Array, first: Array) -> Array:
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     """See `numpy.apply_over_axes`."""
     value = as_array(a)
+    value = plain(value) if isinstance(value, Scalar) else value
     ndim = value.ndim
     for axis in np.atleast_1d(np.asarray(axes)).tolist():
         axis = axis + ndim if axis < 0 else axis

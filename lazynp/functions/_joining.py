@@ -11,6 +11,8 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._avals import SCALAR_DTYPES
 from lazynp.functions._arguments import (
+    NO_AXIS,
+    check_axis,
     fortran,
     is_fortran,
     joined,
@@ -21,6 +23,7 @@ from lazynp.functions._eager import by_numpy
 from lazynp.functions._recording import as_array, cast, check_writeable, store
 from lazynp.primitives import shaping
 
+_CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
@@ -56,7 +59,9 @@ def concatenate(
     if axis is None:
         xs, axis = [reshaped(x, (x.size,)) for x in xs], 0
     elif xs[0].ndim == 0:
+        check_axis(axis, NO_AXIS)
         raise ValueError("zero-dimensional arrays cannot be concatenated")
+    check_axis(axis, NO_AXIS)
     axis = normalize_axis_index(axis, xs[0].ndim)
     target = _target(weak, [x.dtype for x in xs], dtype, casting, out)
     in_fortran = all(is_fortran(x) for x in xs)
@@ -77,8 +82,14 @@ def _sequence(arrays: Any, message: str) -> Sequence[Any]:
 def _target(weak: list[Any], dtypes: list[Any], dtype: Any, casting: Any, out: Any) -> Any:
     """The dtype of the result. Raises where an operand cannot be cast to it."""
     if dtype is None and out is None:
-        return np.result_type(*weak)
-    target = np.dtype(dtype) if out is None else out.dtype
+        target = np.result_type(*weak)
+        if casting == "same_kind":
+            return target
+        if casting not in _CASTINGS:
+            wanted = ", ".join(map(repr, _CASTINGS))
+            raise ValueError(f"casting must be one of {wanted} (got {casting!r})")
+    else:
+        target = np.dtype(dtype) if out is None else out.dtype
     for d in dtypes:
         if not np.can_cast(d, target, casting):
             raise TypeError(

@@ -5,6 +5,7 @@ What is handed out of a value's memory is for reading only: a value never change
 
 from __future__ import annotations
 
+import math
 import weakref
 from sys import _getframe
 from types import FrameType, GenericAlias
@@ -111,6 +112,8 @@ def _tofile(self: Array, fid: Any, sep: str = "", format: str = "%s") -> None:
 
 
 def _setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
+    if isinstance(self, Scalar):
+        raise TypeError("Can't set fields in a non-void array scalar.")
     check_writeable(self)
     with write_lock:
         memory = np.array(_host(self))
@@ -123,6 +126,8 @@ def _of_scalar(name: str) -> Any:
 
     def method(self: Array, *args: Any) -> Any:
         function = getattr(type(_host(self)), name, None)
+        if function is None and name in ("__ceil__", "__floor__"):  # Python asks `__float__` then
+            return getattr(math, name.strip("_"))(float(_host(self)))
         if function is None:
             raise TypeError(f"type {type(_host(self)).__name__} doesn't define {name} method")
         return to_device(function(_host(self), *args))

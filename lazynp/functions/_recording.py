@@ -525,7 +525,8 @@ def as_array(x: Any) -> Array:
 
 def scalar_array(x: Any) -> Array:
     """A Python scalar as a 0-d Array of NumPy's dtype for it."""
-    return new_array(leaf(np.asarray(x)[()]))
+    value = np.asarray(x)  # an object where no integer dtype holds it
+    return new_array(leaf(value if value.dtype.kind == "O" else value[()]))
 
 
 def plain(x: Any) -> Array:

@@ -23,6 +23,7 @@ from lazynp._avals import Aval, on_device
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
 from lazynp._quiet import quiet_result
 from lazynp._trace import at_once, local, staged, there, user_frame
+from lazynp.functions._arguments import check_axis, converted, mask_argument
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -120,12 +121,32 @@ def reduced_axes(axis: Any, ndim: int) -> Axes:
     if axis is None:
         return tuple(range(ndim))
     if isinstance(axis, tuple):
+        for a in axis:
+            check_axis(a)
         if len({normalize_axis_index(a, ndim) for a in axis}) < len(axis):
             raise ValueError("duplicate value in 'axis'")
         return tuple(sorted(normalize_axis_tuple(axis, ndim)))
+    check_axis(axis)
+    axis = index(axis)
     if ndim == 0 and axis in (0, -1):  # a scalar is taken for an array of one element
         return ()
     return (normalize_axis_index(axis, ndim),)
+
+
+def single_axis(axis: Any, ndim: int, name: str) -> int:
+    """The axis along which `accumulate` and `reduceat` run: of a tuple, its only element."""
+    if axis is not None and type(axis) is not tuple:
+        check_axis(axis)
+        return normalize_axis_index(axis, ndim)
+    axes = reduced_axes(axis, ndim)
+    if len(axes) != 1:
+        raise ValueError(f"{name} does not allow multiple axes")
+    return axes[0]
+
+
+def to_loop(x: Array, dtype: Dtype) -> Array:
+    """x in the dtype of the loop, with NumPy's warning where imaginary parts are lost."""
+    return converted(x, dtype) if x.dtype.kind == "c" != dtype.kind else cast(x, dtype)
 
 
 def kept_shape(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
@@ -157,9 +178,10 @@ def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtyp
 def single_out(out: Any) -> Any:
     if isinstance(out, tuple):
         if len(out) != 1:
-            raise ValueError("The 'out' tuple must have exactly one entry")
+            raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
         out = out[0]
-    if out is not None:
+        check_writeable(out)
+    elif out is not None:
         check_writeable(out)
     return out
 
@@ -179,6 +201,7 @@ def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> 
 
 # -- reduce ----------------------------------------------------------------------------------------
 
+_LOOK_ALIKE = frozenset({list, bool, np.bool_})  # axes that are no keys: True would be found as 1
 _plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
 _ops: dict[Any, Op] = _errstate.memo({})  # of reductions that are one operation, by the same keys
 
@@ -214,10 +237,10 @@ def reduce(
             aval = AVALS.get(type(result))
             return new_array(leaf(result)) if aval is None else scalar(result, aval)
     key = (row, aval_of_node(node), axis, dtype, keepdims)
-    op = _ops.get(key) if type(axis) is not list and not is_tracer(node) else None
+    op = _ops.get(key) if type(axis) not in _LOOK_ALIKE and not is_tracer(node) else None
     if op is not None:
         return record_reduction(op, node)
-    plan = _plans.get(key) if type(axis) is not list else None
+    plan = _plans.get(key) if type(axis) not in _LOOK_ALIKE else None
     if plan is None:
         if needs_host(x):
             return host_into(
@@ -230,7 +253,7 @@ def reduce(
         _plans[key] = plan
     loop, axes, shape = plan
     if loop is not None:
-        x = elementwise.convert(x, dtype=loop)
+        x = converted(x, loop) if x.dtype.kind == "c" else elementwise.convert(x, dtype=loop)
     result = row.over(x, axes=axes) if x.size else _of_nothing(row, x.aval, axes, NO_VALUE)
     if shape is not None:
         result = shaping.reshape(result, shape=shape)
@@ -290,7 +313,7 @@ def _reduce_with_options(
             x, axis=axis, dtype=dtype, out=out, keepdims=keepdims, **options, **masked,
         )  # fmt: skip
     axes = reduced_axes(axis, x.ndim)
-    x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
+    x = to_loop(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
     shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
     if out is not None:
         check_out(row.name, out, shape, keepdims)
@@ -311,21 +334,18 @@ def _reduce_with_options(
 def _initial(initial: Any, dtype: Dtype) -> Any:
     if initial is NO_VALUE or initial is None:
         return initial
-    if not isinstance(initial, Array):
-        return as_array(np.asarray(initial).astype(dtype)[()])
-    if initial.ndim:
-        raise ValueError("Input object to FillWithScalar is not a scalar")
-    return cast(initial, dtype)
+    if isinstance(initial, (Array, np.ndarray)):
+        if initial.ndim:
+            raise ValueError("setting an array element with a sequence.")
+        return to_loop(as_array(initial), dtype)
+    made = np.empty((), dtype)
+    made.fill(initial)  # raises for what an element could not be
+    return as_array(made[()])
 
 
 def _masked(row: Reduction, x: Array, where: Any, start: Any) -> Array:
     """x with what is left out replaced by a value that changes nothing."""
-    mask = as_array(where)
-    if mask.dtype != BOOL:
-        raise TypeError(
-            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
-            "'safe'"
-        )
+    mask = mask_argument(where)
     if mask.ndim > x.ndim:
         raise ValueError("input operand has more dimensions than allowed by the axis remapping")
     if np.broadcast_shapes(x.shape, mask.shape) != x.shape:
@@ -354,7 +374,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
     x, out = as_array(array), single_out(out)
     if x.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
-    axis = normalize_axis_index(axis, x.ndim)
+    axis = single_axis(axis, x.ndim, "accumulate")
     if needs_host(x):
         return host_into(row.ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
     loop = loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype)
@@ -362,7 +382,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
         raise ValueError(
             f"operands could not be broadcast together with shapes {out.shape} {x.shape}"
         )
-    x = cast(x, loop)
+    x = to_loop(x, loop)
     result = row.running(x, axis=axis) if x.size else new_array(x._read())
     return store(result, out, "unsafe")
 

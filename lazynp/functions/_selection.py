@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._trace import host_value, knowable, seen_value
 from lazynp.functions import _getset, ufuncs
@@ -196,6 +196,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     x = as_array(a)
     if needs_host(x):
         return host_into(np.compress, mask, x, axis, out=out)
+    if x.ndim == 0:
+        x = flat(x)
     x, axis = (flat(x), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
     places = np.flatnonzero(host_value(mask._read()))
     if places.size and places[-1] >= x.shape[axis]:
@@ -207,6 +209,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if axis:
         order = (*range(1, axis + 1), 0, *range(axis + 1, result.ndim))
         result = shaping.transpose(result, permutation=order)
+    if out is not None and (not isinstance(out, (Array, np.ndarray)) or out.shape != result.shape):
+        raise ValueError("output array does not match result of ndarray.take")
     return store(result, out, "unsafe")
 
 
@@ -220,9 +224,22 @@ def extract(condition: Any, arr: Any) -> Any:
     return compress(flat(condition), arr)
 
 
+def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
+    """What `place` and `putmask` store: arrays must fit without loss, lists are converted."""
+    found = as_array(values)
+    if isinstance(values, (Array, np.ndarray)) and not isinstance(values, Scalar):
+        if not np.can_cast(found.dtype, dtype, "safe"):
+            raise TypeError(
+                f"Cannot cast {'array data' if found.ndim else 'scalar'} from {found.dtype!r} to "
+                f"{dtype!r} according to the rule 'safe'"
+            )
+    return found
+
+
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """See `numpy.place`. Does not look at the mask."""
-    x, m, v = target(arr, "place() argument 1"), as_array(mask), as_array(vals)
+    x, m = target(arr, "place() argument 1"), as_array(mask)
+    v = _safely(vals, x.dtype)
     if x.size != m.size:
         raise ValueError("place: mask and data must be the same size")
     if needs_host(x):
@@ -245,7 +262,8 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """See `numpy.putmask`. Does not look at the mask."""
-    x, m, v = target(a, "argument 1"), as_array(mask), as_array(values)
+    x, m = target(a, "argument 1"), as_array(mask)
+    v = _safely(values, x.dtype)
     if x.size != m.size:
         raise ValueError("putmask: mask and data must be the same size")
     if needs_host(x):

@@ -227,7 +227,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     x = viewable(a)
     if axis is None:
         dropped = tuple(i for i, n in enumerate(x.shape) if n == 1)
-    elif x.ndim == 0 and axis in (0, -1, (0,), (-1,)):
+    elif x.ndim == 0 and type(axis) is not tuple and axis in (0, -1):
         dropped = ()
     else:
         axes = _axes(axis)
@@ -237,6 +237,8 @@ def squeeze(a: Any, axis: Any = None) -> Array:
             raise ValueError("duplicate value in 'axis'")
         if any(x.shape[i] != 1 for i in dropped):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    if not dropped and isinstance(a, Array):
+        return a
     shape = tuple(n for i, n in enumerate(x.shape) if i not in dropped)
     return kept_scalar(a, view(x, Reshape(shape)))
 

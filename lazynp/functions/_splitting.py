@@ -149,6 +149,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
 def _insert_at(x: Array, places: Any, values: Any, axis: int, obj: Any) -> Array:
     """At one place, where as many are inserted as `values` has along the axis."""
     n, index = x.shape[axis], places.item()
+    if places.dtype.kind not in "biu":
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
     if not -n <= index <= n:
         raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
     index += n if index < 0 else 0

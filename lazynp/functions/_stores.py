@@ -22,7 +22,7 @@ from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, av
 from lazynp._quiet import quietly
 from lazynp._trace import local, there
 from lazynp._views import Basic
-from lazynp.functions._index_keys import PLACES, index_key, known_places
+from lazynp.functions._index_keys import NOT_BASIC, PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS
 from lazynp.primitives import shaping
 
@@ -350,7 +350,10 @@ def is_same_view(self: Array, index: Any, value: Any) -> bool:
         return False
     step = value._path[0]
     if type(step) is Basic:
-        return step.index is index or step.index == index
+        if step.index is index:
+            return True
+        key = index_key(index)  # arrays among the indices would compare element by element
+        return key is not NOT_BASIC and key == index_key(step.index)
     entry = aval_of_node(self._node).get_memo.get(index_key(index))
     return entry is not None and entry[2] is step
 

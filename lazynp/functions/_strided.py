@@ -150,8 +150,13 @@ def as_strided(
     owner = array._owner()
     whole, its = layouts(owner, array)
     size = array.dtype.itemsize
-    shape = its.shape if shape is None else tuple(index(n) for n in np.atleast_1d(to_host(shape)))
-    strides = its.strides if strides is None else tuple(int(s) for s in np.atleast_1d(strides))
+    shape = its.shape if shape is None else tuple([index(n) for n in to_host(shape)])
+    if strides is not None:
+        strides = tuple([int(s) for s in strides])
+    elif its.flags.c_contiguous:  # of such an array NumPy takes no note of the strides
+        strides = _c_strides(shape, size)
+    else:
+        strides = its.strides
     if len(shape) != len(strides):
         raise ValueError("mismatch in length of strides and shape")
     offset = its.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
@@ -174,6 +179,10 @@ def as_strided(
 
 
 _writeable = writeable
+
+
+def _c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
+    return tuple([size * math.prod(shape[k + 1 :]) for k in range(len(shape))])
 
 
 def _copied(array: Array, shape: Any, strides: Any) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
@@ -17,7 +18,7 @@ from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp._trace import host_value, known, local, watched
 from lazynp.functions import _advanced, _assigned
-from lazynp.functions._arguments import fortran
+from lazynp.functions._arguments import fortran, mask_argument, order_argument
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
 from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
@@ -36,11 +37,16 @@ from lazynp.functions._recording import (
     store,
     unary,
 )
-from lazynp.functions._reduce import ROWS, accumulate, reduce
+from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
 
-_OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
+_NOT_GIVEN: Any = object()  # as `out`: to say None is to know what `where` leaves out
+_LEFT_OUT = (  # NumPy's words
+    "'where' used without 'out', expect unitialized memory in output. If this is intentional, "
+    "use out=None."
+)
+OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
 
 
 class ufunc:
@@ -111,6 +117,8 @@ class ufunc:
         """`_apply`; where errors matter, by the operator, which may call other kernels."""
         values = _strictly(*xs) if _errstate.watching else None
         if values is None:
+            if self.__name__ == "power" and _is_square_of_bools(*xs):
+                return apply(elementwise.square, xs[0])
             return self._apply(*xs)
         function = _OPERATORS.get(self.__name__, self._numpy)
         return to_device(_errstate.checked(function, *values))
@@ -158,7 +166,7 @@ class ufunc:
     def _with_options(
         self,
         *args: Any,
-        out: Any = None,
+        out: Any = _NOT_GIVEN,
         where: Any = True,
         casting: Any = "same_kind",
         order: Any = "K",
@@ -168,29 +176,35 @@ class ufunc:
         sig: Any = None,
         **unknown: Any,
     ) -> Any:
-        signature = self._checked(args, signature, sig, unknown)
+        signature = self._checked(args, signature, sig, dtype, unknown)
+        _check_options(casting, order, subok)
         if out is Ellipsis:  # as None, but never a scalar
-            results = self(*args, where=where, casting=casting, dtype=dtype, signature=signature)
+            options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
+            results = self(*args, out=(None,) * self.nout, **options)
             return _each(plain, results)
         options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
         outs = self._outs(args[self.nin :], out)
         inputs = args[: self.nin]
-        done = self._left_to_others(inputs, outs, options)
+        done = self._left_to_others(inputs, outs, options, out is not _NOT_GIVEN)
         if done is not NotImplemented:
             return done
+        if where is not True:
+            where = options["where"] = mask_argument(where)
+            if out is _NOT_GIVEN and all(o is None for o in outs):
+                warnings.warn(_LEFT_OUT, UserWarning, stacklevel=3)
         for o in outs:
             if o is not None:
                 check_writeable(o)
         if dtype is not None or signature is not None:
             inputs = self._cast_inputs(inputs, dtype, signature, casting)
         inputs = tuple([as_array(x) if isinstance(x, (list, tuple)) else x for x in inputs])
-        if order not in ("C", "F", "A", "K", None):
-            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        if casting != "same_kind" and dtype is None and signature is None:
+            self._check_dtypes(inputs, outs, casting)
         try:
             check_shapes(
                 [getattr(x, "shape", ()) for x in inputs],
                 [o.shape for o in outs if o is not None],
-                [] if where is True else [np.shape(where)],
+                [] if where is True else [where.shape],
             )
         except ValueError:
             self._check_dtypes(inputs, outs, casting)  # which NumPy looks at first
@@ -213,7 +227,7 @@ class ufunc:
     def _by_numpy(self, values: Any, outs: Any, options: dict[str, Any], signature: Any) -> Any:
         """The whole call, on host values: where a floating-point error is to be noticed."""
         if options["where"] is not True:
-            options["where"] = host_value(as_array(options["where"])._read())
+            options["where"] = host_value(options["where"]._read())
         if signature is not None:
             options = {k: v for k, v in options.items() if k != "dtype"} | {"signature": signature}
         with ExitStack() as stack:
@@ -240,13 +254,18 @@ class ufunc:
         return tuple([np.zeros(shape, d) for d in dtypes[self.nin :]])
 
     def _check_dtypes(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], casting: Any) -> None:
-        kinds = [known(as_operand(x)) for x in inputs]
-        ins = [k.dtype if isinstance(k, Aval) else k for k in kinds]
-        ins = [np.dtype(bool) if k is bool else k for k in ins]
-        given = [None if o is None else o.dtype for o in outs]
-        self._numpy.resolve_dtypes((*ins, *given), casting=casting)
+        def empty(x: Any) -> Any:
+            kind = known(as_operand(x))
+            return np.empty(0, kind.dtype) if isinstance(kind, Aval) else x
 
-    def _checked(self, args: Any, signature: Any, sig: Any, unknown: dict[str, Any]) -> Any:
+        # not `resolve_dtypes`: for Python scalars its errors crash
+        ins = [empty(x) for x in inputs]
+        if not any(isinstance(x, np.ndarray) for x in ins):
+            ins = [np.empty(0, np.asarray(x).dtype) for x in ins]
+        given = tuple([None if o is None else np.empty(0, o.dtype) for o in outs])
+        self._numpy(*ins, out=given, casting=casting)
+
+    def _checked(self, args: Any, signature: Any, sig: Any, dtype: Any, unknown: Any) -> Any:
         """The signature, by either of its names. Raises TypeError as NumPy does."""
         for name in unknown:
             raise TypeError(f"{self.__name__}() got an unexpected keyword argument {name!r}")
@@ -254,6 +273,8 @@ class ufunc:
             if signature is not None:
                 raise TypeError("cannot specify both 'sig' and 'signature'")
             signature = sig
+        if signature is not None and dtype is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
         if not self.nin <= len(args) <= self.nargs:
             raise TypeError(
                 f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments "
@@ -261,14 +282,14 @@ class ufunc:
             )
         return signature
 
-    def _left_to_others(self, inputs: Any, outs: Any, options: dict[str, Any]) -> Any:
+    def _left_to_others(self, inputs: Any, outs: Any, options: Any, told_out: bool) -> Any:
         """The call, where operands do themselves what ufuncs do to them, or Python's operators are
         asked for; else NotImplemented."""
         taken = overridden(*inputs, *outs)
         if not taken and (options["dtype"] is None or np.dtype(options["dtype"]).kind != "O"):
             return NotImplemented
         told = {k: v for k, v in options.items() if v is not _DEFAULTS[k]}
-        if any(o is not None for o in outs):
+        if told_out and self.nout == 1 or any(o is not None for o in outs):
             told["out"] = outs
         if taken:
             return elsewhere(self, "__call__", inputs, told)
@@ -276,10 +297,10 @@ class ufunc:
 
     def _outs(self, positional: tuple[Any, ...], out: Any) -> tuple[Any, ...]:
         if positional:
-            if out is not None:
+            if out is not _NOT_GIVEN:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
             out = positional + (None,) * (self.nout - len(positional))
-        if out is None:
+        if out is _NOT_GIVEN or out is None and self.nout == 1:
             return (None,) * self.nout
         if not isinstance(out, tuple):
             if self.nout > 1:
@@ -309,12 +330,7 @@ class ufunc:
     def _deliver(self, result: Any, out: Any, where: Any, casting: Any) -> Any:
         """Where `where` holds, into `out`."""
         if where is not True:
-            mask = as_array(where)
-            if mask.dtype.kind != "b":
-                raise TypeError(
-                    f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to "
-                    "the rule 'safe'"
-                )
+            mask = where
             array = as_array(result)
             if out is not None:
                 self._check_cast(array, out, casting)
@@ -331,14 +347,17 @@ class ufunc:
 
     def _check_cast(self, result: Array, out: Array, casting: Any) -> None:
         if not np.can_cast(result.dtype, out.dtype, casting):
-            raise _OutputCastingError(self._numpy, casting, result.dtype, out.dtype, 0)
+            raise OutputCastingError(self._numpy, casting, result.dtype, out.dtype, 0)
 
     # -- methods -----------------------------------------------------------------------------------
 
-    def outer(self, a: Any, b: Any, /, **kwargs: Any) -> Any:
+    def outer(self, *args: Any, **kwargs: Any) -> Any:
         """`f(a[i...], b[j...])` for all pairs of elements."""
         if self.nin != 2:
             raise ValueError("outer product only supported for binary functions")
+        if len(args) != 2:
+            raise TypeError("exactly two arguments expected")
+        a, b = args
         if overridden(a, b):
             return elsewhere(self, "outer", (a, b), kwargs)
         x, y = plain(a), plain(b)
@@ -398,6 +417,8 @@ class ufunc:
     ) -> Any:
         """Reduce along axes. See `numpy.ufunc.reduce`."""
         self._need_binary("reduce")
+        if out is Ellipsis:  # as None, but never a scalar
+            return plain(self.reduce(array, axis, dtype, None, keepdims, initial, where))
         if overridden(array, out):
             options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
             options |= {"initial": initial, "where": where}
@@ -410,6 +431,7 @@ class ufunc:
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """All partial results along an axis. See `numpy.ufunc.accumulate`."""
         self._need_binary("accumulate")
+        out = None if out is Ellipsis else out
         if overridden(array, out):
             options = {"axis": axis, "dtype": dtype, "out": out}
             return elsewhere(self, "accumulate", (array,), _told(options))
@@ -426,6 +448,7 @@ class ufunc:
         Many slices of very unlike lengths, and functions without a primitive, are NumPy's.
         """
         self._need_binary("reduceat")
+        out = None if out is Ellipsis else out
         if overridden(array, out):
             options = {"axis": axis, "dtype": dtype, "out": out}
             return elsewhere(self, "reduceat", (array, indices), _told(options))
@@ -433,13 +456,27 @@ class ufunc:
         if row is not None:
             return reduceat(row, array, indices, axis, dtype, out)
         return host_into(
-            self._numpy.reduceat, as_array(array), indices, axis=axis, dtype=dtype, out=out
+            self._numpy.reduceat,
+            as_array(array),
+            indices,
+            axis=axis,
+            dtype=dtype,
+            out=single_out(out),
         )
 
     def _need_binary(self, what: str) -> None:
         if self.nin != 2 or self.nout != 1:
             wanted = "binary functions" if self.nin != 2 else "functions returning a single value"
             raise ValueError(f"{what} only supported for {wanted}")
+
+
+def _check_options(casting: Any, order: Any, subok: Any) -> None:
+    if casting != "same_kind":
+        np.can_cast("?", "?", casting)  # raises for what is none
+    if order != "K":
+        order_argument(order)
+    if subok is not True and subok is not False:
+        raise TypeError("'subok' must be a boolean")
 
 
 def defers(other: Any) -> bool:
@@ -458,6 +495,11 @@ def yielded(name: str, x: Any, y: Any) -> Any:
     function = _OPERATORS.get(name)
     sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
     return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
+
+
+def _is_square_of_bools(x: Any, y: Any) -> bool:
+    """Of bools, the dtype of x ** 2 is not that of `power(x, 2)`."""
+    return type(y) is int and y == 2 and type(x) is not Scalar and as_array(x).dtype.kind == "b"
 
 
 def _repeats(x: Any, y: Any) -> bool:
@@ -487,6 +529,8 @@ def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
                 return to_device(_errstate.checked(reference, *values))
         if overridden(*xs):
             return elsewhere(function, "__call__", xs, {})
+        if len(xs) == 1 and type(xs[0]) is int and not -(1 << 63) <= xs[0] < 1 << 63:
+            xs = (as_array(xs[0]),)
         return implementation(*xs) if primitive is None else apply(primitive, *xs)
 
     return composed

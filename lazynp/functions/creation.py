@@ -219,7 +219,7 @@ def empty_like(
     """Zeros. See `numpy.empty_like`."""
     chosen, dtype, in_fortran = _like(prototype, dtype, order, shape, device)
     if dtype.hasobject:
-        return from_numpy(np.empty(chosen, dtype))
+        return fortran(from_numpy(np.empty(chosen, dtype)), in_fortran)
     return _fill(0, chosen, dtype, in_fortran)
 
 
@@ -316,7 +316,7 @@ def diag(v: Any, k: Any = 0) -> Array:
     padded = shaping.pad(v, zero(v.dtype), low=(0,), high=edge, interior=(0,))
     spread = shaping.broadcast_in_dim(padded, shape=(n, n), dims=(0 if k >= 0 else 1,))
     mask = _on_diagonal((n, n), k, ufuncs.equal)
-    return apply(elementwise.select, mask, spread, zero(v.dtype))
+    return cast(apply(elementwise.select, mask, spread, zero(v.dtype)), v.dtype)
 
 
 def diagflat(v: Any, k: Any = 0) -> Array:

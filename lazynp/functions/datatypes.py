@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._views import layouts
+from lazynp.functions._host import to_host
 
 
 def _by_dtype(x: Any) -> Any:
@@ -21,14 +22,14 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """See `numpy.can_cast`."""
-    return np.can_cast(_by_dtype(from_), to, casting)
+    if isinstance(to, Array) and not isinstance(to, Scalar):
+        raise TypeError("Cannot construct a dtype from an array")
+    return np.can_cast(_by_dtype(from_), _by_dtype(to), casting)
 
 
 def min_scalar_type(a: Any, /) -> np.dtype[Any]:
     """See `numpy.min_scalar_type`. Looks at the value of a scalar."""
-    if isinstance(a, Scalar):
-        return np.min_scalar_type(np.asarray(a)[()])
-    return _by_dtype(a) if isinstance(a, Array) else np.min_scalar_type(a)
+    return a.dtype if isinstance(a, Array) and a.ndim else np.min_scalar_type(to_host(a))
 
 
 def common_type(*arrays: Any) -> Any:

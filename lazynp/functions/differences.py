@@ -79,6 +79,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """See `numpy.ediff1d`."""
     x = flat(ary)
     middle = ufuncs.subtract(part(x, 0, 1, x.size), part(x, 0, 0, builtins.max(x.size - 1, 0)))
+    if to_end is not None or to_begin is not None:
+        middle = cast(middle, x.dtype)
     pieces = [middle]
     for name, value in (("to_begin", to_begin), ("to_end", to_end)):
         if value is None:
@@ -88,7 +90,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
             raise TypeError(
                 f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
             )
-        extra = cast(flat(extra), x.dtype)
+        extra = cast(flat(extra), middle.dtype)
         pieces = [extra, *pieces] if name == "to_begin" else [*pieces, extra]
     return middle if len(pieces) == 1 else shaping.concatenate(*pieces, axis=0)
 

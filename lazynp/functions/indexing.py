@@ -10,6 +10,7 @@ from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._trace import seen_value
 from lazynp.functions import _assigned
+from lazynp.functions._arguments import NO_AXIS, check_axis
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
@@ -38,7 +39,7 @@ from lazynp.functions._recording import (
     scalar_if_0d,
     store,
 )
-from lazynp.functions._reduce import check_out
+from lazynp.functions._reduce import check_out, to_loop
 from lazynp.functions._selection import (
     asking_where,
     choose,
@@ -70,6 +71,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     x = as_array(a)
     if needs_host(x):
         return host_into(np.take, x, indices, axis, out=out, mode=mode)
+    check_axis(axis, NO_AXIS)
     index = index_array(indices)
     if axis is None:
         x, axis = flat(x), 0
@@ -95,13 +97,16 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
     x = target(a, "argument 1")
     if needs_host(x):
         with write_on_host(x) as memory:
-            np.put(memory, np.asarray(ind), np.asarray(v), mode)
+            given = v if isinstance(v, Array) else np.array(v, x.dtype)
+            np.put(memory, np.asarray(index_array(ind)), np.asarray(given), mode)
         return
     index, mode = flat(index_array(ind)), checked_mode(mode)
-    if not index.size or not as_array(v).size:
+    if not index.size:
         return
     if not x.size:
         raise IndexError("cannot replace elements of an empty array")
+    if not as_array(v).size:
+        return
     index = in_range(index, x.size, mode)
     values = repeated(v, x.dtype, index.size)
     with write_lock:
@@ -234,7 +239,8 @@ def trace(
     elements = diagonal(x, offset, axis1, axis2)
     if dtype is None:
         dtype = _sum_dtype(x.dtype) if out is None else np.promote_types(x.dtype, out.dtype)
-    result = reduction.reduce_sum(plain(cast(elements, dtype)), axes=(elements.ndim - 1,))
+    elements = to_loop(elements, np.dtype(dtype))
+    result = reduction.reduce_sum(plain(elements), axes=(elements.ndim - 1,))
     if out is not None:
         check_writeable(out)
         check_out("add", out, result.shape, False)

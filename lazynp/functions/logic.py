@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar
+from lazynp._array import Array, Scalar, new_array
 from lazynp._errstate import quiet
 from lazynp._overrides import Overridden
 from lazynp._trace import host_value
@@ -168,6 +168,8 @@ def imag(val: Any) -> Any:
 def real_if_close(a: Any, tol: float = 100) -> Any:
     """See `numpy.real_if_close`. The data are looked at: they decide the dtype of the result."""
     x = as_array(a)
+    if isinstance(x, Scalar):
+        x = new_array(x._read())
     if x.dtype.kind != "c":
         return x
     if tol > 1:
@@ -187,6 +189,8 @@ def nan_to_num(
             "copy when needed (no behavior change in NumPy 1.x)."
         )
     source = as_array(x)
+    if source.dtype.kind in "fc" and needs_host(source) and copy:
+        return host_call(np.nan_to_num, source, True, nan, posinf, neginf)
     if source.dtype.kind not in "fc":
         if isinstance(x, np.ndarray) and not copy:
             return x
@@ -194,9 +198,9 @@ def nan_to_num(
     values = (nan, posinf, neginf)
     if source.dtype.kind == "c":
         parts = (_finite(p(source), *values) for p in (elementwise.real, elementwise.imag))
-        result = elementwise.complex_(*parts)
+        result = cast(elementwise.complex_(*parts), source.dtype)
     else:
-        result = _finite(source, *values)
+        result = cast(_finite(source, *values), source.dtype)
     if not copy:
         if isinstance(x, np.ndarray):  # NumPy's, from another library
             return store(result, x)

@@ -17,12 +17,15 @@ from lazynp._avals import SCALAR_DTYPES
 from lazynp._node import VALUE
 from lazynp._views import writeable
 from lazynp.functions._arguments import (
+    NO_AXIS,
+    check_axis,
     check_device,
     converted,
     dtype_argument,
     fortran,
     is_fortran,
     joined,
+    mask_argument,
     own,
     part,
     reshaped,
@@ -131,6 +134,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
     the last, again. In a function that is traced there must be one, if repeats is traced.
     """
     x = as_array(a)
+    check_axis(axis, NO_AXIS)
     if axis is None or x.ndim == 0:
         if axis is not None:
             normalize_axis_index(axis, 1)
@@ -289,12 +293,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if where is True:
         setitem(dst, ..., src)
         return
-    mask = as_array(where)
-    if mask.dtype.kind != "b":
-        raise TypeError(
-            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule "
-            "'safe'"
-        )
+    mask = mask_argument(where)
     try:
         mask = broadcast(own(mask), dst.shape)
     except ValueError as error:

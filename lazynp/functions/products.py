@@ -312,6 +312,9 @@ def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> ufun
         x, y = as_array(x1), as_array(x2)
         if isinstance(out, tuple):
             (out,) = out
+        if out is Ellipsis:  # as None, but never a scalar
+            given = {"keepdims": keepdims, "casting": casting, "dtype": dtype}
+            return plain(function(x, y, axes=axes, axis=axis, signature=signature, **given))
         if name == "matmul" and _is_plain(out, axes, axis, keepdims, dtype, signature):
             numbers = _direct(x.aval, y.aval)
             if numbers is not None:

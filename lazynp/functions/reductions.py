@@ -5,14 +5,16 @@ from __future__ import annotations
 import builtins
 import math
 import operator
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from lazynp._array import Array, new_array
-from lazynp._avals import on_device
+from lazynp._array import Array, NDArray, new_array
+from lazynp._avals import native, on_device
 from lazynp.functions import ufuncs
+from lazynp.functions._arguments import NO_AXIS, check_axis, mask_argument
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host
@@ -40,6 +42,7 @@ from lazynp.functions._reduce import (
     kept_shape,
     reduce,
     reduced_axes,
+    single_axis,
 )
 from lazynp.primitives import elementwise, reduction, shaping
 
@@ -60,6 +63,11 @@ def sum(
     where: Any = NO_VALUE,
 ) -> Any:
     """See `numpy.sum`."""
+    if type(a) is GeneratorType:
+        raise TypeError(
+            "Calling np.sum(generator) is deprecated."
+            "Use np.sum(np.fromiter(generator)) or the python sum builtin instead."
+        )
     return reduce(ADD, a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -126,7 +134,7 @@ def all(
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE) -> Any:
     """See `numpy.ptp`."""
     x = as_array(a)
-    high, low = max(x, axis, None, keepdims), min(x, axis, None, keepdims)
+    high, low = max(x, axis, out, keepdims), min(x, axis, None, keepdims)
     return ufuncs.subtract(high, low, out=out) if out is not None else ufuncs.subtract(high, low)
 
 
@@ -145,8 +153,10 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 def _count(x: Array, axis: Any, keepdims: Any, where: Any) -> Any:
     """How many elements each result is made of: an int, or an array of ints under `where`."""
     if where is True or where is NO_VALUE:
+        if x.ndim == 0 and axis is not None:
+            normalize_axis_tuple(axis, 0)  # of a sum it may be 0
         return count_of(x.shape, reduced_axes(axis, x.ndim))
-    mask = as_array(where)
+    mask = mask_argument(where)
     return reduce(ADD, broadcast(mask, x.shape), axis, _INT64, None, keepdims)
 
 
@@ -184,7 +194,7 @@ def mean(
 ) -> Any:
     """See `numpy.mean`. There is no warning for an empty slice."""
     x = as_array(a)
-    if needs_host(x):
+    if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
         options = _given(keepdims=keepdims, where=where)
         return host_into(np.mean, x, axis, dtype, out=out, **options)
     loop = dtype
@@ -220,7 +230,7 @@ def var(
     """See `numpy.var`. There is no warning where there are no degrees of freedom."""
     ddof = degrees(ddof, correction)
     x = as_array(a)
-    if needs_host(x):
+    if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
         options = _given(keepdims=keepdims, where=where, mean=mean)
         return host_into(np.var, x, axis, dtype, ddof=ddof, out=out, **options)
     loop = _FLOAT64 if dtype is None and x.dtype.kind in "biu" else dtype
@@ -275,6 +285,8 @@ def std(
     if out is not None:
         _check_result(as_array(a), axis, dtype, out, keepdims)
         return store(ufuncs.sqrt(cast(variance, out.dtype)), out, "unsafe")
+    if isinstance(variance, NDArray) and variance.dtype.kind in "iu":
+        return ufuncs.sqrt(variance, out=variance)  # raises
     return scalar_if_0d(cast(ufuncs.sqrt(variance), variance.dtype))
 
 
@@ -329,6 +341,7 @@ def weights_for(weights: Any, x: Array, axis: Any) -> Array:
 
 def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
     x = as_array(a)
+    check_axis(axis, NO_AXIS)
     keepdims = keepdims is not NO_VALUE and keepdims
     if needs_host(x):
         return host_into(getattr(np, name), x, axis, out=out, keepdims=keepdims)
@@ -382,10 +395,14 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
 
 def _running(row: Reduction, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     x = as_array(a)
+    check_axis(axis, NO_AXIS)
+    dtype = None if dtype is None else native(np.dtype(dtype))
     if axis is None or x.ndim == 0:
         if axis is not None:
             normalize_axis_index(axis, 1)
         x, axis = shaping.reshape(x, shape=(x.size,)), 0
+    else:
+        axis = operator.index(axis)
     return accumulate(row, x, axis, dtype, out)
 
 
@@ -415,7 +432,7 @@ def _cumulative(
         axis = 0
     if not include_initial:
         return accumulate(row, x, axis, dtype, out)
-    axis = normalize_axis_index(axis, x.ndim)
+    axis = single_axis(axis, x.ndim, "accumulate")
     result = accumulate(row, x, axis, dtype, None)
     shape = kept_shape(x.shape, (axis,))
     first = shaping.full(row.ufunc.identity, shape=shape, dtype=result.dtype)

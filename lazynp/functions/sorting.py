@@ -107,7 +107,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 # -- partition: a sorted array is partitioned at every place ---------------------------------------
 
 
-def _check_kth(kth: Any, n: int, kind: str) -> None:
+def _check_kth(kth: Any, x: Array, axis: int, kind: str) -> None:
     if kind != "introselect":
         raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
     places = np.asarray(host_value(kth._read()) if isinstance(kth, Array) else kth)
@@ -117,7 +117,8 @@ def _check_kth(kth: Any, n: int, kind: str) -> None:
         raise TypeError("Partition index must be integer")
     if places.ndim > 1:
         raise ValueError("object too deep for desired array")
-    for k in places.ravel().tolist():
+    n = x.shape[axis]
+    for k in places.ravel().tolist() if x.size else ():
         if not -n <= k < n:
             raise ValueError(f"kth(={k + n if k < 0 else k}) out of bounds ({n})")
 
@@ -132,7 +133,7 @@ def partition(
     if needs_host(x):
         return host_call(np.partition, x, kth, axis, kind, order)
     x, axis = _axis_of(x, axis)
-    _check_kth(kth, x.shape[axis], kind)
+    _check_kth(kth, x, axis, kind)
     return primitives.sort(x, axis=axis)
 
 
@@ -148,7 +149,7 @@ def argpartition(
     if not x.ndim and axis in (-1, 0):
         axis = None
     x, axis = _axis_of(x, axis)
-    _check_kth(kth, x.shape[axis], kind)
+    _check_kth(kth, x, axis, kind)
     return primitives.argsort(x, axis=axis)
 
 

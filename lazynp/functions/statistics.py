@@ -13,6 +13,7 @@ from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import as_array, cast
+from lazynp.functions._ufunc import OutputCastingError
 from lazynp.functions.histograms import (
     bincount,
     digitize,
@@ -68,6 +69,8 @@ def cov(
         return host_call(np.cov, m, y, rowvar, bias, ddof, fweights, aweights, dtype=dtype)
     if dtype is None:
         dtype = np.result_type(m.dtype, *[o.dtype for o in others], np.float64)
+    if np.dtype(dtype).kind in "biu":
+        raise OutputCastingError(np.subtract, "same_kind", _FLOAT64, np.dtype(dtype), 0)
     x = _rows(m, np.dtype(dtype))
     if not rowvar and m.ndim != 1:
         x = shaping.transpose(x, permutation=(1, 0))

@@ -76,8 +76,8 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 
 def _modf(x: Any) -> tuple[Any, Any]:
     array = as_array(x)
-    if array.dtype.kind in "biu":
-        array = apply(e.multiply, array, 1.0)
+    if array.dtype.kind in "biu":  # in the floating dtype that holds them, float16 first
+        array = apply(e.convert, array, dtype=np.modf.resolve_dtypes((array.dtype, None, None))[0])
     whole = trunc(array)
     part = where_(isinf(array), 0.0, subtract(array, whole))
     return copysign(part, array), whole

@@ -51,6 +51,8 @@ def _lead(name: str, starts: Sequence[Aval], axes: Axes) -> Shape:
 
 
 def _start_aval(start: In) -> Aval:
+    if start is float or start is complex:  # as it is recorded: it would fail in every run
+        raise TypeError("slice indices must be integers or None or have an __index__ method")
     return aval_of(shape_of(start), INT64)
 
 

@@ -129,6 +129,10 @@ np.array([(1, 2.0)], dtype=[('x', int), ('y', float)]).dtype.names
 np.array(v, dtype=str).dtype.kind
 np.array(v, like=v)
 np.asarray(v, device='cpu') is v
+np.array(f, copy=0, dtype="f4")
+np.array(a, ndmin=2, ndmax=1)
+np.array(v, ndmax=70)
+np.array(type("A", (), {"__array__": lambda self, *a, **k: [1, 2]})())
 """
 
 ERRORS = """
@@ -269,6 +273,11 @@ np.eye(50, 40, -4, bool)
 x = np.zeros((2, 2)); x[0] = 1; x[:, 1] += 2; x
 x = np.eye(3); x[0, 0] = 5; x
 x = np.ones(3); y = x[1:]; y *= 3; x
+np.zeros(True)
+np.ones((True, 2))
+np.empty_like(o, shape=(2, 2), order="F").flags.f_contiguous
+np.diag(v.astype(">f8")).dtype.str
+np.diagflat(v.astype(">f4")).dtype.str
 """
 
 RANGES = """

@@ -439,3 +439,9 @@ def test_elements_are_scalars(eager: None) -> None:
     x = np.array(M)
     for s in (x[0, 1], x.sum(), x[0].max(), x.argmax(), x[0] @ x[1], np.sqrt(x[2, 2])):
         assert type(s) is Scalar
+
+
+def test_what_is_stored_by_an_index_array_may_be_a_view_of_the_same(eager: None) -> None:
+    x, i = np.arange(4.0), np.array([3, 1, 0, 2])
+    x[i] = x[::-1]
+    assert x.tolist() == [1, 2, 0, 3]

@@ -165,6 +165,14 @@ x.flat[2:7:2]
 x.flat[[1, 5]]
 x.T.flat[3]
 x.flat[99]
+x[2**63]
+x[2**63, 0]
+x[[9], []]
+x[9, []]
+z[[9], False]
+x.flat[None]
+"a" in x, 1.0 in x, None in x
+1 in n
 """
 
 WRITE = """
@@ -348,6 +356,16 @@ v[v.argmax()] = -1
 x[v[1], v[2]] = 5
 x[v[1]:v[3], 0] = 5
 del x[0]
+x[2**63] = 1
+x[[], [9]] = 1
+x.flat = []
+x.flat[0:0] = [1, 2]
+z.flat = [1, 2]
+e.flat[1:3] = 7
+c.imag = 2.0; c.real = c.imag
+y = c.astype(">c16"); y.real = 1; y.imag[:2] = 5; y.dtype.str, y
+v[np.array([3, 1, 0, 2, 4])] = v[::-1]
+x[i, 0] = x[:, 1]
 """
 
 
@@ -379,6 +397,13 @@ x[m] = [1, 2]
 v[0] = np.nan
 u[0] = 300
 x[0:0] = [1, 2]
+x[["z"]]
+x[[1.5]]
+x[np.array([1.5])]
+x[np.array(1.5)]
+x[np.datetime64("2020")]
+x[10**30]
+x.sum(axis=1.0)
 """
 
 

@@ -78,6 +78,16 @@ PROGRAMS = [
     "np.searchsorted(d, np.datetime64('2024-03-01'))",
     "d + np.arange(5)",
     "d + d",
+    "d.astype('M8').dtype, (d - d[0]).astype('m8').dtype",
+    "np.astype(d[0] - d[1], int)",
+    "x.flat = (7, 8.5, 'q'); x",
+    "x.put([0], [(7, 8.5, 'q')]); x",
+    "w.flat[0] = 'kiwi'; w",
+    "w.put([], 1); w",
+    "np.float64(2.5).astype(str), np.arange(3)[1].astype('S')",
+    "np.array_repr(np.array(1.5)), np.array_str(np.array(1.5)), np.array2string(np.array(2))",
+    "np.min_scalar_type(np.array(1.5)), np.min_scalar_type(np.array([1.5]))",
+    "np.nan_to_num(np.array([np.nan, 1j], 'G'))",
 ]
 
 
@@ -105,7 +115,8 @@ FOREIGN = [  # arrays keep the order of their bytes, what is computed of them ha
     "x.sort()", "np.add(x, 1, out=x)", "v = x[0]; v[:] = 1; v += 2", "v = x.T; v[0] = 9; x + v.T",
     "y = np.zeros((2, 3)); y[:] = x; y[0] += x[1]; y", "np.ones((2, 3)) * x", "x @ np.ones(3)",
     "x + np.array([1, 2, 3], '>i2')", "np.ones(5)[np.array([0, 3], '>i8')]", "x[0] @ 'no'",
-    "np.copyto(x, np.ones(3))", "x.max() - x.min()", "np.einsum('ij,ij', x, x)",
+    "np.copyto(x, np.ones(3))", "np.nan_to_num(x)", "np.ediff1d(x, 0)",
+    "x.max() - x.min()", "np.einsum('ij,ij', x, x)",
 ]  # fmt: skip
 
 

@@ -72,6 +72,9 @@ np.take_along_axis(a, np.zeros((2, 1), int), 1)
 np.take_along_axis(a, np.zeros((3, 1), int), 2)
 np.take_along_axis(t, np.array([[[1]]]), 2)
 np.take_along_axis(t[:1], np.zeros((2, 3, 1), int), 2)
+np.take(a, [0], axis=True)
+np.compress([1, 0, 1], v[:3], out=np.zeros((2, 2)))
+np.compress([True, False], e, 0)
 """
 
 PUT = """
@@ -121,6 +124,13 @@ np.fill_diagonal(t, 1)
 np.fill_diagonal(v, 1)
 np.fill_diagonal(a.T, 5); a
 np.fill_diagonal(a[:, ::-1], 5); a
+np.put(z, 0, 1)
+np.put(v, [], 1)
+np.place(s, s > 1, np.array([1.5]))
+np.place(s, s > 1, [1.5, 2])
+np.putmask(s, s > 1, np.array(1.5))
+np.putmask(m, m, np.array([1.5]))
+np.putmask(s, s > 1, [1.5])
 """
 
 SELECT = """
@@ -224,6 +234,7 @@ np.trace(v)
 np.trace(t, out=np.zeros(4, int))
 np.trace(z)
 a.trace(1)
+np.trace(c, dtype=float)
 """
 
 COORDINATES = """
@@ -271,6 +282,10 @@ np.apply_over_axes(lambda x, axis: np.array(1), t, 1)
 [int(x) + int(y) for x, y in np.nditer([b, s[:, :1]])]
 for x in np.nditer(a, op_flags=['readwrite']): x[...] = 2 * x
 with np.nditer(a.T, op_flags=['readwrite']) as it: [x.__setitem__(..., x + 1) for x in it]
+[x.item() for x in np.nditer(b.T)], [x.item() for x in np.nditer(b[::-1])]
+[x.item() for x in np.nditer(t.transpose(1, 0, 2))], [x.item() for x in np.nditer(e)]
+[x.item() for x in np.nditer(b.T, order="C")]
+np.broadcast(b, np.broadcast(b, 1)).shape
 """
 
 

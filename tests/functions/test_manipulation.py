@@ -186,6 +186,11 @@ np.trim_zeros(m, 'b', axis=-1)
 np.trim_zeros(m * 0)
 np.trim_zeros([0, 1, 0])
 np.trim_zeros(np.array([0.0, 1, 0, 2, 0]), 'B')
+np.squeeze(a) is a, a.squeeze(()) is a
+np.squeeze(e, (0,))
+np.squeeze(e, 0)
+np.lib.stride_tricks.as_strided(d, (1, 2, 3))
+np.lib.stride_tricks.as_strided(d.T, (1, 2, 2))
 """
 
 WRITES = """
@@ -305,6 +310,11 @@ np.block([[a], [v]])
 np.block(3)
 np.block([[[1]], [[2]]])
 np.block([d, d])
+np.vstack([v, [1, 2, 3]], casting="no")
+np.vstack([v, v], casting="unheard")
+np.concatenate([v, v], casting="same_value")
+np.concatenate([a, a], axis=True)
+np.insert(v, 1.5, 1); v + 1
 """
 
 REARRANGING = """

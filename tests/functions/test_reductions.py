@@ -260,6 +260,11 @@ np.average(x, weights=[1])
 np.average(x, axis=1, weights=[1])
 np.average([])
 np.average(u, weights=[1, 2, 3, 4])
+np.std([1, 2], dtype=int, keepdims=True)
+np.mean([1.5, 2], dtype=object)
+np.mean(np.float64(2), axis=-1)
+np.sum(x for x in [1, 2])
+np.ptp([1, 2], out=np.zeros(3))
 """
 
 RUNNING = """
@@ -294,6 +299,10 @@ np.cumulative_sum(x, axis=0, dtype=np.float32)
 np.cumulative_prod(x, axis=1, include_initial=True)
 np.cumulative_prod(b[0])
 np.cumulative_sum([1.5, 2], out=o, include_initial=True); o
+np.cumsum([[1, 2]], axis=True)
+np.cumsum([1, 2], dtype=">f8")
+np.cumulative_sum([1, 2], axis=(0,))
+np.cumulative_sum([[1, 2]], axis=(0, 1))
 """
 
 NANS = """

@@ -1,0 +1,84 @@
+"""`x.flags`: what NumPy's would be of an array with this layout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lazynp._array import Array, Scalar
+from lazynp._views import layout, writeable
+
+
+class Flags:
+    """`x.flags`: NumPy's, computed from the logical layout; WRITEABLE can be set."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "owndata":
+            return self._array._base is None
+        if name == "writeable":
+            return writeable(self._array) and not isinstance(self._array, Scalar)
+        if name == "num":
+            own = 4 * self.owndata + 1024 * self.writeable
+            return layout(self._array).flags.num & ~(4 | 1024) | own
+        if name in ("behaved", "carray") and not self.writeable:
+            return False
+        return getattr(layout(self._array).flags, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "_array":
+            object.__setattr__(self, name, value)
+        elif isinstance(self._array, Scalar):
+            raise ValueError("Cannot set flags on array scalars.")
+        elif name == "writeable":
+            self._set_writeable(bool(value))
+        elif name == "writebackifcopy" and value:
+            raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+        elif name not in ("aligned", "writebackifcopy"):  # always true, and never
+            found = "attribute" if hasattr(self, name) else "no attribute"
+            kind = "'numpy._core.multiarray.flagsobj' object"
+            if found == "no attribute":
+                raise AttributeError(f"{kind} has no attribute {name!r}")
+            raise AttributeError(f"attribute {name!r} of {kind}s is not writable")
+
+    def _set_writeable(self, value: bool) -> None:
+        array = self._array
+        if value and array._base is not None and not writeable(array._base):
+            raise ValueError("cannot set WRITEABLE flag to True of this array")
+        array._flags = {**(array._flags or {}), "readonly": not value}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in _FLAG_NAMES:
+            raise KeyError("Unknown flag")
+        return getattr(self, _FLAG_NAMES[name])
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name not in _SETTABLE:
+            raise KeyError("Unknown flag")
+        setattr(self, _FLAG_NAMES[name], value)
+
+    def __eq__(self, other: Any) -> Any:
+        return self.num == other.num if isinstance(other, Flags) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED")
+        return "".join(f"  {n} : {self[n]}\n" for n in names) + "  WRITEBACKIFCOPY : False\n"
+
+
+_FLAG_NAMES = {
+    "C": "c_contiguous", "F": "f_contiguous", "O": "owndata", "W": "writeable", "A": "aligned",
+    "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray",
+    "CONTIGUOUS": "c_contiguous", "FORTRAN": "f_contiguous",
+} | {
+    name.upper(): name
+    for name in (
+        "c_contiguous", "f_contiguous", "owndata", "writeable", "aligned", "writebackifcopy",
+        "behaved", "carray", "farray", "fnc", "forc",
+    )
+}  # fmt: skip
+_SETTABLE = {"WRITEABLE", "W", "ALIGNED", "A", "WRITEBACKIFCOPY", "X"}

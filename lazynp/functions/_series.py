@@ -23,8 +23,9 @@ from numpy.polynomial import (
 )
 
 from lazynp._array import Array, from_host, new_array
-from lazynp.functions import _clenshaw, linear_algebra, ufuncs
+from lazynp.functions import _clenshaw, linear_algebra, sorting, ufuncs
 from lazynp.functions._checks import refuse, traced
+from lazynp.functions._factorizations import eigvals
 from lazynp.functions._host import hosted, to_host
 from lazynp.functions._rebound import (
     LAZYNP,
@@ -143,11 +144,26 @@ _UTILS = scope_of(polyutils, {})
 _UTILS.update(trimseq=_trimmed, _div=_quotient, _fit=_fit)
 
 
+def _roots(scope: Scope, prefix: str) -> Any:
+    """Complex, as eigenvalues are where none is known. (NumPy's makes them real if they are.)"""
+    of_few = scope[f"{prefix}roots"]
+
+    def roots(c: Any) -> Any:
+        [c] = _UTILS["as_series"]([c])
+        if len(c) <= 2:
+            return of_few(c)
+        # the companion matrix is turned, which reduces errors
+        return sorting.sort(eigvals(scope[f"{prefix}companion"](c)[::-1, ::-1]))
+
+    return roots
+
+
 def _scope(module: ModuleType, prefix: str) -> Scope:
     scope = scope_of(module, {polyutils.__name__: _UTILS})
     scope[f"{prefix}line"] = _line(getattr(module, f"{prefix}line"))
     for name in ("int", "mulx"):
         scope[prefix + name] = _longer(scope[prefix + name])
+    scope[f"{prefix}roots"] = _roots(scope, prefix)
     scope[f"{prefix}div"] = lambda c1, c2: _quotient(scope[f"{prefix}mul"], c1, c2)
     scope.update(_clenshaw.evaluators(prefix))
     return scope

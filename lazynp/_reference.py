@@ -81,7 +81,27 @@ def run(nodes: list[Node], asked: Node | None) -> None:
     """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
     an entry is dropped once done, so that a value is freed with its last use."""
     drop_dead(nodes, asked)
-    quietly(_run_checked if config.debug_nans else _run, [nodes, asked])
+    try:
+        quietly(_run_checked if config.debug_nans else _run, [nodes, asked])
+    except MemoryError:
+        raise
+    except Exception:
+        if nodes and nodes[0][VALUE] is None:
+            _leave_failed(nodes)
+        raise
+
+
+def _leave_failed(nodes: list[Node]) -> None:
+    """The first of them failed, and would again: it, and what reads it, is from now on computed
+    for whoever asks for it, and fails for nobody else."""
+    failed = {id(nodes[0])}
+    kept = []
+    for node in nodes[1:]:
+        if any(id(a) in failed for a in node[ARGS]):
+            failed.add(id(node))
+        else:
+            kept.append(node)
+    nodes[:] = kept
 
 
 def _run(nodes: list[Node], asked: Node | None) -> None:

@@ -18,6 +18,7 @@ import pytest
 import lazynp as np
 from lazynp import _graph, _plan, _reference, _trace, lowering
 from lazynp._node import ARGS, OP, VALUE
+from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp._trace import local
 from lazynp.lowering import _runtime
 from tests.helpers import POLICIES, Counted, fresh_start, in_thread, pending
@@ -403,6 +404,30 @@ def test_a_cut_that_keeps_failing_can_be_asked_again(stage: str) -> None:
     if calls[0]:
         assert x.tolist() == [1.0, 2.0, 3.0, 4.0]
     assert y.tolist() == [2.0, 5.0, 7.0, 9.0]
+
+
+def test_an_operation_that_fails_fails_for_nobody_else(policy: str) -> None:
+    if policy == "compiled":
+        pytest.skip("a program fails as a whole: there is none without its operations")
+
+    def refuse(x: Any) -> Any:
+        raise ArithmeticError("never")
+
+    never = Primitive(
+        "never", abstract=lambda x: x, reference=refuse, lower=refuse, jvp=NOT_DIFFERENTIABLE,
+        transpose=NOT_LINEAR, batch=NOT_LINEAR,
+    )  # fmt: skip
+    x = np.arange(4.0) + 1.0
+    bad = never(x)
+    worse, good = bad[1:] * 2.0, x * 3.0
+    with pytest.raises(ArithmeticError, match="never"):
+        good.tolist()  # one of those that are computed together
+    assert good.tolist() == [3.0, 6.0, 9.0, 12.0] and (x - 1.0).tolist() == [0.0, 1.0, 2.0, 3.0]
+    for _ in range(2):
+        for lost in (bad, worse):
+            with pytest.raises(ArithmeticError, match="never"):
+                lost.tolist()
+    assert (good + x).tolist() == [4.0, 8.0, 12.0, 16.0]
 
 
 def test_an_interrupted_update_of_a_donated_array_is_not_lost() -> None:

@@ -39,8 +39,10 @@ from lazynp.functions import (
     ufuncs,
     windows,
 )
+from lazynp.functions._checks import refuse
 from lazynp.functions._memory import scipy_asks
 from lazynp.functions._recording import cast
+from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 
 _ROOMS = (
@@ -118,6 +120,82 @@ def _fill(result: Any, out: Any) -> Any:
     return out
 
 
+# -- x[m], m traced --------------------------------------------------------------------------------
+
+
+def selection_ufunc(
+    self: Selection, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any
+) -> Any:
+    ours = find(function.__name__)
+    if method == "reduce" and function.__name__ in _REDUCTIONS:
+        return getattr(self, _REDUCTIONS[function.__name__])(**kwargs)
+    if ours is None or method != "__call__" or kwargs:
+        self.unknown()
+    return ours(*inputs)
+
+
+def selection_function(self: Selection, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    name = _AMAX.get(function.__name__, function.__name__)
+    if name not in _SELECTED or not args or args[0] is not self:
+        self.unknown()
+    return getattr(self, name)(*args[1:], **kwargs)
+
+
+_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+_REDUCTIONS |= {"logical_and": "all", "logical_or": "any"}
+_AMAX = {"amax": "max", "amin": "min"}
+_SELECTED = {"sum", "prod", "mean", "var", "std", "any", "all", "max", "min"}
+_OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "mod": "remainder",
+    "floordiv": "floor_divide", "pow": "power", "and": "bitwise_and", "or": "bitwise_or",
+    "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift", "lt": "less",
+    "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
+    "neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert",
+}  # fmt: skip
+
+
+def _attach_to_selections() -> None:
+    for name, function in _OPERATORS.items():
+        ours = find(function)
+        setattr(Selection, f"__{name}__", lambda *operands, f=ours: f(*operands))
+        if ours.nin == 2 and ours.nout == 1 and not name.endswith(("t", "e", "q")):
+            setattr(Selection, f"__r{name}__", lambda x, y, f=ours: f(y, x))
+    for name in _SELECTED - {"max", "min"}:
+        setattr(Selection, name, _selected(getattr(reductions, name)))
+    for name in ("max", "min"):
+        setattr(Selection, name, _extremum(name))
+
+
+def _selected(function: Any) -> Any:
+    def reduce(self: Selection, axis: Any = None, **options: Any) -> Any:
+        return self.reduced(function, axis, options)
+
+    return reduce
+
+
+def _extremum(name: str) -> Any:
+    function, words = getattr(reductions, name), {"max": "maximum", "min": "minimum"}[name]
+    message = f"zero-size array to reduction operation {words} which has no identity"
+
+    def reduce(self: Selection, axis: Any = None, **options: Any) -> Any:
+        kind = self.dtype.kind
+        if kind == "c":
+            self.unknown()
+        refuse(ufuncs.logical_not(reductions.any(self.mask)), ValueError, message)
+        if kind == "f":
+            least, most = -np.inf, np.inf
+        else:
+            limits = None if kind == "b" else np.iinfo(self.dtype)
+            least, most = (False, True) if limits is None else (limits.min, limits.max)
+        options.setdefault("initial", least if name == "max" else most)
+        return self.reduced(function, axis, options)
+
+    return reduce
+
+
+# -- NumPy's functions -----------------------------------------------------------------------------
+
+
 _WRITERS = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 
 
@@ -182,6 +260,9 @@ def _map(function: Any, tree: Any) -> Any:
 def attach() -> None:
     Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
     Array.__array_function__ = array_function  # type: ignore[attr-defined]
+    Selection.__array_ufunc__ = selection_ufunc  # type: ignore[attr-defined]
+    Selection.__array_function__ = selection_function  # type: ignore[attr-defined]
+    _attach_to_selections()
 
 
 attach()

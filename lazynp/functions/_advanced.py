@@ -53,6 +53,7 @@ from lazynp.functions._assigned import assigned, assigned_scalar, tuple_text
 from lazynp.functions._checks import traced
 from lazynp.functions._foreign import elements
 from lazynp.functions._recording import as_array, broadcast, cast, operand_of
+from lazynp.functions._selected import Selection, selection
 from lazynp.functions._stores import host_index
 from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.primitives.checks import check_later
@@ -268,6 +269,9 @@ def get_advanced(self: Array, index: Any) -> Any:
         if recorder.eager and knowable(mask._read()) and not _errstate.watching:
             return new_array(leaf(host_value(node)[host_value(mask._read())]))
         recorder.chose()
+    if mask is not None and not knowable(mask._read()):
+        _check_mask(mask, aval.shape)
+        return selection(new_array(node), mask)
     if mask is not None and mask.shape == aval.shape and aval.device:
         chosen = host_value(mask._read())
         return indexing.take_mask(new_array(node), mask, size=int(np.count_nonzero(chosen)))
@@ -279,12 +283,28 @@ def get_advanced(self: Array, index: Any) -> Any:
     return out
 
 
+def _check_mask(mask: Array, shape: tuple[int, ...]) -> None:
+    for k, n in enumerate(mask.shape):
+        if n != shape[k]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {k}; size of axis is "
+                f"{shape[k]} but size of corresponding boolean axis is {n}"
+            )
+
+
 def set_advanced(self: Array, index: Any, value: Any) -> None:
     node = self._read()
     aval = aval_of_node(node)
     mask = _sole_mask(aval, index)
     whole = mask is not None and mask.ndim == aval.ndim
     whole = whole and not (isinstance(index, tuple) and len(index) > 1)
+    if type(value) is Selection:
+        if mask is None or not value.fits(mask):
+            value.unknown()
+        assigned(value.whole, aval.dtype, aval.shape)  # for its warning
+        values = broadcast(cast(value.whole, aval.dtype), aval.shape)
+        self._write(elementwise.select(value.spread, values, new_array(node))._read())
+        return
     if mask is not None:
         if whole and np.ndim(value) > 1:
             raise TypeError(
@@ -389,14 +409,9 @@ def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> b
         u = assigned(value, aval.dtype, (1, *rest))
     else:
         u = assigned_scalar(operand, aval.dtype)
-    for k, n in enumerate(mask.shape):
-        if not n and aval.shape[k]:
-            return False
-        if n != aval.shape[k]:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {k}; size of axis is "
-                f"{aval.shape[k]} but size of corresponding boolean axis is {n}"
-            )
+    if any(not n and m for n, m in zip(mask.shape, aval.shape, strict=False)):
+        return False
+    _check_mask(mask, aval.shape)
     if type(u) is list:
         values = cast(new_array(u), aval.dtype)
         if values.ndim > len(rest):

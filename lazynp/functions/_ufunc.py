@@ -38,6 +38,7 @@ from lazynp.functions._recording import (
     unary,
 )
 from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out
+from lazynp.functions._selected import Selection
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
 
@@ -94,6 +95,8 @@ class ufunc:
         compare, repeats = _COMPARES.get(self.__name__), self.__name__ == "multiply"
 
         def slow(x: Any, y: Any) -> Any:
+            if type(x) is Selection or type(y) is Selection:
+                return self._apply(x, y)
             if isinstance(x, np.matrix) and self.__name__ in _OPERATORS:  # which asked for this
                 return host_call(_OPERATORS[self.__name__], x, y)
             if defers(x) or defers(y):
@@ -523,6 +526,9 @@ def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
     primitive = implementation if isinstance(implementation, Primitive) else None
 
     def composed(*xs: Any) -> Any:
+        for x in xs:
+            if type(x) is Selection:
+                return x.apply(function, xs)
         if _errstate.watching:
             values = _strictly(*xs)
             if values is not None:

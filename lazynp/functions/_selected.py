@@ -1,0 +1,129 @@
+"""`x[mask]` of a mask that is traced: how many elements there are is not known.
+
+What is known of them is enough for what is mostly done to them: elementwise functions, being stored
+by the same mask again, sums and their like. `x[m] *= 2`, `x[m] = sqrt(x[m]) + y[m]`, `x[m].mean()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, new_array
+from lazynp._node import ARGS, OP, VALUE, Tracer
+from lazynp._trace import host_value
+from lazynp.functions._recording import broadcast
+from lazynp.primitives import elementwise, shaping
+
+_DEEP = 16  # operations that two masks are compared over
+
+
+class Selection:
+    """The elements of an array that a mask, of its leading axes, selects.
+
+    Kept are all of the array's, with 1 for those that are not selected: there, functions are
+    defined, and so are their derivatives, which are multiplied by zero later.
+    """
+
+    __slots__ = ("mask", "spread", "whole")
+
+    def __init__(self, whole: Array, mask: Array, spread: Array) -> None:
+        self.whole, self.mask, self.spread = whole, mask, spread  # spread: the mask for `whole`
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.whole.dtype
+
+    @property
+    def ndim(self) -> int:
+        return 1 + self.whole.ndim - self.mask.ndim
+
+    def apply(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+        """An elementwise function of such selections and of what is one value for all, or for each
+        row."""
+        wholes = [self._whole_of(x) for x in operands]
+        found = function(*wholes)
+        if isinstance(found, tuple):
+            return tuple([Selection(f, self.mask, self.spread) for f in found])
+        return Selection(found, self.mask, self.spread)
+
+    def _whole_of(self, x: Any) -> Any:
+        if type(x) is Selection:
+            if not self.fits(x.mask):
+                raise TypeError(
+                    "x[m] and y[n] are of masks that are only traced, and not known to be equal; "
+                    "select by one mask, or use where(m, x, 0)"
+                )
+            return x.whole
+        if np.ndim(x) >= self.ndim:
+            raise TypeError(
+                f"x[m] beside an array of shape {np.shape(x)}: m is only traced, so how many "
+                "elements it selects is not known; index the array by m too"
+            )
+        return x
+
+    def fits(self, mask: Array) -> bool:
+        """Whether this is the mask that it was selected by."""
+        return mask.shape == self.mask.shape and _same(mask._read(), self.mask._read(), _DEEP)
+
+    def reduced(self, function: Callable[..., Any], axis: Any, options: dict[str, Any]) -> Any:
+        """`function(self, axis=axis)`, of all that is selected or along its first axis."""
+        if axis is not None and axis not in (0, -self.ndim):
+            self.unknown()
+        axes = None if axis is None else tuple(range(self.mask.ndim))
+        return function(self.whole, axis=axes, where=self.spread, **options)
+
+    def unknown(self, *_: Any, **__: Any) -> Any:
+        """Raises the error of who asks for the mask."""
+        return host_value(self.mask._read())
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(np.ndarray, name) and not name.startswith("__"):
+            self.unknown()
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    __array__ = __len__ = __iter__ = __getitem__ = __bool__ = __float__ = __int__ = unknown
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self.dtype} elements of {self.whole.aval}, selected by a traced mask>"
+
+
+def selection(x: Array, mask: Array) -> Selection:
+    """`x[mask]`. The mask is of leading axes of x; shapes have been checked."""
+    rest = (1,) * (x.ndim - mask.ndim)
+    mask = new_array(mask._read())  # as it is now
+    spread = shaping.reshape(mask, shape=mask.shape + rest) if rest else mask
+    spread = broadcast(spread, x.shape)
+    one = shaping.full(1, shape=(), dtype=x.dtype)
+    return Selection(elementwise.select(spread, x, one), mask, spread)
+
+
+def _same(a: Any, b: Any, deep: int) -> bool:
+    """Whether two nodes (or operands) are known to have one value: they were made alike."""
+    if a is b:
+        return True
+    if type(a) is not list or type(b) is not list:
+        return type(a) is type(b) and not isinstance(a, (list, Array)) and bool(a == b)
+    if a[VALUE] is not None or b[VALUE] is not None:
+        return _same_value(a[VALUE], b[VALUE], deep)
+    return bool(
+        deep
+        and a[OP] is not None
+        and a[OP] is b[OP]
+        and len(a[ARGS]) == len(b[ARGS])
+        and all(_same(p, q, deep - 1) for p, q in zip(a[ARGS], b[ARGS], strict=True))
+    )
+
+
+def _same_value(v: Any, w: Any, deep: int) -> bool:
+    if type(v) is not type(w):
+        return False
+    if isinstance(v, np.generic):
+        return bool(v == w)
+    if not isinstance(v, Tracer) or v.trace is not w.trace or not deep:
+        return v is w
+    slots = [s for s in type(v).__slots__ if hasattr(v, s)]
+    return all(_same(getattr(v, s), getattr(w, s), deep - 1) for s in slots)

@@ -1,0 +1,179 @@
+"""`x[m]` of a traced mask: elementwise functions, stores by the same mask, reductions. The oracle is
+NumPy, on each example."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import grad, jit, vmap
+
+X = numpy.array([1.5, -2.0, 3.0, -4.0, 5.0, 0.25])
+Y = numpy.array([-1.0, 2.5, 0.5, 3.0, -0.75, 2.0])
+K = numpy.array([3, -1, 4, 0, -5, 2])
+
+
+def doubled(y: Any, c: Any) -> Any:
+    y[y > 0] *= 2
+    return y
+
+
+def from_another(y: Any, c: Any) -> Any:
+    m = y > 0
+    y[m] = np.sqrt(y[m]) + c[m] * 2 - 1
+    return y
+
+
+def equal_masks(y: Any, c: Any) -> Any:
+    y[(y > 1) & (y < 4)] = 1 / y[(y > 1) & (y < 4)] ** 2
+    y[numpy.abs(y) > 1.5] -= 0.5
+    return y
+
+
+def through_a_view(y: Any, c: Any) -> Any:
+    part = y[1:5]
+    part[part < 0] += c[1:5][part < 0]
+    y[::2][c[::2] > 0] = -y[::2][c[::2] > 0]
+    return y
+
+
+def scalars(y: Any, c: Any) -> Any:
+    m = y < c
+    y[m] = numpy.float64(2.0) * y[m] + np.max(c) - c.sum() / 3
+    y[~m] = numpy.maximum(y[~m], np.sin(c[~m]))
+    return y
+
+
+def reduced(y: Any, c: Any) -> Any:
+    m = y > 0
+    several = [y[m].sum(), y[m].mean(), y[~m].max(), y[m].min(), y[m].std(), c[m].prod()]
+    return np.stack([*several, np.sum(y[m] * c[m]), numpy.mean(np.exp(-y[m])), y[m].var(ddof=1)])
+
+
+def whether(y: Any, c: Any) -> Any:
+    m = y > 0
+    return np.where((y[m] > 1).any() & (c[m] > -2).all(), y, c)
+
+
+def rows(y: Any, c: Any) -> Any:
+    table, m = y[:, None] * c[None, :], c > 0
+    table[m] *= 3.0
+    table[m] -= y
+    table[table > 2] = 2.0
+    return table[m].sum(axis=0) + table[m].max() + table[table > 1].mean()
+
+
+def cast(y: Any, c: Any) -> Any:
+    k = (y * 3).astype("int32")
+    k[k > 0] += 1
+    k[k % 2 == 0] //= 2
+    k[k > 3] = y[k > 3] * 1.9
+    return k * 1.0
+
+
+PROGRAMS: list[Callable[[Any, Any], Any]] = [
+    doubled, from_another, equal_masks, through_a_view, scalars, reduced, whether, rows, cast,
+]  # fmt: skip
+
+
+def on(module: Any, program: Any) -> Callable[[Any, Any], Any]:
+    """The program with this module for `np`, on a copy of what it writes."""
+    made = FunctionType(program.__code__, program.__globals__ | {"np": module}, program.__name__)
+    return lambda y, c: made(y + 0.0, c)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_as_numpy(program: Any) -> None:
+    both, other = numpy.stack([X, -X, Y]), numpy.stack([Y, X, X * Y])
+    f, wanted = on(np, program), [on(numpy, program)(a, b) for a, b in zip(both, other)]
+    for i, want in enumerate(wanted):
+        numpy.testing.assert_allclose(jit(f)(both[i], other[i]), want, rtol=1e-12)
+    numpy.testing.assert_allclose(vmap(f)(both, other), wanted, rtol=1e-12)
+    numpy.testing.assert_allclose(jit(vmap(f))(both, other), wanted, rtol=1e-12)
+    numpy.testing.assert_allclose(
+        vmap(jit(f), in_axes=(0, None))(both, X), [on(numpy, program)(a, X) for a in both]
+    )
+
+
+@pytest.mark.parametrize("program", PROGRAMS[:-1], ids=lambda p: p.__name__)
+def test_derivatives(program: Any) -> None:
+    def loss(y: Any, c: Any) -> Any:
+        return np.sum(np.sin(on(np, program)(y, c)))
+
+    wanted = grad(loss, argnums=(0, 1))(X, Y)  # where the masks are known
+    for g in (jit(grad(loss, argnums=(0, 1))), grad(jit(loss), argnums=(0, 1))):
+        for got, want in zip(g(X, Y), wanted, strict=True):
+            numpy.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+    several = vmap(grad(loss))(numpy.stack([Y, X]), numpy.stack([X, Y]))
+    numpy.testing.assert_allclose(several[1], wanted[0], rtol=1e-9, atol=1e-12)
+
+
+def test_in_control_flow() -> None:
+    def step(carry: Any, _: Any) -> Any:
+        carry = carry * 1.0
+        carry[carry > 1] *= 0.5
+        return carry, carry[carry < 0].sum()
+
+    want, sums = X.copy(), []
+    for _ in range(3):
+        want[want > 1] *= 0.5
+        sums.append(want[want < 0].sum())
+    last, found = np.scan(step, np.array(X), None, length=3)
+    numpy.testing.assert_allclose(last, want)
+    numpy.testing.assert_allclose(found, sums)
+
+    y = np.array(X)
+
+    def halve(a: Any) -> Any:
+        a[a < 0] /= 2
+        return a[a > 0].mean()
+
+    mean = jit(lambda p: np.cond(p, halve, lambda a: a.sum(), y))(True)
+    assert float(mean) == X[X > 0].mean()
+    numpy.testing.assert_allclose(y, numpy.where(X < 0, X / 2, X))
+
+
+def test_what_needs_the_number_of_elements_says_so() -> None:
+    for ask in (
+        lambda s: s.shape, len, list, bool, float, numpy.asarray, lambda s: s.reshape(-1), np.sort,
+        lambda s: s[0], np.cumsum, lambda s: np.concatenate([s, s]), lambda s: s,
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=r"x\[m\]|selected by a traced mask"):
+            jit(lambda y, ask=ask: ask(y[y > 0]))(X)
+    for other in (lambda y: y[y > 0] + y, lambda y: y + y[y > 0], lambda y: y[y > 0] + y[y > 1]):
+        with pytest.raises(TypeError, match="masks|x\\[m\\] beside"):
+            jit(other)(X)
+
+    def wrong(y: Any) -> Any:
+        y = y * 1.0
+        y[y > 1] = y[y > 0]
+        return y
+
+    with pytest.raises(TypeError, match="mask"):
+        jit(wrong)(X)
+    with pytest.raises(IndexError, match="boolean index did not match"):
+        jit(lambda y: y[(y > 0)[:3]].sum())(X)
+
+
+def test_nothing_selected() -> None:
+    with pytest.raises(ValueError, match="zero-size array to reduction operation maximum"):
+        jit(lambda y: y[y > 100].max())(X)
+    assert float(jit(lambda y: y[y > 100].sum())(X)) == 0.0
+    assert int(jit(lambda k: k[k < 0].min())(K)) == -5
+
+
+def test_a_mask_that_is_written_meanwhile_was_that_before() -> None:
+    def f(y: Any) -> Any:
+        m = y > 0
+        chosen = y[m]
+        m[:] = True
+        y = y * 1.0
+        y[m] = 7.0
+        return chosen.sum() + y.sum()
+
+    assert float(jit(f)(X)) == X[X > 0].sum() + 7 * len(X)

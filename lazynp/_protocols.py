@@ -126,23 +126,26 @@ def _fill(result: Any, out: Any) -> Any:
 def selection_ufunc(
     self: Selection, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any
 ) -> Any:
-    ours = find(function.__name__)
-    if method == "reduce" and function.__name__ in _REDUCTIONS:
-        return getattr(self, _REDUCTIONS[function.__name__])(**kwargs)
+    ours: Any = find(function.__name__)
+    reduction = _REDUCTIONS.get(function.__name__)
+    if method == "reduce" and reduction is not None:
+        return getattr(self, reduction)(**kwargs)
     if ours is None or method != "__call__" or kwargs:
-        self.unknown()
+        return self.unknown()
     return ours(*inputs)
 
 
 def selection_function(self: Selection, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    name = _AMAX.get(function.__name__, function.__name__)
+    name = str(_AMAX.get(function.__name__, function.__name__))
     if name not in _SELECTED or not args or args[0] is not self:
-        self.unknown()
+        return self.unknown()
     return getattr(self, name)(*args[1:], **kwargs)
 
 
-_REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
-_REDUCTIONS |= {"logical_and": "all", "logical_or": "any"}
+_REDUCTIONS: dict[str, str] = {
+    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
+    "logical_and": "all", "logical_or": "any",
+}  # fmt: skip
 _AMAX = {"amax": "max", "amin": "min"}
 _SELECTED = {"sum", "prod", "mean", "var", "std", "any", "all", "max", "min"}
 _OPERATORS = {

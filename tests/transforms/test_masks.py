@@ -1,5 +1,7 @@
-"""`x[m]` of a traced mask: elementwise functions, stores by the same mask, reductions. The oracle is
-NumPy, on each example."""
+"""`x[m]` of a traced mask: elementwise functions, stores by the same mask, reductions.
+
+The oracle is NumPy, on each example.
+"""
 
 from __future__ import annotations
 

@@ -309,7 +309,8 @@ def test_memory_of_the_process_does_not_grow(body: Body, iterations: int) -> Non
         before = of_process("VmRSS")
         body(np, n, 1000)
         peaks.append(of_process("VmHWM") - before)
-    assert peaks[3] < peaks[2] + 10e6
+    # some arrays more or less may lie free; one an iteration would be 80 MB and more
+    assert peaks[3] < peaks[2] + 40e6
 
 
 def of_process(field: str) -> int:

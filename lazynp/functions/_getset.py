@@ -364,9 +364,8 @@ def _is_field(index: Any) -> bool:
 
 def setitem(self: Array, index: Any, value: Any) -> None:
     """`self[index] = value`, in the owner and so in every view."""
-    recorder = local.recorder
-    if type(value) is NDArray and value._base is self and recorder.eager and self._flags is None:
-        if is_same_view(self, index, value):
+    if type(value) is NDArray and value._base is self:
+        if local.recorder.eager and self._flags is None and is_same_view(self, index, value):
             return
     t = type(index)
     axes = t is int  # how many, if this is the place of one element
@@ -385,6 +384,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     if axes and self._base is None and self._flags is None and not staged:
         if store_element(self, index, axes, value):
             return
+    recorder = local.recorder
     if len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):

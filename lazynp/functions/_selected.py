@@ -13,7 +13,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._node import ARGS, OP, VALUE, Tracer
-from lazynp._trace import host_value
+from lazynp._trace import host_value, local, user_position
 from lazynp.functions._recording import broadcast
 from lazynp.primitives import elementwise, shaping
 
@@ -27,10 +27,11 @@ class Selection:
     defined, and so are their derivatives, which are multiplied by zero later.
     """
 
-    __slots__ = ("mask", "spread", "whole")
+    __slots__ = ("mask", "spread", "where", "whole")
 
     def __init__(self, whole: Array, mask: Array, spread: Array) -> None:
         self.whole, self.mask, self.spread = whole, mask, spread  # spread: the mask for `whole`
+        self.where = user_position()
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -76,8 +77,12 @@ class Selection:
         return function(self.whole, axis=axes, where=self.spread, **options)
 
     def unknown(self, *_: Any, **__: Any) -> Any:
-        """Raises the error of who asks for the mask."""
-        return host_value(self.mask._read())
+        """Raises the error of who asks for the mask, at the line that selects."""
+        before, local.where = local.where, self.where
+        try:
+            return host_value(self.mask._read())
+        finally:
+            local.where = before
 
     def __getattr__(self, name: str) -> Any:
         if hasattr(np.ndarray, name) and not name.startswith("__"):

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -256,10 +257,20 @@ def is_tracer(x: Any) -> bool:
 
 def escaped(tracer: Tracer) -> TypeError:
     return TypeError(
-        f"a value of type {tracer.aval} that was traced by {tracer.trace.what} is used after that "
-        "has ended: it was stored where it outlived the function (a global, an attribute, a list). "
-        "Return it from the function instead"
+        f"a value of type {tracer.aval} that was traced by {tracer.trace.what}{_made_at(tracer)} is "
+        "used after that has ended: it was stored where it outlived the function (a global, an "
+        "attribute, a list). Return it from the function instead"
     )
+
+
+def _made_at(tracer: Tracer) -> str:
+    code = getattr(tracer, "code", None)
+    if not isinstance(code, CodeType):
+        return ""
+    for begin, end, line in code.co_lines():
+        if begin <= tracer.offset < end:
+            return f", made at {code.co_filename}:{line},"
+    return ""
 
 
 class _Project:

@@ -241,8 +241,11 @@ class StagingRecorder(Recorder):
     def capture(self, owner: Any) -> None:
         """Let an array from outside hold an input of this program."""
         node = owner._node
-        if is_tracer(node) and node[VALUE].trace.level > self.level:
-            return  # of a transformation inside the function
+        if is_tracer(node):
+            if not node[VALUE].trace.alive:
+                raise escaped(node[VALUE])
+            if node[VALUE].trace.level > self.level:
+                return  # of a transformation inside the function
         if id(owner) not in self.handles and not self.owns(node):
             aval = aval_of_node(node)
             aval = aval if aval.dtype.isnative else aval_of(aval.shape, native(aval.dtype))
@@ -272,6 +275,7 @@ def _make_dead(node: Node, trace: Trace) -> None:
     """Whoever uses this node from now on is told what traced it."""
     tracer = Tracer()
     tracer.trace, tracer.aval = trace, aval_of_node(node)
+    tracer.code, tracer.offset = (None, 0) if node[OP] is None else (node[CODE], node[OFFSET])
     node[:] = tracer_node(tracer)
 
 

@@ -17,7 +17,7 @@ from lazynp._avals import aval_of
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
-from lazynp._trace import extent, host_value, knowable, record, record_multiple, seen_value
+from lazynp._trace import extent, host_value, knowable, local, record, record_multiple, seen_value
 from lazynp._tree import flatten_up_to, tree_flatten
 from lazynp.transforms._stack import (
     Flat,
@@ -46,6 +46,7 @@ class JVPTracer(Tracer):
     def __init__(self, trace: Trace, primal: Node, tangent: Node) -> None:
         self.trace, self.primal, self.tangent = trace, primal, tangent
         self.aval = aval_of_node(primal)
+        self.code, self.offset = local.where or (None, 0)
 
     def seen(self) -> Any:
         return seen_value(self.primal)

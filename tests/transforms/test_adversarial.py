@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -255,3 +256,29 @@ def test_numbers_are_stored_through_masks_beside_other_indices(store: Any) -> No
     numpy.testing.assert_array_equal(
         jit(np.jacfwd(lambda x: f(x).sum()))(X), grad(lambda x: f(x).sum())(np.array(X))
     )
+
+
+@pytest.mark.parametrize("transform", ["jit", "grad", "vmap", "jvp", "cond", "scan", "jit of grad"])
+def test_what_escapes_is_refused_with_its_function_and_line(transform: str) -> None:
+    kept: list[Any] = []
+
+    def leaky(x: Any) -> Any:
+        y = np.sin(x)
+        kept.append(y)
+        return y.sum()
+
+    x = np.ones((3, 2))
+    {
+        "jit": lambda: np.jit(leaky)(x),
+        "grad": lambda: np.grad(leaky)(x),
+        "vmap": lambda: np.vmap(leaky)(x),
+        "jvp": lambda: np.jvp(leaky, (x,), (x,)),
+        "cond": lambda: np.cond(True, leaky, leaky, x),
+        "scan": lambda: np.scan(lambda c, _: (c * 1.0, leaky(c)), x, None, length=2),
+        "jit of grad": lambda: np.jit(np.grad(leaky))(x),
+    }[transform]()
+    line = leaky.__code__.co_firstlineno + 1
+    words = rf"traced by .*(leaky|<lambda>), made at .*{Path(__file__).name}:{line}, is used"
+    for use in (lambda y: y + 1, lambda y: y[0], np.jit(lambda y: y * 2)):
+        with pytest.raises(TypeError, match=words):
+            use(kept[0])

@@ -257,8 +257,8 @@ def is_tracer(x: Any) -> bool:
 
 def escaped(tracer: Tracer) -> TypeError:
     return TypeError(
-        f"a value of type {tracer.aval} that was traced by {tracer.trace.what}{_made_at(tracer)} is "
-        "used after that has ended: it was stored where it outlived the function (a global, an "
+        f"a value of type {tracer.aval} that was traced by {tracer.trace.what}{_made_at(tracer)} "
+        "is used after that has ended: it was stored where it outlived the function (a global, an "
         "attribute, a list). Return it from the function instead"
     )
 

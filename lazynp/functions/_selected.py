@@ -13,7 +13,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._node import ARGS, OP, VALUE, Tracer
-from lazynp._trace import host_value, local, user_position
+from lazynp._trace import host_value, knowable, local, user_position
 from lazynp.functions._recording import broadcast
 from lazynp.primitives import elementwise, shaping
 
@@ -107,28 +107,30 @@ def selection(x: Array, mask: Array) -> Selection:
 
 
 def _same(a: Any, b: Any, deep: int) -> bool:
-    """Whether two nodes (or operands) are known to have one value: they were made alike."""
+    """Whether two nodes (or operands) are known to have one value: they were made alike, or have
+    values that are equal."""
     if a is b:
         return True
     if type(a) is not list or type(b) is not list:
         return type(a) is type(b) and not isinstance(a, (list, Array)) and bool(a == b)
-    if a[VALUE] is not None or b[VALUE] is not None:
-        return _same_value(a[VALUE], b[VALUE], deep)
-    return bool(
+    v, w = a[VALUE], b[VALUE]
+    if isinstance(v, Tracer) or isinstance(w, Tracer):
+        return _same_tracer(v, w, deep)
+    if (
         deep
         and a[OP] is not None
         and a[OP] is b[OP]
+        and v is None
+        and w is None
         and len(a[ARGS]) == len(b[ARGS])
         and all(_same(p, q, deep - 1) for p, q in zip(a[ARGS], b[ARGS], strict=True))
-    )
+    ):
+        return True
+    return knowable(a) and knowable(b) and np.array_equal(host_value(a), host_value(b))
 
 
-def _same_value(v: Any, w: Any, deep: int) -> bool:
-    if type(v) is not type(w):
+def _same_tracer(v: Any, w: Any, deep: int) -> bool:
+    if type(v) is not type(w) or v.trace is not w.trace or not deep:
         return False
-    if isinstance(v, np.generic):
-        return bool(v == w)
-    if not isinstance(v, Tracer) or v.trace is not w.trace or not deep:
-        return v is w
     slots = [s for s in type(v).__slots__ if hasattr(v, s)]
-    return all(_same(getattr(v, s), getattr(w, s), deep - 1) for s in slots)
+    return bool(slots) and all(_same(getattr(v, s), getattr(w, s), deep - 1) for s in slots)

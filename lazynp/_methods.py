@@ -68,6 +68,7 @@ from lazynp.functions._scalars import (
     swapped,
     unary_operator_of,
 )
+from lazynp.functions._selected import Selection
 from lazynp.functions._stores import update_view
 from lazynp.functions._strided import as_strided
 from lazynp.functions._subclass import Subclass, of_class
@@ -159,6 +160,11 @@ def _attach_operators() -> None:
     for name, function in _UNARY.items():
         setattr(Array, f"__{name}__", function.operator())
     _attach_scalar_operators()
+    for name, function in (_BINARY | _COMPARISONS | _UNARY).items():  # of x[m], m traced
+        if isinstance(function, ufunc):
+            setattr(Selection, f"__{name}__", lambda *operands, f=function: f(*operands))
+            if name in _BINARY:
+                setattr(Selection, f"__r{name}__", lambda x, y, f=function: f(y, x))
     Array.__matmul__ = _matmul_operator  # type: ignore[attr-defined]
     Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
     Array.__getitem__ = getitem  # type: ignore[attr-defined]

@@ -148,21 +148,9 @@ _REDUCTIONS: dict[str, str] = {
 }  # fmt: skip
 _AMAX = {"amax": "max", "amin": "min"}
 _SELECTED = {"sum", "prod", "mean", "var", "std", "any", "all", "max", "min"}
-_OPERATORS = {
-    "add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "mod": "remainder",
-    "floordiv": "floor_divide", "pow": "power", "and": "bitwise_and", "or": "bitwise_or",
-    "xor": "bitwise_xor", "lshift": "left_shift", "rshift": "right_shift", "lt": "less",
-    "le": "less_equal", "gt": "greater", "ge": "greater_equal", "eq": "equal", "ne": "not_equal",
-    "neg": "negative", "pos": "positive", "abs": "absolute", "invert": "invert",
-}  # fmt: skip
 
 
 def _attach_to_selections() -> None:
-    for name, function in _OPERATORS.items():
-        ours = find(function)
-        setattr(Selection, f"__{name}__", lambda *operands, f=ours: f(*operands))
-        if ours.nin == 2 and ours.nout == 1 and not name.endswith(("t", "e", "q")):
-            setattr(Selection, f"__r{name}__", lambda x, y, f=ours: f(y, x))
     for name in _SELECTED - {"max", "min"}:
         setattr(Selection, name, _selected(getattr(reductions, name)))
     for name in ("max", "min"):

@@ -176,10 +176,7 @@ def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
         return [np.zeros(int(bool(host_value(item._read()))), np.int64)]
     for k, n in enumerate(item.shape):
         if n and n != aval.shape[axis + k]:  # an empty mask fits anywhere in NumPy
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {axis + k}; size of axis "
-                f"is {aval.shape[axis + k]} but size of corresponding boolean axis is {n}"
-            )
+            raise _mismatch(axis + k, aval.shape[axis + k], n)
     return list(np.nonzero(host_value(item._read())))
 
 
@@ -286,10 +283,14 @@ def get_advanced(self: Array, index: Any) -> Any:
 def _check_mask(mask: Array, shape: tuple[int, ...]) -> None:
     for k, n in enumerate(mask.shape):
         if n != shape[k]:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {k}; size of axis is "
-                f"{shape[k]} but size of corresponding boolean axis is {n}"
-            )
+            raise _mismatch(k, shape[k], n)
+
+
+def _mismatch(axis: int, length: int, given: int) -> IndexError:
+    return IndexError(
+        f"boolean index did not match indexed array along axis {axis}; size of axis is {length} "
+        f"but size of corresponding boolean axis is {given}"
+    )
 
 
 def set_advanced(self: Array, index: Any, value: Any) -> None:

@@ -12,19 +12,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from lazynp._avals import Aval
-from lazynp._jaxpr import Rules, jaxprs_in
+from lazynp._jaxpr import Atom, Jaxpr, Rules, Var, jaxprs_in
 
-DISPATCH = 15.0  # of a compiled program, over and above its operations
+DISPATCH = 12.0  # of a compiled program, over and above its operations
 PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, what is not fused
 
 _CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
 _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
 # that fuses, most do not.
-_MOVED, _MOVED_FUSED = 1.2e-5, 0.9e-5
-# The same of arrays beyond the caches, whose memory comes from the system each time.
+_MOVED, _MOVED_FUSED = 1.2e-5, 0.6e-5
+# The same of arrays beyond the caches.
 _FAR = 1 << 18  # bytes
-_MOVED_FAR, _MOVED_FUSED_FAR = 2.4e-5, 0.8e-5
+_MOVED_FAR, _MOVED_FUSED_FAR = 1.6e-5, 0.6e-5
 
 # Nanoseconds an element, where it is more than moving it: by NumPy, by XLA.
 _ELEMENT: dict[str, tuple[float, float]] = {
@@ -47,7 +47,7 @@ _ELEMENT: dict[str, tuple[float, float]] = {
     "cosh": (8.0, 6.0),
     "tanh": (1.8, 4.0),
     "hypot": (3.0, 2.5),
-    "power": (2.3, 11.0),
+    "power": (2.3, 6.5),
     "cbrt": (8.0, 9.0),
     "sqrt": (1.0, 0.5),
     "divide": (0.4, 0.4),
@@ -66,10 +66,10 @@ _ELEMENT: dict[str, tuple[float, float]] = {
     "cumprod": (3.4, 4.5),
     "cummax": (2.0, 6.0),
     "cummin": (2.0, 6.0),
-    "argmax": (0.2, 6.0),
-    "argmin": (0.2, 6.0),
-    "reduce_max": (0.2, 0.6),
-    "reduce_min": (0.2, 0.6),
+    "argmax": (0.1, 0.6),
+    "argmin": (0.1, 0.6),
+    "reduce_max": (0.0, 0.2),
+    "reduce_min": (0.0, 0.2),
 }
 _COMPARED = {"sort": (1.5, 3.0), "argsort": (6.0, 13.0), "sort_pairs": (8.0, 13.0)}  # times log2(n)
 _FLOP = {"f": (1.3e-5, 1.4e-5), "c": (4e-5, 6e-5)}  # of products: by BLAS, by XLA
@@ -80,6 +80,10 @@ _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
 PROGRAM = 15000.0
 _COMPILED = 1000.0
 _COMPILED_LONG = 9000.0
+
+# A program of at most so much work is run by one thread. Waking others costs 10 to 30 us a loop; at
+# 350, on two threads of one core, both ways take the same time.
+ALONE = 250.0
 
 RECORDING = 5.0  # an operation, and what it adds to a cut
 CUT = 30.0  # for one operation
@@ -147,11 +151,70 @@ def _of_call(name: str, params: dict[str, Any]) -> Cost:
     return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
 
 
+def work(jaxpr: Jaxpr) -> float:
+    """What the operations of a compiled program cost. Of loops one round: what threads gain or lose
+    they do in each."""
+    total = 0.0
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.kind == "call":
+            total += max(map(work, jaxprs_in(eqn.params)), default=0.0)
+        else:
+            ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
+            total += cost(eqn.primitive, eqn.params, ins, outs)[1]
+    return total
+
+
 def better_by_host(
     primitive: Rules, params: dict[str, Any], ins: Sequence[Aval], outs: Sequence[Aval]
 ) -> bool:
     """Whether NumPy does this so much faster that it pays to take a program apart for it."""
+    return host_gain(primitive, params, ins, outs) > PIECE
+
+
+def host_gain(
+    primitive: Rules, params: dict[str, Any], ins: Sequence[Aval], outs: Sequence[Aval]
+) -> float:
+    """What NumPy would save on an operation of a program."""
     if primitive.kind not in ("contract", "sort", "index", "update", "reduction"):
-        return False
+        return 0.0
     reference, compiled = cost(primitive, params, ins, outs)
-    return compiled - reference > PIECE
+    if primitive.kind == "update":  # not in place there: an interrupted run must lose nothing
+        reference += 2 * stored(ins[0])
+    return compiled - reference
+
+
+def stored(aval: Aval) -> float:
+    """What it costs to write an array, or to read it."""
+    return (_MOVED_FAR if aval.nbytes >= _FAR else _MOVED) * aval.nbytes
+
+
+def left_to_host(jaxpr: Jaxpr) -> set[int]:
+    """Which equations of a program, by their places, NumPy is to do: what it does so much better,
+    and the views that only such operations read.
+
+    What a program would compute on the way to an operation must be stored for NumPy.
+    """
+    stays = {v for v in jaxpr.outputs if isinstance(v, Var)}
+    on_the_way: dict[Atom, Aval] = {}  # by what is made of it: what is not stored without need
+    found: set[int] = set()
+    for place, eqn in enumerate(jaxpr.eqns):
+        ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
+        gain = host_gain(eqn.primitive, eqn.params, ins, outs)
+        if gain > PIECE:
+            gain -= sum(stored(on_the_way[a]) for a in set(eqn.inputs) if a in on_the_way)
+        if gain > PIECE:
+            found.add(place)
+        elif eqn.primitive.kind == "view":
+            if eqn.inputs[0] in on_the_way:
+                on_the_way[eqn.outputs[0]] = on_the_way[eqn.inputs[0]]
+        else:
+            on_the_way.update((v, v.aval) for v in eqn.outputs if v not in stays)
+    readers: dict[Var, bool] = dict.fromkeys(stays, False)  # whether all of them are NumPy's
+    for place in reversed(range(len(jaxpr.eqns))):
+        eqn = jaxpr.eqns[place]
+        if eqn.primitive.kind == "view" and all(readers.get(v, False) for v in eqn.outputs):
+            found.add(place)
+        for atom in eqn.inputs:
+            if isinstance(atom, Var):
+                readers[atom] = readers.get(atom, True) and place in found
+    return found

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _reference
+from lazynp import _reference, lowering
 from lazynp._config import config
 from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._jaxpr import Jaxpr
@@ -36,6 +36,8 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
 
     `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
     """
+    if not STATS.cuts:
+        lowering.keep_freed_memory()
     STATS.cuts += 1
     if config.execution == "reference" or config.debug_nans:
         STATS.reference_runs += 1

@@ -6,7 +6,7 @@ stages have in between is compiled as one piece each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Container, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -21,13 +21,14 @@ from lazynp._quiet import quietly
 class Pieces:
     """Runs like `lowering.Executable`. Donates nothing: a run that is interrupted loses nothing."""
 
-    def __init__(self, jaxpr: Jaxpr, by_host: Callable[[Eqn], bool]) -> None:
+    def __init__(self, jaxpr: Jaxpr, by_host: Container[int]) -> None:
+        """`by_host`: the places of the equations that are NumPy's."""
         self._inputs, self._outputs = jaxpr.inputs, jaxpr.outputs
         stage_of: dict[Var, int] = {}
         stages: list[tuple[list[Eqn], list[Eqn]]] = [([], [])]  # compiled, then by host
-        for eqn in jaxpr.eqns:
+        for place, eqn in enumerate(jaxpr.eqns):
             stage = max([stage_of.get(a, 0) for a in eqn.inputs if isinstance(a, Var)], default=0)
-            host = by_host(eqn)
+            host = place in by_host
             while len(stages) <= stage + host:
                 stages.append(([], []))
             stages[stage][host].append(eqn)
@@ -43,6 +44,8 @@ class Pieces:
         self.text = "\n".join(
             s.executable.text if isinstance(s, _Piece) else f"// by NumPy: {s}" for s in self.steps
         )
+
+    put = staticmethod(lowering.put)
 
     def run(self, buffers: Sequence[Any], into: list[Any]) -> list[Any]:
         """`into` becomes a list of the one list that is returned."""
@@ -77,7 +80,7 @@ class _Piece:
             value = env[v]
             if not lowering.is_buffer(value):
                 value = np.asarray(value)
-                value = env[v] = lowering.put(value, lowering.is_aligned(value))
+                value = env[v] = self.executable.put(value, lowering.is_aligned(value))
             buffers.append(value)
         env.update(zip(self.outputs, self.executable.run(buffers), strict=True))
 

@@ -129,12 +129,14 @@ class Plan:
         else:
             program = self._program(slots)
         STATS.compiled_runs += 1
+        put = program.executable.put
         args = []
         for j in program.leaves:
             value = leaves[j][VALUE]
-            args.append(value if type(value) is lowering.Buffer else _buffer(leaves[j]))
+            args.append(value if type(value) is lowering.Buffer else _buffer(leaves[j], put))
         for kind, indices in program.packed:
-            args.append(_pack(kind, [slots[k] for k in indices], program.dtypes[kind]))
+            vector = _packed(kind, [slots[k] for k in indices], program.dtypes[kind])
+            args.append(put(vector, True))
         program.executable.run(args, into)
 
     def donated(self) -> set[int]:
@@ -304,30 +306,30 @@ def cast_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     return quietly(dtype.type, [value])
 
 
-def _pack(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> Any:
+def _packed(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> np.ndarray[Any, Any]:
     vector = _VECTOR[kind]
     if all([d is vector for d in dtypes]):
-        return lowering.put(np.array(values, vector), owned=True)
+        return np.array(values, vector)
     cast = [cast_scalar(v, d) for v, d in zip(values, dtypes, strict=True)]
     if kind == "i":
         cast = [int(v) - (1 << 64) if int(v) > 0x7FFFFFFFFFFFFFFF else int(v) for v in cast]
-    return lowering.put(np.array(cast, vector), owned=True)
+    return np.array(cast, vector)
 
 
 _KEPT_ON_HOST = 1 << 14  # bytes
 
 
-def _buffer(node: Node) -> Any:
+def _buffer(node: Node, put: Any) -> Any:
     """The leaf's value on the device. Large host memory stays the value if it can be lent."""
     value = node[VALUE]
     if type(value) is np.ndarray and lowering.is_aligned(value):
-        buffer = lowering.put(value, owned=True)
+        buffer = put(value, True)
         if value.nbytes >= _KEPT_ON_HOST and node[CODE] is not LENT:
             if node[OP] is None:
                 node[CODE] = LENT  # unless something is stored into it, the next time it stays one
             return buffer
     else:
-        buffer = lowering.put(np.asarray(value), owned=False)
+        buffer = put(np.asarray(value), False)
     node[VALUE] = buffer
     return buffer
 
@@ -352,8 +354,9 @@ class _Lowerer:
         packed = [(kind, indices) for kind, (_, indices) in self.vectors.items()]
         dtypes = {kind: [self.plan.slot_avals[k].dtype for k in ks] for kind, ks in packed}
         executable: Any
-        if config.execution == "adaptive" and any(map(_better_by_host, jaxpr.eqns)):
-            executable = Pieces(jaxpr, _better_by_host)
+        left = _cost.left_to_host(jaxpr) if config.execution == "adaptive" else ()
+        if left:
+            executable = Pieces(jaxpr, left)
         else:
             donated = self.plan.donated()
             donate = [i for i, j in enumerate(self.leaf_vars) if j in donated]
@@ -469,11 +472,6 @@ class Sighting:
 
 
 _PLANNED_AT = 0.5  # of what compiling costs, spent by reference
-
-
-def _better_by_host(eqn: Eqn) -> bool:
-    ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
-    return _cost.better_by_host(eqn.primitive, eqn.params, ins, outs)
 
 
 def _costs(ops: list[Op]) -> tuple[float, float, float]:

@@ -631,7 +631,8 @@ def at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
     first = operands[0] if operands else None
     if op.free and op.primitive.kind == "view" and not op.scalar and not _lists(operands):
         if type(first) is list and type(first[VALUE]) is np.ndarray:
-            return [op, None, op.reference(first[VALUE], *operands[1:]), None, 0]
+            if op.aval.nbytes <= local.recorder.largest:  # else it is part of what reads it
+                return [op, None, op.reference(first[VALUE], *operands[1:]), None, 0]
     if op.free and not op.scalar:  # is parked, wherever it comes from
         for o in operands:
             if type(o) is list and o[VALUE] is None and (o[OP] is None or not o[OP].free):

@@ -260,7 +260,8 @@ def shown(array: Array, look: Callable[[NDArray], NDArray], kind: Callable[[Any]
         value = look(value)
     except (ValueError, TypeError):  # it would be a copy, or an error, which others find words for
         return None
-    if type(value) is not np.ndarray:
+    # a large one is part of the program that reads it
+    if type(value) is not np.ndarray or value.nbytes > local.recorder.largest:
         return None
     path = (kind(value),)
     if base is None:
@@ -294,6 +295,8 @@ def _laid_out(node: Node, step: Step) -> Node | None:
     """The step taken by NumPy, in the memory of a value that is there."""
     value = there(node)
     if type(value) is not np.ndarray or not on_device(value.dtype):
+        return None
+    if value.nbytes > local.recorder.largest:
         return None
     try:
         return leaf(step.layout(value))

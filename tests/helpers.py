@@ -8,8 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 import lazynp as np
-from lazynp import _graph, _plan
+from lazynp import _cost, _graph, _plan
+from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE
 from lazynp._plan import Stats
 from lazynp._trace import local
@@ -38,6 +41,15 @@ class Counted:
 def pending() -> list[Any]:
     """What this thread has recorded and nobody has evaluated."""
     return [n for n in local.recorder.pending if n[VALUE] is None]
+
+
+def leave_to_host(monkeypatch: pytest.MonkeyPatch, *kinds: str) -> None:
+    """In compiled programs operations of these kinds, and no others, are NumPy's."""
+
+    def left(jaxpr: Jaxpr) -> set[int]:
+        return {k for k, eqn in enumerate(jaxpr.eqns) if eqn.primitive.kind in kinds}
+
+    monkeypatch.setattr(_cost, "left_to_host", left)
 
 
 def fresh_start() -> None:

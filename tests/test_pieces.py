@@ -9,12 +9,12 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _cost, _graph, _plan
+from lazynp import _cost, _graph
 from lazynp._avals import aval_of
 from lazynp._pieces import Pieces
 from lazynp.lowering import _runtime
 from lazynp.primitives import contraction
-from tests.helpers import fresh_start
+from tests.helpers import fresh_start, leave_to_host
 
 PROGRAMS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "product alone": lambda np, m, v: m @ v,
@@ -52,7 +52,7 @@ def by_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         "none": (),
     }[request.param]
     monkeypatch.setattr(_cost, "PROGRAM", -1e9)
-    monkeypatch.setattr(_plan, "_better_by_host", lambda eqn: eqn.primitive.kind in kinds)
+    leave_to_host(monkeypatch, *kinds)
     fresh_start()
     with np.config(execution="adaptive"):
         yield request.param
@@ -115,3 +115,53 @@ def test_the_table_prefers_blas_for_large_products() -> None:
     assert choice("f8", 2000, 2000)
     assert not choice("f8", 8, 8)
     assert choice("c16", 500, 500)
+
+
+def left(f: Callable[..., Any], *arrays: Any) -> list[str]:
+    """What of this function's program is NumPy's."""
+    jaxpr = np.make_jaxpr(f)(*map(np.array, arrays))
+    return [jaxpr.eqns[k].primitive.name for k in sorted(_cost.left_to_host(jaxpr))]
+
+
+def test_views_that_only_numpy_reads_are_numpys() -> None:
+    m = numpy.ones((800, 800))
+    assert left(lambda m: m.T @ m + 1.0, m) == ["transpose", "dot_general"]
+
+
+def test_views_that_loops_read_too_are_not() -> None:
+    def f(m: Any) -> Any:
+        turned = m.T
+        return turned @ m, turned * 2.0
+
+    assert left(f, numpy.ones((800, 800))) == ["dot_general"]
+
+
+def test_what_must_be_stored_for_numpy_counts() -> None:
+    x = numpy.ones(400_000)
+    assert left(lambda x: x @ x, x) == ["dot_general"]
+    assert left(lambda x: (2.0 * x) @ (x + 1.0), x) == []
+
+
+def test_assigning_a_slice_is_no_call_of_numpy() -> None:
+    """By NumPy it would copy the whole array: a call must not change its operands."""
+
+    def step(u: Any) -> Any:
+        u[1:-1, 1:-1] = 0.5 * (u[:-2, 1:-1] + u[2:, 1:-1])
+        return u
+
+    for n in (400, 1200):
+        assert left(step, numpy.ones((n, n))) == []
+
+
+def test_programs_of_little_work_wake_no_threads() -> None:
+    def work(f: Callable[..., Any], *arrays: Any) -> float:
+        return _cost.work(np.make_jaxpr(f)(*map(np.array, arrays)))
+
+    small, large = numpy.ones((100, 100)), numpy.ones((2000, 2000))
+    assert work(lambda x: np.exp(x) * 2.0, small) < _cost.ALONE
+    assert work(lambda x: np.exp(x) * 2.0, large) > _cost.ALONE
+    # a loop by one round of it, a call by what is called
+    rounds = work(lambda x: np.fori_loop(0, 10_000, lambda i, x: x * 0.5 + 1.0, x), small)
+    assert rounds == pytest.approx(work(lambda x: x * 0.5 + 1.0, small), rel=0.2)
+    called = work(lambda x: np.jit(lambda x: np.exp(x) * 2.0)(x), large)
+    assert called == work(lambda x: np.exp(x) * 2.0, large)

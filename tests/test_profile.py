@@ -13,9 +13,9 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _cost, _plan, _trace
+from lazynp import _cost, _trace
 from lazynp._observers import observers
-from tests.helpers import POLICIES, fresh_start, in_thread
+from tests.helpers import POLICIES, fresh_start, in_thread, leave_to_host
 
 HERE = Path(__file__).name
 
@@ -110,7 +110,7 @@ def test_loops_that_come_round_are_named() -> None:
 
 def test_what_numpy_does_is_its_own_tier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_cost, "PROGRAM", -1e9)  # at once
-    monkeypatch.setattr(_plan, "_better_by_host", lambda eqn: eqn.primitive.kind == "contract")
+    leave_to_host(monkeypatch, "contract")
     m = np.array(numpy.full((7, 7), 0.01))
     with np.config(execution="adaptive"), np.profile() as p:
         for _ in range(3):

@@ -143,9 +143,9 @@ def getitem(self: Array, index: Any) -> Any:
                 out = _chosen(value, index)
                 if out is not None:
                     return out
-            else:  # NumPy's view, and nothing inferred
+            else:  # NumPy's view, and nothing inferred; a large one is part of what reads it
                 value = value[index]
-                if type(value) is ndarray and value.ndim:
+                if type(value) is ndarray and value.ndim and value.nbytes <= recorder.largest:
                     out = _new(NDArray)
                     try:
                         known_aval = aval.parts[value.shape]

@@ -66,9 +66,25 @@ def collect_garbage() -> None:
     _jax.collect_garbage()
 
 
-def cpu_client() -> Any:
-    """Synchronous: a dispatch is 4 us instead of 21, and no throughput is lost."""
-    return _jax.get_tfrt_cpu_client(asynchronous=False)
+def cpu_client(threads: int | None = None) -> Any:
+    """Synchronous: a dispatch is 4 us instead of 21, and no throughput is lost.
+
+    threads: for computing, where it is not to be as many as there are cores. That can only be said
+    by the environment, which is read when the client is made.
+    """
+    before = {name: os.environ.get(name) for name in _THREADS if threads is not None}
+    os.environ.update(dict.fromkeys(before, str(threads)))
+    try:
+        return _jax.get_tfrt_cpu_client(asynchronous=False)
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+_THREADS = ("PJRT_NPROC", "NPROC")
 
 
 def register_custom_call(name: str, target: object, platform: str, api_version: int) -> None:

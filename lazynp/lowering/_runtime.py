@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import _cost
 from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp.lowering import _cache, _compat, _lapack
 from lazynp.lowering._emit import module_text
-from lazynp.lowering._host import ALIGNMENT, keep_freed_memory
+from lazynp.lowering._host import ALIGNMENT
 from lazynp.lowering._options import compile_options, forget_unknown
 from lazynp.lowering._progress import Told
 
@@ -29,7 +30,7 @@ Buffer = _compat.ArrayImpl
 
 
 class _Described:
-    """An aval as jaxlib reads one. One per aval: `buffer.aval is described(aval)` is the check."""
+    """An aval as jaxlib reads one. One per aval and backend: `buffer.aval` tells both."""
 
     __slots__ = ("shape", "dtype", "ndim", "weak_type", "aval")
 
@@ -41,58 +42,60 @@ class _Described:
         return repr(self.aval)
 
 
-_described: dict[Aval, _Described] = {}
-
-
-def described(aval: Aval) -> _Described:
-    """The one description of the shape and dtype of an aval."""
-    try:
-        return _described[aval]
-    except KeyError:
-        if aval.weak:
-            return _described.setdefault(aval, described(aval_of(aval.shape, aval.dtype)))
-        return _described.setdefault(aval, _Described(aval))
-
-
 class Backend:
-    """A client and its first device, with what is needed to talk to it."""
+    """A client and its first device, with what is needed to talk to it.
 
-    def __init__(self, platform: str) -> None:
+    alone: programs run in the thread that calls them, and no others are woken. That takes 10 to
+    30 us for each loop of a program, which is more than short loops last: a stencil on 150 x 150
+    elements takes 106 us with threads, 65 without.
+    """
+
+    def __init__(self, platform: str, alone: bool) -> None:
         if platform != "cpu":
             raise NotImplementedError(f"device: cpu is supported, got {platform!r}")
-        keep_freed_memory()
         self.platform = platform
-        self.client = _compat.cpu_client()
+        self.client = _compat.cpu_client(1 if alone else None)
         self.device = self.client.devices()[0]
         self.devices = _compat.device_list(self.device)
         self.sharding = _compat.Sharding(self.device)
-        self.handlers: dict[Aval, Any] = {}
+        self._handlers: dict[Aval, Any] = {}
+        self._described: dict[Aval, _Described] = {}
+
+    def described(self, aval: Aval) -> _Described:
+        """The one description of the shape and dtype of an aval."""
+        try:
+            return self._described[aval]
+        except KeyError:
+            plain = aval_of(aval.shape, aval.dtype) if aval.weak else aval
+            made = self.described(plain) if aval.weak else _Described(aval)
+            return self._described.setdefault(aval, made)
 
     def handler(self, aval: Aval) -> Any:
         try:
-            return self.handlers[aval]
+            return self._handlers[aval]
         except KeyError:
-            made = _compat.result_handler(described(aval), self.sharding)
-            return self.handlers.setdefault(aval, made)
+            made = _compat.result_handler(self.described(aval), self.sharding)
+            return self._handlers.setdefault(aval, made)
 
 
-_backends: dict[str, Backend] = {}
+_backends: dict[tuple[str, bool], Backend] = {}
 _lock = threading.Lock()
 _forked = False
 
 
-def backend(platform: str = "cpu") -> Backend:
+def backend(platform: str = "cpu", alone: bool = True) -> Backend:
     """The backend of a platform, created at its first use."""
     if _forked:
         _refuse_fork()
+    key = platform, alone
     try:
-        return _backends[platform]
+        return _backends[key]
     except KeyError:
         pass
     with _lock:
-        if platform not in _backends:
-            _backends[platform] = Backend(platform)
-        return _backends[platform]
+        if key not in _backends:
+            _backends[key] = Backend(platform, alone)
+        return _backends[key]
 
 
 def _after_fork_in_child() -> None:
@@ -124,8 +127,13 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
 
 
-def put(array: np.ndarray[Any, Any], owned: bool = False, platform: str = "cpu") -> Any:
-    """The buffer of a host array. `owned`: the array never changes, so its memory may be used."""
+def put(
+    array: np.ndarray[Any, Any], owned: bool = False, platform: str = "cpu", alone: bool = True
+) -> Any:
+    """The buffer of a host array. `owned`: the array never changes, so its memory may be used.
+
+    `platform`, `alone`: of the program that it is for. Another will take it too, a little later.
+    """
     dtype = array.dtype
     if not dtype.isnative:
         array, owned = array.astype(dtype.newbyteorder("=")), True
@@ -136,11 +144,10 @@ def put(array: np.ndarray[Any, Any], owned: bool = False, platform: str = "cpu")
         array, owned = np.array(array, order="C"), True
     if type(array) is not np.ndarray:
         array = array.view(np.ndarray)
-    here = backend(platform)
+    here = backend(platform, alone)
+    aval = here.described(aval_of(array.shape, dtype))
     try:
-        return _compat.put(
-            described(aval_of(array.shape, dtype)), here.sharding, array, here.device, not owned
-        )
+        return _compat.put(aval, here.sharding, array, here.device, not owned)
     except _compat.JaxRuntimeError as e:
         raise _translated(e, "put", None) from None
 
@@ -169,17 +176,19 @@ class Executable:
     """A compiled program of known inputs and outputs."""
 
     __slots__ = (
-        "in_avals", "out_avals", "text", "from_disk", "_loaded", "_expected", "_consume", "_run",
+        "in_avals", "out_avals", "text", "platform", "alone", "from_disk",
+        "_loaded", "_expected", "_consume", "_run",
     )  # fmt: skip
 
     def __init__(
         self, loaded: Any, in_avals: Sequence[Aval], out_avals: Sequence[Aval], text: str,
-        platform: str, from_disk: bool,
+        platform: str, alone: bool, from_disk: bool,
     ) -> None:  # fmt: skip
         self.in_avals, self.out_avals = tuple(in_avals), tuple(out_avals)
         self.text, self._loaded, self.from_disk = text, loaded, from_disk
-        here = backend(platform)
-        self._expected = [described(a) for a in in_avals]
+        self.platform, self.alone = platform, alone
+        here = backend(platform, alone)
+        self._expected = [here.described(a) for a in in_avals]
         handlers = [here.handler(a) for a in out_avals]
         self._consume = methodcaller("consume_with_handlers", handlers)
         self._run = loaded.execute_sharded
@@ -194,7 +203,7 @@ class Executable:
         if _forked:
             _refuse_fork()
         if [b.aval for b in buffers] != self._expected:
-            self._refuse(buffers)
+            buffers = self._brought(buffers)
         _compat.collect_garbage()
         try:
             into[:] = map(self._consume, map(self._run, (buffers,)))
@@ -202,21 +211,32 @@ class Executable:
         except _compat.JaxRuntimeError as e:
             raise _translated(e, "run", self.text) from None
 
-    def _refuse(self, buffers: Sequence[Any]) -> None:
+    def put(self, array: np.ndarray[Any, Any], owned: bool) -> Any:
+        """`put`, for this program."""
+        return put(array, owned, self.platform, self.alone)
+
+    def _brought(self, buffers: Sequence[Any]) -> list[Any]:
+        """These buffers in this program's backend: the same memory, known to another client."""
         got = [b.aval for b in buffers]
-        raise InternalError(f"run: buffers of {self._expected} are required, got {got}", self.text)
+        if [a.aval for a in got] != [e.aval for e in self._expected]:
+            text = f"run: buffers of {self._expected} are required, got {got}"
+            raise InternalError(text, self.text)
+        return [
+            b if b.aval is e else self.put(host(b), owned=True)
+            for b, e in zip(buffers, self._expected, strict=True)
+        ]
 
 
 def compile_text(
     text: str, in_avals: Sequence[Aval], out_avals: Sequence[Aval], platform: str = "cpu",
-    jaxpr: Jaxpr | None = None,
+    alone: bool = True, jaxpr: Jaxpr | None = None,
 ) -> Executable:  # fmt: skip
     """The one place where programs are compiled, or found on disk. `jaxpr`: for reports."""
-    here = backend(platform)
+    here = backend(platform, alone)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
     options = compile_options(platform)
-    key = _cache.key_of(text, options, platform)
+    key = _cache.key_of(text, options, f"{platform} alone" if alone else platform)
     loaded = None if key is None else _from_disk(here, key)
     from_disk = loaded is not None
     while loaded is None:
@@ -231,7 +251,7 @@ def compile_text(
         blob = _compat.serialized(here.client, loaded)
         if blob is not None:
             _cache.store(key, blob)
-    return Executable(loaded, in_avals, out_avals, text, platform, from_disk)
+    return Executable(loaded, in_avals, out_avals, text, platform, alone, from_disk)
 
 
 def _from_disk(here: Backend, key: bytes) -> Any:
@@ -248,7 +268,8 @@ def _from_disk(here: Backend, key: bytes) -> Any:
 def compile_program(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> Executable:
     """Lower and compile. `donate`: inputs consumed by the run, if nothing else holds them."""
     text = module_text(jaxpr, donate, platform)
-    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, jaxpr)
+    alone = _cost.work(jaxpr) <= _cost.ALONE
+    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, alone, jaxpr)
 
 
 def _translated(error: Exception, op: str, text: str | None) -> Exception:

@@ -194,7 +194,7 @@ reduce_xor = _bitwise("reduce_xor", np.bitwise_xor, "stablehlo.xor", lambda dtyp
 
 # From this size on a reduction of pairs, which is not vectorised, costs more than two passes: at
 # 1e6 float64 5.8 ms against 1.1 (and 20 ms against 50 to compile).
-_TWO_PASSES = 1 << 15
+_TWO_PASSES = 1 << 13
 
 
 def _arg(name: str, function: Any, direction: str, extremum: Primitive, neutral: Any) -> Primitive:

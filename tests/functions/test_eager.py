@@ -52,6 +52,14 @@ def test_a_loop_of_large_ones_is_not() -> None:
     assert not local.recorder.eager
 
 
+def test_slices_of_large_arrays_are_parts_of_programs(eager: None) -> None:
+    """As NumPy's views they would have to be copied for each program that reads them."""
+    u = np.array(numpy.arange(1e6).reshape(1000, 1000))
+    for part in (u[1:-1, 2:], u[1:-1].T, u[:, :-1].reshape(-1, 9)):
+        assert part._read()[_node.VALUE] is None
+    assert type(u[3, :40]._read()[_node.VALUE]) is numpy.ndarray
+
+
 def test_a_loop_whose_programs_differ_each_time() -> None:
     """No program would be used again."""
     fresh_start()

@@ -14,7 +14,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lazynp import lowering
+from lazynp import _cost, lowering
 from lazynp._avals import DEVICE_DTYPES, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp.lowering import _compat, _options, _runtime
@@ -155,6 +155,32 @@ def test_donation():
     assert buffer.is_deleted()
     with pytest.raises(InternalError, match="deleted"):
         program.run([buffer])
+
+
+def test_programs_of_one_thread_and_of_many_take_each_others_results(monkeypatch):
+    """Small programs wake no threads: another client than that of large ones, the same memory."""
+    (small,) = compiled(double, X).run([lowering.put(X)])
+    monkeypatch.setattr(_cost, "ALONE", -1.0)
+    many = compiled(lambda b, x, y: b.binary("stablehlo.add", x, y), X, X)
+    (sum_,) = many.run([small, lowering.put(X, alone=False)])
+    assert (many.alone, compiled(double, X).alone) == (False, False)
+    monkeypatch.setattr(_cost, "ALONE", 1.0)
+    one = compiled(double, X)
+    (result,) = one.run([sum_])
+    assert one.alone
+    np.testing.assert_array_equal(lowering.host(result), 6 * X)
+    np.testing.assert_array_equal(lowering.host(sum_), 3 * X)
+    with pytest.raises(InternalError, match="are required"):
+        many.run([result, lowering.put(X.astype("f4"))])
+
+
+def test_a_donated_result_of_another_client_is_not_written(monkeypatch):
+    big = np.ones(100_000)
+    (there,) = compiled(double, big).run([lowering.put(big)])
+    monkeypatch.setattr(_cost, "ALONE", -1.0)
+    (result,) = compiled(double, big, donate=[0]).run([there])
+    assert (lowering.host(result) == 4).all()
+    assert there.is_deleted() or (lowering.host(there) == 2).all()
 
 
 def test_donation_respects_host_views():
@@ -301,7 +327,7 @@ def test_the_client_is_made_once_and_late():
         from lazynp.lowering import _compat, _runtime
         assert not _runtime._backends
         made, real = [], _compat.cpu_client
-        _compat.cpu_client = lambda: made.append(1) or real()
+        _compat.cpu_client = lambda *a: made.append(1) or real(*a)
         ts = [threading.Thread(target=lambda: lowering.put(np.ones(3))) for _ in range(8)]
         [t.start() for t in ts]; [t.join() for t in ts]
         print(len(made), "jax" in sys.modules, "scipy.linalg" in sys.modules)

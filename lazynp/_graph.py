@@ -23,7 +23,7 @@ from lazynp import _reference, lowering
 from lazynp._config import config
 from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, aval_of_node
+from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Sighting, Step
 from lazynp._reference import is_parked, keep_views, note_read
 from lazynp._unread import after_run, before_run, leave, regret
@@ -45,6 +45,9 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
             _complete(nodes, asked)
         _reference.run(nodes, asked)
         return None
+    alone = nodes[0][OP].alone if nodes else None  # a node that is held here would be an output
+    if alone is not None and alone.run(nodes, asked, reason):
+        return alone.plan
     plan, leaves, slots = _planned(nodes, asked)
     note_read(leaves)
     known = isinstance(plan, Plan)
@@ -69,11 +72,71 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
         plan.lean.reason = reason
         leave(plan, nodes)
     else:
+        if nodes and nodes[0][OP].primitive.kind == "call":
+            nodes[0][OP].alone = Alone.of(plan, nodes, asked)
         _run_compiled(plan, nodes, leaves, slots)
         if plan.watch is None or plan.watch.candidates:
             after_run(plan, nodes, asked)
     nodes.clear()
     return plan
+
+
+class Alone:
+    """How a call of a function (`jit`) was run when nothing but its results was pending.
+
+    The next one is run so without its form being looked for: who refers to what decides in which
+    memory results may go, and which are wanted; here none goes into an operand's, and all are.
+    """
+
+    __slots__ = ("plan", "ops", "place", "slots")
+
+    def __init__(self, plan: Plan, ops: list[Op], place: int, slots: list[bool]) -> None:
+        self.plan, self.ops, self.place, self.slots = plan, ops, place, slots
+
+    @staticmethod
+    def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:
+        """None if other such calls may not be run so."""
+        call, *results = nodes
+        if not all(n[OP].primitive is PROJECT and n[ARGS][0] is call for n in results):
+            return None
+        place = next((i for i, n in enumerate(results, 1) if n is asked), 0)
+        whole = plan.outputs[0] == 0 or len(plan.outputs) == len(call[OP].aval)
+        if not place or not whole or plan.donated() or not all(map(_is_node, call[ARGS])):
+            return None
+        slots = [isinstance(a[VALUE], np.generic) for a in call[ARGS]]
+        return Alone(plan, [n[OP] for n in nodes], place, slots)
+
+    def run(self, nodes: list[Node], asked: Node | None, reason: Any) -> bool:
+        """Run it, if that is all there is to run."""
+        plan = self.plan
+        args = nodes[0][ARGS]
+        if [n[OP] for n in nodes] != self.ops or nodes[self.place] is not asked:
+            return False
+        if plan.current is None or plan.lean is not None or plan.watch and plan.watch.candidates:
+            return False
+        if len(args) > 1 and len(set(map(id, args))) < len(args):
+            return False
+        slots = []
+        leaves = []
+        for a, slot in zip(args, self.slots, strict=True):
+            value = a[VALUE]
+            if value is None or isinstance(value, np.generic) is not slot:
+                return False
+            if slot:
+                slots.append(value)
+            else:
+                leaves.append(a)
+        note_read(leaves)
+        plan.reason = reason
+        plan.runs += 1
+        plan.tier = "compiled"
+        _run_compiled(plan, nodes, leaves, slots)
+        nodes.clear()
+        return True
+
+
+def _is_node(x: Any) -> bool:
+    return type(x) is list
 
 
 def _run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:

@@ -37,6 +37,7 @@ from lazynp._node import (
     CODE,
     OFFSET,
     OP,
+    PROJECT,
     VALUE,
     Node,
     Op,
@@ -892,7 +893,8 @@ def host_value(node: Node) -> Any:
     """The node's value as a NumPy array (not to be written) or scalar."""
     value = node[VALUE]
     if value is None:
-        if node[OP] is None or node[OP].free:
+        op = node[OP]
+        if op is None or op.free and (op.primitive is not PROJECT or not _unfinished(node)):
             value = _reference.host_view(node)
             if value is not None:
                 op = node[OP]
@@ -901,6 +903,12 @@ def host_value(node: Node) -> Any:
     elif isinstance(value, (np.ndarray, np.generic)):
         return value
     return _reference.host(node)
+
+
+def _unfinished(result: Node) -> bool:
+    """Whether what this is a result of has yet to be computed."""
+    args = result[ARGS]
+    return type(args) is tuple and args[0][VALUE] is None
 
 
 def description(node: Node) -> str | None:

@@ -11,6 +11,7 @@ import pytest
 import lazynp as np
 from lazynp import grad, jit, jvp, vjp, vmap
 from lazynp.transforms import _jvp, _linearize
+from tests.helpers import POLICIES, Counted
 
 X, Y = np.array([0.3, -0.7, 1.2]), np.array([1.0, 2.0, 3.0])
 
@@ -80,6 +81,60 @@ def test_short_calls_under_transformations() -> None:
     numpy.testing.assert_allclose(closed, f(X), rtol=1e-15)
     with np.disable_jit():
         numpy.testing.assert_allclose(f(X), numpy.sin(numpy.asarray(X)) * numpy.asarray(X))
+
+
+@np.jit
+def _two(x: Any, s: Any) -> Any:
+    return x * s, (x + s).sum()
+
+
+def _look(kind: str, rounds: int) -> list[Any]:
+    seen: list[Any] = []
+    x = np.array(numpy.arange(4.0))
+    for k in range(rounds):
+        s = {"numbers": k + 0.5, "arrays": np.array(k + 0.5), "results": x.sum() + k}[kind]
+        scaled, total = _two(x, s)
+        if k % 3 == 0:
+            seen.append(float(total))
+            seen.append(scaled.tolist())
+        elif k % 3 == 1:
+            seen.append(scaled.tolist())  # and nobody wants the other one
+            del total
+        else:
+            x = np.array(numpy.arange(4.0)) + k  # pending, when the next call is made
+            seen.append((scaled + total).tolist())
+    return seen
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("kind", ["numbers", "arrays", "results"])
+def test_results_looked_at_one_by_one(kind: str, policy: str) -> None:
+    with np.config(execution=policy):
+        with np.disable_jit():
+            want = _look(kind, 12)
+        assert _look(kind, 12) == want
+
+
+def test_each_such_call_is_one_run() -> None:
+    x = np.array(numpy.arange(4.0))
+    with np.config(execution="compiled"):
+        for _ in range(3):
+            [a.tolist() for a in _two(x, 2.0)]
+        with Counted() as c:
+            for k in range(10):
+                scaled, total = _two(x, float(k))
+                assert (float(total), scaled.tolist()) == (6.0 + 4 * k, [0.0, k, 2.0 * k, 3.0 * k])
+    assert (c.compiled_runs, c.reference_runs) == (10, 0)
+
+
+def test_what_is_passed_twice_may_be_one_array() -> None:
+    x, y = np.array(numpy.arange(4.0)), np.array(numpy.ones(4))
+    f = np.jit(lambda x, y: (x * 2.0 + y).sum())
+    assert [float(f(x, y)) for _ in range(3)] == [16.0] * 3
+    assert [float(f(x, x.copy())) for _ in range(2)] == [18.0] * 2
+    assert [float(f(x, x)) for _ in range(2)] == [18.0] * 2
+    x += 1.0
+    assert float(f(x, y)) == 24.0
 
 
 # -- templates -------------------------------------------------------------------------------------

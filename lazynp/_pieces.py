@@ -39,6 +39,7 @@ class Pieces:
                 later = [e for pair in stages[k + 1 :] for es in pair for e in es]
                 self.steps.append(_Piece(compiled, [*calls, *later], jaxpr.outputs))
             self.steps += calls
+        self.wanted = [None for _ in jaxpr.inputs]
         pieces = [s.executable for s in self.steps if isinstance(s, _Piece)]
         self.from_disk = all(e.from_disk for e in pieces) if pieces else None
         self.text = "\n".join(
@@ -46,6 +47,10 @@ class Pieces:
         )
 
     put = staticmethod(lowering.put)
+
+    def brought(self, buffer: Any) -> Any:
+        """Each piece takes it as it is."""
+        return buffer
 
     def run(self, buffers: Sequence[Any], into: list[Any]) -> list[Any]:
         """`into` becomes a list of the one list that is returned."""

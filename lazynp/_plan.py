@@ -129,15 +129,17 @@ class Plan:
         else:
             program = self._program(slots)
         STATS.compiled_runs += 1
-        put = program.executable.put
+        executable = program.executable
         args = []
-        for j in program.leaves:
+        for j, wanted in zip(program.leaves, executable.wanted, strict=False):
             value = leaves[j][VALUE]
-            args.append(value if type(value) is lowering.Buffer else _buffer(leaves[j], put))
+            if type(value) is not lowering.Buffer or value.aval is not wanted:
+                value = _buffer(leaves[j], executable)
+            args.append(value)
         for kind, indices in program.packed:
             vector = _packed(kind, [slots[k] for k in indices], program.dtypes[kind])
-            args.append(put(vector, True))
-        program.executable.run(args, into)
+            args.append(executable.put(vector, True))
+        executable.run(args, into)
 
     def donated(self) -> set[int]:
         """Leaves whose memory the program may take: dead ones that get a small slice assigned.
@@ -319,17 +321,20 @@ def _packed(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> np.nda
 _KEPT_ON_HOST = 1 << 14  # bytes
 
 
-def _buffer(node: Node, put: Any) -> Any:
+def _buffer(node: Node, executable: Any) -> Any:
     """The leaf's value on the device. Large host memory stays the value if it can be lent."""
     value = node[VALUE]
-    if type(value) is np.ndarray and lowering.is_aligned(value):
-        buffer = put(value, True)
+    buffer = lowering.behind(value) if type(value) is np.ndarray else value
+    if type(buffer) is lowering.Buffer:
+        buffer = executable.brought(buffer)
+    elif type(value) is np.ndarray and lowering.is_aligned(value):
+        buffer = executable.put(value, True)
         if value.nbytes >= _KEPT_ON_HOST and node[CODE] is not LENT:
             if node[OP] is None:
                 node[CODE] = LENT  # unless something is stored into it, the next time it stays one
             return buffer
     else:
-        buffer = put(np.asarray(value), False)
+        buffer = executable.put(np.asarray(value), False)
     node[VALUE] = buffer
     return buffer
 

@@ -161,6 +161,14 @@ def host(buffer: Any) -> np.ndarray[Any, Any]:
         raise _translated(e, "host", None) from None
 
 
+def behind(array: np.ndarray[Any, Any]) -> Any:
+    """The buffer that `host` made this array of; None if it is another's memory, or a part."""
+    base = array.base
+    if type(base) is not memoryview or type(base.obj) is not Buffer:
+        return None
+    return base.obj if base.shape == array.shape else None
+
+
 def is_buffer(x: Any) -> bool:
     return isinstance(x, Buffer)
 
@@ -177,7 +185,7 @@ class Executable:
 
     __slots__ = (
         "in_avals", "out_avals", "text", "platform", "alone", "from_disk",
-        "_loaded", "_expected", "_consume", "_run",
+        "wanted", "_loaded", "_consume", "_run",
     )  # fmt: skip
 
     def __init__(
@@ -188,7 +196,7 @@ class Executable:
         self.text, self._loaded, self.from_disk = text, loaded, from_disk
         self.platform, self.alone = platform, alone
         here = backend(platform, alone)
-        self._expected = [here.described(a) for a in in_avals]
+        self.wanted = [here.described(a) for a in in_avals]  # what the operands are to carry
         handlers = [here.handler(a) for a in out_avals]
         self._consume = methodcaller("consume_with_handlers", handlers)
         self._run = loaded.execute_sharded
@@ -202,8 +210,12 @@ class Executable:
         into = [] if into is None else into
         if _forked:
             _refuse_fork()
-        if [b.aval for b in buffers] != self._expected:
-            buffers = self._brought(buffers)
+        if [b.aval for b in buffers] != self.wanted:
+            got = [b.aval.aval for b in buffers]
+            if got != [w.aval for w in self.wanted]:
+                text = f"run: buffers of {self.wanted} are required, got {got}"
+                raise InternalError(text, self.text)
+            buffers = [self.brought(b) for b in buffers]
         _compat.collect_garbage()
         try:
             into[:] = map(self._consume, map(self._run, (buffers,)))
@@ -215,16 +227,11 @@ class Executable:
         """`put`, for this program."""
         return put(array, owned, self.platform, self.alone)
 
-    def _brought(self, buffers: Sequence[Any]) -> list[Any]:
-        """These buffers in this program's backend: the same memory, known to another client."""
-        got = [b.aval for b in buffers]
-        if [a.aval for a in got] != [e.aval for e in self._expected]:
-            text = f"run: buffers of {self._expected} are required, got {got}"
-            raise InternalError(text, self.text)
-        return [
-            b if b.aval is e else self.put(host(b), owned=True)
-            for b, e in zip(buffers, self._expected, strict=True)
-        ]
+    def brought(self, buffer: Any) -> Any:
+        """The buffer in this program's backend: the same memory, known to another client."""
+        if buffer.aval is backend(self.platform, self.alone).described(buffer.aval.aval):
+            return buffer
+        return self.put(host(buffer), owned=True)
 
 
 def compile_text(

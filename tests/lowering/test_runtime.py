@@ -393,3 +393,11 @@ def test_the_log_level_of_the_user_is_kept():
 def test_versions():
     assert _compat.VERSION >= (0, 10)
     assert _runtime.backend("cpu") is _runtime.backend("cpu")
+
+
+def test_the_buffer_behind_an_array():
+    buffer = lowering.put(X)
+    array = lowering.host(buffer)
+    assert lowering.behind(array) is buffer
+    for other in (X, array[:1], array.reshape(-1), array.T, array.view("i8"), array.copy()):
+        assert lowering.behind(other) is None

@@ -323,9 +323,14 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
     with _reference.lock:
         if asked is not None and asked[VALUE] is not None:
             return None
-        if asked is not None and on_force:
+        if asked is not None:
             for tell in on_force:
                 tell()
+            pending = recorder.pending
+            alone = pending[0][OP].alone if pending and not observers else None
+            if alone is not None and alone.run(pending, asked, reason):
+                recorder.due, recorder.inside = False, UNKNOWN
+                return alone.plan
         nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
         recorder.pending.clear()
         recorder.due = False

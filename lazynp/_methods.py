@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
-from lazynp._avals import on_device
-from lazynp._node import leaf
+from lazynp._avals import Aval, on_device
+from lazynp._node import AVAL, OP, leaf
 from lazynp._overrides import Overridden
 from lazynp._quiet import quiet_result
-from lazynp._trace import description, host_value, local, seen_value, there, watched
+from lazynp._trace import description, host_value, local, seen_value, staged, there, watched
 from lazynp._views import (
     Bitcast,
     Imag,
@@ -139,6 +139,13 @@ def _in_place(function: Any, name: str) -> Any:
 
 def update(self: Array, result: Array, function: Any) -> Array:
     """`self op= ...`: the value becomes the result, if dtype and shape allow."""
+    if self._base is None and type(result) is NDArray and result._base is None and not staged:
+        node, before = result._node, self._node
+        aval = node[AVAL] if node[OP] is None else node[OP].aval
+        known = before[AVAL] if before[OP] is None else before[OP].aval
+        if aval is known and type(aval) is Aval:  # no tracer, of which a note would be taken
+            self._node = node
+            return self
     if result.aval is self.aval:
         with write_lock:
             self._write(result._read())

@@ -120,7 +120,8 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
-        "codes", "eager", "_small", "_novel", "_chosen", "largest", "quiet", "__weakref__",
+        "codes", "eager", "_small", "_novel", "_chosen", "largest", "quiet", "looked",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -131,6 +132,7 @@ class Recorder:
         self.idle = _EARLY  # `limit` just after a cut at an origin that is not known
         self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
         self.origin: Any = None  # where the last cut was made
+        self.looked = 0  # how much was pending when a cut site was last looked for
         self.unlearn()
         self.quiet = quiet_context()  # calls a pure function, without NumPy's warnings
         self.due = False
@@ -359,6 +361,7 @@ def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
     If it is, one operation early: whether a composed function has just been entered is seen by
     comparing with the operation before.
     """
+    recorder.looked = 0
     gap = recorder.gaps.get(recorder.origin)
     if gap is None and count:
         if len(recorder.gaps) >= _MOST_GAPS:
@@ -469,9 +472,12 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
 
 def _comes_round(recorder: Recorder, code: CodeType, offset: int) -> bool:
     count = len(recorder.pending)
-    if count > 4 * _EARLY and count & 15:
+    if count > 4 * _EARLY and count < recorder.looked + _EARLY:
         return False  # a long program without loops: each look costs as much as it is long
-    return _begins(recorder, code, offset) and _recurs(recorder, code, offset)
+    if not _begins(recorder, code, offset):
+        return False
+    recorder.looked = count
+    return _recurs(recorder, code, offset)
 
 
 def _has_site(recorder: Recorder) -> bool:
@@ -495,7 +501,11 @@ def _begins(recorder: Recorder, code: CodeType, offset: int) -> bool:
     last = recorder.pending[-1]
     if last[CODE] is not code or last[OFFSET] >= offset:
         return True
-    return _line(code, offset) != _line(code, last[OFFSET]) or len(recorder.pending) >= 4 * _EARLY
+    if len(recorder.pending) >= 16 * _EARLY:
+        return True
+    ends = _table(code).ends
+    place = bisect.bisect_left(ends, instruction(code, last[OFFSET]))
+    return place < len(ends) and ends[place] < offset
 
 
 def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
@@ -518,11 +528,13 @@ def position(code: CodeType | None, offset: int) -> str:
 
 @dataclass(frozen=True)
 class _Instructions:
-    """Where the instructions of a code object begin, and the line of each."""
+    """Where the instructions of a code object begin, and the line of each; and which of them end
+    a statement, as far as it stores what it has computed, or drops it."""
 
     code: CodeType  # kept alive: tables go by identity
     begins: list[int]
     lines: list[int]
+    ends: list[int]
 
 
 _instructions: dict[int, _Instructions] = {}
@@ -531,13 +543,15 @@ _instructions: dict[int, _Instructions] = {}
 def _table(code: CodeType) -> _Instructions:
     found = _instructions.get(id(code))
     if found is None:
-        begins, lines, line = [], [], code.co_firstlineno
+        begins, lines, ends, line = [], [], [], code.co_firstlineno
         starts = {start: number for start, _, number in code.co_lines()}
         for i in dis.get_instructions(code):
             line = starts.get(i.offset) or line
             begins.append(i.offset)
             lines.append(line)
-        found = _instructions[id(code)] = _Instructions(code, begins, lines)
+            if i.opname.startswith("STORE_") or i.opname == "POP_TOP":
+                ends.append(i.offset)
+        found = _instructions[id(code)] = _Instructions(code, begins, lines, ends)
     return found
 
 

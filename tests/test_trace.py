@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -411,6 +412,48 @@ def test_large_slice_assignments_end_programs() -> None:
         np.materialize(u)
     assert counted.cuts == 5
     assert float(u[5, 5]) == 5.0
+
+
+def test_large_slice_assignments_in_a_row_end_one_program() -> None:
+    u, v, w = (np.zeros((200, 200)) for _ in range(3))
+    with np.config(execution="reference"), Counted() as counted:
+        for _ in range(5):
+            a, b, c = u[2:, 2:] + 1.0, v[2:, 2:] + 2.0, w[2:, 2:] + 3.0
+            u[1:-1, 1:-1], v[1:-1, 1:-1], w[1:-1, 1:-1] = a, b, c
+        np.materialize((u, v, w))
+    assert counted.cuts == 5
+    assert [float(x[190, 190]) for x in (u, v, w)] == [5.0, 10.0, 15.0]
+
+
+def test_a_statement_of_many_lines_is_not_cut_in_its_middle() -> None:
+    """What has been computed of it would have to be stored, and read again."""
+    cuts: list[Any] = []
+
+    def cut(recorder: Any, asked: Any = None, reason: Any = "") -> Any:
+        cuts.append((len(recorder.pending), reason))
+        return flush(recorder, asked, reason)
+
+    flush = _trace.flush
+    u = np.array(numpy.random.default_rng(0).random((200, 200)))
+    with pytest.MonkeyPatch.context() as patch, np.config(execution="reference"):
+        patch.setattr(_trace, "flush", cut)
+        for _ in range(30):
+            u = 0.2 * (
+                u * 1.5
+                - u * u * u
+                + 0.1
+            ) + (
+                u
+                - u * 0.5
+                + u * u
+            )  # fmt: skip
+        np.materialize(u)
+    steady = cuts[4:-1]
+    assert len(steady) > 20 and {count for count, _ in steady} == {11}
+    places = {offset for _, (_, offset) in steady}
+    code = test_a_statement_of_many_lines_is_not_cut_in_its_middle.__code__
+    first = min(i.offset for i in dis.get_instructions(code) if i.opname == "BINARY_OP")
+    assert places == {first}
 
 
 def test_a_function_called_from_two_places_is_cut_at_one() -> None:

@@ -385,7 +385,11 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         if store_element(self, index, axes, value):
             return
     recorder = local.recorder
-    if len(recorder.pending) >= recorder.limit:
+    pending = recorder.pending
+    # one large assignment after another: the last makes the cut
+    if len(pending) >= recorder.limit and not (
+        recorder.due and pending[-1][OP].primitive is shaping.update_slice
+    ):
         enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):
         raise ValueError("assignment destination is read-only")

@@ -82,7 +82,7 @@ class Plan:
     __slots__ = (
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
         "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
-        "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets",
+        "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets", "tied",
     )  # fmt: skip
 
     def __init__(
@@ -105,6 +105,7 @@ class Plan:
         self.constants: list[Any] | None = None
         self.zero_slots: list[int] = []
         self.varying: frozenset[int] = frozenset()
+        self.tied: dict[int, int] | None = {}  # start slots, each by the first it always equals
         self.programs: dict[frozenset[int], Program] = {}
         self.current: Program | None = None  # of the varying slots as they are known now
         self.jaxpr: Jaxpr | None = None
@@ -188,7 +189,10 @@ class Plan:
         if self.constants is None or not _same(slots, self.constants, self.zero_slots):
             self._see(slots)
         program = self.programs.get(self.varying)
+        if self.tied and any([slots[k] != slots[first] for k, first in self.tied.items()]):
+            program = self.tied = None
         if program is None:
+            self._tie(slots)
             _make_room()
             program = self.programs[self.varying] = self._compile(slots)
             _compiled.append(self)
@@ -212,7 +216,21 @@ class Plan:
             changed |= self.slot_avals.keys() - self.start_slots
         if changed & self.start_slots and self.varying & self.start_slots:
             changed |= self.start_slots  # a second time: no more guessing
+            self.tied = None
         self.varying |= changed
+
+    def _tie(self, slots: list[Any]) -> None:
+        """`x[i] += v` reads and writes at one place. A program that knows it does so in place; with
+        two starts that might differ it would have to read all of it first."""
+        if self.tied is None:  # it has been guessed wrong before
+            return
+        firsts: dict[Any, int] = {}
+        self.tied = {}
+        constants = self.constants or slots
+        for k in sorted(self.varying & self.start_slots):
+            first = firsts.setdefault((constants[k], slots[k]), k)
+            if first != k and constants[k] != slots[k]:  # equal twice, and not by chance
+                self.tied[k] = first
 
     def _compile(self, slots: list[Any]) -> Program:
         begin = time.perf_counter()
@@ -351,6 +369,7 @@ class _Lowerer:
         self.vectors: dict[str, tuple[Var, list[int]]] = {}
         self.slot_vars: dict[int, Atom] = {}
         self.coerced: dict[tuple[Atom, Aval], Atom] = {}
+        self.tied = plan.tied or {} if varying else {}
 
     def program(self) -> Program:
         jaxpr = self.jaxpr()
@@ -383,7 +402,7 @@ class _Lowerer:
 
     def _declare_vectors(self) -> None:
         kinds: dict[str, list[int]] = {}
-        for k in sorted(self.varying):
+        for k in sorted(self.varying - self.tied.keys()):
             kinds.setdefault(_KIND[self.plan.slot_avals[k].dtype.kind], []).append(k)
         for kind, indices in kinds.items():
             self.vectors[kind] = (Var(aval_of((len(indices),), _VECTOR[kind])), indices)
@@ -419,7 +438,7 @@ class _Lowerer:
                 var = self.leaf_vars[index] = Var(self.plan.leaf_avals[index])
             return var
         if index in self.varying:
-            return self._unpack(index)
+            return self._unpack(self.tied.get(index, index))
         aval = aval_of((), target.dtype, target.weak)
         return Literal(cast_scalar(self.slots[index], target.dtype), aval)
 

@@ -467,3 +467,43 @@ def test_the_jaxpr_of_an_array() -> None:
     check(y.jaxpr)
     with pytest.raises(AttributeError):
         y.jaxpr = None  # type: ignore[misc]
+
+
+# -- starts that are always equal ------------------------------------------------------------------
+
+
+def _rows(np: Any, places: list[tuple[int, int]]) -> list[Any]:
+    x = np.array(numpy.arange(24.0).reshape(6, 4))
+    seen = []
+    for i, j in places:
+        x[i] = 0.5 * x[j] + x[j] * x[j] - 1.0
+        seen.append(x.tolist())
+    return seen
+
+
+@pytest.mark.parametrize(
+    "places, compiles",
+    [
+        ([(k % 6, k % 6) for k in range(12)], 2),  # constants, then one operand
+        ([(k % 6, (k + 1) % 6) for k in range(12)], 2),
+        # equal by chance, until they are not: one program more, and no others
+        ([(0, 0), (1, 1), (2, 2), (3, 1), (4, 4), (1, 5), (2, 2), (5, 0)], 3),
+        ([(0, 0), (0, 1), (1, 1), (2, 2), (3, 4)], 3),
+    ],
+)
+def test_tied_starts(places: list[tuple[int, int]], compiles: int) -> None:
+    fresh_start()
+    with np.config(execution="compiled"), Counted() as counted:
+        assert _rows(np, places) == _rows(numpy, places)
+    assert counted.compiles <= compiles
+
+
+def test_a_place_read_and_written_is_one_operand() -> None:
+    fresh_start()
+    x = np.array(numpy.arange(24.0).reshape(6, 4))
+    with np.config(execution="compiled"):
+        for i in range(4):
+            x[i] += 1.0
+            x.tolist()
+    (plan,) = [p for p in _graph._plans.values() if p.varying]
+    assert plan.current.packed == [("i", [min(plan.start_slots)])]

@@ -185,7 +185,7 @@ class Recorder:
             self.due, self.limit = True, 1
 
 
-_LARGEST = 1 << 18
+_LARGEST = 5 << 16
 _OFTEN = 3  # cuts at one place
 _LOOP = 64
 _CHOICES = 16

@@ -176,12 +176,12 @@ class _Done:
         self.function = function
         self.any_size = any_size
 
-    def first(self, key: Any, *operands: Any) -> Array | None:
+    def first(self, key: Any, *operands: Any, any_size: bool = False) -> Array | None:
         """The result for operands not met before; None if this is for the recorder."""
         if _errstate.watching:
             return None
         recorder = local.recorder
-        largest = math.inf if self.any_size else recorder.largest
+        largest = math.inf if any_size or self.any_size else recorder.largest
         values = []
         for o in operands:
             if type(o) is list:
@@ -299,7 +299,9 @@ def binary(
                 op = memo.get(key)
                 if op is None and (type(known_a) is TracedAval or type(known_b) is TracedAval):
                     return wrap(record_traced(primitive, (a, b), {}))
-                out = done.first(key, a, b) if op is None or op.small else None
+                out = None
+                if op is None or op.small:  # which tells that its size is none to record it for
+                    out = done.first(key, a, b, any_size=op is not None)
                 if out is not None:
                     return out
             else:  # `done.first`, without the call
@@ -385,7 +387,9 @@ def unary(
             aval = avals.get(known_a)
             if aval is None:
                 op = memo.get(known_a)
-                out = done.first(known_a, a) if op is None or op.small else None
+                out = None
+                if op is None or op.small:
+                    out = done.first(known_a, a, any_size=op is not None)
                 if out is not None:
                     return out
             else:

@@ -28,7 +28,6 @@ from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, is_tracer, leaf
 from lazynp._overrides import Overridden, check
 from lazynp._trace import (
-    LARGE,
     UNKNOWN,
     StagingRecorder,
     at_entry,
@@ -322,8 +321,6 @@ def enter(frame: FrameType, *operands: Any) -> None:
         return
     if local.where is not None and len(recorder.pending) < config.max_pending:
         return
-    if recorder.border > len(recorder.pending) and not any(map(_is_large, operands)):
-        return
     user, offsets = progress(frame)
     inside = recorder.inside
     if user is frame:
@@ -338,16 +335,6 @@ def enter(frame: FrameType, *operands: Any) -> None:
             if len(recorder.pending) < config.max_pending:
                 return
     at_entry(recorder, user)
-
-
-def _is_large(operand: Any) -> bool:
-    """For a view that has yet to be read, True: it would be recorded here."""
-    if not isinstance(operand, Array):
-        return False
-    base, node = operand._base, operand._node
-    if base is not None and operand._seen is not base._node:
-        return True
-    return (node[AVAL] if node[OP] is None else node[OP].aval).nbytes >= LARGE
 
 
 def concrete(array: Array) -> Any:

@@ -58,8 +58,7 @@ from lazynp._quiet import quiet_context, quiet_result, quietly
 
 _EARLY = 16  # pending nodes before recurrence is looked for
 _FORMS = 2  # programs a cut site may have before it is cut at every visit
-_BORDER = 24  # operations
-LARGE = 1 << 16  # bytes: a slice assignment into this much ends a program (one stencil stage)
+_LARGE = 1 << 16  # bytes: a slice assignment into this much ends a program (one stencil stage)
 
 
 UNKNOWN = (0, -1, ())  # for `Recorder.inside`; None is outside any function of lazynp's
@@ -122,7 +121,7 @@ class Recorder:
     __slots__ = (
         "pending", "limit", "idle", "sites", "due", "inside", "staging", "gaps", "origin",
         "codes", "eager", "_small", "_novel", "_chosen", "largest", "quiet", "looked",
-        "border", "__weakref__",
+        "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -134,7 +133,6 @@ class Recorder:
         self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
         self.origin: Any = None  # where the last cut was made
         self.looked = 0  # how much was pending when a cut site was last looked for
-        self.border = 0  # a cut is due, but until so much is pending small operations go first
         self.unlearn()
         self.quiet = quiet_context()  # calls a pure function, without NumPy's warnings
         self.due = False
@@ -363,7 +361,7 @@ def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
     If it is, one operation early: whether a composed function has just been entered is seen by
     comparing with the operation before.
     """
-    recorder.looked = recorder.border = 0
+    recorder.looked = 0
     gap = recorder.gaps.get(recorder.origin)
     if gap is None and count:
         if len(recorder.gaps) >= _MOST_GAPS:
@@ -493,7 +491,7 @@ def _has_site(recorder: Recorder) -> bool:
 def _any_large(recorder: Recorder) -> bool:
     for node in recorder.pending:
         aval = node[OP].aval
-        if type(aval) is not tuple and aval.nbytes >= LARGE:
+        if type(aval) is not tuple and aval.nbytes >= _LARGE:
             return True
     return False
 
@@ -516,16 +514,9 @@ def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
 
 
 def large_update(recorder: Recorder, op: Op) -> None:
-    """Called when a slice assignment was recorded: a large one makes a cut due.
-
-    What is done to the borders after it belongs to it still: in a program that begins with that,
-    and then reads all of the array, XLA copies it for each border.
-    """
-    if recorder.staging:
-        return
-    if op.aval.nbytes >= LARGE and 4 * op.explicit[1].size >= op.aval.size:
+    """Called when a slice assignment was recorded: a large one makes a cut due."""
+    if op.aval.nbytes >= _LARGE and 4 * op.explicit[1].size >= op.aval.size:
         recorder.due, recorder.limit = True, 1
-        recorder.border = len(recorder.pending) + _BORDER
 
 
 def position(code: CodeType | None, offset: int) -> str:

@@ -425,33 +425,6 @@ def test_large_slice_assignments_in_a_row_end_one_program() -> None:
     assert [float(x[190, 190]) for x in (u, v, w)] == [5.0, 10.0, 15.0]
 
 
-@pytest.mark.parametrize("policy", POLICIES)
-def test_what_is_done_to_borders_belongs_to_the_assignment_before(policy: str) -> None:
-    def relax(np: Any, n: int) -> Any:
-        u, source = np.zeros((n, n)), np.full((n, n), 0.01)
-        for _ in range(8):
-            u[1:-1, 1:-1] = 0.25 * (u[2:, 1:-1] + u[:-2, 1:-1] + source[1:-1, 1:-1])
-            u[0, :], u[:, 0] = u[1, :], u[:, 1] * 0.5
-            u[:, -1] = 1.0
-            u[-1] = -u[-2]
-        return u
-
-    with np.config(execution=policy), Counted() as counted:
-        got = numpy.asarray(relax(np, 200))
-    assert counted.cuts == 8
-    numpy.testing.assert_allclose(got, relax(numpy, 200), rtol=1e-14)
-
-
-def test_only_so_much_is_a_border(monkeypatch: pytest.MonkeyPatch) -> None:
-    u, small = np.zeros((200, 200)), np.ones(3)
-    with np.config(execution="reference"), Counted() as counted:
-        u[1:-1, 1:-1] = 2.0
-        for _ in range(100):
-            small = small * 0.5
-        assert counted.cuts >= 1 and len(pending()) < 100
-    assert float(u[5, 5]) == 2.0
-
-
 def test_a_statement_of_many_lines_is_not_cut_in_its_middle() -> None:
     """What has been computed of it would have to be stored, and read again."""
     cuts: list[Any] = []

@@ -36,7 +36,6 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._trace import (
-    LARGE,
     at_once,
     flush,
     host_value,
@@ -126,11 +125,7 @@ def getitem(self: Array, index: Any) -> Any:
         if aval is not None:
             return scalar(element, aval)
     recorder = local.recorder
-    if (
-        (not recorder.eager or recorder.due)
-        and len(recorder.pending) >= recorder.limit
-        and not (recorder.border > len(recorder.pending) and _is_border(self, index))
-    ):
+    if (not recorder.eager or recorder.due) and len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self)
         node = self._node if self._base is None else self._read()
     op = node[0]
@@ -364,21 +359,6 @@ def _is_field(index: Any) -> bool:
     return bool(names) and all(isinstance(n, str) for n in names)
 
 
-def _is_border(array: Array, index: Any) -> bool:
-    """Whether a basic index stands for a small part of an array."""
-    items = index if type(index) is tuple else (index,)
-    if not all(type(i) is int or type(i) is slice for i in items):
-        return False
-    try:
-        part = np.broadcast_to(_ONE, array.shape)[index]
-    except IndexError:
-        return False
-    return part.size * array.dtype.itemsize < LARGE
-
-
-_ONE = np.zeros((), np.bool_)
-
-
 # -- writing -------------------------------------------------------------------------------------
 
 
@@ -408,8 +388,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     pending = recorder.pending
     # one large assignment after another: the last makes the cut
     if len(pending) >= recorder.limit and not (
-        recorder.border > len(pending)
-        and (pending[-1][OP].primitive is shaping.update_slice or _is_border(self, index))
+        recorder.due and pending[-1][OP].primitive is shaping.update_slice
     ):
         enter(_getframe(1), self, value)
     if self._flags is not None and not writeable(self):

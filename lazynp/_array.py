@@ -11,8 +11,6 @@ No method of NumPy's is here; `_methods` attaches them, above `functions`.
 
 from __future__ import annotations
 
-import os
-import threading
 import weakref
 from abc import ABCMeta
 from sys import _getframe
@@ -27,6 +25,7 @@ from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, is_tracer, leaf
 from lazynp._overrides import Overridden, check
+from lazynp._stale import note, write_lock
 from lazynp._trace import (
     UNKNOWN,
     StagingRecorder,
@@ -39,8 +38,6 @@ from lazynp._trace import (
     staged,
 )
 
-write_lock = threading.RLock()  # read-modify-write of a base
-os.register_at_fork(after_in_child=write_lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
 _new = object.__new__
 
 
@@ -84,6 +81,7 @@ class Array(Declarations):
             for step in self._path:
                 node = step.get(node)
             self._node, self._seen = node, seen
+            note(self)
         return node
 
     def _look(self, memory: Any) -> Any:
@@ -115,6 +113,7 @@ class Array(Declarations):
         base._node, self._node, self._seen = new, node, new
         if self._path[0].overlaps:  # what it writes shows elsewhere in it
             self._seen = None
+        note(self)
 
     def _owner(self) -> Array:
         """Whose memory this is. An owner whose shape was set became a view of a new owner."""
@@ -245,6 +244,7 @@ def new_view(base: Array, path: tuple[Any, ...], node: Node) -> Array:
     view = _new(NDArray)
     view._node, view._base, view._path, view._seen = node, base, path, base._node
     view._flags = None
+    note(view)
     return view
 
 

@@ -26,6 +26,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Sighting, Step
 from lazynp._reference import is_parked, keep_views, note_read
+from lazynp._stale import let_go
 from lazynp._unread import after_run, before_run, leave, regret
 
 
@@ -39,6 +40,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
     if not STATS.cuts:
         lowering.keep_freed_memory()
     STATS.cuts += 1
+    let_go()
     if config.execution == "reference" or config.debug_nans:
         STATS.reference_runs += 1
         if asked is not None and not any(n is asked for n in reversed(nodes)):

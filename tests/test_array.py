@@ -14,7 +14,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _trace, lowering
+from lazynp import _stale, _trace, lowering
 from lazynp._node import VALUE
 from tests.conftest import EAGER
 from tests.functions.rows import check
@@ -188,6 +188,34 @@ def test_writes_through_chains_of_views() -> None:
         return a, v, w, x
 
     both(program)
+
+
+def test_views_of_large_arrays_do_not_keep_what_was_there_before() -> None:
+    """Each would keep another version of the whole array, and none could be written in place."""
+    n = 24
+
+    def program(np: Any) -> Any:
+        x = np.ones((n, 2048))
+        rows, column, looks = [x[i] for i in range(n)], x[:, 1], []
+        for i, row in enumerate(rows):
+            row *= i / row.sum()
+            column[0] += 1.0
+            looks.append(x[-1, i:][::2])
+            x[...] = x * 0.5
+        return x, rows, column, looks
+
+    (x, rows, column, looks), wanted = program(np), program(numpy)
+    assert x.nbytes >= _stale.LARGE
+    float(x[0, 0])
+    versions = {id(v._seen) for v in (*rows, column, *looks) if v._seen is not None}
+    assert len(versions) < 6
+    numpy.testing.assert_allclose(x, wanted[0], rtol=1e-14)
+    for got, want in ((rows, wanted[1]), ([column], [wanted[2]]), (looks, wanted[3])):
+        for v, w in zip(got, want, strict=True):
+            assert v.base is x
+            numpy.testing.assert_allclose(v, w, rtol=1e-14)
+    looks[0][...] = 7.0
+    assert rows[-1][::2].tolist() == [7.0] * 1024 and x[-1, 1] == wanted[0][-1, 1]
 
 
 def test_overlapping_assignments_read_first() -> None:

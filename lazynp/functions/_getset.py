@@ -35,6 +35,7 @@ from lazynp._node import (
     leaf,
     op_of,
 )
+from lazynp._stale import note
 from lazynp._trace import (
     at_once,
     flush,
@@ -222,6 +223,7 @@ def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
         out._base, out._path, out._seen = self, (step,), node
     else:
         out._base, out._path, out._seen = base, (*self._path, step), base._node
+    note(out)
     return out
 
 

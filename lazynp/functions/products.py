@@ -18,7 +18,7 @@ from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._getset import getitem
-from lazynp.functions._host import host_into, needs_host
+from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._recording import as_array, cast, composed, plain, scalar_if_0d, store
 from lazynp.functions._stores import write_into
 from lazynp.functions._ufunc import ufunc
@@ -209,6 +209,8 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = as_array(a), as_array(b)
+    if needs_host(x, y):
+        return host_call(np.cross, x, y, axisa, axisb, axisc)
     if x.ndim < 1 or y.ndim < 1:
         raise ValueError("At least one array has zero dimension")
     x = _axis_last(x, normalize_axis_index(axisa, x.ndim, msg_prefix="axisa"))

@@ -88,6 +88,37 @@ PROGRAMS = [
     "np.array_repr(np.array(1.5)), np.array_str(np.array(1.5)), np.array2string(np.array(2))",
     "np.min_scalar_type(np.array(1.5)), np.min_scalar_type(np.array([1.5]))",
     "np.nan_to_num(np.array([np.nan, 1j], 'G'))",
+    "z = np.array([1, 2], 'G'); z.real = 3; z.imag = [5, 6]; z.imag[0] += 1; z",
+    # in place and into `out`, NumPy looks whether the result can be stored before it computes
+    "w *= 2; w",
+    "w += 1",
+    "o[:2] = 1, 2; x['b'] += o[:3]",
+    "y = np.array([1.5, 2.5]); y /= np.array([0, None], object)",
+    "y = np.array([1, 2]); y |= np.array([1.5, None], object)",
+    "y = np.array([1, 2], object); y += 1; y",
+    "y = np.array([1, 2], 'g'); v = y[:1]; v *= 3; y",
+    "d += 1; d -= np.timedelta64(2, 'D'); d",
+    "np.maximum(d, np.datetime64('2024-03-01'), out=d); d",
+    "np.sin(o, out=np.zeros(4))",
+    "np.add(w, w, out=np.empty(3, 'U9'))",
+    "np.cumsum([1, 2], out=np.zeros(2, 'm8[s]'))",
+    "np.sum([1, 2], out=np.zeros((), 'm8[s]'))",
+    "o.flat[0] = 5; o.flat[1:3] = [6, 7.5]; o.tolist(), type(o[0])",
+    # records, as scalars
+    "r = x[0]; r[()], r.reshape(1), r.ravel().dtype, r.repeat(2), np.full(2, r)",
+    "r = np.rec.array(x); type(np.sort(r, order='b')).__name__, type(np.unique(r)).__name__",
+    # dtypes, not arrays
+    "np.issubdtype(o, object)",
+    "np.promote_types('f4', np.ones(2))",
+    "np.promote_types('f4', np.ones(2)[0]), np.issubdtype(np.ones(2)[0], np.floating)",
+    # what has no NaN, and functions that take no such dtype
+    "np.array_equal(o, o, equal_nan=True), np.array_equal(w, w, equal_nan=True)",
+    "np.cross(np.array([1, 2, 3], object), [3, 2, 1])",
+    "np.interp(d, [0, 1], [0, 1])",
+    "np.interp(np.ones(2, 'g'), [0, 1], [0, 1])",
+    "np.interp([0.5], [0, 1], o)",
+    "np.add.reduce(np.arange(3), dtype=object)",
+    "np.fromstring(b'12345678')",
 ]
 
 

@@ -119,6 +119,9 @@ PROGRAMS = [
     "np.interp([0.5], [0, 1], o)",
     "np.add.reduce(np.arange(3), dtype=object)",
     "np.fromstring(b'12345678')",
+    "np.ndarray(2, object).tolist(), np.ndarray((1, 2), 'O,i4').tolist()",
+    "np.array([np.arange(2), d[:2]]), np.array([np.arange(2)[1], d[0]])",
+    "np.asfortranarray(np.arange(6).reshape(2, 3)).tobytes('A')",
 ]
 
 

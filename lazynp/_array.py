@@ -254,7 +254,9 @@ def new_view(base: Array, path: tuple[Any, ...], node: Node) -> Array:
 def from_host(value: Any, *, copy: bool = True) -> Node:
     """A leaf for host data. Copied unless nobody else can change it (`copy=False`)."""
     if isinstance(value, np.generic):
-        return leaf(value._fresh() if hasattr(value, "_fresh") else value)  # of a record, its value
+        if isinstance(value, np.void):  # of a record, its value
+            value = getattr(value, "_fresh", lambda: value)()
+        return leaf(value)
     if type(value) is not np.ndarray:
         value = np.asarray(value)
     if not value.dtype.isnative and local.level and value.dtype.kind in "iufc":

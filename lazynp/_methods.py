@@ -314,7 +314,7 @@ def _tolist(self: Array) -> Any:
 
 
 def _tobytes(self: Array, order: Any = "C") -> bytes:
-    if order in ("A", "K") and is_fortran(self):
+    if order == "A" and is_fortran(self):
         order = "F"
     return np.asarray(_host(self)).tobytes(order)
 

@@ -73,10 +73,13 @@ def array(
         try:
             out = _from_host_object(object, dtype, copy, order, ndmax)
         except ValueError:
-            if not isinstance(object, (list, tuple)) or not holds_lazy(object := opened(object)):
+            if (
+                ndmax
+                or not isinstance(object, (list, tuple))
+                or not holds_lazy(object := opened(object))
+            ):
                 raise
-            depth = {"ndmax": ndmax} if ndmax else {}
-            return array(object, dtype, copy=copy, order=order, ndmin=ndmin, **depth)
+            return array(object, dtype, copy=copy, order=order, ndmin=ndmin)
     ndmin = operator.index(ndmin)
     if ndmin > 64:
         raise ValueError(f"ndmin bigger than allowable number of dimensions (=64), got {ndmin}")

@@ -247,13 +247,11 @@ def interp(
     """See `numpy.interp`."""
     fp = as_array(fp)
     dtype = _COMPLEX128 if fp.dtype.kind == "c" else _FLOAT64
-    x, xp = _safely(x, _FLOAT64), _safely(xp, _FLOAT64)
-    fp = _safely(fp, dtype)
-    if xp.ndim != 1 or fp.ndim != 1:
-        raise ValueError("object too deep for desired array")
+    if period is not None and period == 0:
+        raise ValueError("period must be a non-zero value")
+    fp, xp = _points(fp, dtype), _points(xp, _FLOAT64)
+    x = _safely(x, _FLOAT64)
     if period is not None:
-        if period == 0:
-            raise ValueError("period must be a non-zero value")
         x, xp, fp = _periodic(x, xp, fp, ufuncs.absolute(period))
         left = right = None
     if xp.size == 0:
@@ -272,6 +270,12 @@ def interp(
         for take_part in (elementwise.real, elementwise.imag)
     ]
     return scalar_if_0d(elementwise.complex_(*parts))
+
+
+def _points(x: Any, dtype: np.dtype[Any]) -> Array:
+    if (ndim := as_array(x).ndim) != 1:
+        raise ValueError(f"object {'too deep' if ndim else 'of too small depth'} for desired array")
+    return _safely(x, dtype)
 
 
 def _safely(x: Any, dtype: np.dtype[Any]) -> Array:

@@ -121,6 +121,10 @@ PROGRAMS = [
     "np.fromstring(b'12345678')",
     "np.ndarray(2, object).tolist(), np.ndarray((1, 2), 'O,i4').tolist()",
     "np.array([np.arange(2), d[:2]]), np.array([np.arange(2)[1], d[0]])",
+    "np.array([d, [1, 2]], ndmax=1)",
+    "np.interp(d, d, np.ones((2, 2)))",
+    "np.interp(d, d, 1.0, period=0)",
+    "np.arange(6).reshape(2, 3).T.tobytes('A'), np.arange(6).reshape(2, 3).T.tobytes('K')",
     "np.asfortranarray(np.arange(6).reshape(2, 3)).tobytes('A')",
 ]
 

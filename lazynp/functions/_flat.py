@@ -11,6 +11,7 @@ from lazynp._trace import host_value
 from lazynp._views import writeable
 from lazynp.functions import manipulation, ufuncs
 from lazynp.functions._arguments import converted
+from lazynp.functions._assigned import check_range
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array
 
@@ -79,6 +80,7 @@ class flatiter:
         dtype = self.base.dtype
         boxed = dtype.names or dtype.hasobject and not isinstance(value, (Array, np.ndarray))
         values = manipulation.ravel(as_array(np.array(value, dtype) if boxed else value))
+        check_range(value, values.dtype, dtype)
         if values.dtype.kind == "c" != dtype.kind:
             values = converted(values, dtype)
         single = not isinstance(chosen, NDArray) or not chosen.ndim

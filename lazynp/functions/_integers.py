@@ -12,6 +12,7 @@ from lazynp._overrides import Overridden
 from lazynp._trace import host_value
 from lazynp.functions import _advanced, ufuncs
 from lazynp.functions._arguments import converted
+from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import traced
 from lazynp.functions._recording import as_array, cast, plain
 from lazynp.primitives import shaping
@@ -83,6 +84,7 @@ def repeated(values: Any, dtype: np.dtype[Any], n: int) -> Array:
         raise TypeError(
             "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
         )
+    check_range(values, array.dtype, dtype)
     array = converted(array, dtype)
     if array.size == n:
         return array

@@ -37,7 +37,7 @@ from lazynp.functions._recording import (
     store,
     unary,
 )
-from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out
+from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out, to_loop
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
@@ -351,7 +351,7 @@ class ufunc:
             (*ins, *(None,) * self.nout), signature=signature, casting=casting
         )
         return tuple(
-            cast(new_array(o if type(o) is list else leaf(np.asarray(o)[()])), d)
+            to_loop(new_array(o if type(o) is list else leaf(np.asarray(o)[()])), d)
             for o, d in zip(operands, dtypes, strict=False)
         )
 

@@ -123,6 +123,8 @@ PROGRAMS = [
     "np.array([np.arange(2), d[:2]]), np.array([np.arange(2)[1], d[0]])",
     "np.array([d, [1, 2]], ndmax=1)",
     "np.interp(d, d, np.ones((2, 2)))",
+    "np.place(d, d > d[1], ['2020-01-01']); np.putmask(d, d < d[1], '2020-01-02'); d",
+    "np.arange(3, dtype='M8[D]')",
     "np.interp(d, d, 1.0, period=0)",
     "np.arange(6).reshape(2, 3).T.tobytes('A'), np.arange(6).reshape(2, 3).T.tobytes('K')",
     "np.asfortranarray(np.arange(6).reshape(2, 3)).tobytes('A')",

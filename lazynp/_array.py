@@ -254,6 +254,8 @@ def new_view(base: Array, path: tuple[Any, ...], node: Node) -> Array:
 def from_host(value: Any, *, copy: bool = True) -> Node:
     """A leaf for host data. Copied unless nobody else can change it (`copy=False`)."""
     if isinstance(value, np.generic):
+        if isinstance(value, np.void):  # of a record, its value
+            value = getattr(value, "_fresh", lambda: value)()
         return leaf(value)
     if type(value) is not np.ndarray:
         value = np.asarray(value)

@@ -321,6 +321,8 @@ def _tolist(self: Array) -> Any:
 
 
 def _tobytes(self: Array, order: Any = "C") -> bytes:
+    if order == "A" and is_fortran(self):
+        order = "F"
     return np.asarray(_host(self)).tobytes(order)
 
 
@@ -784,7 +786,8 @@ def _construct(
         made = _construct(NDArray, shape, dtype, buffer, offset, strides, order)
         return of_class(cls, made if isinstance(made, Array) else new_array(from_host(made)), None)
     if buffer is None:
-        return creation.zeros(shape, dtype, order or "C")
+        objects = dtype is not None and np.dtype(dtype).hasobject  # None, if nothing is said
+        return (creation.empty if objects else creation.zeros)(shape, dtype, order or "C")
     buffer = _memory.array_of(buffer)
     if isinstance(buffer, NDArray) and not isinstance(buffer, np.ndarray):
         if layout(buffer).flags.c_contiguous:

@@ -12,6 +12,7 @@ DATA = {
     "b": np.ones((4, 5)),
     "v": np.arange(3),
     "s": np.array(["a", "b"]),
+    "i": np.arange(3, dtype="i1"),
 }
 
 MESSAGES = [
@@ -21,6 +22,16 @@ MESSAGES = [
     "np.add(v, np.zeros(2), out=np.zeros(3))",
     "v += np.zeros((2, 3))",
     "v += 0.5",
+    # integers that no element can hold
+    "i[:] = [300, 1, 2]",
+    "i[[0, 1]] = [300, 1]",
+    "i[i > 0] = [300, 1]",
+    "i[0] = 300",
+    "i.flat = [300]",
+    "i.put([0], [300])",
+    "np.place(i, i > 0, [300])",
+    "np.putmask(i, i > 0, 300)",
+    "np.fill_diagonal(np.zeros((2, 2), 'u1'), -1)",
     "v /= 2",
     "np.add(1)",
     "np.add(1, 2, 3, 4)",
@@ -69,6 +80,9 @@ VALUES = [
     "x = np.array([[0, 1], [2, 3]], order='F'); x.resize((2, 1)); x",
     "a.conj(np.zeros((2, 3)))",
     "v == 'a', v != None",
+    "i[:] = np.array([300, 1, 2]); i",
+    "i[:] = [np.int64(5), 1, True]; i[1:] = [1.7, -2.7]; i",
+    "np.put(i, [0], np.array([300])); i",
 ]
 
 

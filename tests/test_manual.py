@@ -8,6 +8,7 @@ import io
 import operator
 import pickle
 import statistics
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -189,6 +190,39 @@ def full_of_arrays(np: Any) -> Any:
     return x[0].shape, x.dtype
 
 
+def saved_in_order(np: Any) -> Any:
+    files = [io.BytesIO() for _ in range(3)]
+    x = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    np.save(files[0], x)
+    np.save(files[1], x[:, 1])
+    np.savez(files[2], x, named=x)
+    kept = np.load(io.BytesIO(files[2].getvalue()))["named"]
+    return files[0].getvalue(), files[1].getvalue(), kept, kept.flags.f_contiguous
+
+
+def warned(function: Callable[[], Any]) -> Any:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        result = function()
+    return result, [(w.category.__name__, str(w.message)) for w in seen]
+
+
+def third_argument(np: Any) -> Any:
+    out = np.zeros(2)
+    return warned(lambda: np.maximum([1, 2], 1.5, out)), out
+
+
+def complex_into_real(np: Any) -> Any:
+    z, x = np.array([1 + 2j, 3 - 1j]), np.zeros(2)
+    done = [
+        warned(lambda: np.cumsum(z, out=x)),
+        warned(lambda: np.take(z, [1, 0], out=x)),
+        warned(lambda: np.put(x, [1], z)),
+        warned(lambda: x.__setattr__("flat", z)),
+    ]
+    return done, x
+
+
 ROWS: dict[str, Callable[[Any], Any]] = {
     "flat": flat,
     "flat compared": flat_compared,
@@ -219,6 +253,13 @@ ROWS: dict[str, Callable[[Any], Any]] = {
     "objects compared": lambda np: np.equal(np.array([None, 1], object), None, dtype=object),
     "words stored": lambda np: np.arange(3).__setitem__(0, "word"),
     "rank warning": lambda np: issubclass(np.exceptions.RankWarning, UserWarning),
+    "weak no more": lambda np: np.arange(3, dtype="f4") * np.multiply(2.0, 1.0),
+    "a number's function": lambda np: np.ones(2, "f2") + np.sqrt(2) + np.add(1, 2.5),
+    "saved in Fortran order": saved_in_order,
+    "stored by take": lambda np: np.take(np.arange(3), [0, 1], out=np.zeros(2, "f4")),
+    "taken into less": lambda np: np.take(np.ones(3, "f4"), [0, 1], out=np.zeros(2, "f2")),
+    "a third argument": third_argument,
+    "complex into real": complex_into_real,
     "ctypes": lambda np: list(np.ctypeslib.as_ctypes(np.arange(3))),
 }  # fmt: skip
 

@@ -141,6 +141,7 @@ def container(np: ModuleType) -> Any:
     handled[np.stack] = lambda xs, axis=0: ("stack", len(xs), axis)
     handled[np.linalg.norm] = lambda x: "norm"
     handled[np.fft.fft] = lambda x: "fft"
+    handled[np.zeros] = lambda *given, **named: ("zeros", given, sorted(named))
     handled[np.where] = lambda *xs: ("where", len(xs))
     return Boxed
 
@@ -168,6 +169,9 @@ CALLS = {
     "linalg": lambda np, x: np.linalg.norm(x),
     "fft": lambda np, x: np.fft.fft(x),
     "where": lambda np, x: np.where(True, x, 1),
+    "matmul": lambda np, x: (np.matmul(x, np.arange(3)), np.arange(3) @ x, np.vecdot([1, 2, 3], x)),
+    "like": lambda np, x: (np.zeros(2, dtype="f4", like=x), np.zeros(2, like=np.ones(1))),
+    "nobody's like": lambda np, x: np.array([1], like=x),
     "no implementation": lambda np, x: np.median(x),
     "none in a list": lambda np, x: np.concatenate([np.arange(3), x]),
 }
@@ -207,3 +211,37 @@ def test_conversions_may_be_lazy() -> None:
     a = np.zeros((2, 2))
     a[:] = x
     assert a.tolist() == [[3, 0], [0, 3]]
+    for stacked in (np.array([x, a]), np.stack([x, x]), np.asarray([[x], [a]])[:, 0]):
+        assert stacked.shape == (2, 2, 2) and stacked[0].tolist() == [[3, 0], [0, 3]]
+
+
+def wrapper(np: ModuleType) -> Any:
+    """An object that makes something of its own of what ufuncs give."""
+
+    class Wraps:
+        __array_priority__ = 9.0
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.array([1.0, 4.0], dtype=dtype)
+
+        def __array_wrap__(self, array: Any, context: Any = None, scalar: bool = False) -> Any:
+            assert isinstance(array, np.ndarray)
+            told = None if context is None else (context[0].__name__, len(context[1]), context[2])
+            return "wrapped", array.tolist(), told, scalar
+
+    return Wraps()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda np, x: np.sqrt(x),
+        lambda np, x: np.add(np.arange(2), x),
+        lambda np, x: np.divmod(x, 3),
+        lambda np, x: np.multiply(x, 2, dtype="f4"),
+        lambda np, x: np.subtract.outer(x, [1]),
+        lambda np, x: np.add(x, 1, out=np.zeros(2)),
+    ],
+)
+def test_what_wraps_results_of_ufuncs(call: Any) -> None:
+    assert repr(call(np, wrapper(np))) == repr(call(numpy, wrapper(numpy)))

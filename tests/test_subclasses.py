@@ -120,7 +120,20 @@ def overridden(np: Any) -> Any:
     return x + 1, np.sin(x), np.add.reduce(x), np.add(x, 1, out=x)[:2], x[1:], x[2], 3 - x
 
 
-ROWS = [constructed, views, results, plain, in_place, wrapped, overridden]
+def functions(np: Any) -> Any:
+    x = informed(np)([[3.0, 1.0], [2.0, 4.0]], "told")
+    made = [
+        np.median(x), np.average(x), np.nansum(x), np.ptp(x), np.trapezoid(x, axis=0),
+        np.add.reduce(x[0]), np.matmul(x, [1, 2]), np.matmul(np.ones(2), x), np.vecdot(x, x),
+        np.zeros_like(x), np.zeros_like(x, subok=False), np.ones_like(x, subok=False),
+        x.astype("f4"), x.astype("f4", subok=False), np.broadcast_to(x, (2, 2, 2)),
+        np.broadcast_to(x, (2, 2, 2), subok=True), np.extract(x > 1, x),
+        np.piecewise(x, [x > 1], [5]), np.sin(x.sum()), np.mean(x, keepdims=True),
+    ]  # fmt: skip
+    return [(type(m).__name__, getattr(m, "info", None), np.asarray(m)) for m in made]
+
+
+ROWS = [functions, constructed, views, results, plain, in_place, wrapped, overridden]
 
 
 def described(x: Any) -> Any:

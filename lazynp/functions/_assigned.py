@@ -19,6 +19,7 @@ from lazynp._trace import (
     record,
 )
 from lazynp.functions._foreign import elements
+from lazynp.functions._nested import holds_lazy
 from lazynp.functions._recording import operand_of
 from lazynp.primitives import shaping
 
@@ -34,6 +35,7 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy's conversion
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
         aval = aval_of_node(operand)
+    check_range(value, aval.dtype, dtype)
     if aval.dtype.kind == "c" and dtype.kind in "fiu":
         _warn_of_lost_imaginary_part()
     if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
@@ -43,6 +45,17 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     if aval.shape != shape and aval.ndim:
         _check_broadcast(aval.shape, shape)
     return operand
+
+
+def check_range(value: Any, found: np.dtype[Any], dtype: np.dtype[Any]) -> None:
+    """Python's integers that no element of this dtype can hold are an OverflowError; `found` is the
+    dtype that they have as an array."""
+    if found is dtype or dtype.kind not in "iu" or found.kind not in "iu":
+        return
+    if np.can_cast(found, dtype):
+        return
+    if type(value) is int or isinstance(value, (list, tuple)) and not holds_lazy(value):
+        np.asarray(value, dtype)
 
 
 def _warn_of_lost_imaginary_part() -> None:

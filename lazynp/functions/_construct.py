@@ -25,7 +25,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import created
 from lazynp.functions._foreign import from_foreign
-from lazynp.functions._nested import assemble, holds_lazy
+from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._records import Record
 from lazynp.functions._subclass import of_class, stripped
 from lazynp.primitives import elementwise
@@ -70,7 +70,16 @@ def array(
         wanted = None if dtype is None else dtype_argument(dtype)
         out = fortran(assemble(object, wanted), order == "F")
     else:
-        out = _from_host_object(object, dtype, copy, order, ndmax)
+        try:
+            out = _from_host_object(object, dtype, copy, order, ndmax)
+        except ValueError:
+            if (
+                ndmax
+                or not isinstance(object, (list, tuple))
+                or not holds_lazy(object := opened(object))
+            ):
+                raise
+            return array(object, dtype, copy=copy, order=order, ndmin=ndmin)
     ndmin = operator.index(ndmin)
     if ndmin > 64:
         raise ValueError(f"ndmin bigger than allowable number of dimensions (=64), got {ndmin}")

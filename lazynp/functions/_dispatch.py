@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar
+from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._overrides import Overridden, catching, has_methods, overrides, settled
 from lazynp._tree import tree_flatten
 from lazynp.functions._foreign import by_numpy, elements
@@ -23,11 +23,17 @@ _KEEPING = {
     "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cholesky",
     "delete", "diag", "diagflat", "diff", "dsplit", "ediff1d", "empty_like", "expand_dims",
     "fix", "flip", "fliplr", "flipud", "full_like", "gradient", "hsplit", "i0", "insert", "inv",
-    "isclose", "isneginf", "isposinf", "isreal", "kron", "matrix_transpose", "median",
+    "extract", "isclose", "isneginf", "isposinf", "isreal", "kron", "matrix_transpose", "median",
     "moveaxis", "nan_to_num", "nancumprod", "nancumsum", "nanmax", "nanmean", "nanmedian",
-    "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "ones_like", "permute_dims", "pinv",
+    "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "ones_like", "permute_dims",
+    "piecewise", "pinv",
     "ptp", "reshape", "roll", "rollaxis", "rot90", "split", "tile", "transpose", "trapezoid",
     "trim_zeros", "unique", "unstack", "vsplit", "zeros_like",
+}  # fmt: skip
+_ASKED_TO_KEEP = {"as_strided", "broadcast_arrays", "broadcast_to", "sliding_window_view"}
+_REDUCING = {
+    "average", "median", "nanmax", "nanmean", "nanmedian", "nanmin", "nanprod", "nanstd", "nansum",
+    "nanvar", "ptp", "trapezoid",
 }  # fmt: skip
 _METHODS = {"amax": "max", "amin": "min", "around": "round"}
 _ARRAY: Any = Array  # which has more methods than are declared
@@ -112,7 +118,10 @@ def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
         method = getattr(x, name)
         return method(*args[1:], **kwargs) if callable(method) else method
     result = function(*_stripped(args), **_stripped(kwargs))
-    return _of_class(result, x) if first and name in _KEEPING else result
+    if type(result) is Scalar and name in _REDUCING:
+        result = new_array(result._read())
+    keeps = name in _KEEPING or name in _ASKED_TO_KEEP and kwargs.get("subok")
+    return _of_class(result, x) if first and keeps and kwargs.get("subok", True) else result
 
 
 def _of_class(result: Any, x: Any) -> Any:
@@ -136,7 +145,10 @@ def _converted(x: Any) -> Any:
     """What has methods, but not for this function, as an array; also in lists of arguments."""
     if type(x) in (list, tuple):
         return type(x)([_converted(i) for i in x])
-    return np.asarray(x) if has_methods(x) and not overrides(x) else x
+    if not has_methods(x) or overrides(x):
+        return x
+    made = x.__array__() if hasattr(type(x), "__array__") else x
+    return made if isinstance(made, Array) else np.asarray(made)
 
 
 def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: Any) -> Any:

@@ -19,10 +19,11 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import _errstate, lowering
-from lazynp._array import NDArray, Scalar, new_array
+from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._config import config
 from lazynp._node import leaf
+from lazynp._overrides import overrides
 from lazynp._quiet import quiet_result
 from lazynp._trace import Recorder, host_value, knowable, local, there
 from lazynp.functions._scalars import AVALS, scalar
@@ -167,6 +168,8 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
     def decorate(function: F) -> F:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if kwargs and overrides(kwargs.get("like")):
+                return _by_its_like(call, *args, **kwargs)
             recorder = local.recorder
             if not recorder.eager or not args or _errstate.watching:
                 return function(*args, **kwargs)
@@ -189,6 +192,19 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
+    """A function that makes arrays as `like`, which has an `__array_function__`, makes them."""
+    if isinstance(like, Array):
+        return function(*args, **kwargs)
+    made = like.__array_function__(function, (type(like),), args, kwargs)
+    if made is NotImplemented:
+        raise TypeError(
+            f"no implementation found for 'numpy.{function.__name__}' on types that implement "
+            f"__array_function__: [{type(like)}]"
+        )
+    return made
 
 
 _SMALL = 1 << 12  # elements

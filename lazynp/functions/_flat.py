@@ -10,6 +10,8 @@ from lazynp._array import Array, NDArray, new_array
 from lazynp._trace import host_value
 from lazynp._views import writeable
 from lazynp.functions import manipulation, ufuncs
+from lazynp.functions._arguments import converted
+from lazynp.functions._assigned import check_range
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._recording import as_array
 
@@ -75,8 +77,12 @@ class flatiter:
             raise ValueError("underlying array is read-only")
         flat = new_array(self._flat()._read())
         chosen = getitem(flat, self._checked(index))
-        given = np.array(value, self.base.dtype) if self.base.dtype.names else value
-        values = manipulation.ravel(as_array(given))
+        dtype = self.base.dtype
+        boxed = dtype.names or dtype.hasobject and not isinstance(value, (Array, np.ndarray))
+        values = manipulation.ravel(as_array(np.array(value, dtype) if boxed else value))
+        check_range(value, values.dtype, dtype)
+        if values.dtype.kind == "c" != dtype.kind:
+            values = converted(values, dtype)
         single = not isinstance(chosen, NDArray) or not chosen.ndim
         if not single and not (chosen.size and values.size):
             return

@@ -67,9 +67,39 @@ def overridden(*operands: Any) -> bool:
 
 
 def _takes_over(kind: type) -> bool:
-    if issubclass(kind, (np.matrix, np.ma.MaskedArray)):
+    if issubclass(kind, (np.matrix, np.ma.MaskedArray)) or _wraps(kind):
         return True
     return getattr(kind, "__array_ufunc__", _PLAIN) is not _PLAIN
+
+
+def _wraps(kind: type) -> bool:
+    """Whether it is no array, but makes something of the results of ufuncs. Tensors and their kin,
+    which can be exchanged, are taken for their elements."""
+    if not hasattr(kind, "__array_wrap__") or hasattr(kind, "__array_ufunc__"):
+        return False
+    if issubclass(kind, np.generic):
+        return False
+    return not hasattr(kind, "__dlpack__")
+
+
+class _Wrapping:
+    """Stands before NumPy for an object that knows lazynp's arrays only: what its `__array__` gives
+    may be lazy, what its `__array_wrap__` gets is."""
+
+    def __init__(self, x: Any, function: Any, inputs: Any) -> None:
+        self.x, self.function, self.inputs = x, function, inputs
+        self.__array_priority__ = getattr(x, "__array_priority__", 0.0)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(to_host(self.x.__array__()), dtype)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        if context is not None:
+            context = (self.function, self.inputs, context[2])
+        try:
+            return self.x.__array_wrap__(to_device(array), context, return_scalar)
+        except TypeError:  # as it was before NumPy 2
+            return self.x.__array_wrap__(to_device(array), context)
 
 
 def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
@@ -83,8 +113,9 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
         done = x.__array_ufunc__(function, method, *inputs, **options)
         if done is not NotImplemented:
             return done
+    given = [_Wrapping(x, function, inputs) if _wraps(type(x)) else x for x in inputs]
     try:
-        return by_numpy(getattr(function._numpy, method), inputs, options)
+        return by_numpy(getattr(function._numpy, method), given, options)
     except TypeError as error:
         if "returned NotImplemented" not in str(error):
             raise

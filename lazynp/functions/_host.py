@@ -50,7 +50,10 @@ def to_device(tree: Any) -> Any:
     if isinstance(tree, np.generic):
         return tree if tree.dtype.kind in "OSUVMm" else new_scalar(from_host(tree))
     if type(tree) is np.ndarray:
-        return new_array(from_host(tree, copy=tree.base is not None))
+        made = new_array(from_host(tree, copy=tree.base is not None))
+        if tree.ndim > 1 and tree.flags.fnc:
+            made._flags = {"order": "F"}
+        return made
     if isinstance(tree, np.ndarray):
         return own(tree)
     if type(tree) in (list, tuple):

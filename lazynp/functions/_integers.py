@@ -11,6 +11,8 @@ from lazynp._array import Array, Scalar
 from lazynp._overrides import Overridden
 from lazynp._trace import host_value
 from lazynp.functions import _advanced, ufuncs
+from lazynp.functions._arguments import converted
+from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import traced
 from lazynp.functions._recording import as_array, cast, plain
 from lazynp.primitives import shaping
@@ -78,11 +80,12 @@ def flat(x: Any) -> Array:
 def repeated(values: Any, dtype: np.dtype[Any], n: int) -> Array:
     """n elements: the values over and over. Converted without a look at what is lost."""
     array = flat(values)
-    if array.dtype.kind == "c" and dtype.kind in "biuf":
+    if array.dtype.kind == "c" and dtype.kind in "biuf" and not isinstance(values, Array):
         raise TypeError(
             "int() argument must be a string, a bytes-like object or a real number, not 'complex'"
         )
-    array = cast(array, dtype)
+    check_range(values, array.dtype, dtype)
+    array = converted(array, dtype)
     if array.size == n:
         return array
     if array.size == 1:

@@ -22,6 +22,15 @@ def holds_lazy(tree: Any) -> bool:
     return any(holds_lazy(item) for item in tree if isinstance(item, (list, tuple)))
 
 
+def opened(tree: Any) -> Any:
+    """Nested lists, with what converts itself converted: NumPy takes no lazy arrays from it."""
+    if isinstance(tree, (list, tuple)):
+        items = [opened(item) for item in tree]
+        return items if isinstance(tree, list) else tuple(items)
+    known = isinstance(tree, (Array, np.ndarray, np.generic))
+    return tree if known or not hasattr(type(tree), "__array__") else tree.__array__()
+
+
 class _Ragged(Exception):
     pass
 
@@ -34,7 +43,10 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     except _Ragged:
         np.array(_dummies(tree), dtype)  # raises, with the shape NumPy finds, unless of objects
         return new_array(from_host(np.array(_values(tree), dtype), copy=False))
-    found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
+    try:
+        found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
+    except np.exceptions.DTypePromotionError:  # dates and numbers
+        found = np.dtype(object)
     lazy = [p for p in pieces if isinstance(p, Array)]
     at_once = all(p.ndim == 0 and concrete(p) is not None for p in lazy)
     if at_once or not all(on_device(d) for d in (found, *(p.dtype for p in pieces))):
@@ -54,7 +66,10 @@ def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:
         if any(s != shapes[0] for s in shapes):
             raise _Ragged
         return (len(item), *shapes[0])
-    value = np.array(item, dtype)
+    made = opened(item)
+    if isinstance(made, Array):
+        return _gather(made, dtype, pieces)
+    value = np.array(made, dtype)
     pieces.append(value)
     return value.shape
 

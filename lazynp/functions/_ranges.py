@@ -56,6 +56,8 @@ def arange(
     first, last, step = static(first), static(last), 1 if step is None else static(step)
     if dtype is not None:
         dtype = dtype_argument(dtype)
+    if dtype is not None and dtype.kind == "M" and stop is None:
+        return from_numpy(_arange(last, step=step, dtype=dtype))  # raises
     if not _is_long(first, last, step, dtype):
         return from_numpy(_arange(first, last, step, dtype))
     length = math.ceil((last - first) / step)

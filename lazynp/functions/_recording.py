@@ -60,7 +60,7 @@ from lazynp._trace import (
     user_frame,
 )
 from lazynp._views import writeable
-from lazynp.functions._nested import assemble, holds_lazy
+from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, shaping
@@ -511,7 +511,14 @@ def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
 
 def operand_of(x: Any) -> Any:
     """`as_operand`, which leaves what is lazy in a list lazy."""
-    if isinstance(x, (list, tuple)) and holds_lazy(x):
+    if isinstance(x, (list, tuple)):
+        if holds_lazy(x):
+            return assemble(x)._read()
+        try:
+            return as_operand(x)
+        except ValueError:
+            if not holds_lazy(x := opened(x)):
+                raise
         return assemble(x)._read()
     return as_operand(x)
 

@@ -25,7 +25,7 @@ class Record(np.void):
         return key if isinstance(key, str) else self.dtype.names[key]  # type: ignore[index]
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, list):
+        if not isinstance(key, (str, int, np.integer)):
             return self._fresh()[key]
         return self._field(self._name(key))[self._index]
 
@@ -64,6 +64,19 @@ class Record(np.void):
 
     def copy(self) -> Any:  # type: ignore[override]
         return self._fresh().copy()
+
+
+def _of_fresh(name: str) -> Callable[..., Any]:
+    def method(self: Record, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self._fresh(), name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+# what NumPy's own methods make is of this class, and would be of the dtype
+for _name in ("astype", "flatten", "ravel", "repeat", "reshape", "squeeze", "take", "transpose"):
+    setattr(Record, _name, _of_fresh(_name))
 
 
 def record(

@@ -235,7 +235,10 @@ def reduce(
                 recorder.quiet, row.ufunc.reduce, value, axis, dtype, None, keepdims
             )
             aval = AVALS.get(type(result))
-            return new_array(leaf(result)) if aval is None else scalar(result, aval)
+            if aval is not None:
+                return scalar(result, aval)
+            if type(result) is ndarray:  # else of objects, one
+                return new_array(leaf(result))
     key = (row, aval_of_node(node), axis, dtype, keepdims)
     op = _ops.get(key) if type(axis) not in _LOOK_ALIKE and not is_tracer(node) else None
     if op is not None:
@@ -306,7 +309,7 @@ def _reduce_with_options(
 ) -> Any:
     out = single_out(out)
     options = {} if initial is NO_VALUE else {"initial": initial}
-    if needs_host(x):
+    if needs_host(x) or out is not None and not on_device(out.dtype):
         masked = {} if where is True or where is NO_VALUE else {"where": where}
         return host_into(
             row.ufunc.reduce,
@@ -375,7 +378,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
     if x.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
     axis = single_axis(axis, x.ndim, "accumulate")
-    if needs_host(x):
+    if needs_host(x) or out is not None and not on_device(out.dtype):
         return host_into(row.ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
     loop = loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype)
     if out is not None and out.shape != x.shape:
@@ -384,6 +387,8 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
         )
     x = to_loop(x, loop)
     result = row.running(x, axis=axis) if x.size else new_array(x._read())
+    if out is not None:
+        result = to_loop(result, out.dtype)
     return store(result, out, "unsafe")
 
 

@@ -12,6 +12,7 @@ from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._trace import host_value, knowable, seen_value
 from lazynp.functions import _getset, ufuncs
+from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import asking, refuse, refuse_outside
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
@@ -226,7 +227,10 @@ def extract(condition: Any, arr: Any) -> Any:
 
 def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
     """What `place` and `putmask` store: arrays must fit without loss, lists are converted."""
+    if dtype.kind in "mM" and isinstance(values, (str, list, tuple)):
+        return as_array(np.array(values, dtype))
     found = as_array(values)
+    check_range(values, found.dtype, dtype)
     if isinstance(values, (Array, np.ndarray)) and not isinstance(values, Scalar):
         if not np.can_cast(found.dtype, dtype, "safe"):
             raise TypeError(

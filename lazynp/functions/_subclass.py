@@ -17,7 +17,6 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_either
 from lazynp._trace import host_value
 from lazynp._views import Reshape, view
-from lazynp.functions._getset import getitem
 
 # results of these are no arrays, plain arrays, or have their class already
 _PLAIN = {
@@ -40,8 +39,8 @@ class Subclass(NDArray):
         """Called for each array made of this class; `obj` is what it was made from, or None."""
 
     def __array_wrap__(self, array: Array, context: Any = None, return_scalar: bool = False) -> Any:
-        """The result of a function, as one of this class."""
-        return getitem(array, ()) if return_scalar else of_class(type(self), array, self)
+        """The result of a function, as one of this class, whether it is a scalar or not."""
+        return of_class(type(self), array, self)
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
         outs = options.pop("out", None)
@@ -119,6 +118,8 @@ def _kept(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         if asked is not None and type(self).__array_ufunc__ is not Subclass.__array_ufunc__:
             return asked(self, *args, **kwargs)
         result = function(self, *args, **kwargs)
+        if kwargs.get("subok") is False:
+            return stripped(result)
         if type(result) is Scalar and name in _REDUCTIONS:
             result = new_array(result._read())
         return of_class(type(self), result, self) if type(result) is NDArray else result

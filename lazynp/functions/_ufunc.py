@@ -12,7 +12,7 @@ import numpy as np
 
 from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
-from lazynp._avals import Aval
+from lazynp._avals import Aval, on_device
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
@@ -37,7 +37,7 @@ from lazynp.functions._recording import (
     store,
     unary,
 )
-from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out
+from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out, to_loop
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
@@ -46,6 +46,12 @@ _NOT_GIVEN: Any = object()  # as `out`: to say None is to know what `where` leav
 _LEFT_OUT = (  # NumPy's words
     "'where' used without 'out', expect unitialized memory in output. If this is intentional, "
     "use out=None."
+)
+_THIRD = (  # NumPy's words
+    "Passing more than 2 positional arguments to np.maximum and np.minimum is deprecated. If you "
+    "meant to use the third argument as an output, use the `out` keyword argument instead. If you "
+    "hoped to work with more than 2 inputs, combine them into a single array and get the extrema "
+    "for the relevant axis."
 )
 OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
 
@@ -130,6 +136,9 @@ class ufunc:
         """What the method of `Array` for this function's in-place operator calls."""
 
         def slow(x: Any, y: Any) -> Any:
+            if type(x) is NDArray and (_is_hosts(x) or _is_hosts(y)) and not overridden(y):
+                self._into_by_numpy((x, y), (x,), {})
+                return x
             return as_array(self._apply(x, elements(y)))  # a Series' own result, for one
 
         return binary(self._fast, slow, self._numpy, depth=2) if self._fast else slow
@@ -198,6 +207,8 @@ class ufunc:
         for o in outs:
             if o is not None:
                 check_writeable(o)
+        if any(o is not None for o in outs) and any(map(_is_hosts, (*inputs, *outs))):
+            return self._into_by_numpy(inputs, outs, options)
         if dtype is not None or signature is not None:
             inputs = self._cast_inputs(inputs, dtype, signature, casting)
         inputs = tuple([as_array(x) if isinstance(x, (list, tuple)) else x for x in inputs])
@@ -244,6 +255,18 @@ class ufunc:
             results = (results,)
         done = tuple(to_device(r) if o is None else o for r, o in zip(results, outs, strict=True))
         return done[0] if self.nout == 1 else done
+
+    def _into_by_numpy(self, inputs: Any, outs: Any, options: dict[str, Any]) -> Any:
+        """The whole call, for dtypes that live on the host: NumPy checks casts before it computes,
+        and picks its loop by `out` too."""
+        told = {k: v for k, v in options.items() if v is not _DEFAULTS[k]} | {"out": outs}
+
+        def call(*values: Any, **kwargs: Any) -> Any:
+            if watched():
+                return _errstate.checked(self._numpy, *values, **kwargs)
+            return quietly(self._numpy, list(values), **kwargs)
+
+        return by_numpy(call, inputs, told)
 
     def _zeros(self, values: Any, where: Any, **options: Any) -> tuple[Any, ...]:
         """What is where `where` is false and no `out` is given."""
@@ -302,6 +325,8 @@ class ufunc:
         if positional:
             if out is not _NOT_GIVEN:
                 raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+            if self.__name__ in ("maximum", "minimum"):
+                warnings.warn(_THIRD, DeprecationWarning, stacklevel=4)
             out = positional + (None,) * (self.nout - len(positional))
         if out is _NOT_GIVEN or out is None and self.nout == 1:
             return (None,) * self.nout
@@ -326,7 +351,7 @@ class ufunc:
             (*ins, *(None,) * self.nout), signature=signature, casting=casting
         )
         return tuple(
-            cast(new_array(o if type(o) is list else leaf(np.asarray(o)[()])), d)
+            to_loop(new_array(o if type(o) is list else leaf(np.asarray(o)[()])), d)
             for o, d in zip(operands, dtypes, strict=False)
         )
 
@@ -498,6 +523,14 @@ def yielded(name: str, x: Any, y: Any) -> Any:
     function = _OPERATORS.get(name)
     sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
     return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
+
+
+def _is_hosts(x: Any) -> bool:
+    """Whether this is an operand that no compiled program can hold."""
+    dtype = getattr(x, "dtype", None)
+    if isinstance(dtype, np.dtype):
+        return not on_device(dtype)
+    return isinstance(x, (str, bytes))
 
 
 def _is_square_of_bools(x: Any, y: Any) -> bool:

@@ -59,6 +59,7 @@ from lazynp.functions._grids import (
     r_,
     s_,
 )
+from lazynp.functions._host import to_host
 from lazynp.functions._ranges import arange, geomspace, linspace, logspace
 from lazynp.functions._recording import apply, as_array, broadcast, cast
 from lazynp.primitives import elementwise, reduction, shaping
@@ -141,6 +142,8 @@ def full(
 
 
 def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
+    if isinstance(fill_value, np.void):
+        fill_value = to_host(fill_value)  # a record of lazynp's is of its own class
     value = fill_value if isinstance(fill_value, Array) else np.asarray(fill_value)
     dtype = value.dtype if dtype is None else dtype_argument(dtype)
     check_size(shape, dtype)
@@ -416,7 +419,7 @@ def frombuffer(
 
 
 def fromstring(
-    string: Any, dtype: Any = float, count: int = -1, *, sep: Any, like: Any = None
+    string: Any, dtype: Any = float, count: int = -1, *, sep: Any = "", like: Any = None
 ) -> Array:
     """See `numpy.fromstring`."""
     check_like(like)

@@ -15,6 +15,13 @@ def _by_dtype(x: Any) -> Any:
     return x.dtype if isinstance(x, Array) else x
 
 
+def _no_array(x: Any) -> Any:
+    """What stands for a dtype; an array has one, but is none."""
+    if isinstance(x, Array) and not isinstance(x, Scalar):
+        raise TypeError("Cannot construct a dtype from an array")
+    return _by_dtype(x)
+
+
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """See `numpy.result_type`. Arrays count by their dtype."""
     return np.result_type(*map(_by_dtype, arrays_and_dtypes))
@@ -22,9 +29,17 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """See `numpy.can_cast`."""
-    if isinstance(to, Array) and not isinstance(to, Scalar):
-        raise TypeError("Cannot construct a dtype from an array")
-    return np.can_cast(_by_dtype(from_), _by_dtype(to), casting)
+    return np.can_cast(_by_dtype(from_), _no_array(to), casting)
+
+
+def promote_types(type1: Any, type2: Any, /) -> np.dtype[Any]:
+    """See `numpy.promote_types`."""
+    return np.promote_types(_no_array(type1), _no_array(type2))
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """See `numpy.issubdtype`."""
+    return np.issubdtype(_no_array(arg1), _no_array(arg2))
 
 
 def min_scalar_type(a: Any, /) -> np.dtype[Any]:

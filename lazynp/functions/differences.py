@@ -167,7 +167,7 @@ def _gradient_along(x: Array, axis: int, dx: Any, edge_order: int) -> tuple[Any,
 
     even = _ndim(dx) == 0
     if even:
-        inside = u.divide(u.subtract(at(2, n), at(0, n - 2)), u.multiply(2.0, dx))
+        inside = u.divide(u.subtract(at(2, n), at(0, n - 2)), 2.0 * dx)
     else:
         before, after = part(dx, 0, 0, n - 2), part(dx, 0, 1, n - 1)
         both = u.add(before, after)
@@ -199,8 +199,8 @@ def _second_order(dx: Any, n: int) -> tuple[Any, Any]:
     """Weights of the three values next to the first and to the last place."""
     u = ufuncs
     if _ndim(dx) == 0:
-        starts = tuple(u.divide(w, dx) for w in (-1.5, 2.0, -0.5))
-        return starts, tuple(u.divide(w, dx) for w in (0.5, -2.0, 1.5))
+        starts = tuple(w / dx for w in (-1.5, 2.0, -0.5))
+        return starts, tuple(w / dx for w in (0.5, -2.0, 1.5))
     p, q = item(dx, 0, 0), item(dx, 0, 1)
     both = u.add(p, q)
     starts = (
@@ -247,13 +247,11 @@ def interp(
     """See `numpy.interp`."""
     fp = as_array(fp)
     dtype = _COMPLEX128 if fp.dtype.kind == "c" else _FLOAT64
-    x, xp = _real(x), _real(xp)
-    fp = cast(fp, dtype)
-    if xp.ndim != 1 or fp.ndim != 1:
-        raise ValueError("object too deep for desired array")
+    if period is not None and period == 0:
+        raise ValueError("period must be a non-zero value")
+    fp, xp = _points(fp, dtype), _points(xp, _FLOAT64)
+    x = _safely(x, _FLOAT64)
     if period is not None:
-        if period == 0:
-            raise ValueError("period must be a non-zero value")
         x, xp, fp = _periodic(x, xp, fp, ufuncs.absolute(period))
         left = right = None
     if xp.size == 0:
@@ -274,11 +272,21 @@ def interp(
     return scalar_if_0d(elementwise.complex_(*parts))
 
 
-def _real(x: Any) -> Array:
-    x = as_array(x)
-    if x.dtype.kind == "c":
+def _points(x: Any, dtype: np.dtype[Any]) -> Array:
+    if (ndim := as_array(x).ndim) != 1:
+        raise ValueError(f"object {'too deep' if ndim else 'of too small depth'} for desired array")
+    return _safely(x, dtype)
+
+
+def _safely(x: Any, dtype: np.dtype[Any]) -> Array:
+    array = as_array(x)
+    if not np.can_cast(array.dtype, dtype) and not isinstance(x, (list, tuple)):
+        raise TypeError(
+            f"Cannot cast array data from {array.dtype!r} to {dtype!r} according to the rule 'safe'"
+        )
+    if array.dtype.kind == "c" != dtype.kind:
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
-    return cast(x, _FLOAT64)
+    return cast(array, dtype)
 
 
 def _periodic(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array, Array]:

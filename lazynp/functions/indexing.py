@@ -10,7 +10,7 @@ from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._trace import seen_value
 from lazynp.functions import _assigned
-from lazynp.functions._arguments import NO_AXIS, check_axis
+from lazynp.functions._arguments import NO_AXIS, check_axis, converted
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
@@ -89,6 +89,16 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         result = shaping.transpose(result, permutation=order)
     if out is not None and (not isinstance(out, (Array, np.ndarray)) or out.shape != result.shape):
         raise ValueError("output array does not match result of ndarray.take")
+    if out is not None and not np.can_cast(out.dtype, x.dtype):  # NumPy takes into x's dtype
+        raise TypeError(
+            f"Cannot cast array data from {out.dtype!r} to {x.dtype!r} according to the rule 'safe'"
+        )
+    return _written(result, out)
+
+
+def _written(result: Array, out: Any) -> Any:
+    """A result in `out`, converted as `astype` converts."""
+    result = result if out is None else converted(result, out.dtype)
     return store(scalar_if_0d(result), out, "unsafe")
 
 

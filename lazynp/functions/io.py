@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
-from lazynp.functions._host import hosted, to_device
+from lazynp._array import NDArray
+from lazynp.functions._host import hosted, to_device, to_host
 from lazynp.functions._vectorized import vectorize as vectorize
 
 array2string = hosted(np.array2string)
@@ -31,10 +32,32 @@ is_busday = hosted(np.is_busday)
 isnat = hosted(np.isnat)
 _load = hosted(np.load)
 loadtxt = hosted(np.loadtxt)
-save = hosted(np.save)
+_save = hosted(np.save)
 savetxt = hosted(np.savetxt)
-savez = hosted(np.savez)
-savez_compressed = hosted(np.savez_compressed)
+_savez = hosted(np.savez)
+_savez_compressed = hosted(np.savez_compressed)
+
+
+def _in_order(x: Any) -> Any:
+    """An array in Fortran order as NumPy's array in that order, which files keep."""
+    flags = x.flags if type(x) is NDArray and x.ndim > 1 else None  # type: ignore[attr-defined]
+    fortran = flags is not None and flags.f_contiguous and not flags.c_contiguous
+    return np.asfortranarray(to_host(x)) if fortran else x
+
+
+def _keeping_order(function: Any, original: Any) -> Any:
+    @functools.wraps(original, updated=())
+    def call(*args: Any, **kwargs: Any) -> Any:
+        ordered = {k: _in_order(x) for k, x in kwargs.items()}
+        return function(*map(_in_order, args), **ordered)
+
+    call.__doc__, call.__module__ = function.__doc__, function.__module__
+    return call
+
+
+save = _keeping_order(_save, np.save)
+savez = _keeping_order(_savez, np.savez)
+savez_compressed = _keeping_order(_savez_compressed, np.savez_compressed)
 
 
 class _Arrays(NpzFile):

@@ -61,6 +61,8 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         return False
     if x.shape != y.shape:
         return False
+    if equal_nan and a1 is a2:
+        return True
     if needs_host(x, y):
         return host_call(np.array_equal, x, y, equal_nan)
     same = ufuncs.equal(x, y)

@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 
 from lazynp import _views
-from lazynp._array import Array
+from lazynp._array import Array, NDArray
 from lazynp._avals import Aval, on_device
 from lazynp.functions import ufuncs
 from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._einsum import einsum, einsum_path
+from lazynp.functions._foreign import elsewhere, overridden
 from lazynp.functions._getset import getitem
-from lazynp.functions._host import host_into, needs_host
+from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._recording import as_array, cast, composed, plain, scalar_if_0d, store
 from lazynp.functions._stores import write_into
 from lazynp.functions._ufunc import ufunc
@@ -209,6 +210,8 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = as_array(a), as_array(b)
+    if needs_host(x, y):
+        return host_call(np.cross, x, y, axisa, axisb, axisc)
     if x.ndim < 1 or y.ndim < 1:
         raise ValueError("At least one array has zero dimension")
     x = _axis_last(x, normalize_axis_index(axisa, x.ndim, msg_prefix="axisa"))
@@ -287,6 +290,11 @@ class _Generalized(ufunc):
         )
 
 
+_GENERALIZED = {"axes": np._NoValue, "axis": np._NoValue, "keepdims": False}
+_GENERALIZED |= {"casting": "same_kind", "order": "K", "dtype": None, "subok": True}
+_GENERALIZED |= {"signature": None}
+
+
 def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> ufunc:
     """A function with the interface of NumPy's generalised ufunc of this name.
 
@@ -309,9 +317,16 @@ def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> ufun
         subok: bool = True,
         signature: Any = None,
     ) -> Any:
-        x, y = as_array(x1), as_array(x2)
         if isinstance(out, tuple):
             (out,) = out
+        plainly = type(x1) is NDArray and type(x2) is NDArray and out is None
+        if not plainly and overridden(x1, x2, out):
+            told = {"axes": axes, "axis": axis, "keepdims": keepdims, "casting": casting}
+            told |= {"order": order, "dtype": dtype, "subok": subok, "signature": signature}
+            told = {k: v for k, v in told.items() if v is not _GENERALIZED[k]}
+            told |= {} if out is None else {"out": (out,)}
+            return elsewhere(made, "__call__", (x1, x2), told)
+        x, y = as_array(x1), as_array(x2)
         if out is Ellipsis:  # as None, but never a scalar
             given = {"keepdims": keepdims, "casting": casting, "dtype": dtype}
             return plain(function(x, y, axes=axes, axis=axis, signature=signature, **given))
@@ -340,7 +355,8 @@ def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> ufun
         return store(scalar_if_0d(result), out, casting, name)
 
     doc = f"See `numpy.{name}`. `order` and `subok` have no effect. {doc}".strip()
-    return _Generalized(reference, function, doc)
+    made = _Generalized(reference, function, doc)
+    return made
 
 
 def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signature: Any) -> bool:

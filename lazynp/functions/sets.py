@@ -72,7 +72,8 @@ def unique(
     x = as_array(ar)
     options = (return_index, return_inverse, return_counts)
     if needs_host(x) or axis is not None and x.ndim != 1:
-        return host_call(np.unique, x, *options, axis, equal_nan=equal_nan, sorted=sorted)
+        given = ar if isinstance(ar, np.ndarray) else x  # records stay records
+        return host_call(np.unique, given, *options, axis, equal_nan=equal_nan, sorted=sorted)
     if axis is not None:
         normalize_axis_index(axis, x.ndim)
     size = None if size is None else operator.index(size)

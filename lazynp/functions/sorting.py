@@ -54,7 +54,8 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     _check_kind(kind, stable)
     _check_order(x, order)
     if needs_host(x):
-        return host_call(np.sort, x, axis, kind, order, stable=stable)
+        given = a if isinstance(a, np.ndarray) else x  # records stay records
+        return host_call(np.sort, given, axis, kind, order, stable=stable)
     x, axis = _axis_of(x, axis)
     return primitives.sort(x, axis=axis)
 

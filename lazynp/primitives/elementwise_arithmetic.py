@@ -85,11 +85,15 @@ imag = enter(
 )
 
 
+# of a part, the whole; long doubles are NumPy's
+_COMPLEX = {np.dtype(r): np.dtype(c) for r, c in ("fF", "dD", "gG")}
+
+
 def _complex_abstract(re: Aval, im: Aval) -> Aval:
     shape = same_shape("complex_", (re, im))
-    if re.dtype != im.dtype or re.dtype not in (e.F4, e.F8):
+    if re.dtype != im.dtype or re.dtype not in _COMPLEX:
         raise TypeError(f"complex_: two operands of float32 or float64 are required: {re}, {im}")
-    return aval_of(shape, e.C8 if re.dtype == e.F4 else e.C16)
+    return aval_of(shape, _COMPLEX[re.dtype])
 
 
 def _complex_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
@@ -99,9 +103,7 @@ def _complex_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, 
 
 def _complex_reference(re: Any, im: Any) -> Any:
     dtype = np.result_type(re, im, np.float32(0))
-    out = np.empty(
-        np.broadcast_shapes(np.shape(re), np.shape(im)), e.C8 if dtype == e.F4 else e.C16
-    )
+    out = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), _COMPLEX[dtype])
     out.real, out.imag = re, im
     return out
 

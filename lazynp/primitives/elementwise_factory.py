@@ -79,7 +79,9 @@ def common_shape(ins: Sequence[In]) -> Shape:
 def made_explicit(ins: Sequence[In], dtypes: Sequence[Dtype]) -> tuple[Aval, ...]:
     """Avals of the operands, cast to these dtypes and broadcast together."""
     shape = common_shape(ins)
-    weak = not shape and all(not isinstance(i, Aval) or i.weak for i in ins)
+    avals = [i for i in ins if isinstance(i, Aval)]
+    # of Python numbers that jit traces; what a ufunc makes of Python's own is NumPy's scalar
+    weak = not shape and bool(avals) and all([a.weak for a in avals])
     return tuple(
         i
         if isinstance(i, Aval) and i.shape == shape and i.dtype == dtype

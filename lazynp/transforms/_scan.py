@@ -17,7 +17,7 @@ from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
-from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import FOUND, earlier, nothing
 from lazynp.transforms._branches import (
@@ -39,6 +39,7 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
+from lazynp.transforms._vmap import vmap
 
 _INT = np.dtype(np.int64)
 
@@ -443,6 +444,25 @@ def _run(
     return list(outs[:n]), list(outs[n + w :])
 
 
-def map_(f: Callable[[Any], Any], xs: Any) -> Any:
-    """`f` of each x along axis 0 of xs, one after the other, results stacked."""
-    return scan(lambda _, x: ((), f(x)), (), xs)[1]
+def map_(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """`f` of each x along axis 0 of xs, one after the other, results stacked.
+
+    batch_size: so many of them at a time, by vmap.
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    if batch_size < 1:
+        raise ValueError(f"map: batch_size must be positive, got {batch_size}")
+    arrays = tree_map(lambda x: new_array(node_of(x)), xs)
+    n = _length([x.aval for x in tree_flatten(arrays)[0]], None)
+    rounds, mapped = n // batch_size, vmap(f)
+    whole = rounds * batch_size
+    rows = (rounds, batch_size)
+    parts = []
+    if rounds:
+        batches = tree_map(lambda x: x[:whole].reshape(*rows, *x.shape[1:]), arrays)
+        ys = map_(mapped, batches)
+        parts.append(tree_map(lambda y: y.reshape(whole, *y.shape[2:]), ys))
+    if whole < n or not rounds:
+        parts.append(mapped(tree_map(lambda x: x[whole:], arrays)))
+    return tree_map(lambda *ys: shaping.concatenate(*ys, axis=0), *parts)

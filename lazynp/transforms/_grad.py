@@ -16,6 +16,7 @@ from lazynp.transforms._jvp import FLOAT0, is_zero, jvp, tangent_nodes, whole_ta
 from lazynp.transforms._linearize import Linearized, linearize_nodes
 from lazynp.transforms._stack import (
     Flat,
+    argument_node,
     check_leaf,
     coerced,
     name_of,
@@ -38,7 +39,7 @@ def linearize(
     leaves, structure = tree_flatten(primals)
     for x in leaves:
         check_leaf(x, what)
-    nodes = [node_of(x) for x in leaves]
+    nodes = [argument_node(x) for x in leaves]
     flat = Flat(function, structure, has_aux=has_aux)
     outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
 
@@ -64,7 +65,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> t
     leaves, structure = tree_flatten(primals)
     for x in leaves:
         check_leaf(x, what)
-    nodes = [node_of(x) for x in leaves]
+    nodes = [argument_node(x) for x in leaves]
     flat = Flat(function, structure, has_aux=has_aux)
     outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
     avals = [aval_of_node(n) for n in nodes]
@@ -186,7 +187,7 @@ class _Given:
         self.leaves, self.structure = tree_flatten(self.args)
         for x in self.leaves:
             check_leaf(x, what)
-        self.nodes = [node_of(x) for x in self.leaves]
+        self.nodes = [argument_node(x) for x in self.leaves]
 
     def check(self, holomorphic: bool, allow_int: bool, real: bool = False) -> None:
         """real: complex inputs are not taken, unless holomorphic."""

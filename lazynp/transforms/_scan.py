@@ -18,12 +18,15 @@ from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
-from lazynp.primitives import elementwise, shaping
+from lazynp.primitives import shaping
 from lazynp.primitives.checks import FOUND, earlier, nothing
 from lazynp.transforms._branches import (
     Merged,
+    as_carried,
+    carried_aval,
     kind_of_argument,
     same_types,
+    settled,
     staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
@@ -388,29 +391,23 @@ def _staged_body(
     f: Any, structure: Any, leaves: list[Any], start: list[Any], slices: list[Aval], kinds: Any
 ) -> tuple[Any, Any, list[Any]]:
     """The body, staged. Python numbers in the carry take the type that the body gives them."""
-    for attempt in (1, 2):
-        avals = [aval_of_node(n) for n in start]
+    avals = list(map(carried_aval, leaves, start))
+    while True:
         program, flat = staged_function(f, structure, [*avals, *slices], kinds, "scan body")
         if flat.tree is None or flat.tree[0] is not tuple or len(flat.tree[2]) != 2:
             raise TypeError("scan: the body must return a pair (carry, y)")
         outs = program.jaxpr.out_avals[: len(start)]
-        if attempt == 1 and flat.tree[2][0] == structure[2][0]:
-            start = [_adjusted(x, n, a) for x, n, a in zip(leaves, start, outs, strict=True)]
-            if [aval_of_node(n) for n in start] != avals:
-                continue
-        break
+        alike = flat.tree[2][0] == structure[2][0]
+        new = settled(avals, outs, program.jaxpr) if alike else None
+        if new is None:
+            break
+        avals = new
     same_types(
         "scan",
         ("the carry", structure[2][0], avals),
         ("the carry that the body returns", flat.tree[2][0], outs),
     )
-    return program, flat, start
-
-
-def _adjusted(x: Any, node: Any, aval: Aval) -> Any:
-    if type(x) in (int, float, complex) and aval_of_node(node).dtype != aval.dtype:
-        return elementwise.convert(new_array(node), dtype=aval.dtype)._read()
-    return node
+    return program, flat, as_carried(start, avals)
 
 
 def _run(

@@ -26,6 +26,8 @@ from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.transforms._stack import (
     Flat,
     Params,
+    argument_node,
+    as_given,
     check,
     check_leaf,
     coerced,
@@ -228,10 +230,14 @@ def batch_nodes(
             handle_like(x, n) if axis is None or aval_of_node(n).ndim else new_scalar(n)
             for x, n, axis in zip(arguments, ins, axes, strict=True)
         ]
-        leaves = function(handles)
+        given = [
+            as_given(x, h) if axis is None else h
+            for x, h, axis in zip(arguments, handles, axes, strict=True)
+        ]
+        leaves = function(given)
         outs = [trace.split(node_of(x)) for x in leaves]
         like = list(map(kind_of, leaves))
-        del leaves  # what was made inside is gone when handles are settled
+        del given, leaves  # what was made inside is gone when handles are settled
         refuse_shared(trace.what, arguments, handles, ins)
         for i, handle in enumerate(handles):
             if axes[i] is None and trace.mine(handle._node):
@@ -287,7 +293,7 @@ def vmap(
         leaves, structure = tree_flatten((args, kwargs))
         for x in leaves:
             check_leaf(x, what)
-        nodes = [node_of(x) for x in leaves]
+        nodes = [argument_node(x) for x in leaves]
         axes = _argument_axes(in_axes, args, structure, nodes, what)
         size = _common_size(args, kwargs, nodes, axes, axis_size, what)
         trace = BatchTrace(what, size, axis_name)

@@ -176,3 +176,72 @@ def test_interp_beside_what_is_not_finite() -> None:
         with numpy.errstate(invalid="ignore"):
             want = numpy.interp(x, points, values)
         numpy.testing.assert_array_equal(jit(np.interp)(x, points, numpy.array(values)), want)
+
+
+# -- Python's numbers are weak in all of them ------------------------------------------------------
+
+F4 = np.ones(3, "f4")
+ONE = np.float32(2)
+
+
+@np.custom_jvp
+def _scaled(x: Any, s: Any) -> Any:
+    return x * s
+
+
+_scaled.defjvp(lambda primals, tangents: (_scaled(*primals), tangents[0] * primals[1]))
+
+WEAK: dict[str, Any] = {
+    "jit": lambda: jit(lambda x, s: x * (s * 2))(F4, 2.0),
+    "jvp": lambda: np.jvp(lambda s: F4 * s, (2.0,), (1.0,)),
+    "vjp": lambda: np.vjp(lambda s: F4 * (s + 1), 2.0)[0],
+    "linearize": lambda: np.linearize(lambda s: F4 * s, 2.0)[0],
+    "gradient": lambda: grad(lambda x, s: (x * s).sum())(F4, 2.0),
+    "auxiliary": lambda: grad(lambda s: ((F4 * s).sum(), F4 * s), has_aux=True)(2.0)[1],
+    "vmap": lambda: np.vmap(lambda x, s: x * s, (0, None))(F4, 2.0),
+    "cond": lambda: np.cond(True, lambda s: F4 * s, lambda s: F4, 2.0),
+    "checkpoint": lambda: np.checkpoint(lambda s: F4 * s)(2.0),
+    "custom rule": lambda: _scaled(F4, 2.0),
+    "derivative of a custom rule": lambda: np.jvp(_scaled, (F4, 2.0), (F4, 0.0)),
+    "all at once": lambda: jit(np.vmap(grad(lambda x, s: _scaled(x, s) * s), (0, None)))(F4, 2.0),
+    "carry": lambda: np.scan(lambda c, x: (c + x, c), 0.0, F4),
+    "carry of a loop in a loop": lambda: np.scan(
+        lambda c, x: (np.scan(lambda d, y: (d + y, None), c, F4)[0], c), 0.0, F4
+    ),
+    "round": lambda: np.fori_loop(0, 3, lambda i, v: v * i, ONE),
+    "round with traced bounds": lambda: jit(lambda n: np.fori_loop(0, n, lambda i, v: v * i, ONE))(
+        3
+    ),
+    "while": lambda: np.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * ONE), (0, 1.0))[
+        1
+    ],
+}
+
+
+@pytest.mark.parametrize("name", WEAK)
+def test_numbers_of_python_take_the_type_of_arrays(name: str) -> None:
+    for leaf in np.tree.leaves(WEAK[name]()):
+        assert leaf.dtype == "f4"
+
+
+def test_numbers_that_come_out_are_as_numpys() -> None:
+    """Not weak: what is computed of a result does not depend on how it was computed."""
+    for x in (np.jvp(lambda s: s * 2, (2.0,), (1.0,))[0], grad(lambda s: s * s)(2.0),
+              np.scan(lambda c, _: (c * 2, None), 1.0, None, length=2)[0]):  # fmt: skip
+        assert (F4 * x).dtype == "f8"
+    assert np.while_loop(lambda c: c < 3, lambda c: c * 1.5, 1).dtype == "f8"
+    with pytest.raises(TypeError, match="leaf 0 is f64"):
+        np.scan(lambda c, x: (x, c), 0.5, np.arange(3))
+
+
+def test_a_carry_is_traced_again_only_where_its_type_matters() -> None:
+    traced: list[int] = []
+
+    def body(c: Any, x: Any) -> Any:
+        traced.append(1)
+        return c + x, None
+
+    np.scan(body, 0.0, X)
+    assert len(traced) == 1
+    np.scan(body, 0.0, F4)
+    assert len(traced) == 3

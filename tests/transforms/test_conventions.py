@@ -152,7 +152,7 @@ def test_sinc_around_the_point_where_its_series_ends() -> None:
     x = numpy.concatenate([numpy.linspace(-0.05, 0.05, 401), [0.0, INF, numpy.nan]])
     for dtype, ulps in (("f8", 2), ("f4", 2), ("c16", 8)):
         v = x[:-2].astype(dtype) if dtype == "c16" else x.astype(dtype)
-        eps = numpy.finfo(dtype).eps
+        eps = float(numpy.finfo(dtype).eps)
         with numpy.errstate(invalid="ignore"):
             want = numpy.sinc(v)
         numpy.testing.assert_allclose(jit(np.sinc)(v), want, rtol=ulps * eps)
@@ -220,8 +220,8 @@ WEAK: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", WEAK)
 def test_numbers_of_python_take_the_type_of_arrays(name: str) -> None:
-    for leaf in np.tree.leaves(WEAK[name]()):
-        assert leaf.dtype == "f4"
+    leaves: list[Any] = np.tree.leaves(WEAK[name]())
+    assert leaves and all(leaf.dtype == "f4" for leaf in leaves)
 
 
 def test_numbers_that_come_out_are_as_numpys() -> None:

@@ -11,6 +11,7 @@ from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._primitive import Missing, Primitive
+from lazynp._trace import host_value
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, reduction
 from lazynp.primitives.checks import FOUND, any_found, earlier
@@ -27,7 +28,7 @@ from lazynp.transforms._call import moving_flags, present, strong
 from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
 from lazynp.transforms._scan import scan
-from lazynp.transforms._stack import check_leaf, node_of, zeros
+from lazynp.transforms._stack import DISABLED, at_once, check_leaf, node_of, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -228,6 +229,12 @@ def while_loop(
 
 def _looped(cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = ()) -> Any:
     """weak: which leaves are as Python's numbers are, beside those numbers."""
+    if DISABLED and at_once(going := cond_fun(init_val)):
+        val = init_val
+        while bool(host_value(node_of(going))):
+            val = body_fun(val)
+            going = cond_fun(val)
+        return val
     leaves, structure = tree_flatten((init_val,))
     for x in leaves:
         check_leaf(x, "while_loop")

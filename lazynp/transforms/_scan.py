@@ -31,7 +31,7 @@ from lazynp.transforms._branches import (
 )
 from lazynp.transforms._call import moving_flags, present, strong
 from lazynp.transforms._checks import discharged
-from lazynp.transforms._stack import check_leaf, node_of, result_handle, zeros
+from lazynp.transforms._stack import at_once, check_leaf, node_of, result_handle, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -345,6 +345,8 @@ def scan(
         check_leaf(x, "scan")
     xs_nodes = [node_of(x) for x in x_leaves]
     length = _length([aval_of_node(n) for n in xs_nodes], length)
+    if length and at_once():
+        return _one_by_one(f, init, xs, length, reverse)
     unroll = _unroll(unroll, length)
     slices = [aval_of(aval_of_node(n).shape[1:], aval_of_node(n).dtype) for n in xs_nodes]
     start = [node_of(x) for x in carry_leaves]
@@ -361,6 +363,26 @@ def scan(
     kinds = [NDArray if k is NDArray else None for k in kinds]
     last = [result_handle(c._read(), k) for c, k in zip(carry, kinds)]
     return tree_unflatten(carry_tree, last), tree_unflatten(y_tree, ys)
+
+
+def _one_by_one(f: Any, carry: Any, xs: Any, length: int, reverse: bool) -> tuple[Any, Any]:
+    """Under `disable_jit`: by Python, so that f sees the values."""
+    arrays, ys = tree_map(lambda x: new_array(node_of(x)), xs), []
+    way = slice(None, None, -1 if reverse else 1)
+    for i in range(length)[way]:
+        pair = f(carry, tree_map(lambda x, i=i: x[i], arrays))
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError("scan: the body must return a pair (carry, y)")
+        carry, y = pair
+        ys.append(tree_map(_row, y))
+    return carry, tree_map(
+        lambda *rows: shaping.concatenate(*rows, axis=0), *ys[:: -1 if reverse else 1]
+    )
+
+
+def _row(x: Any) -> Array:
+    array = new_array(node_of(x))
+    return shaping.reshape(array, shape=(1, *array.shape))
 
 
 def _length(avals: Sequence[Aval], length: int | None) -> int:

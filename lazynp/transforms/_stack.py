@@ -34,6 +34,15 @@ from lazynp.primitives import elementwise, shaping
 
 Params = dict[str, Any]
 
+DISABLED: list[int] = []  # as many as there are `disable_jit` at work
+
+
+def at_once(*trees: Any) -> bool:
+    """Whether control flow is Python's: `disable_jit` is at work, and what decides is known."""
+    if not DISABLED or local.recorder.staging:
+        return False
+    return not any(is_tracer(node_of(x)) for tree in trees for x in tree_flatten(tree)[0])
+
 
 def name_of(function: Any) -> str:
     return getattr(function, "__name__", None) or type(function).__name__

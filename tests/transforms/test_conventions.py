@@ -12,6 +12,7 @@ from lazynp import check_grads, grad, hessian, jacfwd, jacrev, jit, linear_trans
 
 INF = np.inf
 X = np.array([0.3, -1.2, 2.0])
+ADD: Any = "add"  # no function
 
 
 def test_every_transformation_is_in_their_room_too() -> None:
@@ -95,7 +96,7 @@ def test_associative_scan_backwards_is_that_of_the_opposite_order(n: int) -> Non
 @pytest.mark.parametrize(
     ("call", "error"),
     [
-        (lambda: np.associative_scan(3, X), TypeError),
+        (lambda: np.associative_scan(ADD, X), TypeError),
         (lambda: np.associative_scan(np.add, (X, X[:2])), ValueError),
         (lambda: np.associative_scan(lambda a, b: (a, b), X), TypeError),
         (lambda: np.map(np.sin, X, batch_size=0), ValueError),
@@ -245,3 +246,24 @@ def test_a_carry_is_traced_again_only_where_its_type_matters() -> None:
     assert len(traced) == 1
     np.scan(body, 0.0, F4)
     assert len(traced) == 3
+
+
+def test_without_jit_control_flow_is_pythons() -> None:
+    """Bodies and branches see values; where a vmap decides, they are traced as ever."""
+
+    def body(c: Any, x: Any) -> Any:
+        return (c + x if x > 0 else c * 2), c
+
+    with np.disable_jit():
+        last, before = np.scan(body, 1.0, X, reverse=True)
+        numpy.testing.assert_allclose(before, [6, 3, 1])
+        assert float(last) == 6.3
+        assert grad(lambda x: np.scan(body, 1.0, x, reverse=True)[0])(X).tolist() == [1, 0, 2]
+        assert float(np.fori_loop(0, 4, lambda i, v: v * 2 if i > 1 else v, 1.0)) == 4
+        assert int(np.while_loop(lambda s: s < 5, lambda s: s + 1 if s > 2 else s + 2, 0)) == 5
+        assert float(np.cond(True, lambda x: x if x > 0 else -x, lambda x: x, -2.0)) == 2
+        assert float(np.switch(7, [lambda x: x, lambda x: 3 * x if x > 0 else x], 2.0)) == 6
+        absolute = np.vmap(lambda x: np.cond(x > 0, lambda x: x, lambda x: -x, x))(X)
+        doubled = np.vmap(lambda x: np.while_loop(lambda v: v < 10, lambda v: v * 2, x))(abs(X))
+    numpy.testing.assert_allclose(absolute, abs(numpy.asarray(X)))
+    numpy.testing.assert_allclose(doubled, [19.2, 19.2, 16.0])

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy
 import pytest
@@ -115,6 +116,6 @@ def test_every_function_of_ours_is_found_by_numpys_protocol() -> None:
     native = page.split("\n## numpy\n")[1].split("\n## ")[0]
     lines = [x for x in native.splitlines() if x.startswith("- native")]
     for name in re.findall(r"`(\w+)`", " ".join(lines)):
-        function = getattr(numpy, name, None)
+        function: Any = getattr(numpy, name, None)
         if hasattr(function, "_implementation") and name not in host:
             assert find(function.__name__) is not None, name

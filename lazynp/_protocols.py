@@ -27,8 +27,12 @@ from lazynp._overrides import Overridden
 from lazynp._trace import host_value, local, user_frame
 from lazynp.functions import (
     creation,
+    datatypes,
+    differences,
     indexing,
+    logic,
     manipulation,
+    nan_reductions,
     polynomials,
     products,
     reductions,
@@ -47,7 +51,7 @@ from lazynp.functions._ufunc import ufunc
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
-    special, polynomials, windows,
+    special, polynomials, windows, differences, logic, nan_reductions, datatypes,
 )  # fmt: skip
 
 

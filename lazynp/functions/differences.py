@@ -320,11 +320,12 @@ def _interpolated(x: Array, xp: Array, fp: Array, place: Array, left: Array, rig
     slope = u.divide(u.subtract(f1, f0), u.subtract(x1, x0))
     y = u.add(u.multiply(slope, u.subtract(x, x0)), f0)
     again = u.add(u.multiply(slope, u.subtract(x, x1)), f1)  # from the other end, if not a number
-    y = where(u.isnan(y), again, y)
+    y = where(u.logical_or(u.isnan(y), u.equal(x, x1)), again, y)
     y = where(u.logical_and(u.isnan(y), u.equal(f0, f1)), f0, y)
-    y = where(u.equal(x, x0), f0, y)
-    last = item(fp, 0, n - 1)
-    y = where(u.greater_equal(place, n), where(u.greater(x, item(xp, 0, n - 1)), right, last), y)
+    # at the points themselves the line passes through them, with its slope, unless it is infinite
+    y = where(u.logical_and(u.equal(x, x0), u.not_equal(y, f0)), f0, y)
+    y = where(u.logical_and(u.equal(x, x1), u.not_equal(y, f1)), f1, y)
+    y = where(u.greater(x, item(xp, 0, n - 1)), right, y)
     y = where(u.equal(place, 0), left, y)
     return as_array(where(u.isnan(x), x, y))
 
@@ -378,11 +379,14 @@ def i0(x: Any) -> Any:
 
 
 def sinc(x: Any) -> Any:
-    """See `numpy.sinc`."""
-    x = as_array(ufuncs.multiply(math.pi, x))
-    small = float(np.finfo(x.dtype).eps) if x.dtype.kind == "f" else 1e-20
-    y = apply(elementwise.select, ufuncs.not_equal(x, 0), x, cast(small, x.dtype))
-    return ufuncs.divide(ufuncs.sin(y), y)
+    """See `numpy.sinc`. Near zero by its series, whose derivatives are right there."""
+    u, x = ufuncs, as_array(ufuncs.multiply(math.pi, x))
+    far = u.greater(u.absolute(x), 0.1)
+    y = apply(elementwise.select, far, x, cast(1, x.dtype))  # no derivative of 0 / 0
+    square, series = u.multiply(x, x), 0.0
+    for n in (9, 7, 5, 3):  # 1 - x^2 / 3! + x^4 / 5! - ..., to the last bit
+        series = u.multiply(u.divide(square, n * (n - 1)), u.subtract(1.0, series))
+    return apply(elementwise.select, far, u.divide(u.sin(y), y), u.subtract(1.0, series))
 
 
 def fix(x: Any, out: Any = None) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp._tree import show, tree_flatten, tree_unflatten
 from lazynp.functions._recording import as_array
 from lazynp.functions.creation import zeros
 from lazynp.functions.manipulation import flip, moveaxis
@@ -25,17 +25,31 @@ def associative_scan(
 ) -> Any:
     """All prefixes of `elems` combined by the associative fn, in a logarithmic number of steps.
 
-    fn takes two trees like elems and works along whole arrays.
+    fn takes two trees like elems and works along whole arrays. With `reverse`, it is as if the
+    elements stood in the opposite order: fn is given first what comes later.
     """
+    if not callable(fn):
+        raise TypeError(f"associative_scan: fn must be callable, got {fn!r}")
     leaves, structure = tree_flatten(elems)
     arrays = [moveaxis(as_array(x), axis, 0) for x in leaves]
+    if not arrays:
+        return elems
+    if len({x.shape[0] for x in arrays}) > 1:
+        raise ValueError(
+            f"associative_scan: elems must have one size along axis {axis}, got "
+            f"{[x.shape[0] for x in arrays]}"
+        )
     if reverse:
         arrays = [flip(x, 0) for x in arrays]
 
     def combine(a: list[Any], b: list[Any]) -> list[Any]:
         turned = [tree_unflatten(structure, [moveaxis(x, 0, axis) for x in xs]) for xs in (a, b)]
-        found = fn(turned[1], turned[0]) if reverse else fn(*turned)
-        return [moveaxis(as_array(x), axis, 0) for x in tree_flatten(found)[0]]
+        found, kind = tree_flatten(fn(*turned))
+        if kind != structure:
+            raise TypeError(
+                f"associative_scan: fn must return a tree like {show(structure)}, got {show(kind)}"
+            )
+        return [moveaxis(as_array(x), axis, 0) for x in found]
 
     out = _prefixes(combine, arrays)
     if reverse:

@@ -310,11 +310,14 @@ def _absolute_jvp(g: Any, ans: Any, x: Any) -> Any:
 
 
 def _sign_jvp(g: Any, ans: Any, x: Any) -> Any:
-    """Zero for real numbers; for complex ones the part of g across x, over the modulus."""
+    """Zero for real numbers; for complex ones the part of g across x, over the modulus. At
+    zero none, as of real numbers."""
     if x.dtype.kind != "c":
         return None
     across = imag(multiply(g, conjugate(ans)))
-    return multiply(complex_(0.0, divide(across, absolute(x))), ans)
+    modulus = absolute(x)
+    size = select(equal(modulus, 0.0), 1.0, modulus)
+    return multiply(complex_(0.0, divide(across, size)), ans)
 
 
 negative = row(

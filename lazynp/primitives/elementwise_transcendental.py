@@ -83,12 +83,18 @@ log1p = _function(
     "log1p", f.log1p, lambda g, ans, x: divide(g, add(x, 1.0)), z.log1p, complex_scale=1.0
 )  # of complex numbers NumPy's own has an absolute error
 
+
+def _below(v: Any) -> Any:
+    """For exponents of derivatives: of inf - inf nothing is left but the tangent, as in JAX."""
+    return select(equal(v, np.inf), 0.0, v)
+
+
 logaddexp = row(
     "logaddexp",
     f.logaddexp,
     [
-        lambda g, ans, x, y: multiply(g, exp(subtract(x, ans))),
-        lambda g, ans, x, y: multiply(g, exp(subtract(y, ans))),
+        lambda g, ans, x, y: multiply(g, exp(subtract(_below(x), _below(ans)))),
+        lambda g, ans, x, y: multiply(g, exp(subtract(_below(y), _below(ans)))),
     ],
     ulp=4,
     scale=1.0,  # the sum passes through zero
@@ -97,8 +103,8 @@ logaddexp2 = row(
     "logaddexp2",
     f.logaddexp2,
     [
-        lambda g, ans, x, y: multiply(g, exp2(subtract(x, ans))),
-        lambda g, ans, x, y: multiply(g, exp2(subtract(y, ans))),
+        lambda g, ans, x, y: multiply(g, exp2(subtract(_below(x), _below(ans)))),
+        lambda g, ans, x, y: multiply(g, exp2(subtract(_below(y), _below(ans)))),
     ],
     ulp=4,
     scale=1.0,
@@ -158,12 +164,17 @@ def _hypot(b: Any, x: Any, y: Any) -> Any:
     return e.modulus(b, x, y)
 
 
+def _hypot_by(leg: Any, ans: Any) -> Any:
+    """leg / ans, and zero where both legs are: a subgradient, as that of abs."""
+    return divide(leg, select(equal(ans, 0.0), 1.0, ans))
+
+
 hypot = row(
     "hypot",
     _hypot,
     [
-        lambda g, ans, x, y: multiply(g, divide(x, ans)),
-        lambda g, ans, x, y: multiply(g, divide(y, ans)),
+        lambda g, ans, x, y: multiply(g, _hypot_by(x, ans)),
+        lambda g, ans, x, y: multiply(g, _hypot_by(y, ans)),
     ],
     ulp=2,
 )

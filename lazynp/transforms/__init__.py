@@ -1,5 +1,8 @@
 """Transformations: interpreters of the same primitives that the graph records."""
 
+import sys
+from typing import Any
+
 from lazynp.transforms._check import check_grads
 from lazynp.transforms._checkpoint import checkpoint
 from lazynp.transforms._collectives import axis_index, pmax, pmean, pmin, psum
@@ -69,3 +72,16 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+_ABOVE = ("adopt", "associative_scan", "block_until_ready", "tree")  # made of what lies above
+__all__ += [*_ABOVE]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ABOVE:
+        return getattr(sys.modules["lazynp"], name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ABOVE})

@@ -14,9 +14,10 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import Aval, aval_of
-from lazynp._jaxpr import Jaxpr
+from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._node import Node, aval_of_node
 from lazynp._tree import Structure, show
+from lazynp.primitives import elementwise
 from lazynp.transforms._stack import (
     Flat,
     check_leaf,
@@ -27,7 +28,7 @@ from lazynp.transforms._stack import (
     store,
     write,
 )
-from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed
+from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
 
 
 def staged_function(
@@ -48,6 +49,51 @@ def kind_of_argument(x: Any, aval: Aval) -> Any:
     return NDArray if aval.ndim or type(x) is NDArray else None
 
 
+def carried_aval(x: Any, node: Node) -> Aval:
+    """The type of a carry at first; Python numbers are weak."""
+    return weak_aval(x) if type(x) in (int, float, complex) else aval_of_node(node)
+
+
+def as_carried(nodes: Sequence[Node], avals: Sequence[Aval]) -> list[Node]:
+    """The values a loop starts with, of the types that were settled."""
+    return [
+        n if aval_of_node(n).dtype == a.dtype
+        else elementwise.convert(new_array(n), dtype=a.dtype)._read()
+        for n, a in zip(nodes, avals, strict=True)
+    ]  # fmt: skip
+
+
+_ORDER = "biufc"  # kinds of numbers, each of which holds those before
+
+
+def settled(avals: Sequence[Aval], outs: Sequence[Aval], jaxpr: Jaxpr) -> list[Aval] | None:
+    """The types of a carry whose Python numbers take those that the body gives them; None if they
+    are what it was staged for."""
+    new = [_settled(a, out) for a, out in zip(avals, outs)]
+    if all(a is b for a, b in zip(avals, new)):
+        return None
+    same = all(a.dtype == b.dtype for a, b in zip(avals, new))
+    return None if same and not _counted_as_weak(jaxpr) else new
+
+
+def _settled(aval: Aval, out: Aval) -> Aval:
+    if not aval.weak or out.shape or aval is out:
+        return aval
+    loses = _ORDER.index(out.dtype.kind) < _ORDER.index(aval.dtype.kind)
+    return aval if loses else out
+
+
+def _counted_as_weak(jaxpr: Jaxpr) -> bool:
+    """Whether a type of its own made no difference: somewhere, a weak number took another type."""
+    return any(
+        getattr(atom, "aval", None) is not None
+        and atom.aval.weak
+        and (eqn.primitive.name == "convert" or bool(jaxprs_in(eqn.params)))
+        for eqn in jaxpr.eqns
+        for atom in eqn.inputs
+    )
+
+
 class Operands:
     """What branches are called with. Numbers are values; arrays are themselves, captured: what a
     branch writes in one, or in what shares its memory, is seen wherever Python would show it.
@@ -62,7 +108,7 @@ class Operands:
         self._arrays = [self._array(x) for x in leaves]
         values = [x for x, a in zip(leaves, self._arrays, strict=True) if a is None]
         nodes = list(map(node_of, values))
-        self.avals = list(map(aval_of_node, nodes))
+        self.avals = list(map(carried_aval, values, nodes))
         self.kinds = [kind_of_argument(x, a) for x, a in zip(values, self.avals, strict=True)]
         self.values = list(map(new_array, nodes))
 

@@ -1,7 +1,9 @@
 """psum, pmean, pmax, pmin, axis_index: what examples of a named vmap axis know of each other.
 
 The primitive is interpreted by the `BatchTrace` of that name; interpreters of other names map it,
-differentiation pushes tangents through it, and a staged function keeps it as an equation.
+differentiation pushes tangents through it, and a staged function keeps it as an equation. There the
+numbers of the examples are its second operand: so the staged function comes to that `BatchTrace`
+also where nothing else that it is called with differs from example to example.
 """
 
 from __future__ import annotations
@@ -18,38 +20,41 @@ from lazynp._node import VALUE, is_tracer
 from lazynp._primitive import Missing, Primitive, Rule, Undefined
 from lazynp._trace import StagingRecorder, local
 from lazynp._tree import tree_map
-from lazynp.primitives import elementwise, shaping
+from lazynp.primitives import elementwise
 from lazynp.transforms._jvp import JVPTracer
 from lazynp.transforms._stack import node_of, result_handle
-from lazynp.transforms._vmap import BatchTrace, BatchTracer, named_trace
+from lazynp.transforms._vmap import BatchTrace, BatchTracer, named_trace, numbers_of, of_equals
 
 
 def _unbound(*_: Any, axis_name: Any, **__: Any) -> Any:
     raise NameError(f"no vmap is at work over an axis of the name {axis_name!r}")
 
 
-def _abstract(x: Aval, *, axis_name: Any, op: str) -> Aval:
+def _abstract(x: Aval, *numbers: Aval, axis_name: Any, op: str) -> Aval:
     return aval_of(x.shape, x.dtype)
 
 
-def _batch(size: int, batched: Sequence[bool], x: Array, *, axis_name: Any, op: str) -> Array:
+def _batch(
+    size: int, batched: Sequence[bool], x: Array, *numbers: Array, axis_name: Any, op: str
+) -> Array:
     """Of a vmap with another name: each example's own collective."""
-    return collective(x, axis_name=axis_name, op=op)
+    return _of_all(x, numbers, axis_name, op)
 
 
 def _jvp(primals: Any, tangents: Any, *, axis_name: Any, op: str) -> Any:
-    (x,), (t,) = primals, tangents
-    out = collective(x, axis_name=axis_name, op=op)
+    (x, *numbers), (t, *_) = primals, tangents
+    out = _of_all(x, numbers, axis_name, op)
     if t is None or op == "sum":
-        return out, None if t is None else collective(t, axis_name=axis_name, op=op)
+        return out, None if t is None else _of_all(t, numbers, axis_name, op)
     here = elementwise.convert(elementwise.equal(x, out), dtype=x.dtype)
-    count = collective(here, axis_name=axis_name, op="sum")
+    count = _of_all(here, numbers, axis_name, "sum")
     share = elementwise.divide(elementwise.multiply(t, here), count)
-    return out, collective(share, axis_name=axis_name, op="sum")
+    return out, _of_all(share, numbers, axis_name, "sum")
 
 
-def _transpose(ct: Array, x: Any, *, axis_name: Any, op: str) -> list[Any]:
-    return [collective(ct, axis_name=axis_name, op=op) if isinstance(x, Undefined) else None]
+def _transpose(ct: Array, x: Any, *numbers: Any, axis_name: Any, op: str) -> list[Any]:
+    back = _of_all(ct, numbers, axis_name, op) if isinstance(x, Undefined) else None
+    return [back, *[None] * len(numbers)]
 
 
 def _primitive(name: str, jvp: Rule | Missing, transpose: Rule | Missing) -> Primitive:
@@ -80,20 +85,28 @@ def _differs(node: Any, trace: BatchTrace) -> bool:
     return True
 
 
+def _of_all(x: Array, numbers: Sequence[Array], axis_name: Any, op: str) -> Array:
+    """The collective; of what is the same for all examples (as a cotangent of a sum may be), what
+    it comes to: nobody would interpret that."""
+    if numbers:
+        return collective(x, *numbers, axis_name=axis_name, op=op)
+    trace = named_trace(axis_name)
+    if not _differs(x._read(), trace):
+        return of_equals(x, op, trace.size)
+    if isinstance(local.recorder, StagingRecorder):
+        return collective(x, new_array(numbers_of(trace)), axis_name=axis_name, op=op)
+    return collective(x, axis_name=axis_name, op=op)
+
+
 def _over(op: str, axis_name: Any, x: Any) -> Any:
     if isinstance(axis_name, (tuple, list)):
         for name in axis_name:
             x = _over(op, name, x)
         return x
-    trace = named_trace(axis_name)
     array = new_array(node_of(x))
     if op == "sum" and array.dtype.kind == "b":
         array = elementwise.convert(array, dtype=np.dtype(np.int64))
-    if _differs(array._read(), trace):
-        out = collective(array, axis_name=axis_name, op=op)
-    else:
-        out = elementwise.multiply(array, trace.size) if op == "sum" else array
-    return result_handle(out._read(), type(x))
+    return result_handle(_of_all(array, (), axis_name, op)._read(), type(x))
 
 
 def _size(axis_name: Any) -> int:
@@ -132,6 +145,4 @@ def pmean(x: Any, axis_name: Any) -> Any:
 
 def axis_index(axis_name: Any) -> Any:
     """The number of the example, along the vmap axis of this name."""
-    trace = named_trace(axis_name)
-    numbers = shaping.iota(shape=(trace.size,), axis=0, dtype=np.dtype(np.int64))
-    return result_handle(trace.tracer(numbers._read()))
+    return result_handle(numbers_of(named_trace(axis_name)))

@@ -16,6 +16,7 @@ from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
+from lazynp._trace import host_value
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._branches import (
@@ -31,7 +32,7 @@ from lazynp.transforms._checks import (
     has_checks,
     holds_rules,
 )
-from lazynp.transforms._stack import node_of, zeros
+from lazynp.transforms._stack import at_once, node_of, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -204,6 +205,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     if aval.dtype.kind not in "biuf":
         raise TypeError(f"cond: the predicate must be a bool or a number, got {aval.dtype}")
     array = new_array(node)
+    if at_once(pred):
+        return (true_fun if bool(host_value(node)) else false_fun)(*operands)
     if aval.dtype.kind != "b":
         array = elementwise.not_equal(array, 0)
     index = elementwise.convert(array, dtype=_INT)
@@ -226,6 +229,8 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
         raise TypeError(f"switch: the index must be an integer scalar, got {aval}")
     if len(branches) == 1:
         return branches[0](*operands)
+    if at_once(index):
+        return branches[min(max(int(host_value(node)), 0), len(branches) - 1)](*operands)
     array = elementwise.convert(new_array(node), dtype=_INT)
     clipped = elementwise.minimum(elementwise.maximum(array, 0), len(branches) - 1)
     names = [f"branch {i}" for i in range(len(branches))]

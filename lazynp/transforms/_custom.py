@@ -16,6 +16,7 @@ from lazynp._tree import LEAF, Structure, flatten_up_to, show, tree_flatten, tre
 from lazynp.transforms._custom_calls import Call, dispatch
 from lazynp.transforms._jvp import FLOAT0, is_zero
 from lazynp.transforms._stack import (
+    argument_node,
     check_leaf,
     handle_like,
     name_of,
@@ -46,7 +47,7 @@ class _Custom:
         for x in leaves:
             check_leaf(x, f"{self._name} with a custom rule")
         call = _TreeCall(self, args, nondiff, structure, leaves)
-        outs = dispatch(call.flat(), [node_of(x) for x in leaves])
+        outs = dispatch(call.flat(), [argument_node(x) for x in leaves])
         return tree_unflatten(call.tree, [result_handle(n, None) for n in outs])
 
     def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

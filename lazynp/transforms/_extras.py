@@ -13,7 +13,14 @@ from lazynp._node import aval_of_node
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
-from lazynp.transforms._stack import Flat, check_leaf, name_of, node_of, result_handle
+from lazynp.transforms._stack import (
+    Flat,
+    check_leaf,
+    coerced,
+    name_of,
+    node_of,
+    result_handle,
+)
 from lazynp.transforms._stage import (
     ShapeDtype,
     repeated,
@@ -65,15 +72,26 @@ def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[..
     except TypeError as error:
         raise TypeError(f"{what}: the function must be linear: {error}") from None
 
+    results = program.jaxpr.out_avals[: flat.count]
+
     def transposed(ct: Any) -> Any:
         given, tree = tree_flatten(ct)
         if tree != flat.tree:
             raise TypeError(f"{what}: the cotangent must be a tree like the result, got {ct!r}")
-        cts = [new_array(node_of(x)) for x in given]
+        cts = [_cotangent(x, a, what) for x, a in zip(given, results)]
         found = run_jaxpr(turned, [*program.captured, *cts])
         return tree_unflatten(structure, [result_handle(x._read()) for x in found])
 
     return transposed
+
+
+def _cotangent(ct: Any, aval: Aval, what: str) -> Array:
+    if type(ct) in (bool, int, float, complex):
+        return coerced(ct, aval_of((), aval.dtype))
+    array = new_array(node_of(ct))
+    if array.shape != aval.shape or array.dtype != aval.dtype:
+        raise TypeError(f"{what}: a cotangent must be like its result, got {array.aval} for {aval}")
+    return array
 
 
 # -- host code -------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from lazynp.transforms._jvp import FLOAT0, is_zero, jvp, tangent_nodes, whole_ta
 from lazynp.transforms._linearize import Linearized, linearize_nodes
 from lazynp.transforms._stack import (
     Flat,
+    argument_node,
     check_leaf,
     coerced,
     name_of,
@@ -38,7 +39,7 @@ def linearize(
     leaves, structure = tree_flatten(primals)
     for x in leaves:
         check_leaf(x, what)
-    nodes = [node_of(x) for x in leaves]
+    nodes = [argument_node(x) for x in leaves]
     flat = Flat(function, structure, has_aux=has_aux)
     outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
 
@@ -64,7 +65,7 @@ def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> t
     leaves, structure = tree_flatten(primals)
     for x in leaves:
         check_leaf(x, what)
-    nodes = [node_of(x) for x in leaves]
+    nodes = [argument_node(x) for x in leaves]
     flat = Flat(function, structure, has_aux=has_aux)
     outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
     avals = [aval_of_node(n) for n in nodes]
@@ -186,11 +187,17 @@ class _Given:
         self.leaves, self.structure = tree_flatten(self.args)
         for x in self.leaves:
             check_leaf(x, what)
-        self.nodes = [node_of(x) for x in self.leaves]
+        self.nodes = [argument_node(x) for x in self.leaves]
 
-    def check(self, holomorphic: bool, allow_int: bool) -> None:
+    def check(self, holomorphic: bool, allow_int: bool, real: bool = False) -> None:
+        """real: complex inputs are not taken, unless holomorphic."""
         for node in self.nodes:
             dtype = aval_of_node(node).dtype
+            if real and not holomorphic and dtype.kind == "c":
+                raise TypeError(
+                    f"{self.what}: real inputs are required, got {dtype.name}. holomorphic=True "
+                    "for a holomorphic function; of others, take jvp, or jacrev of real results"
+                )
             if holomorphic and dtype.kind != "c":
                 raise TypeError(
                     f"{self.what} with holomorphic=True: complex inputs are required, got {dtype}"
@@ -250,7 +257,7 @@ def jacfwd(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         what = f"jacfwd of {name_of(function)}"
         given = _Given(function, args, kwargs, argnums, what)
-        given.check(holomorphic, False)
+        given.check(holomorphic, False, real=True)
         nodes, structure = given.nodes, given.structure
 
         def of_chosen(*xs: Any) -> Any:
@@ -301,6 +308,7 @@ def jacrev(
         found = []
         for i, x in enumerate(outs):
             aval = _aval(x)
+            _check_rows(aval, holomorphic, what)
 
             def pull(ct: Any, i: int = i) -> Any:
                 cts = [zeros(_aval(o)) for o in outs]
@@ -314,6 +322,18 @@ def jacrev(
         return (result, aux[0]) if has_aux else result
 
     return jacobian
+
+
+def _check_rows(aval: Aval, holomorphic: bool, what: str) -> None:
+    """One cotangent a row says all of a complex result only if the function is holomorphic."""
+    if aval.dtype.kind == ("c" if holomorphic else "f"):
+        return
+    kind = "complex" if holomorphic else "real"
+    cure = "" if holomorphic or aval.dtype.kind != "c" else (
+        " (holomorphic=True for a holomorphic function; of others, the real and imaginary parts "
+        "apart, or jacfwd by real inputs)"
+    )  # fmt: skip
+    raise TypeError(f"{what}: results must be {kind}, got dtype {aval.dtype.name}{cure}")
 
 
 def hessian(

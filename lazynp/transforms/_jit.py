@@ -27,6 +27,7 @@ from lazynp.transforms._call import Places, jit_call
 from lazynp.transforms._donation import donated_places, give_up
 from lazynp.transforms._quick import Quick, operands_of, quick_of
 from lazynp.transforms._stack import (
+    DISABLED,
     check_leaf,
     handle_like,
     in_native_order,
@@ -49,17 +50,17 @@ class JitStats:
 
 
 STATS = JitStats()
-_disabled: list[int] = []
 
 
 class disable_jit:
-    """`with disable_jit():` jitted functions run as they are, operation by operation."""
+    """`with disable_jit():` jitted functions run as they are, operation by operation; so do
+    bodies and branches of control flow, where the values that decide are known."""
 
     def __enter__(self) -> None:
-        _disabled.append(1)
+        DISABLED.append(1)
 
     def __exit__(self, *error: Any) -> None:
-        _disabled.pop()
+        DISABLED.pop()
 
 
 # -- traced ----------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ class Jitted:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if _disabled or config.debug_nans:
+        if DISABLED or config.debug_nans:
             return self._function(*args, **kwargs)
         plain = operands_of(args) if self._simple and not kwargs else None
         if plain is not None:

@@ -22,6 +22,8 @@ from lazynp._tree import flatten_up_to, tree_flatten
 from lazynp.transforms._stack import (
     Flat,
     Params,
+    argument_node,
+    as_given,
     check_leaf,
     coerced,
     handle_like,
@@ -153,10 +155,14 @@ def jvp_nodes(
     with running(trace, settle):
         nodes = [trace.joined(p, t) for p, t in zip(primals, tangents, strict=True)]
         handles = [handle_like(x, n) for x, n in zip(arguments, nodes, strict=True)]
-        leaves = function(handles)
+        given = [
+            as_given(x, h) if t is None else h
+            for x, h, t in zip(arguments, handles, tangents, strict=True)
+        ]
+        leaves = function(given)
         outs = [trace.split(leaf_node(x)) for x in leaves]
         like = list(map(kind_of, leaves))
-        del leaves  # what was made inside is gone when handles are settled
+        del given, leaves  # what was made inside is gone when handles are settled
     refuse_shared(what, arguments, handles, nodes)
     for x, handle, node in zip(arguments, handles, nodes, strict=True):
         write_back(x, handle, node, lambda n: trace.split(n)[0])
@@ -174,7 +180,7 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: b
     leaves, structure = tree_flatten(tuple(primals))
     for x in leaves:
         check_leaf(x, what)
-    nodes = [node_of(x) for x in leaves]
+    nodes = [argument_node(x) for x in leaves]
     given = tangent_nodes(nodes, structure, tuple(tangents), what)
     flat = Flat(function, structure, has_aux=has_aux)
     outs, outs_dot, like = jvp_nodes(flat, leaves, nodes, given, what)

@@ -257,7 +257,7 @@ def _rule_template(
         return None
     with staging("a rule") as recorder:
         inputs = [
-            recorder.input(aval_of_node(p) if type(p) is list else aval_of((), a.dtype))
+            recorder.input(aval_of_node(p) if type(p) is list else aval_of((), a.dtype, a.weak))
             for p, a in zip(primals, op.explicit, strict=True)
         ]
         trace = LinearTrace("a rule")

@@ -8,24 +8,27 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array, new_scalar
-from lazynp._avals import Aval, In
+from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
-from lazynp._node import aval_of_node
 from lazynp._primitive import Missing, Primitive
+from lazynp._trace import host_value
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, reduction
 from lazynp.primitives.checks import FOUND, any_found, earlier
 from lazynp.transforms._branches import (
     Merged,
+    as_carried,
+    carried_aval,
     kind_of_argument,
     same_types,
+    settled,
     staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
 from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
 from lazynp.transforms._scan import scan
-from lazynp.transforms._stack import check_leaf, node_of, zeros
+from lazynp.transforms._stack import DISABLED, at_once, check_leaf, node_of, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -221,14 +224,34 @@ def while_loop(
     What is written in val in place is seen where the body returns it; init_val stays as it is.
     Forward mode and vmap; for reverse mode use scan or fori_loop with bounds that are ints.
     """
+    return _looped(cond_fun, body_fun, init_val)
+
+
+def _looped(cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = ()) -> Any:
+    """weak: which leaves are as Python's numbers are, beside those numbers."""
+    if DISABLED and at_once(going := cond_fun(init_val)):
+        val = init_val
+        while bool(host_value(node_of(going))):
+            val = body_fun(val)
+            going = cond_fun(val)
+        return val
     leaves, structure = tree_flatten((init_val,))
     for x in leaves:
         check_leaf(x, "while_loop")
     nodes = [node_of(x) for x in leaves]
-    avals = [aval_of_node(n) for n in nodes]
+    avals = list(map(carried_aval, leaves, nodes))
+    for i in weak:
+        avals[i] = aval_of(avals[i].shape, avals[i].dtype, True)
     kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
+    while True:
+        body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body")
+        outs = body.jaxpr.out_avals[: flat.count]
+        new = settled(avals, outs, body.jaxpr) if flat.tree == structure[2][0] else None
+        if new is None:
+            break
+        avals = new
+    nodes = as_carried(nodes, avals)
     test, test_flat = staged_function(cond_fun, structure, avals, kinds, "while_loop condition")
-    body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body")
     out = test.jaxpr.out_avals[: test_flat.count]
     if len(out) != 1 or out[0].shape or out[0].dtype != np.bool_:
         raise TypeError(f"while_loop: the condition must return one bool, got {list(out)}")
@@ -290,8 +313,8 @@ def fori_loop(
             i, val = carry
             return (elementwise.add(i, 1), body_fun(i, val)), None
 
-        steps, start = upper - lower, np.int64(lower)
-        return scan(step, (start, init_val), None, length=steps, unroll=unroll or 1)[0][1]
+        steps = upper - lower
+        return scan(step, (lower, init_val), None, length=steps, unroll=unroll or 1)[0][1]
 
     if unroll is not None:
         raise ValueError("fori_loop: unroll needs bounds that are ints")
@@ -305,7 +328,7 @@ def fori_loop(
 
     bounds = [elementwise.convert(new_array(node_of(b)), dtype=_INT) for b in (lower, upper)]
     first, stop = [new_scalar(b._read()) for b in bounds]
-    return while_loop(test, body, (first, stop, init_val))[2]
+    return _looped(test, body, (first, stop, init_val), weak=(0,))[2]
 
 
 _INT = np.dtype(np.int64)

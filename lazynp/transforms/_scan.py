@@ -17,18 +17,21 @@ from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
-from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.primitives import elementwise, shaping
+from lazynp._tree import tree_flatten, tree_map, tree_unflatten
+from lazynp.primitives import shaping
 from lazynp.primitives.checks import FOUND, earlier, nothing
 from lazynp.transforms._branches import (
     Merged,
+    as_carried,
+    carried_aval,
     kind_of_argument,
     same_types,
+    settled,
     staged_function,
 )
 from lazynp.transforms._call import moving_flags, present, strong
 from lazynp.transforms._checks import discharged
-from lazynp.transforms._stack import check_leaf, node_of, result_handle, zeros
+from lazynp.transforms._stack import at_once, check_leaf, node_of, result_handle, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -39,6 +42,7 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
+from lazynp.transforms._vmap import vmap
 
 _INT = np.dtype(np.int64)
 
@@ -341,6 +345,8 @@ def scan(
         check_leaf(x, "scan")
     xs_nodes = [node_of(x) for x in x_leaves]
     length = _length([aval_of_node(n) for n in xs_nodes], length)
+    if length and at_once():
+        return _one_by_one(f, init, xs, length, reverse)
     unroll = _unroll(unroll, length)
     slices = [aval_of(aval_of_node(n).shape[1:], aval_of_node(n).dtype) for n in xs_nodes]
     start = [node_of(x) for x in carry_leaves]
@@ -357,6 +363,26 @@ def scan(
     kinds = [NDArray if k is NDArray else None for k in kinds]
     last = [result_handle(c._read(), k) for c, k in zip(carry, kinds)]
     return tree_unflatten(carry_tree, last), tree_unflatten(y_tree, ys)
+
+
+def _one_by_one(f: Any, carry: Any, xs: Any, length: int, reverse: bool) -> tuple[Any, Any]:
+    """Under `disable_jit`: by Python, so that f sees the values."""
+    arrays, ys = tree_map(lambda x: new_array(node_of(x)), xs), []
+    way = slice(None, None, -1 if reverse else 1)
+    for i in range(length)[way]:
+        pair = f(carry, tree_map(lambda x, i=i: x[i], arrays))
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError("scan: the body must return a pair (carry, y)")
+        carry, y = pair
+        ys.append(tree_map(_row, y))
+    return carry, tree_map(
+        lambda *rows: shaping.concatenate(*rows, axis=0), *ys[:: -1 if reverse else 1]
+    )
+
+
+def _row(x: Any) -> Array:
+    array = new_array(node_of(x))
+    return shaping.reshape(array, shape=(1, *array.shape))
 
 
 def _length(avals: Sequence[Aval], length: int | None) -> int:
@@ -387,29 +413,23 @@ def _staged_body(
     f: Any, structure: Any, leaves: list[Any], start: list[Any], slices: list[Aval], kinds: Any
 ) -> tuple[Any, Any, list[Any]]:
     """The body, staged. Python numbers in the carry take the type that the body gives them."""
-    for attempt in (1, 2):
-        avals = [aval_of_node(n) for n in start]
+    avals = list(map(carried_aval, leaves, start))
+    while True:
         program, flat = staged_function(f, structure, [*avals, *slices], kinds, "scan body")
         if flat.tree is None or flat.tree[0] is not tuple or len(flat.tree[2]) != 2:
             raise TypeError("scan: the body must return a pair (carry, y)")
         outs = program.jaxpr.out_avals[: len(start)]
-        if attempt == 1 and flat.tree[2][0] == structure[2][0]:
-            start = [_adjusted(x, n, a) for x, n, a in zip(leaves, start, outs, strict=True)]
-            if [aval_of_node(n) for n in start] != avals:
-                continue
-        break
+        alike = flat.tree[2][0] == structure[2][0]
+        new = settled(avals, outs, program.jaxpr) if alike else None
+        if new is None:
+            break
+        avals = new
     same_types(
         "scan",
         ("the carry", structure[2][0], avals),
         ("the carry that the body returns", flat.tree[2][0], outs),
     )
-    return program, flat, start
-
-
-def _adjusted(x: Any, node: Any, aval: Aval) -> Any:
-    if type(x) in (int, float, complex) and aval_of_node(node).dtype != aval.dtype:
-        return elementwise.convert(new_array(node), dtype=aval.dtype)._read()
-    return node
+    return program, flat, as_carried(start, avals)
 
 
 def _run(
@@ -443,6 +463,25 @@ def _run(
     return list(outs[:n]), list(outs[n + w :])
 
 
-def map_(f: Callable[[Any], Any], xs: Any) -> Any:
-    """`f` of each x along axis 0 of xs, one after the other, results stacked."""
-    return scan(lambda _, x: ((), f(x)), (), xs)[1]
+def map_(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """`f` of each x along axis 0 of xs, one after the other, results stacked.
+
+    batch_size: so many of them at a time, by vmap.
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    if batch_size < 1:
+        raise ValueError(f"map: batch_size must be positive, got {batch_size}")
+    arrays = tree_map(lambda x: new_array(node_of(x)), xs)
+    n = _length([x.aval for x in tree_flatten(arrays)[0]], None)
+    rounds, mapped = n // batch_size, vmap(f)
+    whole = rounds * batch_size
+    rows = (rounds, batch_size)
+    parts = []
+    if rounds:
+        batches = tree_map(lambda x: x[:whole].reshape(*rows, *x.shape[1:]), arrays)
+        ys = map_(mapped, batches)
+        parts.append(tree_map(lambda y: y.reshape(whole, *y.shape[2:]), ys))
+    if whole < n or not rounds:
+        parts.append(mapped(tree_map(lambda x: x[whole:], arrays)))
+    return tree_map(lambda *ys: shaping.concatenate(*ys, axis=0), *parts)

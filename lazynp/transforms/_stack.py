@@ -25,14 +25,23 @@ from lazynp._array import (
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._jaxpr import Rules
-from lazynp._node import VALUE, Node, Op, Trace, aval_of_node, is_tracer, leaf, op_of
+from lazynp._node import AVAL, VALUE, Node, Op, Trace, aval_of_node, is_tracer, leaf, op_of
 from lazynp._plan import cast_scalar
-from lazynp._trace import check_bounds, interpreting
+from lazynp._trace import check_bounds, interpreting, local
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp._views import writeable
 from lazynp.primitives import elementwise, shaping
 
 Params = dict[str, Any]
+
+DISABLED: list[int] = []  # as many as there are `disable_jit` at work
+
+
+def at_once(*trees: Any) -> bool:
+    """Whether control flow is Python's: `disable_jit` is at work, and what decides is known."""
+    if not DISABLED or local.recorder.staging:
+        return False
+    return not any(is_tracer(node_of(x)) for tree in trees for x in tree_flatten(tree)[0])
 
 
 def name_of(function: Any) -> str:
@@ -64,6 +73,8 @@ def coerced(x: Any, target: Aval, *, shape: bool = True) -> Array:
     """An operand as the jaxpr will have it: cast, then broadcast."""
     if type(x) is not list:
         x = leaf(cast_scalar(x, target.dtype))
+        if target.weak:
+            x[AVAL] = target
     array, aval = new_array(x), aval_of_node(x)
     if aval is target:
         return array
@@ -92,6 +103,29 @@ def node_of(x: Any) -> Node:
             return in_native_order(new_array(operand))._read()
         return operand
     return leaf(SCALAR_DTYPES[type(operand)].type(operand))
+
+
+def argument_node(x: Any) -> Node:
+    """The node of an argument: Python's numbers stay weak, as they are without a transformation."""
+    node = node_of(x)
+    if type(x) in (int, float, complex):
+        node[AVAL] = aval_of((), node[AVAL].dtype, True)
+    return node
+
+
+def as_given(x: Any, handle: Array) -> Any:
+    """What a function is handed for an argument that its transformation does not touch: of Python's
+    numbers the number itself, to count as one whatever is computed of it."""
+    return x if type(x) in SCALAR_DTYPES else handle
+
+
+def _strong(node: Node) -> Node:
+    """A result: weak only within an outer transformation."""
+    if not aval_of_node(node).weak or is_tracer(node) or local.recorder.staging:
+        return node
+    if node[VALUE] is not None:
+        return leaf(node[VALUE])
+    return elementwise.convert(new_array(node), dtype=aval_of_node(node).dtype)._read()
 
 
 def in_native_order(x: Array) -> Array:
@@ -132,6 +166,7 @@ def handle_like(x: Any, node: Node) -> Array:
 
 def result_handle(node: Node, like: Any = None) -> Array:
     """What a transformed function returns: a Scalar where the function returned one."""
+    node = _strong(node)
     scalar = not aval_of_node(node).ndim and like is not NDArray
     return new_scalar(node) if scalar else new_array(node)
 

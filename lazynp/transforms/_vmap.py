@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 from numpy.exceptions import AxisError
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import aval_of
 from lazynp._jaxpr import Rules
-from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, op_of, tracer_node
+from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, leaf, op_of, tracer_node
 from lazynp._primitive import Missing
 from lazynp._trace import cure, extent, position, user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
@@ -25,6 +26,8 @@ from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.transforms._stack import (
     Flat,
     Params,
+    argument_node,
+    as_given,
     check,
     check_leaf,
     coerced,
@@ -87,7 +90,9 @@ class BatchTrace(Trace):
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
         rule = primitive.batch
         if primitive.kind == "collective" and params["axis_name"] == self.axis_name:
-            return reduced(new_array(self.split(operands[0])[0]), params["op"])._read()
+            node, batched = self.split(operands[0])
+            x, op = new_array(node), params["op"]
+            return (reduced(x, op) if batched else of_equals(x, op, self.size))._read()
         if isinstance(rule, Missing):
             raise TypeError(f"{self.what}: {primitive.name} cannot be batched: {rule.reason}")
         ins = tuple([aval_of_node(o) if type(o) is list else type(o) for o in operands])
@@ -169,6 +174,11 @@ def reduced(array: Array, op: str) -> Array:
     return _REDUCTIONS[op](array, axes=(0,))
 
 
+def of_equals(x: Array, op: str, size: int) -> Array:
+    """What `reduced` comes to where all examples are the same."""
+    return elementwise.multiply(x, size) if op == "sum" else x
+
+
 def moved(array: Array, source: int, target: int) -> Array:
     """The array with one axis at another place."""
     if source == target:
@@ -176,6 +186,11 @@ def moved(array: Array, source: int, target: int) -> Array:
     order = [i for i in range(array.ndim) if i != source]
     order.insert(target, source)
     return shaping.transpose(array, permutation=tuple(order))
+
+
+def numbers_of(trace: BatchTrace) -> Node:
+    """The number of each example. Not recorded: it may be asked for while a function is staged."""
+    return trace.tracer(leaf(np.arange(trace.size)))
 
 
 def _settle_for(function: Callable[..., Any], trace: BatchTrace) -> Callable[[Array, Node], None]:
@@ -215,10 +230,14 @@ def batch_nodes(
             handle_like(x, n) if axis is None or aval_of_node(n).ndim else new_scalar(n)
             for x, n, axis in zip(arguments, ins, axes, strict=True)
         ]
-        leaves = function(handles)
+        given = [
+            as_given(x, h) if axis is None else h
+            for x, h, axis in zip(arguments, handles, axes, strict=True)
+        ]
+        leaves = function(given)
         outs = [trace.split(node_of(x)) for x in leaves]
         like = list(map(kind_of, leaves))
-        del leaves  # what was made inside is gone when handles are settled
+        del given, leaves  # what was made inside is gone when handles are settled
         refuse_shared(trace.what, arguments, handles, ins)
         for i, handle in enumerate(handles):
             if axes[i] is None and trace.mine(handle._node):
@@ -274,7 +293,7 @@ def vmap(
         leaves, structure = tree_flatten((args, kwargs))
         for x in leaves:
             check_leaf(x, what)
-        nodes = [node_of(x) for x in leaves]
+        nodes = [argument_node(x) for x in leaves]
         axes = _argument_axes(in_axes, args, structure, nodes, what)
         size = _common_size(args, kwargs, nodes, axes, axis_size, what)
         trace = BatchTrace(what, size, axis_name)

@@ -1,10 +1,12 @@
 """psum and its kin over a named vmap axis."""
 
+from typing import Any
+
 import numpy
 import pytest
 
 import lazynp as np
-from lazynp import axis_index, grad, jit, jvp, pmax, pmean, psum, vmap
+from lazynp import axis_index, grad, jit, jvp, pmax, pmean, psum, scan, vmap
 
 X = np.array([0.3, -0.7, 1.2])
 
@@ -39,3 +41,39 @@ def test_with_other_transformations() -> None:
     numpy.testing.assert_allclose(inner(X), reference(X))
     each = vmap(lambda x: jvp(lambda y: psum(y * y, "i"), (x,), (1.0,))[1], axis_name="i")
     numpy.testing.assert_allclose(each(X), [float((2 * X).sum())] * 3)
+
+
+INSIDE = {  # a function of the sum over the examples, and its derivative
+    "sum": (lambda x: psum(x, "i") ** 2, lambda v: 3 * 2 * v.sum() + 0 * v),
+    "mean": (lambda x: pmean(x * x, "i"), lambda v: 2 * v),
+    "sum of a sum": (lambda x: psum(psum(x, "i"), "i"), lambda v: 9 + 0 * v),
+    "largest": (lambda x: pmax(x, "i") ** 2, lambda v: 3 * 2 * v * (v == v.max())),
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+@pytest.mark.parametrize("around", [lambda f: f, jit], ids=["plain", "jit"])
+def test_derivatives_inside(name: str, around: Any) -> None:
+    """The cotangent of a sum is the same for all examples; so may be the operands of a call."""
+    f, derivative = INSIDE[name]
+    v = numpy.asarray(X)
+    for g in (around(grad(f)), grad(around(f))):
+        numpy.testing.assert_allclose(vmap(g, axis_name="i")(X), derivative(v))
+
+    def steps(x: Any) -> Any:
+        return scan(lambda c, t: (c + f(x) * t, None), 0.0, np.ones(2))[0]
+
+    numpy.testing.assert_allclose(vmap(around(grad(steps)), axis_name="i")(X), 2 * derivative(v))
+
+
+def test_calls_with_operands_that_are_the_same_for_all() -> None:
+    total = jit(lambda s: psum(s, "i") * (1 + axis_index("i")))
+    got = vmap(lambda x: total(psum(x, "i")), axis_name="i")(X)
+    s = float(X.sum())
+    numpy.testing.assert_allclose(got, 3 * s * numpy.array([1, 2, 3]))
+    numpy.testing.assert_allclose(
+        vmap(jit(lambda s: psum(s, "i")), in_axes=None, axis_name="i", axis_size=4)(2.5), [10.0] * 4
+    )
+    both = vmap(vmap(jit(lambda x: psum(psum(x, "i") * x, "j")), axis_name="j"), axis_name="i")
+    m = numpy.arange(6.0).reshape(2, 3)
+    numpy.testing.assert_allclose(both(np.array(m)), (m.sum(0) * m).sum(1)[:, None] + 0 * m)

@@ -95,7 +95,7 @@ def test_while_loop() -> None:
     with pytest.raises(TypeError, match="scan, or fori_loop"):
         grad(power)(2.0, 5)
     with pytest.raises(TypeError, match="result of the body"):
-        while_loop(lambda s: s < 3, lambda s: s + 1.0, 0)
+        while_loop(lambda s: s < 3, lambda s: s + 1.0, np.array(0))
     with pytest.raises(TypeError, match="one bool"):
         while_loop(lambda s: s, lambda s: s + 1, 0)
 

@@ -1,10 +1,15 @@
 """NumPy's functions under jvp, vmap, vjp and jit: against differences, loops and themselves."""
 
+import re
+from pathlib import Path
+from typing import Any
+
 import numpy
 import pytest
 
 import lazynp as np
 from lazynp import jit, jvp, vjp, vmap
+from lazynp._protocols import find
 
 X = numpy.array([0.3, 0.7, 1.23, 0.45])
 V = numpy.array([1.0, -0.5, 2.0, 0.7])
@@ -88,3 +93,30 @@ def test_what_looks_at_data_sees_primals() -> None:
 
     _, dot = jvp(f, (np.array(X),), (np.ones(4),))
     assert float(dot) == 7.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_numpys_own_are_ours_on_traced_arrays(name: str) -> None:
+    """Code that says `import numpy` itself."""
+    theirs, ours = getattr(numpy, name), getattr(np, name)
+    with np.config(execution="reference"):
+        x, direction = np.array(X), np.array(V)
+        got, want = (jvp(lambda x, f=f: f(x * 1.0), (x,), (direction,)) for f in (theirs, ours))
+        for a, b in zip(got, want, strict=True):
+            numpy.testing.assert_allclose(a, b, rtol=1e-12)
+        numpy.testing.assert_allclose(jit(lambda x: theirs(x))(x), ours(x), rtol=1e-12)
+        rows = np.stack([x, 2 * x, x])
+        numpy.testing.assert_allclose(vmap(lambda x: theirs(x))(rows)[0], ours(x), rtol=1e-12)
+
+
+def test_every_function_of_ours_is_found_by_numpys_protocol() -> None:
+    """Of those that NumPy asks arrays about; files, dates and text are the host's."""
+    host = """array2string array_repr array_str busday_count busday_offset datetime_as_string
+    is_busday save savetxt savez savez_compressed""".split()
+    page = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text()
+    native = page.split("\n## numpy\n")[1].split("\n## ")[0]
+    lines = [x for x in native.splitlines() if x.startswith("- native")]
+    for name in re.findall(r"`(\w+)`", " ".join(lines)):
+        function: Any = getattr(numpy, name, None)
+        if hasattr(function, "_implementation") and name not in host:
+            assert find(function.__name__) is not None, name

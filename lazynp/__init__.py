@@ -709,6 +709,10 @@ __all__ = [
 ]
 # fmt: on
 
+# the room of transformations has them too, and stands below what they are made of
+transforms.adopt, transforms.tree = adopt, tree
+transforms.associative_scan, transforms.block_until_ready = associative_scan, block_until_ready
+
 globals().update(_dispatching({n: globals().get(n) for n in __all__}, _numpy, "lazynp"))
 
 # Importing leaves so much behind that the collector would look through all of it in the middle of

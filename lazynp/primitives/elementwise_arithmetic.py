@@ -14,6 +14,7 @@ from lazynp.primitives.elementwise_casts import real_dtype
 from lazynp.primitives.elementwise_comparison import (
     complex_compare,
     equal,
+    greater_equal,
     isnan,
     logical_and,
     logical_or,
@@ -306,7 +307,12 @@ def _complex_sign(b: Any, z: Any) -> Any:
 def _absolute_jvp(g: Any, ans: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
         return real(multiply(g, conjugate(sign(x))))
-    return multiply(g, sign(x))
+    return _outwards(g, x)
+
+
+def _outwards(g: Any, x: Any) -> Any:
+    """The way the modulus of a real number grows; of both zeros 1, as JAX has it."""
+    return select(greater_equal(x, 0), g, negative(g))
 
 
 def _sign_jvp(g: Any, ans: Any, x: Any) -> Any:
@@ -333,7 +339,7 @@ positive = row(
     transpose=linear(lambda ct, x: ct),
 )
 absolute = row("absolute", _absolute, [_absolute_jvp], complex_ulp=2)
-fabs = row("fabs", e.magnitude, [lambda g, ans, x: multiply(g, sign(x))])
+fabs = row("fabs", e.magnitude, [lambda g, ans, x: _outwards(g, x)])
 sign = row("sign", _sign, [_sign_jvp], complex_ulp=4)
 
 

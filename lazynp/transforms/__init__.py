@@ -1,6 +1,5 @@
 """Transformations: interpreters of the same primitives that the graph records."""
 
-import sys
 from typing import Any
 
 from lazynp.transforms._check import check_grads
@@ -73,15 +72,9 @@ __all__ = [
     "while_loop",
 ]
 
-_ABOVE = ("adopt", "associative_scan", "block_until_ready", "tree")  # made of what lies above
-__all__ += [*_ABOVE]
-
-
-def __getattr__(name: str) -> Any:
-    if name in _ABOVE:
-        return getattr(sys.modules["lazynp"], name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_ABOVE})
+# made of what lies above this room: the namespace puts them here
+adopt: Any
+associative_scan: Any
+block_until_ready: Any
+tree: Any
+__all__ += ["adopt", "associative_scan", "block_until_ready", "tree"]

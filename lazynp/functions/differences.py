@@ -385,8 +385,8 @@ def sinc(x: Any) -> Any:
     y = apply(elementwise.select, far, x, cast(1, x.dtype))  # no derivative of 0 / 0
     square, series = u.multiply(x, x), 0.0
     for n in (9, 7, 5, 3):  # 1 - x^2 / 3! + x^4 / 5! - ..., to the last bit
-        series = u.multiply(u.divide(square, n * (n - 1)), u.subtract(1.0, series))
-    return apply(elementwise.select, far, u.divide(u.sin(y), y), u.subtract(1.0, series))
+        series = u.multiply(u.divide(square, n * (n - 1)), 1.0 - series)
+    return apply(elementwise.select, far, u.divide(u.sin(y), y), 1.0 - series)
 
 
 def fix(x: Any, out: Any = None) -> Any:

@@ -165,7 +165,7 @@ def _hypot(b: Any, x: Any, y: Any) -> Any:
 
 
 def _hypot_by(leg: Any, ans: Any) -> Any:
-    """leg / ans, and zero where both legs are: a subgradient, as that of abs."""
+    """leg / ans, and zero where both legs are: a subgradient."""
     return divide(leg, select(equal(ans, 0.0), 1.0, ans))
 
 

@@ -180,7 +180,7 @@ def test_put_last_without_an_order() -> None:
     """The form for platforms whose scatter takes updates in any order."""
 
     class Unordered:
-        name, abstract, multiple_results = "put", put.abstract, False
+        name, abstract, multiple_results, kind, free = "put", put.abstract, False, "update", False
 
         @staticmethod
         def lower(b: Any, *operands: Any, **params: Any) -> Any:

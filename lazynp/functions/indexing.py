@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -89,11 +90,20 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         result = shaping.transpose(result, permutation=order)
     if out is not None and (not isinstance(out, (Array, np.ndarray)) or out.shape != result.shape):
         raise ValueError("output array does not match result of ndarray.take")
-    if out is not None and not np.can_cast(out.dtype, x.dtype):  # NumPy takes into x's dtype
-        raise TypeError(
-            f"Cannot cast array data from {out.dtype!r} to {x.dtype!r} according to the rule 'safe'"
-        )
+    if out is not None and out.dtype != x.dtype:
+        _check_taken(x.dtype, out.dtype)
     return _written(result, out)
+
+
+def _check_taken(dtype: np.dtype[Any], into: np.dtype[Any]) -> None:
+    """Raises, or warns, as this version of NumPy does: 2.4 asks whether what is written fits into
+    what is read, later ones whether it is of the same kind."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        np.take(np.zeros(1, dtype), [0], out=np.zeros(1, into))
+    for warning in told:
+        if not issubclass(warning.category, np.exceptions.ComplexWarning):  # that comes when stored
+            warnings.warn(str(warning.message), warning.category, stacklevel=4)
 
 
 def _written(result: Array, out: Any) -> Any:

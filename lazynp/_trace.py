@@ -514,7 +514,10 @@ def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
 
 
 def large_update(recorder: Recorder, op: Op) -> None:
-    """Called when a slice assignment was recorded: a large one makes a cut due."""
+    """Called when a slice assignment was recorded: a large one makes a cut due, but where a function
+    is staged, and nothing is ever cut."""
+    if recorder.staging:
+        return
     if op.aval.nbytes >= _LARGE and 4 * op.explicit[1].size >= op.aval.size:
         recorder.due, recorder.limit = True, 1
 

@@ -1,10 +1,13 @@
 """What branches write in their operands, and what else is written: as Python's `if` would."""
 
+from typing import Any
+
 import numpy
 import pytest
 
 import lazynp as np
 from lazynp import checkpoint, cond, custom_jvp, custom_vjp, grad, jit, jvp, scan, switch, vmap
+from tests.helpers import POLICIES
 
 
 def total(a):
@@ -269,3 +272,21 @@ def test_arguments_that_share_memory_are_not_written_unnoticed() -> None:
         numpy.testing.assert_array_equal(x, START.reshape(shape))
     x = np.array(START)
     assert grad(lambda a, b: (a * b).sum(), (0, 1))(x, x)[0].tolist() == START.tolist()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_large_captured_arrays_written_one_after_the_other(policy: str) -> None:
+    """What is not written of them is read afresh at every call."""
+    a, b = np.zeros((200, 200)), np.zeros((200, 200))
+
+    @np.jit
+    def store(x: Any) -> None:
+        a[1:-1] = x
+        b[1:-1] = x
+
+    with np.config(execution=policy):
+        for k in range(1, 4):
+            a[0], b[0] = -k, 10.0 * k
+            store(float(k))
+            for array, border in ((a, -k), (b, 10 * k)):
+                assert (float(array[0, 7]), float(array[5, 7])) == (border, k)

@@ -199,10 +199,8 @@ def left_to_host(jaxpr: Jaxpr) -> set[int]:
     found: set[int] = set()
     for place, eqn in enumerate(jaxpr.eqns):
         ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
-        gain = host_gain(eqn.primitive, eqn.params, ins, outs)
-        if gain > PIECE:
-            gain -= sum(stored(on_the_way[a]) for a in set(eqn.inputs) if a in on_the_way)
-        if gain > PIECE:
+        storing = sum(stored(on_the_way[a]) for a in set(eqn.inputs) if a in on_the_way)
+        if host_gain(eqn.primitive, eqn.params, ins, outs) - storing > PIECE:
             found.add(place)
         elif eqn.primitive.kind == "view":
             if eqn.inputs[0] in on_the_way:

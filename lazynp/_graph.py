@@ -72,7 +72,9 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
         leave(plan, nodes)
     else:
         if nodes and nodes[0][OP].primitive.kind == "call":
-            nodes[0][OP].alone = Alone.of(plan, nodes, asked)
+            alone = _Alone.of(plan, nodes, asked)
+            if alone is not None:
+                _alone[nodes[0][OP]] = alone
         _run_compiled(plan, nodes, leaves, slots)
         if plan.watch is None or plan.watch.candidates:
             after_run(plan, nodes, asked)
@@ -80,7 +82,13 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
     return plan
 
 
-class Alone:
+def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:
+    """If these are a call of a function and its results, as they were run before: run them."""
+    alone = _alone.get(nodes[0][OP])
+    return alone.plan if alone is not None and alone.run(nodes, asked, reason) else None
+
+
+class _Alone:
     """How a call of a function (`jit`) was run when nothing but its results was pending.
 
     The next one is run so without its form being looked for: who refers to what decides in which
@@ -93,17 +101,21 @@ class Alone:
         self.plan, self.ops, self.place, self.slots = plan, ops, place, slots
 
     @staticmethod
-    def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:
+    def of(plan: Plan, nodes: list[Node], asked: Node | None) -> _Alone | None:
         """None if other such calls may not be run so."""
         call, *results = nodes
+        if not call[OP].primitive.multiple_results or len(results) != len(call[OP].aval):
+            return None
         if not all(n[OP].primitive is PROJECT and n[ARGS][0] is call for n in results):
             return None
         place = next((i for i, n in enumerate(results, 1) if n is asked), 0)
         whole = plan.outputs[0] == 0 or len(plan.outputs) == len(call[OP].aval)
-        if not place or not whole or plan.donated() or not all(map(_is_node, call[ARGS])):
+        if not place or not whole or plan.donated():
+            return None
+        if not all([type(a) is list for a in call[ARGS]]):
             return None
         slots = [isinstance(a[VALUE], np.generic) for a in call[ARGS]]
-        return Alone(plan, [n[OP] for n in nodes], place, slots)
+        return _Alone(plan, [n[OP] for n in nodes], place, slots)
 
     def run(self, nodes: list[Node], asked: Node, reason: Any) -> bool:
         """Run it, if that is all there is to run."""
@@ -139,8 +151,7 @@ class Alone:
         return True
 
 
-def _is_node(x: Any) -> bool:
-    return type(x) is list
+_alone: dict[Op, _Alone] = {}  # by the op of the call
 
 
 def _run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:
@@ -286,6 +297,7 @@ def forget() -> None:
     _plans.clear()
     _plans_by_count.clear()
     _likenesses.clear()
+    _alone.clear()
 
 
 def _form(

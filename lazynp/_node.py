@@ -45,7 +45,7 @@ class Op:
     __slots__ = (
         "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
         "bounds", "first_start", "reuses", "direct", "cost", "gain", "small",
-        "inplace", "alone",
+        "inplace",
     )  # fmt: skip
 
     primitive: Rules
@@ -64,7 +64,6 @@ class Op:
     cost: tuple[float, float, float] | None  # see _plan
     gain: float  # microseconds that it may gain by not being done at once
     small: bool  # alone, it would gain no more than a cut costs, even if it has to copy
-    alone: Any  # how it was run when nothing else was pending (`_graph.Alone`)
     direct: bool  # by reference, no more is to be done than to call it and store what it returns
 
     def __repr__(self) -> str:
@@ -107,7 +106,7 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
     op.bounds = _bounds(ins, explicit)
     op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
-    op.cost = op.alone = None
+    op.cost = None
     op.gain = math.inf if op.host else _gain(primitive, params, explicit, outs)
     copies = primitive.kind == "update" and explicit[0].nbytes > _COPIED
     op.small = op.gain <= _cost.CUT and not copies
@@ -314,7 +313,7 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.host, op.bounds, op.first_start = False, None, 1
         op.reuses = op.direct = op.small = False
         op.gain = 0.0
-        op.inplace = op.cost = op.alone = None
+        op.inplace = op.cost = None
         op.scalar = op.aval.ndim == 0
         op = _ops.setdefault(key, op)
     return op

@@ -329,10 +329,10 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
             for tell in on_force:
                 tell()
             pending = recorder.pending
-            alone = pending[0][OP].alone if pending and not observers else None
-            if alone is not None and alone.run(pending, asked, reason):
+            plan = _graph.run_alone(pending, asked, reason) if pending and not observers else None
+            if plan is not None:
                 recorder.due, recorder.inside = False, UNKNOWN
-                return alone.plan
+                return plan
         nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
         recorder.pending.clear()
         recorder.due = False
@@ -514,8 +514,8 @@ def _recurs(recorder: Recorder, code: CodeType, offset: int) -> bool:
 
 
 def large_update(recorder: Recorder, op: Op) -> None:
-    """Called when a slice assignment was recorded: a large one makes a cut due, but where a function
-    is staged, and nothing is ever cut."""
+    """Called when a slice assignment was recorded: a large one makes a cut due, but in a staged
+    function, where nothing is ever cut."""
     if recorder.staging:
         return
     if op.aval.nbytes >= _LARGE and 4 * op.explicit[1].size >= op.aval.size:

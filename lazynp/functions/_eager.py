@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-import operator
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -70,15 +69,6 @@ def by_numpy(
             recorder = local.recorder
             if _errstate.watching or len(args) > before_out:
                 return function(*args, **kwargs)
-            if recorder.eager and not kwargs and not always:
-                values = _values(args, recorder.largest)
-                if values is None:
-                    return function(*args)
-                result = quiet_result(recorder.quiet, reference, *values)
-                out = _handle(result, values, args)
-                if out is None:
-                    return function(*args)
-                return kind(*out) if kind is not None and isinstance(result, tuple) else out
             if always and config.execution == "adaptive" and _is_outside(recorder):
                 largest = math.inf
                 for a in (*args, *kwargs.values()):
@@ -92,8 +82,8 @@ def by_numpy(
                 out = kwargs.get("out")
                 if out is not None and _written(reference, out, args, kwargs):
                     return out
-            values = [_value(a, largest) for a in args]
-            if _Unfit in map(type, values) or not any(map(operator.is_not, values, args)):
+            values = _values(args, largest)
+            if values is None:
                 return function(*args, **kwargs)
             whole = reference
             if kwargs:

@@ -53,8 +53,8 @@ VIEWED = "viewed"  # views were in the way of a store: from now on they hold no 
 class Array(Declarations):
     """What is lazy: `NDArray`, NumPy's array, and `Scalar`. All that they can do."""
 
-    # _flags: None, or what is unusual about an owner ("F": Fortran order, "readonly": ...)
-    __slots__ = ("_node", "_base", "_path", "_seen", "_flags", "__weakref__")
+    # _flags: None, or what is unusual about it ("readonly": ...); _order: see `_strides`
+    __slots__ = ("_node", "_base", "_path", "_seen", "_flags", "_order", "__weakref__")
 
     _node: Node
     _base: Array | None  # the owner, for a view
@@ -62,6 +62,7 @@ class Array(Declarations):
     # of a view: the owner's node that `_node` was read from; of an owner: None or `VIEWED`
     _seen: Node | str | None
     _flags: dict[str, Any] | None
+    _order: tuple[int, ...] | bool | None
 
     def _read(self) -> Node:
         """The node of the present value."""
@@ -200,7 +201,7 @@ def new_array(node: Node) -> Array:
         fresh(node)
     array = _new(NDArray)
     array._node = node
-    array._base = array._flags = array._seen = None
+    array._base = array._flags = array._seen = array._order = None
     return array
 
 
@@ -229,7 +230,7 @@ def _noted(owner: Array, new: Node) -> None:
 def new_scalar(node: Node) -> Scalar:
     scalar = _new(Scalar)
     scalar._node = node
-    scalar._base = scalar._flags = scalar._seen = None
+    scalar._base = scalar._flags = scalar._seen = scalar._order = None
     return scalar
 
 
@@ -239,11 +240,11 @@ def wrap(node: Node) -> Array:
     return (new_array if (node[AVAL] if op is None else op.aval).ndim else new_scalar)(node)
 
 
-def new_view(base: Array, path: tuple[Any, ...], node: Node) -> Array:
+def new_view(base: Array, path: tuple[Any, ...], node: Node, order: Any) -> Array:
     """A view of `base` (an owner) along `path`, whose present value is `node`."""
     view = _new(NDArray)
     view._node, view._base, view._path, view._seen = node, base, path, base._node
-    view._flags = None
+    view._flags, view._order = None, order
     note(view)
     return view
 

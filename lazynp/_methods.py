@@ -21,13 +21,13 @@ from lazynp._avals import Aval, on_device
 from lazynp._node import AVAL, OP, leaf
 from lazynp._overrides import Overridden
 from lazynp._quiet import quiet_result
+from lazynp._strides import copied_order, in_order, laid_out, layout, order_of_strides
 from lazynp._trace import description, host_value, local, seen_value, staged, there, watched
 from lazynp._views import (
     Bitcast,
     Imag,
     Real,
     Reshape,
-    layout,
     transpose,
     turned,
     view,
@@ -49,9 +49,9 @@ from lazynp.functions import (
 from lazynp.functions._arguments import (
     converted,
     dtype_argument,
-    fortran,
     is_fortran,
     order_argument,
+    order_like,
 )
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._flags import Flags
@@ -321,8 +321,8 @@ def _tolist(self: Array) -> Any:
 
 
 def _tobytes(self: Array, order: Any = "C") -> bytes:
-    if order == "A" and is_fortran(self):
-        order = "F"
+    if order == "A":
+        order = "F" if is_fortran(self) else "C"
     return np.asarray(_host(self)).tobytes(order)
 
 
@@ -342,17 +342,7 @@ def _repr(self: Array) -> str:
 
 
 def _copy(self: Array, order: str = "C") -> Array:
-    out = new_array(self._read())
-    if _copied_order(self, order) == "F" and self.ndim > 1:
-        out._flags = {"order": "F"}
-    return out
-
-
-def _copied_order(self: Array, order: Any) -> str:
-    order = order_argument(order)
-    if order in ("C", "F"):
-        return order
-    return "F" if is_fortran(self) else "C"
+    return in_order(new_array(self._read()), order_like(self, order_argument(order)))
 
 
 def _flatten(self: Array, order: str = "C") -> Array:
@@ -371,13 +361,13 @@ def _rebuild(value: Any, scalar: bool) -> Array:
     node = from_host(value)
     if scalar:
         return new_scalar(node)
-    return fortran(new_array(node), value.flags.f_contiguous and not value.flags.c_contiguous)
+    return in_order(new_array(node), order_of_strides(value))
 
 
 def _reduce(self: Array) -> Any:
     value = _host(self)
-    if is_fortran(self):
-        value = np.asfortranarray(value)
+    if self._order is not None:
+        value = laid_out(np.asarray(value), self)
     return _rebuild, (value, isinstance(self, Scalar))
 
 
@@ -401,10 +391,12 @@ def _astype(
     if not np.can_cast(self.dtype, dtype, casting):
         np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
-        return _dunder_copy(self) if copy else self
+        if not copy:
+            return self
+        return _dunder_copy(self) if isinstance(self, Scalar) else _copy(self, order)
     if dtype.kind in "SU" and isinstance(self, Scalar):
         return _host(self).astype(dtype)  # as long as this one is
-    out = fortran(converted(self, dtype), _copied_order(self, order) == "F")
+    out = in_order(converted(self, dtype), order_like(self, order_argument(order)))
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
 
@@ -416,7 +408,9 @@ def _cast_at_once(self: Array, dtype: Any) -> Array | None:
     if not on_device(dtype) or value.dtype.kind == "c" and dtype.kind != "c" or watched():
         return None
     node = leaf(quiet_result(local.recorder.quiet, value.astype, dtype))
-    return new_scalar(node) if type(self) is Scalar else new_array(node)
+    if type(self) is Scalar:
+        return new_scalar(node)
+    return in_order(new_array(node), None if self._order is None else copied_order(self))
 
 
 def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
@@ -459,6 +453,7 @@ def _set_shape(self: Array, shape: Any) -> None:
     if self._base is None:  # views of this owner must go on seeing its memory
         if new.shape != self.shape:
             owner = new_array(self._read())
+            owner._order, self._order = self._order, self._order and True
             self._base, self._path, self._seen = owner, (Reshape(new.shape),), owner._node
             self._node = new._read()
         return
@@ -469,7 +464,8 @@ def _set_dtype(self: Array, dtype: Any) -> None:
     new = _view(self, dtype)
     if self._base is None:
         owner = new_array(self._read())
-        owner._flags = self._flags
+        owner._flags, owner._order = self._flags, self._order
+        self._order = self._order and True
         self._base, self._path, self._seen = owner, new._path, owner._node
         self._node = new._read()
     else:
@@ -491,9 +487,10 @@ def _set_strides(self: Array, strides: Any) -> None:
         raise ValueError("strides is not compatible with available memory")
     if self._base is None:
         owner = new_array(self._read())
-        owner._flags = self._flags
+        owner._flags, owner._order = self._flags, self._order
         self._base = owner
     self._path, self._node, self._seen = new._path, new._read(), self._owner()._node
+    self._order = True
 
 
 _STRIDES = (
@@ -508,7 +505,7 @@ def _setstate(self: Array, state: Any) -> None:
     memory: Any = np.empty(0)
     memory.__setstate__(state)
     self._base, self._node, self._flags = None, from_host(memory), None
-    fortran(self, memory.flags.f_contiguous and not memory.flags.c_contiguous)
+    self._order = order_of_strides(memory)
 
 
 def _real(self: Array) -> Array:

@@ -18,6 +18,7 @@ import numpy as np
 from lazynp._array import VIEWED, Array, NDArray as Ours, new_array, new_view
 from lazynp._avals import Aval, Shape, on_device
 from lazynp._node import AVAL, VALUE, Node, aval_of_node, leaf
+from lazynp._strides import layout, writeable
 from lazynp._trace import host_value, local, record, staged, there
 from lazynp.primitives import elementwise, indexing, shaping
 
@@ -38,6 +39,7 @@ class Exact:
     __slots__ = ()
     overlaps = False
     plain = False  # whether `layout` of any array at all is a view of it
+    turns = False  # whether the order of the axes in memory may be another after it
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,7 @@ class Basic(tuple[Any, ...], Exact):
 class Transpose(Exact):
     permutation: tuple[int, ...]
     plain = True
+    turns = True
 
     def get(self, node: Node) -> Node:
         return record(shaping.transpose, (node,), {"permutation": self.permutation})
@@ -174,6 +177,7 @@ class Broadcast(Exact):
     """Read-only: several elements of the view are one of the owner."""
 
     shape: Shape
+    turns = True
 
     def get(self, node: Node) -> Node:
         first = len(self.shape) - aval_of_node(node).ndim
@@ -192,6 +196,7 @@ class Diagonal(Exact):
     """The diagonal of the last two axes. `np.diagonal` makes it read-only, `einsum` does not."""
 
     offset: int
+    turns = True
 
     def _places(self, aval: Aval) -> tuple[NDArray, NDArray]:
         rows, columns = aval.shape[-2:]
@@ -238,12 +243,21 @@ class Field(Exact):
 # -- making views ----------------------------------------------------------------------------------
 
 
-def shown(array: Array, look: Callable[[NDArray], NDArray], kind: Callable[[Any], Step]) -> Any:
+def shown(
+    array: Array,
+    look: Callable[[NDArray], NDArray],
+    kind: Callable[[Any], Step],
+    *,
+    plain: bool = False,
+) -> Any:
     """The view that NumPy makes of a value that is there, if nothing need be recorded; else None.
 
-    kind: makes the step, of NumPy's view.
+    kind: makes the step, of NumPy's view. plain: whether it is a view in whatever order the memory
+    is, which may not be the order that the array is said to have.
     """
     if not local.recorder.eager or type(array) is not Ours or array._flags is not None:
+        return None
+    if not plain and array._order is not None:
         return None
     node = array._node if array._base is None and not staged else array._read()
     value = node[VALUE]
@@ -268,7 +282,8 @@ def shown(array: Array, look: Callable[[NDArray], NDArray], kind: Callable[[Any]
         base = array
     else:
         path = (*array._path, *path)
-    made = new_view(base, path, leaf(value))
+    order = True if path[-1].turns or array._order is not None else None
+    made = new_view(base, path, leaf(value), order)
     if base._seen is VIEWED:
         made._node, made._seen = [None, None, None, None, made._node[AVAL]], None
     return made
@@ -277,15 +292,17 @@ def shown(array: Array, look: Callable[[NDArray], NDArray], kind: Callable[[Any]
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
     """A view of the array by one more step. The owner is the array's own."""
     if not readonly and local.recorder.eager:
-        made = shown(array, step.layout, lambda _: step)
+        made = shown(array, step.layout, lambda _: step, plain=step.plain)
         if made is not None:
             return made
     node = array._read()
-    node = (local.recorder.eager and _laid_out(node, step)) or step.get(node)
+    laid = local.recorder.eager and (step.plain or array._order is None)
+    node = (laid and _laid_out(node, step)) or step.get(node)
+    order = True if step.turns or array._order is not None else None
     if array._base is None:
-        made = new_view(array, (step,), node)
+        made = new_view(array, (step,), node, order)
     else:
-        made = new_view(array._base, (*array._path, step), node)
+        made = new_view(array._base, (*array._path, step), node, order)
     if readonly or not writeable(array):
         made._flags = {"readonly": True}
     return made
@@ -304,17 +321,13 @@ def _laid_out(node: Node, step: Step) -> Node | None:
         return None
 
 
-def writeable(array: Array) -> bool:
-    return array._flags is None or not array._flags.get("readonly", False)
-
-
 def transpose(array: Array, permutation: Sequence[int]) -> Array:
     return view(array, Transpose(tuple(permutation)))
 
 
 def turned(array: Array) -> Array:
     """`array.T`."""
-    made = shown(array, _turned, _turning)
+    made = shown(array, _turned, _turning, plain=True)
     return transpose(array, range(array.ndim)[::-1]) if made is None else made
 
 
@@ -329,62 +342,13 @@ def _turning(view: NDArray) -> Transpose:
 def reshape(array: Array, shape: Shape) -> Array:
     """C order; a view where NumPy's is one, else a copy. The size must agree."""
     step = Reshape(shape)
-    if array._base is None and array._flags is None:
+    if array._base is None and array._order is None:
         return view(array, step)
     try:
         step.layout(layout(array))
     except ValueError:
         return new_array(step.get(array._read()))
     return view(array, step)
-
-
-# -- layout --------------------------------------------------------------------------------------
-
-
-def layout(array: Array) -> NDArray:
-    """A NumPy array with this one's shape, strides and flags, over one element of memory.
-
-    Only its attributes mean anything: its elements must never be read.
-    """
-    return layouts(array)[0]
-
-
-def layouts(*arrays: Array) -> list[NDArray]:
-    """Layouts in one imaginary memory: views of one owner overlap as they do in NumPy."""
-    owners: dict[int, NDArray] = {}
-    found = []
-    for array in arrays:
-        owner = array._owner()
-        dummy = owners.get(id(owner))
-        if dummy is None:
-            dummy = owners[id(owner)] = _owner_layout(owner)
-        for step in () if array._base is None else array._path:
-            dummy = step.layout(dummy)
-        if not writeable(array):
-            dummy = dummy.view()
-            dummy.flags.writeable = False
-        found.append(dummy)
-    return found
-
-
-def _owner_layout(owner: Array) -> NDArray:
-    aval = owner.aval
-    order = "F" if owner._flags is not None and owner._flags.get("order") == "F" else "C"
-    # no memory, and strides that depend on the version of NumPy; what `as_strided` cannot name
-    if not aval.size or aval.dtype.char == "T":
-        return np.empty(aval.shape, aval.dtype, order)  # type: ignore[call-overload]
-    strides = contiguous_strides(aval, order)
-    memory = np.zeros(1, aval.dtype)
-    return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)
-
-
-def contiguous_strides(aval: Aval, order: str) -> tuple[int, ...]:
-    """NumPy's strides of a fresh array, in bytes."""
-    step, strides = aval.dtype.itemsize, []
-    for n in aval.shape if order == "F" else reversed(aval.shape):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(strides if order == "F" else reversed(strides))
 
 
 # -- basic indices -------------------------------------------------------------------------------

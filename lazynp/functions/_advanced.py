@@ -31,6 +31,7 @@ from lazynp._node import (
     leaf,
     op_of,
 )
+from lazynp._strides import layout, named, order_of
 from lazynp._trace import (
     extent,
     host_value,
@@ -277,7 +278,20 @@ def get_advanced(self: Array, index: Any) -> Any:
     out = indexing.take(new_array(sliced), *found.indices, axes=found.axes)
     if found.order is not None:
         out = shaping.transpose(out, permutation=found.order)
+    if found.order is not None or self._order is not None:
+        out._order = _order_of_chosen(self, found)
     return out
+
+
+def _order_of_chosen(self: Array, found: Advanced) -> tuple[int, ...] | None:
+    """In memory, what is chosen by indices stands before the rest, which keeps its order."""
+    sliced = found.basic.layout(layout(self))
+    rest = [i for i in range(sliced.ndim) if i not in found.axes]
+    shape, strides = (tuple([of[i] for i in rest]) for of in (sliced.shape, sliced.strides))
+    kept = order_of(shape, strides) or tuple(range(len(rest)))
+    k = len(found.shape) - len(rest)
+    order = [*range(k), *(k + i for i in kept)]
+    return named(order if found.order is None else [found.order.index(i) for i in order])
 
 
 def _check_mask(mask: Array, shape: tuple[int, ...]) -> None:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import Shape, native
 from lazynp._node import leaf
+from lazynp._strides import Order, copied_order, fortran_order, in_order, layout
 from lazynp._trace import host_value, local
-from lazynp._views import Basic, layout, view
+from lazynp._views import Basic, view
 from lazynp.functions._recording import as_array, cast
 from lazynp.primitives import indexing, shaping
 
@@ -132,24 +133,44 @@ def order_argument(order: Any, allowed: str = "CFAK") -> str:
 
 def is_fortran(x: Array) -> bool:
     """Whether NumPy would hold it in Fortran order and not also in C order."""
-    if x.ndim < 2 or x._base is None and x._flags is None:
+    if x.ndim < 2 or x._order is None:
         return False
     flags = layout(x).flags
     return flags.f_contiguous and not flags.c_contiguous
 
 
 def is_contiguous(x: Array, order: str) -> bool:
-    if x._base is None and x._flags is None and (order == "C" or x.ndim < 2):
+    if x._base is None and x._order is None and (order == "C" or x.ndim < 2):
         return True
     flags = layout(x).flags
     return flags.c_contiguous if order == "C" else flags.f_contiguous
 
 
 def fortran(x: Array, wanted: bool = True) -> Array:
-    """A fresh owner, marked as being in Fortran order."""
-    if wanted and x.ndim > 1:
-        x._flags = {"order": "F"}
-    return x
+    """A fresh owner, said to be in Fortran order."""
+    return in_order(x, fortran_order(x.ndim)) if wanted else x
+
+
+def order_like(x: Array, order: str) -> Order | None:
+    """Of a copy of `x`, made with `order`."""
+    if order == "K":
+        return copied_order(x)
+    return fortran_order(x.ndim) if order == "F" or order == "A" and is_fortran(x) else None
+
+
+def result_order(result: Any, order: str, inputs: Sequence[Any]) -> Any:
+    """The fresh result of a ufunc called with `order`, which is not "K"."""
+    if type(result) is not NDArray:
+        return result
+    if order.upper() == "A":
+        arrays = [x for x in inputs if isinstance(x, (Array, np.ndarray)) and x.ndim > 1]
+        order = "F" if arrays and all(_is_f(x) for x in arrays) else "C"
+    result._order = fortran_order(result.ndim) if order.upper() == "F" else None
+    return result
+
+
+def _is_f(x: Any) -> bool:
+    return bool(layout(x).flags.fnc if isinstance(x, Array) else x.flags.fnc)
 
 
 # -- values ----------------------------------------------------------------------------------------

@@ -9,7 +9,8 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._node import leaf
-from lazynp._views import Reshape, view, writeable
+from lazynp._strides import in_order, order_of_strides, writeable
+from lazynp._views import Reshape, view
 from lazynp.functions._arguments import (
     NO_COPY,
     check_device,
@@ -18,8 +19,8 @@ from lazynp.functions._arguments import (
     dtype_argument,
     fortran,
     is_contiguous,
-    is_fortran,
     order_argument,
+    order_like,
     own,
 )
 from lazynp.functions._checks import refuse
@@ -109,17 +110,13 @@ def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
         if wanted != x.dtype:
             if copy is False:
                 raise ValueError(NO_COPY)
-            return fortran(own(converted(x, wanted)), _copied_as_fortran(x, order))
+            return in_order(own(converted(x, wanted)), order_like(x, order))
     fits = order in "AK" or is_contiguous(x, order)
     if copy is False and (not fits or isinstance(x, Scalar)):
         raise ValueError(NO_COPY)
     if copy or not fits:
-        return fortran(own(x), _copied_as_fortran(x, order))
+        return in_order(own(x), order_like(x, order))
     return own(x) if isinstance(x, Scalar) else x
-
-
-def _copied_as_fortran(x: Array, order: str) -> bool:
-    return order == "F" or order in "AK" and is_fortran(x)
 
 
 def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, ndmax: int) -> Array:
@@ -149,11 +146,11 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
     else:  # may be memory of somebody else's: one copy, into aligned memory
         value = np.asarray(object) if not depth else _make(object, **depth)
         out = new_array(from_host(value))
-    flags = value.flags
-    in_fortran = order == "F" or order in "AK" and flags.f_contiguous and not flags.c_contiguous
-    if in_fortran and value.ndim > 1:
-        out._flags = {**(out._flags or {}), "order": "F"}
-    return out
+    if order == "F":
+        return fortran(out)
+    if order == "A" and not value.flags.fnc or order == "C":
+        return out
+    return in_order(out, order_of_strides(value))
 
 
 def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -24,6 +24,7 @@ from lazynp._config import config
 from lazynp._node import leaf
 from lazynp._overrides import overrides
 from lazynp._quiet import quiet_result
+from lazynp._strides import laid_out, order_of_strides
 from lazynp._trace import Recorder, host_value, knowable, local, there
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
@@ -116,8 +117,10 @@ def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
                 value = there(node)
                 if value is None:
                     return None
-            if x._flags is not None or value.nbytes > largest or not on_device(value.dtype):
+            if value.nbytes > largest or not on_device(value.dtype):
                 return None
+            if x._order is not None or not value.flags.c_contiguous:
+                value = laid_out(value, x)
         elif t in _PLAIN:
             value = x
         else:
@@ -235,8 +238,8 @@ def _handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
         if not ndim:
             return new_array(leaf(result[()]))
         array = new_array(leaf(result))
-        if ndim > 1 and result.flags.fnc:  # in Fortran's order and not in C's
-            array._flags = {"order": "F"}
+        if ndim > 1 and not result.flags.c_contiguous:
+            array._order = order_of_strides(result)
         return array
     t = type(result)
     if t is bool or t is int:
@@ -264,14 +267,14 @@ def _value(x: Any, largest: float) -> Any:
     """What NumPy is given for an argument."""
     t = type(x)
     if t is NDArray or t is Scalar:
-        if x._flags is not None:  # of another order than its memory has
-            return _UNFIT
         node = x._node if x._base is None else x._read()
         value = node[2]
         if type(value) is not ndarray:
             value = there(node)
         if value is None or value.nbytes > largest or not on_device(value.dtype):
             return _UNFIT
+        if x._order is not None or not value.flags.c_contiguous:
+            return laid_out(value, x)
         return value
     if t in _PLAIN or isinstance(x, (type, np.dtype)):
         return x

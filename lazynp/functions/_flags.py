@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lazynp._array import Array, Scalar
-from lazynp._views import layout, writeable
+from lazynp._strides import layout, writeable
 
 
 class Flags:

@@ -36,6 +36,7 @@ from lazynp._node import (
     op_of,
 )
 from lazynp._stale import note
+from lazynp._strides import laid_out, order_of_strides, writeable
 from lazynp._trace import (
     at_once,
     flush,
@@ -57,7 +58,6 @@ from lazynp._views import (
     basic_slice,
     expand_ellipsis,
     view,
-    writeable,
 )
 from lazynp.functions._advanced import bounded, get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, assigned_scalar
@@ -141,7 +141,7 @@ def getitem(self: Array, index: Any) -> Any:
             value = there(node)
         if type(value) is ndarray:
             if not basic:
-                out = _chosen(value, index)
+                out = _chosen(self, value, index)
                 if out is not None:
                     return out
             else:  # NumPy's view, and nothing inferred; a large one is part of what reads it
@@ -154,6 +154,7 @@ def getitem(self: Array, index: Any) -> Any:
                         known_aval = aval_of(value.shape, value.dtype)
                         aval.parts[value.shape] = known_aval
                     out._flags = self._flags if self._flags is None else _inherited(self._flags)
+                    out._order = self._order and True
                     base = self._base
                     step = Basic((index, aval))
                     if base is None:
@@ -204,13 +205,20 @@ def getitem(self: Array, index: Any) -> Any:
     return _made_view(self, step, node, got)
 
 
-def _chosen(value: Any, index: Any) -> Array | None:
+def _chosen(self: Array, value: Any, index: Any) -> Array | None:
     """What NumPy chooses by an index with arrays that are there."""
     where = host_index(index)
     if where is None or _errstate.watching:
         return None
+    if self._order is not None or not value.flags.c_contiguous:
+        value = laid_out(value, self)
     got = value[where]
-    return new_array(leaf(got)) if type(got) is ndarray else None
+    if type(got) is not ndarray:
+        return None
+    out = new_array(leaf(got))
+    if got.ndim > 1 and not got.flags.c_contiguous:
+        out._order = order_of_strides(got)
+    return out
 
 
 def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
@@ -218,6 +226,7 @@ def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
     out = _new(NDArray)
     out._node = got
     out._flags = self._flags if self._flags is None else _inherited(self._flags)
+    out._order = self._order and True
     base = self._base
     if base is None:
         out._base, out._path, out._seen = self, (step,), node

@@ -14,6 +14,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
 from lazynp._observers import observers
+from lazynp._strides import in_order, order_of_strides
 from lazynp._trace import host_value
 from lazynp.functions._records import Record
 
@@ -51,9 +52,7 @@ def to_device(tree: Any) -> Any:
         return tree if tree.dtype.kind in "OSUVMm" else new_scalar(from_host(tree))
     if type(tree) is np.ndarray:
         made = new_array(from_host(tree, copy=tree.base is not None))
-        if tree.ndim > 1 and tree.flags.fnc:
-            made._flags = {"order": "F"}
-        return made
+        return in_order(made, order_of_strides(tree))
     if isinstance(tree, np.ndarray):
         return own(tree)
     if type(tree) in (list, tuple):

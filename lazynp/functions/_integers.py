@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _views
 from lazynp._array import Array, Scalar
 from lazynp._overrides import Overridden
+from lazynp._strides import writeable
 from lazynp._trace import host_value
 from lazynp.functions import _advanced, ufuncs
 from lazynp.functions._arguments import converted
@@ -66,7 +66,7 @@ def target(a: Any, what: str) -> Array:
         raise Overridden(a)  # what has this name in NumPy writes it
     if not isinstance(a, Array) or isinstance(a, Scalar):
         raise TypeError(f"{what} must be numpy.ndarray, not {type(a)}")
-    if not _views.writeable(a):
+    if not writeable(a):
         raise ValueError("assignment destination is read-only")
     return a
 

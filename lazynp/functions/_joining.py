@@ -10,13 +10,13 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import SCALAR_DTYPES
+from lazynp._strides import in_order, joined_order, out_of_order
 from lazynp.functions._arguments import (
     NO_AXIS,
     check_axis,
-    fortran,
-    is_fortran,
     joined,
     reshaped,
+    sliced,
 )
 from lazynp.functions._construct import asarray
 from lazynp.functions._eager import by_numpy
@@ -64,9 +64,9 @@ def concatenate(
     check_axis(axis, NO_AXIS)
     axis = normalize_axis_index(axis, xs[0].ndim)
     target = _target(weak, [x.dtype for x in xs], dtype, casting, out)
-    in_fortran = all(is_fortran(x) for x in xs)
+    order = joined_order(xs) if out_of_order(*xs) else None
     result = joined([cast(x, target) for x in xs], axis)
-    return _delivered(fortran(result, in_fortran), out)
+    return _delivered(in_order(result, order), out)
 
 
 def _sequence(arrays: Any, message: str) -> Sequence[Any]:
@@ -143,7 +143,11 @@ def stack(
         raise ValueError("all input arrays must have the same shape")
     axis = normalize_axis_index(axis, len(shape) + 1)
     grown = (*shape[:axis], 1, *shape[axis:])
-    return concatenate([reshaped(x, grown) for x in xs], axis, out, dtype=dtype, casting=casting)
+    if out_of_order(*xs):
+        xs = [sliced(x, *[slice(None)] * axis, None) for x in xs]
+    else:
+        xs = [reshaped(x, grown) for x in xs]
+    return concatenate(xs, axis, out, dtype=dtype, casting=casting)
 
 
 def with_ndim(x: Any, ndim: int) -> Array:

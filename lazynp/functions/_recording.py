@@ -45,6 +45,7 @@ from lazynp._node import (
 from lazynp._overrides import ask
 from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result, quietly
+from lazynp._strides import in_common_order, out_of_order, writeable
 from lazynp._trace import (
     Recorder,
     at_once,
@@ -59,7 +60,6 @@ from lazynp._trace import (
     there,
     user_frame,
 )
-from lazynp._views import writeable
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._stores import write_into
@@ -105,7 +105,7 @@ def _scalar(node: Node, recorder: Recorder) -> Scalar:
             node = [None, None, _computed(op, values, recorder), None, op.aval]
     scalar = _new(Scalar)
     scalar._node = node
-    scalar._base = scalar._flags = scalar._seen = None
+    scalar._base = scalar._flags = scalar._seen = scalar._order = None
     return scalar
 
 
@@ -212,7 +212,7 @@ class _Done:
         value = quiet_result(recorder.quiet, self.function, a, b)
         out = _new(NDArray if type(value) is ndarray else Scalar)
         out._node = [None, None, value, None, aval]
-        out._base = out._flags = out._seen = None
+        out._base = out._flags = out._seen = out._order = None
         return out
 
 
@@ -232,7 +232,7 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
                 # of bools, the dtype of the square is another than that of the cube
                 out = None if known(a).dtype.kind == "b" else done.again(recorder, a, b)
                 if out is not None:
-                    return out
+                    return in_common_order(out, x, y) if out_of_order(x, y) else out
         return slow(x, y)
 
     return call
@@ -266,8 +266,10 @@ def binary(
         pending = recorder.pending
         if (not eager or recorder.due) and len(pending) >= recorder.limit:
             enter(_getframe(depth), x, y)
+        order = None
         t = type(x)
         if t is NDArray or t is Scalar:
+            order = x._order
             a = x._node if x._base is None else x._read()
             op = a[0]
             known_a = a[4] if op is None else op.aval
@@ -281,6 +283,7 @@ def binary(
             return slow(x, y)
         t = type(y)
         if t is NDArray or t is Scalar:
+            order = order or y._order
             b = y._node if y._base is None else y._read()
             op = b[0]
             known_b = b[4] if op is None else op.aval
@@ -298,12 +301,13 @@ def binary(
             if aval is None:
                 op = memo.get(key)
                 if op is None and (type(known_a) is TracedAval or type(known_b) is TracedAval):
-                    return wrap(record_traced(primitive, (a, b), {}))
+                    out = wrap(record_traced(primitive, (a, b), {}))
+                    return out if order is None else in_common_order(out, x, y)
                 out = None
                 if op is None or op.small:  # which tells that its size is none to record it for
                     out = done.first(key, a, b, any_size=op is not None)
                 if out is not None:
-                    return out
+                    return out if order is None else in_common_order(out, x, y)
             else:  # `done.first`, without the call
                 u = a
                 if type(a) is list:
@@ -322,15 +326,16 @@ def binary(
                         u = quietly(function, [u, v])
                     out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
-                    out._base = out._flags = out._seen = None
-                    return out
+                    out._base = out._flags = out._seen = out._order = None
+                    return out if order is None else in_common_order(out, x, y)
         try:
             op = memo[key]
         except KeyError:
             try:
                 op = op_of(primitive, {}, key)
             except Traced:
-                return wrap(record_traced(primitive, (a, b), {}))
+                out = wrap(record_traced(primitive, (a, b), {}))
+                return out if order is None else in_common_order(out, x, y)
             except TypeError:
                 return slow(x, y)  # which raises it again, or knows better
             if op.host or op.bounds is not None and _out_of_bounds(op, a, b):
@@ -343,7 +348,8 @@ def binary(
         if eager:
             made = at_once(op, (a, b))
             if made is not None:
-                return wrap(made)
+                out = wrap(made)
+                return out if order is None else in_common_order(out, x, y)
             if len(pending) >= recorder.limit:
                 enter(_getframe(depth), x, y)
         frame = _getframe(depth)
@@ -353,8 +359,8 @@ def binary(
         pending.append(node)
         out = _new(NDArray)
         out._node = node
-        out._base = out._flags = out._seen = None
-        return out
+        out._base = out._flags = out._seen = out._order = None
+        return out if order is None else in_common_order(out, x, y)
 
     return call
 
@@ -373,8 +379,10 @@ def unary(
         pending = recorder.pending
         if (not eager or recorder.due) and len(pending) >= recorder.limit:
             enter(_getframe(depth), x)
+        order = None
         t = type(x)
         if t is NDArray or t is Scalar:
+            order = x._order
             a = x._node if x._base is None else x._read()
             op = a[0]
             known_a = a[4] if op is None else op.aval
@@ -391,7 +399,7 @@ def unary(
                 if op is None or op.small:
                     out = done.first(known_a, a, any_size=op is not None)
                 if out is not None:
-                    return out
+                    return out if order is None else in_common_order(out, x)
             else:
                 u = a[2]
                 if type(u) is not ndarray and type(u) not in AVALS:
@@ -403,15 +411,16 @@ def unary(
                         u = quietly(function, [u])
                     out = _new(NDArray if type(u) is ndarray else Scalar)
                     out._node = [None, None, u, None, aval]
-                    out._base = out._flags = out._seen = None
-                    return out
+                    out._base = out._flags = out._seen = out._order = None
+                    return out if order is None else in_common_order(out, x)
         try:
             op = memo[known_a]
         except KeyError:
             try:
                 op = op_of(primitive, {}, (known_a,))
             except Traced:
-                return wrap(record_traced(primitive, (a,), {}))
+                out = wrap(record_traced(primitive, (a,), {}))
+                return out if order is None else in_common_order(out, x)
             if op.host:
                 return slow(x)
             if _errstate.watching and _errstate.strict():
@@ -420,7 +429,8 @@ def unary(
         if eager:
             made = at_once(op, (a,))
             if made is not None:
-                return wrap(made)
+                out = wrap(made)
+                return out if order is None else in_common_order(out, x)
             if len(pending) >= recorder.limit:
                 enter(_getframe(depth), x)
         frame = _getframe(depth)
@@ -430,8 +440,8 @@ def unary(
         pending.append(node)
         out = _new(NDArray)
         out._node = node
-        out._base = out._flags = out._seen = None
-        return out
+        out._base = out._flags = out._seen = out._order = None
+        return out if order is None else in_common_order(out, x)
 
     return call
 
@@ -502,8 +512,10 @@ def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     try:
         op = op_of(primitive, params, tuple([known(n) for n in nodes]))
     except Traced:
-        return wrap(record_traced(primitive, nodes, params))
-    return _record_slow(op, nodes)
+        out = wrap(record_traced(primitive, nodes, params))
+    else:
+        out = _record_slow(op, nodes)
+    return in_common_order(out, *operands) if out_of_order(*operands) else out
 
 
 # -- arguments that every room takes ---------------------------------------------------------------

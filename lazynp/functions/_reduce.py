@@ -18,10 +18,11 @@ from numpy import ndarray
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp import _errstate
-from lazynp._array import Array, enter, new_array, new_scalar
+from lazynp._array import Array, NDArray, enter, new_array, new_scalar
 from lazynp._avals import Aval, on_device
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
 from lazynp._quiet import quiet_result
+from lazynp._strides import common_order, in_order, out_of_order, reduced_order
 from lazynp._trace import at_once, local, staged, there, user_frame
 from lazynp.functions._arguments import check_axis, converted, mask_argument
 from lazynp.functions._host import host_into, needs_host
@@ -227,6 +228,11 @@ def reduce(
             return out
         return _reduce_with_options(row, x, axis, dtype, out, keepdims, initial, where)
     node = x._node if x._base is None and not staged else x._read()
+    if x._order is not None:
+        result = reduce(row, new_array(node), axis, dtype, None, keepdims)
+        if type(result) is NDArray and result.ndim > 1:
+            result._order = reduced_order(x, reduced_axes(axis, x.ndim), keepdims)
+        return result
     recorder = local.recorder
     if recorder.eager and not _errstate.watching:
         value = there(node)
@@ -385,8 +391,10 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
         raise ValueError(
             f"operands could not be broadcast together with shapes {out.shape} {x.shape}"
         )
+    order = common_order((x,), x.shape) if out_of_order(x) else None
     x = to_loop(x, loop)
     result = row.running(x, axis=axis) if x.size else new_array(x._read())
+    in_order(result, order)
     if out is not None:
         result = to_loop(result, out.dtype)
     return store(result, out, "unsafe")

@@ -28,7 +28,7 @@ AVALS: dict[type, Aval] = {
 def scalar(value: Any, aval: Aval) -> Scalar:
     out = _new(Scalar)
     out._node = [None, None, value, None, aval]
-    out._base = out._flags = out._seen = None
+    out._base = out._flags = out._seen = out._order = None
     return out
 
 
@@ -56,7 +56,7 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
                     aval = AVALS[type(value)]
                     out = _new(Scalar)
                     out._node = [None, None, value, None, aval]
-                    out._base = out._flags = out._seen = None
+                    out._base = out._flags = out._seen = out._order = None
                     return out
         except (KeyError, RuntimeError):  # see `quiet_context`: another thread is in it
             pass

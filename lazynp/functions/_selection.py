@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
+from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import host_value, knowable, seen_value
 from lazynp.functions import _getset, ufuncs
 from lazynp.functions._assigned import check_range
@@ -105,13 +106,15 @@ def where(
         raise ValueError("either both or neither of x and y should be given")
     if _is_ready(condition, x, y):
         try:
-            return elementwise.select(condition, x, y)
+            out = elementwise.select(condition, x, y)
+            return in_common_order(out, condition, x, y) if out_of_order(condition, x, y) else out
         except OverflowError:  # a Python int out of range: NumPy's `where` lets it wrap around
             pass
     if _on_host(x, y):
         return host_call(np.where, condition, x, y)
     dtype = np.result_type(*[_kind(v) for v in (x, y)])
-    return _picked(_truth(condition), _converted(x, dtype), _converted(y, dtype))
+    out = _picked(_truth(condition), _converted(x, dtype), _converted(y, dtype))
+    return in_common_order(out, condition, x, y) if out_of_order(condition, x, y) else out
 
 
 def _is_ready(condition: Any, x: Any, y: Any) -> bool:

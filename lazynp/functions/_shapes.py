@@ -11,10 +11,10 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape
+from lazynp._strides import layout
 from lazynp._views import (
     Broadcast,
     Reshape,
-    layout,
     reshape as view_reshape,
     shown,
     transpose as view_transpose,
@@ -127,7 +127,7 @@ def ravel(a: Any, order: Any = "C") -> Array:
     elif str(order).upper() == "K":
         order = "C"
     out = reshape(x, (x.size,), order)
-    if x._base is None and x._flags is None and order == "C":
+    if x._base is None and x._order is None and order == "C":
         return out
     if out._base is not None and not layout(out).flags.c_contiguous:
         return new_array(out._read())  # unlike reshape, no view of elements that stand apart

@@ -12,7 +12,8 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
 from lazynp._node import Node, aval_of_node
-from lazynp._views import Exact, layout, layouts, view, writeable
+from lazynp._strides import Order, layout, layouts, writeable
+from lazynp._views import Exact, view
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
 from lazynp.functions._recording import as_array
@@ -27,6 +28,7 @@ class Windows(Exact):
 
     lengths: tuple[int, ...]
     axes: tuple[int, ...]
+    turns = True
 
     def get(self, node: Node) -> Node:
         x = new_array(node)
@@ -51,7 +53,8 @@ class Strided:
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in elements
     offset: int
-    fortran: bool  # the owner's order
+    order: Order | None  # the owner's
+    turns = True
 
     def _places(self) -> NDArray:
         places = np.array(self.offset)
@@ -61,8 +64,8 @@ class Strided:
 
     def _flat(self, node: Node) -> Array:
         x = new_array(node)
-        if self.fortran:
-            x = shaping.transpose(x, permutation=tuple(reversed(range(x.ndim))))
+        if self.order is not None:
+            x = shaping.transpose(x, permutation=self.order)
         return shaping.reshape(x, shape=(x.size,))
 
     def get(self, node: Node) -> Node:
@@ -75,10 +78,11 @@ class Strided:
             done = indexing.put(flat, new_array(new), places, axes=(0,), mode="set")
         else:
             done = self._put_changed(flat, new_array(new), places)
-        if not self.fortran:
+        if self.order is None:
             return shaping.reshape(done, shape=shape)._read()
-        done = shaping.reshape(done, shape=tuple(reversed(shape)))
-        return shaping.transpose(done, permutation=tuple(reversed(range(len(shape)))))._read()
+        done = shaping.reshape(done, shape=tuple([shape[i] for i in self.order]))
+        back = tuple([self.order.index(i) for i in range(len(shape))])
+        return shaping.transpose(done, permutation=back)._read()
 
     def _put_changed(self, flat: Array, new: Array, places: NDArray) -> Array:
         """Where elements of the view are one in memory, those that were not written do not count:
@@ -170,9 +174,8 @@ def as_strided(
         and offset + sum(max(r, 0) for r in reach) < owner.size
     ):
         raise ValueError("as_strided: shape and strides reach outside of the array's memory")
-    fortran = owner._flags is not None and owner._flags.get("order") == "F"
-    step = Strided(shape, steps, offset, fortran)
-    made = new_view(owner, (step,), step.get(owner._read()))
+    step = Strided(shape, steps, offset, owner._order)  # type: ignore[arg-type]
+    made = new_view(owner, (step,), step.get(owner._read()), True)
     if not writeable or not _writeable(array):
         made._flags = {"readonly": True}
     return made

@@ -98,7 +98,7 @@ def of_class(kind: Any, array: Array, source: Any) -> Any:
     """This array, which nobody else has, as one of a subclass."""
     made = object.__new__(kind)
     made._node, made._base, made._flags = array._node, array._base, array._flags
-    made._seen = array._seen
+    made._seen, made._order = array._seen, array._order
     if array._base is not None:
         made._path = array._path
     if made.__array_finalize__ is not None:

@@ -16,9 +16,10 @@ from lazynp._avals import Aval, on_device
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
+from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import host_value, known, local, watched
 from lazynp.functions import _advanced, _assigned
-from lazynp.functions._arguments import fortran, mask_argument, order_argument
+from lazynp.functions._arguments import mask_argument, order_argument, result_order
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
 from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
@@ -59,9 +60,8 @@ OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type:
 class ufunc:
     """An elementwise function with NumPy's ufunc interface.
 
-    Differs from `numpy.ufunc`: results are lazy, and in C order unless `order` is "F"; `subok` is
-    without effect; where `where` is false and no `out` is given the result is zero (NumPy leaves it
-    uninitialised).
+    Differs from `numpy.ufunc`: results are lazy; `subok` is without effect; where `where` is false
+    and no `out` is given the result is zero (NumPy leaves it uninitialised).
     """
 
     __slots__ = (  # `__dict__` holds the docstring
@@ -209,6 +209,7 @@ class ufunc:
                 check_writeable(o)
         if any(o is not None for o in outs) and any(map(_is_hosts, (*inputs, *outs))):
             return self._into_by_numpy(inputs, outs, options)
+        given = inputs
         if dtype is not None or signature is not None:
             inputs = self._cast_inputs(inputs, dtype, signature, casting)
         inputs = tuple([as_array(x) if isinstance(x, (list, tuple)) else x for x in inputs])
@@ -234,8 +235,12 @@ class ufunc:
         done = tuple(
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
-        if order == "F":
-            done = tuple([fortran(r) if o is None else r for r, o in zip(done, outs, strict=True)])
+        if order != "K":
+            fresh = [result_order(r, order, given) if o is None else r for r, o in zip(done, outs)]
+            done = tuple(fresh)
+        elif out_of_order(*given):
+            fresh = [in_common_order(r, *given) if o is None else r for r, o in zip(done, outs)]
+            done = tuple(fresh)
         return done[0] if self.nout == 1 else done
 
     def _by_numpy(self, values: Any, outs: Any, options: dict[str, Any], signature: Any) -> Any:
@@ -570,7 +575,10 @@ def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
             return elsewhere(function, "__call__", xs, {})
         if len(xs) == 1 and type(xs[0]) is int and not -(1 << 63) <= xs[0] < 1 << 63:
             xs = (as_array(xs[0]),)
-        return implementation(*xs) if primitive is None else apply(primitive, *xs)
+        if primitive is not None:
+            return apply(primitive, *xs)
+        out = implementation(*xs)
+        return in_common_order(out, *xs) if out_of_order(*xs) else out
 
     return composed
 

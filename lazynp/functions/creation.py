@@ -15,6 +15,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._node import leaf
+from lazynp._strides import Order, fortran_order, in_order
 from lazynp._trace import seen_value
 from lazynp._views import Diagonal, view
 from lazynp.functions import ufuncs
@@ -27,8 +28,8 @@ from lazynp.functions._arguments import (
     dtype_argument,
     fortran,
     from_numpy,
-    is_fortran,
     order_argument,
+    order_like,
     own,
     reshaped,
     shape_argument,
@@ -80,15 +81,22 @@ HOST = ("frombuffer", "fromiter", "fromstring", "mask_indices")
 # -- fills -----------------------------------------------------------------------------------------
 
 
-def _fill(value: int, shape: Shape, dtype: np.dtype[Any], in_fortran: bool) -> Array:
+def _fill(value: int, shape: Shape, dtype: np.dtype[Any], order: Order | None) -> Array:
     """0 or 1 everywhere, in any dtype."""
     check_size(shape, dtype)
     if not on_device(dtype):
         make = np.ones if value else np.zeros
-        return fortran(new_array(from_host(make(shape, dtype), copy=False)), in_fortran)
+        return in_order(new_array(from_host(make(shape, dtype), copy=False)), order)
     if not shape:
         return new_array(leaf(dtype.type(value)))
-    return fortran(shaping.full(value, shape=shape, dtype=dtype), in_fortran)
+    return in_order(shaping.full(value, shape=shape, dtype=dtype), order)
+
+
+def _filled(value: int, shape: Any, dtype: Any, order: Any) -> Array:
+    in_fortran = order_argument(order, "CF") == "F"
+    shape = shape_argument(shape)
+    made = fortran_order(len(shape)) if in_fortran else None
+    return _fill(value, shape, dtype_argument(dtype), made)
 
 
 @created(np.zeros)
@@ -98,8 +106,7 @@ def zeros(
     """See `numpy.zeros`."""
     check_device(device)
     check_like(like)
-    in_fortran = order_argument(order, "CF") == "F"
-    return _fill(0, shape_argument(shape), dtype_argument(dtype), in_fortran)
+    return _filled(0, shape, dtype, order)
 
 
 @created(np.ones)
@@ -109,8 +116,7 @@ def ones(
     """See `numpy.ones`."""
     check_device(device)
     check_like(like)
-    in_fortran = order_argument(order, "CF") == "F"
-    return _fill(1, shape_argument(shape), dtype_argument(dtype), in_fortran)
+    return _filled(1, shape, dtype, order)
 
 
 @created(np.zeros)
@@ -170,14 +176,17 @@ def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
 
 def _like(
     a: Any, dtype: Any, order: Any, shape: Any, device: Any
-) -> tuple[Shape, np.dtype[Any], bool]:
-    """Shape, dtype, and whether in Fortran order, of an array like `a`."""
+) -> tuple[Shape, np.dtype[Any], Order | None]:
+    """Shape, dtype and order of an array like `a`."""
     check_device(device)
     order = order_argument(order)
     a = as_array(a)
     chosen = a.shape if shape is None else shape_argument(shape)
-    in_fortran = order == "F" or (order in "AK" and len(chosen) == a.ndim and is_fortran(a))
-    return chosen, a.dtype if dtype is None else dtype_argument(dtype), in_fortran
+    if len(chosen) != a.ndim:
+        made = fortran_order(len(chosen)) if order == "F" else None
+    else:
+        made = order_like(a, order)
+    return chosen, a.dtype if dtype is None else dtype_argument(dtype), made
 
 
 @created(np.zeros_like, like=True)
@@ -220,10 +229,10 @@ def empty_like(
     device: Any = None,
 ) -> Array:
     """Zeros. See `numpy.empty_like`."""
-    chosen, dtype, in_fortran = _like(prototype, dtype, order, shape, device)
+    chosen, dtype, made = _like(prototype, dtype, order, shape, device)
     if dtype.hasobject:
-        return fortran(from_numpy(np.empty(chosen, dtype)), in_fortran)
-    return _fill(0, chosen, dtype, in_fortran)
+        return in_order(from_numpy(np.empty(chosen, dtype)), made)
+    return _fill(0, chosen, dtype, made)
 
 
 @created(np.full_like, like=True)
@@ -238,8 +247,8 @@ def full_like(
     device: Any = None,
 ) -> Array:
     """See `numpy.full_like`."""
-    chosen, dtype, in_fortran = _like(a, dtype, order, shape, device)
-    return fortran(_full(chosen, fill_value, dtype), in_fortran)
+    chosen, dtype, made = _like(a, dtype, order, shape, device)
+    return in_order(_full(chosen, fill_value, dtype), made)
 
 
 # -- diagonals and triangles -----------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar
-from lazynp._views import layouts
+from lazynp._strides import layouts
 from lazynp.functions._host import to_host
 
 

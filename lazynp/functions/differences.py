@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, concrete
 from lazynp._errstate import quiet
+from lazynp._strides import copied_order, in_order
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
@@ -65,7 +66,9 @@ def diff(
     difference = ufuncs.not_equal if x.dtype.kind == "b" else ufuncs.subtract
     for _ in range(n):
         size = x.shape[axis]
+        order = copied_order(x)
         x = difference(part(x, axis, 1, size), part(x, axis, 0, builtins.max(size - 1, 0)))
+        x = in_order(x, order)
     return x
 
 
@@ -122,7 +125,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
                 "(edge_order + 1) elements are required."
             )
         pieces = _gradient_along(x, along, dx, edge_order)
-        results.append(shaping.concatenate(*[cast(as_array(p), dtype) for p in pieces], axis=along))
+        joined = shaping.concatenate(*[cast(as_array(p), dtype) for p in pieces], axis=along)
+        results.append(in_order(joined, copied_order(x)))
     return results[0] if len(axes) == 1 else tuple(results)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._node import VALUE
-from lazynp._views import writeable
+from lazynp._strides import writeable
 from lazynp.functions._arguments import (
     NO_AXIS,
     check_axis,

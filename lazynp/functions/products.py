@@ -13,6 +13,7 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, NDArray
 from lazynp._avals import Aval, on_device
+from lazynp._strides import layout
 from lazynp.functions import ufuncs
 from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._eager import by_numpy
@@ -100,9 +101,7 @@ def _acceptable(out: Any, result: Array) -> bool:
     if isinstance(out, np.ndarray):  # NumPy's, from another library
         same = out.dtype == result.dtype and out.shape == result.shape
         return same and out.flags.c_contiguous
-    return (
-        isinstance(out, Array) and out.aval is result.aval and _views.layout(out).flags.c_contiguous
-    )
+    return isinstance(out, Array) and out.aval is result.aval and layout(out).flags.c_contiguous
 
 
 @by_numpy(np.vdot)

@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import native, on_device
+from lazynp._strides import copied_order, in_order
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import NO_AXIS, check_axis, mask_argument
 from lazynp.functions._checks import refuse
@@ -238,7 +239,7 @@ def var(
     if mean is NO_VALUE or mean is None:
         total = reduce(ADD, x, axis, loop, None, True, NO_VALUE, where)
         mean = _quotient(total, _count(x, axis, True, where))
-    squares = squared_modulus(ufuncs.subtract(x, mean), x.dtype)
+    squares = in_order(squared_modulus(ufuncs.subtract(x, mean), x.dtype), copied_order(x))
     total = reduce(ADD, squares, axis, loop, None, keepdims, NO_VALUE, where)
     count = _count(x, axis, keepdims, where)
     if isinstance(count, int):

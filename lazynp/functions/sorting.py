@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._strides import copied_order, in_order
 from lazynp._trace import host_value
 from lazynp.functions._advanced import bounded
 from lazynp.functions._checks import refuse_outside
@@ -56,8 +57,9 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     if needs_host(x):
         given = a if isinstance(a, np.ndarray) else x  # records stay records
         return host_call(np.sort, given, axis, kind, order, stable=stable)
+    made = None if axis is None else copied_order(x)
     x, axis = _axis_of(x, axis)
-    return primitives.sort(x, axis=axis)
+    return in_order(primitives.sort(x, axis=axis), made)
 
 
 def argsort(
@@ -133,9 +135,10 @@ def partition(
     _check_order(x, order)
     if needs_host(x):
         return host_call(np.partition, x, kth, axis, kind, order)
+    made = None if axis is None else copied_order(x)
     x, axis = _axis_of(x, axis)
     _check_kth(kth, x, axis, kind)
-    return primitives.sort(x, axis=axis)
+    return in_order(primitives.sort(x, axis=axis), made)
 
 
 @by_numpy(np.argpartition)

@@ -15,8 +15,9 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, new_array, new_view
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._node import Node, leaf
+from lazynp._strides import writeable
 from lazynp._tree import tree_flatten
-from lazynp._views import Basic, Slice, writeable
+from lazynp._views import Basic, Slice
 from lazynp.transforms._stack import check_leaf
 from lazynp.transforms._stage import ShapeDtype, weak_aval
 
@@ -64,13 +65,13 @@ class Arguments:
         if owned:
             flags = x._flags
             if x._base is None:
-                if flags is None:
+                if flags is None and x._order is None:
                     return self._owner(x), x.aval
-                return self._owner(x), x.aval, tuple(flags.items())
+                return self._owner(x), x.aval, tuple((flags or {}).items()), x._order
             owner, steps = x._owner(), _meanings(x._path)
             for step in steps:
                 self.starts += getattr(step, "starts", ())
-            return self._owner(owner), owner.aval, _key_of_path(steps), writeable(x)
+            return self._owner(owner), owner.aval, owner._order, _key_of_path(steps), writeable(x)
         if t in SCALAR_DTYPES:
             self.values.append(x)
             return t
@@ -123,7 +124,7 @@ def _moved_view(x: Array, starts: Iterator[Node]) -> Array:
             step = type(step)(step.index, step.params, places)
         node = step.get(node)
         path.append(step)
-    view = new_view(owner, tuple(path), node)
+    view = new_view(owner, tuple(path), node, x._order)
     view._flags = x._flags
     return view
 
@@ -178,5 +179,8 @@ def _said(entry: Any) -> str:
         shared = f" of owner {entry[0]}"
         if len(entry) == 2:
             return f"{entry[1]}{shared}"
-        return f"{entry[1]}{shared}, {'a view' if len(entry) == 4 else dict(entry[2])}"
+        if len(entry) == 5:
+            return f"{entry[1]}{shared}, a view"
+        order = "" if entry[3] is None else f" in the order of axes {entry[3]}"
+        return f"{entry[1]}{shared}{order}, {dict(entry[2])}"
     return str(entry[1]) if entry[0] == "array" else f"a scalar {entry[1]}"

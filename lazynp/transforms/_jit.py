@@ -160,7 +160,7 @@ def _result(
         if id(x) in recorder.handles:
             return "same", x
         if x._base is not None and id(x._base) in recorder.handles and fixed(x._path, starts):
-            return "view", x._base, x._path, x._flags
+            return "view", x._base, x._path, x._flags, x._order
     check_leaf(x, f"{what}: a result")
     roots.append(node_of(x))
     return "new", NDArray if type(x) is NDArray or isinstance(x, np.ndarray) else Scalar
@@ -215,7 +215,7 @@ def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any
     node, path = owner._read(), at_places(kind[2], *places)
     for step in path:
         node = step.get(node)
-    view = new_view(owner, path, node)
+    view = new_view(owner, path, node, kind[4])
     view._flags = kind[3]
     return view
 

@@ -34,7 +34,7 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
     for x in args:
         t = type(x)
         if t is NDArray or t is Scalar:
-            if x._base is not None or x._flags is not None or id(x) in arrays:
+            if x._base is not None or x._flags is not None or x._order or id(x) in arrays:
                 return None  # views, unusual layouts, an array twice
             arrays.add(id(x))
             node = x._node

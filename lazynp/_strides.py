@@ -1,0 +1,235 @@
+"""Memory order as NumPy has it: strides, contiguity, and which order results are given.
+
+No memory is laid out by what is written here: values lie in C order on the device. It is what a
+program is told that asks for strides and flags, and what `order="K"` and "A" go by. An array's
+`_order` is None where its elements lie in C order; of an owner it is else the axes from the
+slowest to the fastest; of a view it is else True, for its path and its owner tell.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray as Ours
+from lazynp._avals import Aval, Shape
+from lazynp._node import VALUE
+
+NDArray = np.ndarray[Any, Any]
+Order = tuple[int, ...]  # axes from the slowest to the fastest
+
+
+def writeable(array: Array) -> bool:
+    return array._flags is None or not array._flags.get("readonly", False)
+
+
+def layout(array: Array) -> NDArray:
+    """A NumPy array with this one's shape, strides and flags, over one element of memory.
+
+    Only its attributes mean anything: its elements must never be read.
+    """
+    return layouts(array)[0]
+
+
+def layouts(*arrays: Array) -> list[NDArray]:
+    """Layouts in one imaginary memory: views of one owner overlap as they do in NumPy."""
+    owners: dict[int, NDArray] = {}
+    found = []
+    for array in arrays:
+        owner = array._owner()
+        dummy = owners.get(id(owner))
+        if dummy is None:
+            dummy = owners[id(owner)] = _owner_layout(owner)
+        for step in () if array._base is None else array._path:
+            dummy = step.layout(dummy)
+        if not writeable(array):
+            dummy = dummy.view()
+            dummy.flags.writeable = False
+        found.append(dummy)
+    return found
+
+
+def _owner_layout(owner: Array) -> NDArray:
+    aval, order = owner.aval, owner._order
+    # no memory, and strides that depend on the version of NumPy; what `as_strided` cannot name
+    if not aval.size or aval.dtype.char == "T":
+        if order is None:
+            return np.empty(aval.shape, aval.dtype)
+        memory = np.empty([aval.shape[i] for i in order], aval.dtype)
+        return memory.transpose(np.argsort(order))
+    memory = np.zeros(1, aval.dtype)
+    strides = _strides(aval.shape, aval.dtype.itemsize, order)
+    return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)
+
+
+@functools.lru_cache(4096)
+def _strides(shape: Shape, itemsize: int, order: Order | None) -> Shape:
+    """NumPy's strides of a fresh array, in bytes."""
+    step, strides = itemsize, [0] * len(shape)
+    for axis in reversed(range(len(shape)) if order is None else order):
+        strides[axis] = step
+        step *= max(shape[axis], 1)
+    return tuple(strides)
+
+
+def strides_of(array: Array) -> Shape:
+    """`layout(array).strides`, at once where nothing need be asked of NumPy."""
+    aval: Aval = array.aval
+    if aval.size and aval.dtype.char != "T":
+        if array._base is None:
+            return _strides(aval.shape, aval.dtype.itemsize, array._order)
+        turned = getattr(array._path[0], "permutation", None)
+        if turned is not None and len(array._path) == 1:
+            owner = array._owner()
+            strides = _strides(owner.shape, aval.dtype.itemsize, owner._order)
+            return tuple([strides[i] for i in turned])
+    return layout(array).strides
+
+
+# -- the order of results --------------------------------------------------------------------------
+
+
+def fortran_order(ndim: int) -> Order | None:
+    return tuple(reversed(range(ndim))) if ndim > 1 else None
+
+
+def copied_order(array: Array) -> Order | None:
+    """What `array.copy(order="K")` has: the axes by falling strides."""
+    if array._order is None:
+        return None
+    strides = [abs(s) for s in strides_of(array)]
+    if layout(array).flags.c_contiguous:
+        return None
+    return named(sorted(range(len(strides)), key=lambda i: -strides[i]))
+
+
+def order_of_strides(value: NDArray) -> Order | None:
+    """The order of a fresh NumPy array."""
+    if value.flags.c_contiguous:
+        return None
+    if value.flags.f_contiguous:
+        return fortran_order(value.ndim)
+    return named(sorted(range(value.ndim), key=lambda i: -abs(value.strides[i])))
+
+
+def named(order: Sequence[int]) -> Order | None:
+    """None for C order."""
+    return None if list(order) == list(range(len(order))) else tuple(order)
+
+
+def common_order(operands: Sequence[Any], shape: Shape) -> Order | None:
+    """The order NumPy gives to the result of an elementwise function of these operands."""
+    known = []
+    for x in operands:
+        if isinstance(x, Array):
+            if x.ndim > 1 or x._base is not None:
+                known.append((x.shape, strides_of(x)))
+        elif type(x) is np.ndarray:
+            known.append((x.shape, x.strides))
+    return _common_order(tuple(known), shape)
+
+
+def order_of(shape: Shape, strides: Shape) -> Order | None:
+    """The order NumPy gives to a copy of what has these strides, where its iterator copies."""
+    return _common_order(((shape, strides),), shape)
+
+
+@functools.lru_cache(4096)
+def _common_order(operands: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Order | None:
+    """What NumPy's iterator does: `npyiter_find_best_axis_ordering`."""
+    fastest_first = _sorted_in(_spread(operands, len(shape)), range(len(shape))[::-1], operator.le)
+    return named(fastest_first[::-1])
+
+
+def joined_order(arrays: Sequence[Array]) -> Order | None:
+    """The order NumPy gives to arrays joined: `PyArray_CreateMultiSortedStridePerm`."""
+    ndim = arrays[0].ndim
+    spread = _spread([(x.shape, strides_of(x)) for x in arrays], ndim)
+    return named(_sorted_in(spread, range(ndim), operator.ge))
+
+
+def _spread(operands: Iterable[tuple[Shape, Shape]], ndim: int) -> list[list[int]]:
+    """How far each operand moves along each axis of the result; 0 where it does not."""
+    spread = []
+    for shape, strides in operands:
+        moving = [abs(s) if n != 1 else 0 for n, s in zip(shape, strides)]
+        spread.append([0] * (ndim - len(shape)) + moving)
+    return spread
+
+
+def _sorted_in(spread: list[list[int]], axes: Iterable[int], keeps: Any) -> list[int]:
+    """An axis goes before those that all operands want it before; C order holds where they differ,
+    and an axis along which nothing moves stays."""
+    found: list[int] = []
+    for axis in axes:
+        place = len(found)
+        for before in reversed(range(len(found))):
+            moves = [(s[found[before]], s[axis]) for s in spread if s[axis] and s[found[before]]]
+            if moves:
+                if any(keeps(*pair) for pair in moves):
+                    break
+                place = before
+        found.insert(place, axis)
+    return found
+
+
+def in_order(result: Any, order: Order | None) -> Any:
+    """A fresh owner, said to lie in this order."""
+    if order is not None and type(result) is Ours and result._base is None:
+        result._order = order
+    return result
+
+
+def in_common_order(result: Any, *operands: Any) -> Any:
+    """The fresh result of an elementwise function, in the order NumPy gives it.
+
+    To be called where `out_of_order` of the operands."""
+    if isinstance(result, tuple):
+        return tuple([in_common_order(r, *operands) for r in result])
+    if type(result) is Ours and result._base is None and len(result.shape) > 1:
+        if not any(result is x for x in operands):
+            result._order = common_order(operands, result.shape)
+    return result
+
+
+def out_of_order(*operands: Any) -> bool:
+    """Whether the order of one of these operands may be other than C."""
+    for x in operands:
+        if isinstance(x, Array):
+            if x._order is not None:
+                return True
+        elif type(x) is np.ndarray and x.ndim > 1 and not x.flags.c_contiguous:
+            return True
+    return False
+
+
+def reduced_order(array: Array, axes: Sequence[int], keepdims: bool) -> Order | None:
+    """The order of a reduction's result: that of the axes that are left."""
+    if array._order is None:
+        return None
+    order = common_order((array,), array.shape) or tuple(range(array.ndim))
+    if keepdims:
+        return named(order)
+    left = [i for i in order if i not in axes]
+    places = {axis: k for k, axis in enumerate(sorted(left))}
+    return named([places[i] for i in left])
+
+
+def laid_out(value: NDArray, array: Array) -> NDArray:
+    """The value of an array as NumPy would hold it: copied where it lies otherwise."""
+    if array._order is None and array._base is not None:
+        memory = array._owner()._node[VALUE]
+        if type(memory) is not np.ndarray or memory.flags.c_contiguous:
+            return value  # a view of what lies in C order
+    order = copied_order(array)
+    if math.prod(value.shape) and order_of_strides(value) != order:
+        axes = tuple(range(value.ndim)) if order is None else order
+        fresh = np.empty([value.shape[i] for i in axes], value.dtype).transpose(np.argsort(axes))
+        fresh[...] = value
+        return fresh
+    return value

@@ -62,7 +62,7 @@ class Array(Declarations):
     # of a view: the owner's node that `_node` was read from; of an owner: None or `VIEWED`
     _seen: Node | str | None
     _flags: dict[str, Any] | None
-    _order: tuple[int, ...] | bool | None
+    _order: Any
 
     def _read(self) -> Node:
         """The node of the present value."""

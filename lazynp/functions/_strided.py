@@ -174,7 +174,7 @@ def as_strided(
         and offset + sum(max(r, 0) for r in reach) < owner.size
     ):
         raise ValueError("as_strided: shape and strides reach outside of the array's memory")
-    step = Strided(shape, steps, offset, owner._order)  # type: ignore[arg-type]
+    step = Strided(shape, steps, offset, owner._order)
     made = new_view(owner, (step,), step.get(owner._read()), True)
     if not writeable or not _writeable(array):
         made._flags = {"readonly": True}

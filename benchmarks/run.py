@@ -8,9 +8,10 @@ Each program runs at each size in a process of its own (worker.py says how). *fi
 call there, compilation included, import and conversion of the inputs not; *again* is the median of
 the calls after it, alternating with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
 time divided by the other; *own x* is the time of NumPy's own first call, in a process of its own,
-divided by that of lazynp's: both then take their memory from the system. Results are compared:
-WRONG, errors and processes that ended early are counted and left out of the means; what was stopped
-by --timeout counts as if it had ended then.
+divided by that of lazynp's: both then take their memory from the system. *MB* is by how much the
+process grew during the first call, NumPy's and lazynp's, where the compiler is part of it. Results
+are compared: WRONG, errors and processes that ended early are counted and left out of the means;
+what was stopped by --timeout counts as if it had ended then.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def measure(name: str, size: str, options: argparse.Namespace, with_jax: bool) -
     record |= {"name": name, "size": size, "category": harness.category(name)}
     again = "0" if "numpy" in record else "3"  # if lazynp failed or never came back
     alone = work([name, size, "numpy", "--repeats", again], {}, options.timeout)
-    record["numpy_first"] = alone.get("numpy_first")
+    record["numpy_first"], record["numpy_peak"] = alone.get("numpy_first"), alone.get("numpy_peak")
     record.setdefault("numpy", alone.get("numpy", [math.nan]))
     if options.warm_cache:
         with tempfile.TemporaryDirectory() as folder:
@@ -187,7 +188,7 @@ def note(record: Record) -> str:
 
 # -- tables ----------------------------------------------------------------------------------------
 
-HEAD = ["program", "kind", "NumPy ms", "first ms", "x", "own x", "again ms", "x", "programs"]
+HEAD = ["program", "kind", "NumPy ms", "first ms", "x", "own x", "again ms", "x", "programs", "MB"]
 
 
 def cell(seconds: float | None) -> str:
@@ -198,13 +199,19 @@ def ratio(base: float, seconds: float | None) -> str:
     return "" if not seconds else f"{base / seconds:.2f}"
 
 
+def megabytes(record: Record) -> str:
+    """NumPy's and lazynp's."""
+    peaks = record.get("numpy_peak"), record.get("peak")
+    return "" if None in peaks else " / ".join(f"{p / 1e6:.0f}" for p in peaks)
+
+
 def row(record: Record, extra: list[str]) -> list[str]:
     base, first, again = numpy_time(record), first_time(record), again_time(record)
     cells = [record["name"], record["category"], cell(base), cell(first), ratio(base, first)]
     own = record.get("numpy_first")
     cells.append(ratio(own, first) if own else "")
     compiles = record.get("compiles", record.get("first_compiles", ""))
-    cells += [cell(again), ratio(base, again), str(compiles)]
+    cells += [cell(again), ratio(base, again), str(compiles), megabytes(record)]
     if "warm" in extra:
         cells.append(ratio(base, record.get("warm")))
     if "jax" in extra:
@@ -268,7 +275,7 @@ def put_into(path: Path, text: str) -> None:
     path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
 
 
-WIDTHS = (24, 24, 9, 10, 7, 7, 10, 7, 9)
+WIDTHS = (24, 24, 9, 10, 7, 7, 10, 7, 9, 12)
 
 
 def line_of(cells: list[str]) -> str:

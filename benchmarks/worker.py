@@ -5,6 +5,7 @@
 The first call is made before NumPy has run the program, so nothing is warm. After it, calls of
 both sides alternate, so that a change of the machine's speed hits them alike. Arguments are made
 anew for every call, before the clock; results and written arrays are read before it stops.
+On Linux, `peak` is by how much the process grew during the first call, at most, in bytes.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import harness
@@ -26,11 +28,27 @@ def say(**facts: Any) -> None:
     print(json.dumps(facts), flush=True)
 
 
+def memory(field: str) -> int:
+    """Bytes of this process, of /proc/self/status: what it has, `VmRSS`, or its peak, `VmHWM`."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split(f"{field}:")[1].split()[0])
+
+
 class Side:
     """A module and the program on it."""
 
     def __init__(self, kernel: Callable[..., Any], array: Callable[[Any], Any]) -> None:
         self.kernel, self.array = kernel, array
+
+    def first(self, inputs: Any) -> tuple[Any, dict[str, int]]:
+        """`run`, and by how much the process grew meanwhile."""
+        if not Path("/proc/self/clear_refs").exists():
+            return self.run(inputs), {}
+        gc.collect()
+        before = memory("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # forget the peak
+        done = self.run(inputs)
+        return done, {"peak": memory("VmHWM") - before}
 
     def run(self, inputs: Any) -> tuple[float, list[numpy.ndarray], list[numpy.ndarray]]:
         """Seconds, the results (or what was written, if there are none), and everything."""
@@ -65,7 +83,8 @@ def measure(name: str, size: str, module: str, repeats: int, seconds: float) -> 
     rtol = getattr(source, "RTOL", None)
     base = numpy_side(name)
     if module == "numpy":
-        say(numpy_first=base.run(inputs)[0])
+        done, grown = base.first(inputs)
+        say(numpy_first=done[0], **{f"numpy_{k}": v for k, v in grown.items()})
         if repeats:
             say(numpy=[base.run(inputs)[0] for _ in range(repeats)])
         return
@@ -76,8 +95,8 @@ def measure(name: str, size: str, module: str, repeats: int, seconds: float) -> 
             return harness.difference(want[2], got[2], rtol)
         return harness.difference(want[1], got[1], rtol, dtypes=False)
 
-    got = side.run(inputs)
-    say(first=got[0], first_compiles=compiles())
+    got, grown = side.first(inputs)
+    say(first=got[0], first_compiles=compiles(), **grown)
     want = base.run(inputs)
     say(numpy=[want[0]], wrong=check(got))
     times: dict[str, list[float]] = {"numpy": [], "repeated": []}

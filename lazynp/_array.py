@@ -23,13 +23,14 @@ from lazynp import lowering
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._jaxpr import Rules
-from lazynp._node import AVAL, OP, VALUE, Node, is_tracer, leaf
+from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf
 from lazynp._overrides import Overridden, check
 from lazynp._stale import note, write_lock
 from lazynp._trace import (
     UNKNOWN,
     StagingRecorder,
     at_entry,
+    flush,
     instruction,
     local,
     progress,
@@ -47,6 +48,7 @@ else:
     Declarations = object
 
 
+PART = "part of a large result, in a loop of small operations"  # a reason to cut
 VIEWED = "viewed"  # views were in the way of a store: from now on they hold no memory
 
 
@@ -75,7 +77,10 @@ class Array(Declarations):
             return self._node
         with write_lock:  # node and what it was read from change together
             node = seen = self._owner()._node
-            if type(seen[VALUE]) is np.ndarray and local.recorder.eager:
+            eager = local.recorder.eager
+            if eager and seen[VALUE] is None and self._is_part(seen):
+                flush(local.recorder, reason=PART)
+            if type(seen[VALUE]) is np.ndarray and eager:
                 value = self._look(seen[VALUE])
                 if value is not None:  # not kept: memory that views hold is not written in place
                     return [None, None, value, None, aval_of(value.shape, value.dtype)]
@@ -84,6 +89,12 @@ class Array(Declarations):
             self._node, self._seen = node, seen
             note(self)
         return node
+
+    def _is_part(self, whole: Node) -> bool:
+        """Whether this shows a small part of an owner that is pending, in a loop of small
+        operations: once that is computed, its parts are read and written in its memory."""
+        op = whole[OP]
+        return op is not None and 4 * aval_of_node(self._node).nbytes <= op.aval.nbytes
 
     def _look(self, memory: Any) -> Any:
         """What of the owner's memory this view shows, if NumPy can tell; else None."""
@@ -114,6 +125,9 @@ class Array(Declarations):
         base._node, self._node, self._seen = new, node, new
         if self._path[0].overlaps:  # what it writes shows elsewhere in it
             self._seen = None
+        if base._seen is VIEWED and local.recorder.eager:
+            aval = node[AVAL] if node[OP] is None else node[OP].aval
+            self._node, self._seen = [None, None, None, None, aval], None
         note(self)
 
     def _owner(self) -> Array:

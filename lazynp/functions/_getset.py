@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from lazynp import _errstate, _reference, lowering
 from lazynp._array import (
+    PART,
     VIEWED,
     Array,
     NDArray,
@@ -87,7 +88,6 @@ from lazynp.primitives import shaping
 
 _new = object.__new__
 _MEMO_SIZE = 4096
-_PART = "part of a large result, in a loop of small operations"  # a reason to cut
 _SCALAR = "scalar"  # in a memo: the aval of one element
 
 
@@ -192,7 +192,7 @@ def getitem(self: Array, index: Any) -> Any:
         frame = _getframe(1)
         if recorder.eager and recorder.pending:
             if 4 * op.aval.nbytes <= aval.nbytes:
-                flush(recorder, reason=_PART)
+                flush(recorder, reason=PART)
             elif len(recorder.pending) >= recorder.limit:
                 enter(frame, self)
             if node[VALUE] is not None:
@@ -455,7 +455,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         new = None
         if recorder.eager:
             if recorder.pending and 4 * op.explicit[1].nbytes <= aval.nbytes:
-                flush(recorder, reason=_PART)
+                flush(recorder, reason=PART)
             if op.reuses and self._base is None:
                 del node, operands  # it counts who has the memory
                 if store_slice(self, op, u, step.starts):

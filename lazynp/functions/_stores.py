@@ -16,11 +16,11 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import _errstate, _reference, lowering
-from lazynp._array import VIEWED, Array, NDArray, Scalar, write_lock
+from lazynp._array import PART, VIEWED, Array, NDArray, Scalar, write_lock
 from lazynp._avals import Aval, on_device
 from lazynp._node import ARGS, AVAL, CODE, LENT, OP, VALUE, Node, Op, Tracer, aval_of_node, leaf
 from lazynp._quiet import quietly
-from lazynp._trace import local, there
+from lazynp._trace import flush, local, there
 from lazynp._views import Basic
 from lazynp.functions._index_keys import NOT_BASIC, PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS
@@ -366,6 +366,8 @@ def update_view(view: Array, function: np.ufunc, other: Any) -> bool:
     u = _host_operand(other)
     if u is None:
         return False
+    if base._node[VALUE] is None and view._is_part(base._node):
+        flush(local.recorder, reason=PART)
     with write_lock:
         if type(other) is NDArray and other._base is base:
             u = u.copy()  # else it holds the memory

@@ -422,6 +422,31 @@ def test_views_that_live_on_are_not_in_the_way(eager: None) -> None:
     assert np.stats().cuts == cuts and pending() == 0
 
 
+def all_parts(np: Any, rounds: int) -> tuple[Any, float]:
+    """All of a large array, by views of its parts that are made once."""
+    whole = np.linspace(0.0, 1.0, 100_000)
+    parts, total = np.split(whole, 10), 0.0
+    for _ in range(rounds):
+        for part in parts:
+            part *= 0.99
+            part[::2] += part.mean()
+            total += float(part[1])
+    return whole, total
+
+
+def test_views_of_the_parts_of_a_large_array(eager: None) -> None:
+    """Once it is computed, the parts are written in its memory: more rounds make no more cuts."""
+    cuts = []
+    for rounds in (2, 6):
+        before = np.stats().cuts
+        whole, total = all_parts(np, rounds)
+        cuts.append(np.stats().cuts - before)
+        expected = all_parts(numpy, rounds)
+        numpy.testing.assert_allclose(whole, expected[0], rtol=1e-12)
+        assert total == pytest.approx(expected[1])
+    assert cuts[0] == cuts[1] < 4
+
+
 def test_a_view_of_such_a_loop_is_an_argument_of_jit(eager: None) -> None:
     x = np.array(M)
     rows = np.jit(lambda r: r * 2.0)

@@ -266,13 +266,13 @@ def markdown(results: Record) -> str:
     return "\n".join(parts)
 
 
-def put_into(path: Path, text: str) -> None:
+def put_into(path: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
     """Replace what stands between the two markers of a document."""
-    before, _, rest = path.read_text().partition(BEGIN)
-    _, found, after = rest.partition(END)
+    before, _, rest = path.read_text().partition(begin)
+    _, found, after = rest.partition(end)
     if not found:
-        raise SystemExit(f"{path}: no lines {BEGIN} and {END}")
-    path.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}")
+        raise SystemExit(f"{path}: no lines {begin} and {end}")
+    path.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
 
 
 WIDTHS = (24, 24, 9, 10, 7, 7, 10, 7, 9, 12)

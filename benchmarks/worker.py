@@ -1,11 +1,12 @@
 """One program, one size, one process: timed and compared; a line of JSON for each thing learnt.
 
-    python benchmarks/worker.py NAME SIZE lazynp|jax|numpy [--repeats N] [--seconds S]
+    python benchmarks/worker.py NAME SIZE lazynp|jax|numpy|profile [--repeats N] [--seconds S]
 
 The first call is made before NumPy has run the program, so nothing is warm. After it, calls of
 both sides alternate, so that a change of the machine's speed hits them alike. Arguments are made
 anew for every call, before the clock; results and written arrays are read before it stops.
 On Linux, `peak` is by how much the process grew during the first call, at most, in bytes.
+`profile` says where the time of the fastest of some later calls of lazynp went.
 """
 
 from __future__ import annotations
@@ -88,6 +89,9 @@ def measure(name: str, size: str, module: str, repeats: int, seconds: float) -> 
         if repeats:
             say(numpy=[base.run(inputs)[0] for _ in range(repeats)])
         return
+    if module == "profile":
+        profile(name, inputs, base, repeats)
+        return
     side, compiles = lazynp_side(name) if module == "lazynp" else jax_side(name)
 
     def check(got: tuple[Any, ...]) -> str | None:
@@ -113,11 +117,30 @@ def measure(name: str, size: str, module: str, repeats: int, seconds: float) -> 
         say(wrong=f"repeated: {wrong}")
 
 
+def profile(name: str, inputs: Any, base: Side, repeats: int) -> None:
+    side, _ = lazynp_side(name)
+    module = harness.import_module("lazynp")
+    for _ in range(3):  # until what is to be compiled is
+        side.run(inputs)
+    times, best = [], None
+    for _ in range(max(repeats, 1)):
+        times.append(base.run(inputs)[0])
+        with module.profile() as watched:
+            seconds = side.run(inputs)[0]
+        if best is None or seconds < best[0]:
+            best = seconds, watched
+    seconds, watched = best  # type: ignore[misc]
+    parts = {tier: tally.seconds for tier, tally in watched.tiers.items()}
+    parts["compiling"] = watched.compiling.seconds + watched.loading.seconds
+    runs = sum(tally.count for tally in watched.tiers.values())
+    say(numpy=min(times), seconds=seconds, parts=parts, runs=runs, cuts=len(watched.cuts))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("name")
     parser.add_argument("size")
-    parser.add_argument("module", choices=("lazynp", "jax", "numpy"))
+    parser.add_argument("module", choices=("lazynp", "jax", "numpy", "profile"))
     parser.add_argument("--repeats", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=3.0)
     options = parser.parse_args()

@@ -54,6 +54,22 @@ MESSAGES = [
     "v * 'ab'",
     "2.5 * [1] * v[0]",
     "np.array([1.5]).astype(int, casting='same_value')",
+    "x = np.ones(3); y = x; x.resize(5)",
+    "x = np.ones(3); y = [x]; x.resize((2, 2))",
+    "v[0] = 'x'",
+    "v[:] = np.datetime64('2020-01-01')",
+    "v.fill((1,))",
+    "v.argmin(out=np.zeros(2))",
+    "v.astype(int, 'Q')",
+    "v.__array__('f4', copy=False)",
+    "x = np.ones(3); x @= x",
+    "np.round(v, 1, np.zeros((2, 3)))",
+    "np.cumsum(v * 1.0, out=np.zeros((2, 3)))",
+    "np.einsum('i->i', v, out=np.zeros((2, 3)))",
+    "hash(np.zeros(1, 'i4,i4')[0])",
+    "np.zeros(1, 'i4,i4')[0][5]",
+    "np.zeros(v.mean())",
+    "np.zeros(np.float32(2))",
 ]
 
 CLASSES = [
@@ -83,6 +99,20 @@ VALUES = [
     "i[:] = np.array([300, 1, 2]); i",
     "i[:] = [np.int64(5), 1, True]; i[1:] = [1.7, -2.7]; i",
     "np.put(i, [0], np.array([300])); i",
+    "x = np.ones(3); x.resize(5); np.ndarray.resize(x, (2, 4)); x",
+    "x = np.ones(4); y = [x]; x.resize((2, 2)); x",  # the same memory
+    "x = np.ones(4); y = [x]; x.resize((2, 3), refcheck=False); x",
+    "x = np.ones(3); x @= np.ones((3, 3)); x",
+    "np.modf(v, out=(np.zeros((2, 3)), None))",
+    "np.divmod(v, 2, out=(None, np.zeros((2, 3), int)))",
+    "v.view(None), v.view(), v.view(dtype=None)",
+    "v[:] = '7'; v",
+    "v[1].astype('m8[D]') + np.datetime64('2020-01-01'), v[1].astype(object)",
+    "v[1] @ v[1]",
+    "v @ v, v[1:] @ v[1:].reshape(2, 1)",
+    "type(np.zeros(1, 'i4,i4')[0]).__name__",
+    "__import__('inspect').signature(np.add)",
+    "__import__('inspect').signature(np.polynomial.polynomial.polyfit)",
 ]
 
 

@@ -382,9 +382,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
         return host_into(row.ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
     loop = loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype)
     if out is not None and out.shape != x.shape:
-        raise ValueError(
-            f"operands could not be broadcast together with shapes {out.shape} {x.shape}"
-        )
+        raise ValueError("provided out is the wrong size for the accumulation.")
     x = to_loop(x, loop)
     result = row.running(x, axis=axis) if x.size else new_array(x._read())
     if out is not None:

@@ -364,13 +364,13 @@ def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) 
     if out is None:
         return scalar_if_0d(result)
     check_writeable(out, "output must be an array")
+    if out.shape != result.shape:
+        raise ValueError(f"output array does not match result of np.{name}.")
     if not np.can_cast(out.dtype, _INT64, "safe"):
         raise TypeError(
             f"Cannot cast array data from {out.dtype!r} to dtype('int64') according to the rule "
             "'safe'"
         )
-    if out.shape != result.shape:
-        raise ValueError(f"output array does not match result of np.{name}.")
     return store(result, out)
 
 
@@ -521,6 +521,8 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     x, decimals = as_array(a), operator.index(decimals)
     if needs_host(x):
         return host_into(np.round, x, decimals, out=out)
+    if out is not None and getattr(out, "size", x.size) != x.size:
+        raise ValueError("invalid output shape")
     if x.dtype.kind == "c":
         parts = (_rounded(part(x), decimals) for part in (elementwise.real, elementwise.imag))
         result = elementwise.complex_(*parts)

@@ -379,7 +379,7 @@ def _flattened(value: Any, order: Any = "C") -> Any:
 
 
 def _dunder_copy(self: Array) -> Array:
-    return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self)
+    return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self, "K")
 
 
 def _rebuild(value: Any, scalar: bool) -> Array:
@@ -417,7 +417,7 @@ def _astype(
     if not np.can_cast(self.dtype, dtype, casting):
         np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
     if self.dtype == dtype:
-        return _dunder_copy(self) if copy else self
+        return self if not copy else _copy(self, order) if self.ndim else _dunder_copy(self)
     if isinstance(self, Scalar) and not on_device(dtype):
         return _host(self).astype(dtype)  # a string as long as this one is, a date, an object
     out = fortran(converted(self, dtype), _copied_order(self, order) == "F")
@@ -432,7 +432,7 @@ def _cast_at_once(self: Array, dtype: Any) -> Array | None:
     if not on_device(dtype) or value.dtype.kind == "c" and dtype.kind != "c" or watched():
         return None
     node = leaf(quiet_result(local.recorder.quiet, value.astype, dtype))
-    return new_scalar(node) if type(self) is Scalar else new_array(node)
+    return new_scalar(node) if type(self) is Scalar else fortran(new_array(node), is_fortran(self))
 
 
 def _view(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:

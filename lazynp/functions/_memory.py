@@ -15,6 +15,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._trace import host_value
+from lazynp.functions._arguments import fortran, is_fortran
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._recording import check_writeable
 
@@ -152,7 +153,9 @@ def _deepcopy(self: Array, memo: dict[int, Any]) -> Array:
     node = self._read()
     if self.dtype.hasobject:
         node = from_host(np.asarray(host_value(node)).__deepcopy__(memo), copy=False)
-    return new_scalar(node) if type(self) is Scalar else new_array(node)
+    if type(self) is Scalar:
+        return new_scalar(node)
+    return fortran(new_array(node), is_fortran(self))
 
 
 METHODS = {

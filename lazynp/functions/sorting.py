@@ -9,6 +9,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._trace import host_value
 from lazynp.functions._advanced import bounded
+from lazynp.functions._arguments import fortran, is_fortran
 from lazynp.functions._checks import refuse_outside
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
@@ -56,8 +57,13 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     if needs_host(x):
         given = a if isinstance(a, np.ndarray) else x  # records stay records
         return host_call(np.sort, given, axis, kind, order, stable=stable)
-    x, axis = _axis_of(x, axis)
-    return primitives.sort(x, axis=axis)
+    return _sorted(x, axis)
+
+
+def _sorted(x: Array, axis: Any) -> Array:
+    """In the order of memory that x has: NumPy sorts a copy."""
+    values, along = _axis_of(x, axis)
+    return fortran(primitives.sort(values, axis=along), axis is not None and is_fortran(x))
 
 
 def argsort(
@@ -133,9 +139,8 @@ def partition(
     _check_order(x, order)
     if needs_host(x):
         return host_call(np.partition, x, kth, axis, kind, order)
-    x, axis = _axis_of(x, axis)
-    _check_kth(kth, x, axis, kind)
-    return primitives.sort(x, axis=axis)
+    _check_kth(kth, *_axis_of(x, axis), kind)
+    return _sorted(x, axis)
 
 
 @by_numpy(np.argpartition)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from lazynp import _errstate
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import native, on_device
 from lazynp.functions import ufuncs
@@ -192,7 +193,7 @@ def mean(
     *,
     where: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.mean`. There is no warning for an empty slice."""
+    """See `numpy.mean`."""
     x = as_array(a)
     if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
         options = _given(keepdims=keepdims, where=where)
@@ -204,7 +205,10 @@ def mean(
         loop = np.dtype(np.float32)
     _check_result(x, axis, loop, out, keepdims)
     total = reduce(ADD, x, axis, loop, None, keepdims, NO_VALUE, where)
-    result = _quotient(total, _count(x, axis, keepdims, where))
+    count = _count(x, axis, keepdims, where)
+    if isinstance(count, int) and not count:
+        _errstate.warn("Mean of empty slice")
+    result = _quotient(total, count)
     if dtype is None and x.dtype == np.float16 and out is None:
         result = scalar_if_0d(cast(result, x.dtype))
     return _into(result, out)
@@ -227,7 +231,7 @@ def var(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.var`. There is no warning where there are no degrees of freedom."""
+    """See `numpy.var`."""
     ddof = degrees(ddof, correction)
     x = as_array(a)
     if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
@@ -242,6 +246,8 @@ def var(
     total = reduce(ADD, squares, axis, loop, None, keepdims, NO_VALUE, where)
     count = _count(x, axis, keepdims, where)
     if isinstance(count, int):
+        if isinstance(ddof, (int, float)) and count <= ddof:
+            _errstate.warn("Degrees of freedom <= 0 for slice")
         freedom: Any = builtins.max(count - ddof, 0)
     else:
         freedom = ufuncs.maximum(ufuncs.subtract(count, ddof), 0)
@@ -278,7 +284,7 @@ def std(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.std`. There is no warning where there are no degrees of freedom."""
+    """See `numpy.std`."""
     variance = var(
         a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
     )

@@ -703,7 +703,7 @@ def _clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **kwar
 
 
 def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    return sorting.searchsorted(self, v, side, sorter)
+    return sorting.searchsorted(self, elements(v), side, sorter)
 
 
 def _conjugate(self: Array, out: Any = None, /) -> Any:

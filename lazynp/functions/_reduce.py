@@ -201,7 +201,8 @@ def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> 
 
 # -- reduce ----------------------------------------------------------------------------------------
 
-_LOOK_ALIKE = frozenset({list, bool, np.bool_})  # axes that are no keys: True would be found as 1
+# axes that are no keys: True and 1.0 would be found as 1
+_LOOK_ALIKE = frozenset({list, bool, float, np.bool_, np.float64})
 _plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
 _ops: dict[Any, Op] = _errstate.memo({})  # of reductions that are one operation, by the same keys
 

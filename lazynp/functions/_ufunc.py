@@ -566,12 +566,12 @@ def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
         for x in xs:
             if type(x) is Selection:
                 return x.apply(function, xs)
+        if overridden(*xs):
+            return elsewhere(function, "__call__", xs, {})
         if _errstate.watching:
             values = _strictly(*xs)
             if values is not None:
                 return to_device(_errstate.checked(reference, *values))
-        if overridden(*xs):
-            return elsewhere(function, "__call__", xs, {})
         if len(xs) == 1 and type(xs[0]) is int and not -(1 << 63) <= xs[0] < 1 << 63:
             xs = (as_array(xs[0]),)
         return implementation(*xs) if primitive is None else apply(primitive, *xs)

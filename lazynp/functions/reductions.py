@@ -18,6 +18,7 @@ from lazynp.functions import ufuncs
 from lazynp.functions._arguments import NO_AXIS, check_axis, mask_argument
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
+from lazynp.functions._foreign import by_numpy as by_numpys, overridden
 from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -509,6 +510,8 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
             low = None
         if type(high) is int and high >= np.iinfo(x.dtype).max:
             high = None
+    if out is None and overridden(low, high):
+        return by_numpys(np.clip, (x, low, high), options)
     if out is not None:
         options = {**options, "out": out}
     if low is None and high is None:

@@ -269,3 +269,13 @@ def test_objects_as_values() -> None:
     assert np.full((2, 2), Lazily()).tolist() == [[1.0, 2.0], [1.0, 2.0]]
     assert np.flip(np.array(None)) is None
     assert np.array(np.ndarray).item() is np.ndarray
+
+
+def test_memory_that_was_handed_out_is_shared() -> None:
+    x = np.arange(6.0) * 2
+    lent, own = numpy.asarray(x), numpy.arange(5)
+    assert np.shares_memory(x, lent) and numpy.may_share_memory(lent, x)
+    assert np.shares_memory(own, own[1:]) and not np.shares_memory(own, x)
+    assert not np.shares_memory(lent[:2], x[3:]) and not np.may_share_memory([1], x)
+    x[0] = 5
+    assert not np.shares_memory(x, lent)

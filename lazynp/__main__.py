@@ -87,7 +87,7 @@ def _run(how: str, args: list[str]) -> None:
         sys.argv, sys.path[0] = ["-c", *args[1:]], ""
         exec(compile(target, "<string>", "exec"), _main_module(None))
     elif os.path.isdir(target):
-        sys.argv, sys.path[0] = args, target
+        sys.argv, sys.path[0] = args, os.path.abspath(target)
         _main_module(None)
         runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
     else:
@@ -99,18 +99,38 @@ def _run(how: str, args: list[str]) -> None:
 
 
 def _own(frame: types.FrameType) -> bool:
-    return os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _HERE
+    return os.path.abspath(frame.f_code.co_filename).startswith(_HERE + os.sep)
+
+
+def _without_ours(error: BaseException | None, done: set[int]) -> None:
+    """Our frames are taken out of the tracebacks of this exception and of those behind it: NumPy's
+    own code, being compiled, is not in them either."""
+    if error is None or id(error) in done:
+        return
+    done.add(id(error))
+    frames, trace = [], error.__traceback__
+    while trace is not None:
+        if not _own(trace.tb_frame):
+            frames.append(trace)
+        trace = trace.tb_next
+    kept = None
+    for t in reversed(frames):
+        kept = types.TracebackType(kept, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    error.__traceback__ = kept
+    _without_ours(error.__cause__, done)
+    _without_ours(error.__context__, done)
+    behind = error.__context__
+    if behind is not None and behind.__traceback__ is None:  # we caught it, nobody else
+        error.__context__ = behind.__context__
 
 
 def _show(error: BaseException) -> None:
-    """What Python shows of an exception that nobody caught: without our frames above it."""
-    trace = error.__traceback__
-    while trace is not None and _own(trace.tb_frame):
-        trace = trace.tb_next
-    error.__traceback__ = trace
+    """What plain Python shows of an exception that nobody caught."""
+    if not config.debug:
+        _without_ours(error, set())
     try:
         sys.stdout.flush()
-        sys.excepthook(type(error), error, trace)
+        sys.excepthook(type(error), error, error.__traceback__)
     except Exception:
         traceback.print_exc()
 

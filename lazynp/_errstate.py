@@ -228,6 +228,11 @@ class _Log:
             self.users.write(message)
 
 
+def warn(message: str) -> None:
+    """A RuntimeWarning at the user's line, of what shapes decide."""
+    warnings.warn(message, RuntimeWarning, stacklevel=_users_level())
+
+
 def _users_level() -> int:
     """The stack level, from the caller on, of the nearest frame that is not of lazynp or NumPy."""
     frame, level = sys._getframe(1), 1

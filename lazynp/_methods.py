@@ -11,7 +11,7 @@ import math
 import operator
 import warnings
 from collections.abc import Callable, Iterator
-from sys import _getframe
+from sys import _getframe, getrefcount
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,14 @@ from lazynp._avals import Aval, on_device
 from lazynp._node import AVAL, OP, leaf
 from lazynp._overrides import Overridden
 from lazynp._quiet import quiet_result
-from lazynp._strides import copied_order, in_order, laid_out, layout, order_of_strides
+from lazynp._strides import (
+    copied_order,
+    fortran_order,
+    in_order,
+    laid_out,
+    layout,
+    order_of_strides,
+)
 from lazynp._trace import description, host_value, local, seen_value, staged, there, watched
 from lazynp._views import (
     Bitcast,
@@ -47,6 +54,7 @@ from lazynp.functions import (
     ufuncs,
 )
 from lazynp.functions._arguments import (
+    NO_COPY,
     converted,
     dtype_argument,
     is_fortran,
@@ -60,6 +68,7 @@ from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, write_on_host
 from lazynp.functions._recording import as_array, cast, check_writeable, store
+from lazynp.functions._reduce import NO_VALUE
 from lazynp.functions._scalars import (
     AVALS,
     conversion_of,
@@ -109,9 +118,14 @@ _UNARY = {
 
 
 def _matmul_operator(self: Array, other: Any) -> Any:
+    if type(self) is Scalar and (type(other) is Scalar or isinstance(other, _NUMBERS)):
+        return NotImplemented
     if type(other) is not NDArray and defers(other):
         return yielded("matmul", self, other)
     return products.matmul_operator(self, other)
+
+
+_NUMBERS = (np.generic, int, float, complex)
 
 
 def _matmul_reflected(self: Array, other: Any) -> Any:
@@ -130,11 +144,19 @@ def _in_place(function: Any, name: str) -> Any:
                 return self
         if type(self) is Scalar:
             return NotImplemented  # rebinds, as a Python number
+        if name == "matmul" and self.ndim and getattr(other, "ndim", 0) == 1:
+            raise ValueError(_IN_PLACE_MATMUL)
         check_writeable(self)
         return update(self, compute(self, other), function)
 
     in_place.__name__ = f"__i{name}__"
     return in_place
+
+
+_IN_PLACE_MATMUL = (
+    "inplace matrix multiplication requires the first operand to have at least one and the second "
+    "at least two dimensions."
+)
 
 
 def update(self: Array, result: Array, function: Any) -> Array:
@@ -243,7 +265,7 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
         copy = True
     if dtype is not None and np.dtype(dtype) != value.dtype:
         if copy is False:
-            raise ValueError("Unable to avoid copy while creating an array as requested.")
+            raise ValueError(NO_COPY)
         return value.astype(dtype)
     if copy:
         return value.copy()
@@ -354,7 +376,7 @@ def _flattened(value: Any, order: Any = "C") -> Any:
 
 
 def _dunder_copy(self: Array) -> Array:
-    return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self)
+    return new_scalar(self._read()) if isinstance(self, Scalar) else _copy(self, "K")
 
 
 def _rebuild(value: Any, scalar: bool) -> Array:
@@ -381,6 +403,7 @@ def _astype(
 ) -> Array:
     """A copy in another dtype. `subok` has no effect."""
     dtype = dtype_argument(dtype)
+    order = "K" if order == "K" else order_argument(order)
     if local.recorder.eager and order == "K" and casting == "unsafe" and self.dtype != dtype:
         out = _cast_at_once(self, dtype)
         if out is not None:
@@ -393,9 +416,9 @@ def _astype(
     if self.dtype == dtype:
         if not copy:
             return self
-        return _dunder_copy(self) if isinstance(self, Scalar) else _copy(self, order)
-    if dtype.kind in "SU" and isinstance(self, Scalar):
-        return _host(self).astype(dtype)  # as long as this one is
+        return _copy(self, order) if self.ndim else _dunder_copy(self)
+    if isinstance(self, Scalar) and not on_device(dtype):
+        return _host(self).astype(dtype)  # a string as long as this one is, a date, an object
     out = in_order(converted(self, dtype), order_like(self, order_argument(order)))
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
@@ -413,8 +436,9 @@ def _cast_at_once(self: Array, dtype: Any) -> Array | None:
     return in_order(new_array(node), None if self._order is None else copied_order(self))
 
 
-def _view(self: Array, dtype: Any = None, type: Any = None) -> Any:
+def _view(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     """A view of the same memory; with a dtype, of its bytes read as that dtype."""
+    dtype = None if dtype is NO_VALUE else np.dtype(float) if dtype is None else dtype
     if isinstance(dtype, __builtins_type__) and issubclass(dtype, Array):
         dtype, type = None, dtype
     if isinstance(type, __builtins_type__) and issubclass(type, Array):
@@ -597,8 +621,10 @@ def _fill(self: Array, value: Any) -> None:
         with write_on_host(self) as memory:
             memory.fill(value)
         return
-    if np.ndim(value) and self.dtype.kind not in "OV":
-        raise ValueError("setting an array element with a sequence.")
+    if isinstance(value, (list, tuple)) or np.ndim(value) and self.dtype.kind not in "OV":
+        np.empty(1, self.dtype).fill(
+            np.asarray(_host(value)) if isinstance(value, Array) else value
+        )
     setitem(self, ..., value)
 
 
@@ -622,20 +648,45 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     if any(n < 0 for n in target):
         raise ValueError("negative dimensions not allowed")
     count = int(np.prod(target, dtype=np.int64))
-    if refcheck and any(isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)):
-        if count == self.size and not is_fortran(self):  # in the same memory
-            return _set_shape(self, target)
+    views = refcheck and any(
+        isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)
+    )
+    if views and count == self.size and not is_fortran(self):  # in the same memory
+        return _set_shape(self, target)
+    counted = type(self) is NDArray and type(self.aval) is Aval and not staged
+    if _getframe(1).f_globals.get("__name__") == _subclass.__name__:  # it holds the array too
+        counted = False
+    counted = counted and count != self.size and refcheck
+    if views or counted and getrefcount(self) > _REFERENCES:
         raise ValueError(
             "cannot resize an array that references or is referenced\nby another object in this "
             "way.\nUse the np.resize function to get a new resized copy or\n set refcheck=False "
             "to disable this check"
         )
+    flags = layout(self).flags
+    if not flags.c_contiguous and not flags.f_contiguous:
+        raise ValueError("resize only works on single-segment arrays")
     order = "F" if is_fortran(self) else "C"  # the elements stay where they are in memory
     flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
         flat = manipulation.concatenate([flat, creation.zeros(count - flat.size, self.dtype)])
         flat = cast(flat, self.dtype)
     self._node = manipulation.reshape(getitem(flat, slice(0, count)), target, order)._read()
+    self._order = fortran_order(len(target)) if order == "F" else None
+
+
+class _Counted:
+    def references(self, *shape: Any, refcheck: bool = True) -> int:
+        return getrefcount(self)
+
+
+def _references() -> int:
+    """To an object that one variable holds, as its own method counts them."""
+    x = _Counted()
+    return x.references(1)
+
+
+_REFERENCES = _references()
 
 
 def _byteswap(self: Array, inplace: bool = False) -> Array:
@@ -660,7 +711,7 @@ def _clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **kwar
 
 
 def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    return sorting.searchsorted(self, v, side, sorter)
+    return sorting.searchsorted(self, elements(v), side, sorter)
 
 
 def _conjugate(self: Array, out: Any = None, /) -> Any:

@@ -47,4 +47,5 @@ __all__ = [
     "rfftn",
 ]
 
+test = _numpy.test  # type: ignore[attr-defined]
 globals().update(_dispatching({n: globals()[n] for n in __all__}, _numpy, "lazynp.fft"))

@@ -75,4 +75,5 @@ __all__ = [
     "vector_norm",
 ]
 
+test = _numpy.test  # type: ignore[attr-defined]
 globals().update(_dispatching({n: globals()[n] for n in __all__}, _numpy, "lazynp.linalg"))

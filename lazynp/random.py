@@ -21,6 +21,8 @@ from lazynp.functions.keys import (
 
 get_bit_generator = _numpy.get_bit_generator  # type: ignore[attr-defined]
 set_bit_generator = _numpy.set_bit_generator  # type: ignore[attr-defined]
+bit_generator = _numpy.bit_generator
+test = _numpy.test  # type: ignore[attr-defined]
 SeedSequence = _numpy.SeedSequence
 MT19937 = _numpy.MT19937
 Philox = _numpy.Philox

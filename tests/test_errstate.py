@@ -293,3 +293,19 @@ def test_what_is_pending_is_computed_in_its_own_state() -> None:
     y = 1 / np.array(X)
     with np.errstate(all="raise"):
         assert (y * 1.0).tolist() == [1.0, numpy.inf, -1.0]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "np.zeros(0).mean()", "np.mean(np.zeros((0, 3)), 0)", "np.ones(1).var(ddof=1)",
+        "np.std(np.ones((2, 1)), axis=1, ddof=1)", "np.average(np.zeros((0, 2)), 0)",
+    ],
+)  # fmt: skip
+def test_warnings_that_shapes_decide(program: str) -> None:
+    found = []
+    for module in (numpy, np):
+        with pytest.warns(RuntimeWarning) as warned:
+            eval(program, {"np": module})
+        found.append({str(w.message) for w in warned if " in " not in str(w.message)})
+    assert found[0] == found[1] and found[0]

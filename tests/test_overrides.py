@@ -245,3 +245,37 @@ def wrapper(np: ModuleType) -> Any:
 )
 def test_what_wraps_results_of_ufuncs(call: Any) -> None:
     assert repr(call(np, wrapper(np))) == repr(call(numpy, wrapper(numpy)))
+
+
+def test_masks_are_kept_where_errors_are_watched() -> None:
+    x = np.arange(3.0)
+    masked = numpy.ma.array([1.0, 4.0, 9.0], mask=[False, True, False])
+    with np.errstate(all="raise"):
+        for made in (np.sqrt(masked), x + masked, np.maximum(x, masked)):
+            assert made.mask.tolist() == [False, True, False]
+
+
+def test_objects_as_values() -> None:
+    class Overriding:
+        def __array_function__(self, *args: Any) -> Any:
+            return "overridden"
+
+    class Lazily:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.array([1.0, 2.0], dtype=dtype)
+
+    one = Overriding()
+    assert all(x is one for x in np.full(2, one).tolist())  # type: ignore[arg-type]
+    assert np.full((2, 2), Lazily()).tolist() == [[1.0, 2.0], [1.0, 2.0]]
+    assert np.flip(np.array(None)) is None
+    assert np.array(np.ndarray).item() is np.ndarray
+
+
+def test_memory_that_was_handed_out_is_shared() -> None:
+    x = np.arange(6.0) * 2
+    lent, own = numpy.asarray(x), numpy.arange(5)
+    assert np.shares_memory(x, lent) and numpy.may_share_memory(lent, x)
+    assert np.shares_memory(own, own[1:]) and not np.shares_memory(own, x)
+    assert not np.shares_memory(lent[:2], x[3:]) and not np.may_share_memory([1], x)
+    x[0] = 5
+    assert not np.shares_memory(x, lent)

@@ -34,6 +34,14 @@ if "exit" in sys.argv:
     sys.exit(3)
 if "raise" in sys.argv:
     raise ValueError("bad")
+if "shapes" in sys.argv:
+    import numpy
+    try:
+        numpy.ones(3) + numpy.ones(4)
+    finally:
+        numpy.zeros(2)[5]
+if "module" in sys.argv:
+    import no_such_module
 """
 
 
@@ -58,7 +66,8 @@ def _python(place: Path, *args: str) -> tuple[int, str, str]:
 @pytest.mark.parametrize(
     "args",
     [
-        ("script.py", "raise"), ("script.py", "exit"), ("broken.py",), ("missing.py",),
+        ("script.py", "raise"), ("script.py", "exit"), ("broken.py",), ("missing.py",), (".",),
+        ("script.py", "shapes"), ("script.py", "module"),
         ("-m", "script", "raise"), ("-m", "missing"),
         ("-c", "import sys; sys.exit(len(sys.argv))", "a"),
     ],

@@ -24,7 +24,9 @@ Dtype = np.dtype[Any]
 NO_COPY = (
     "Unable to avoid copy while creating an array as requested.\n"
     "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a copy when "
-    "needed (no behavior change in NumPy 1.x)."
+    "needed (no behavior change in NumPy 1.x).\nFor more details, see "
+    "https://numpy.org/devdocs/numpy_2_0_migration_guide.html"
+    "#adapting-to-changes-in-the-copy-keyword."
 )
 NO_AXIS = "an integer is required for the axis"
 SMALL = 1024  # elements: constants up to here are made at once, which costs less than recording
@@ -39,19 +41,20 @@ def shape_argument(shape: Any) -> Shape:
         raise TypeError("Use () not None as shape arguments")
     if isinstance(shape, (bool, np.bool_)):
         raise TypeError(
-            f"expected a sequence of integers or a single integer, got '{shape}'"
+            f"expected a sequence of integers or a single integer, got '{shape!r}'"
         ) from None
     try:
         dims: tuple[int, ...] = (operator.index(shape),)
     except TypeError:
         if isinstance(shape, Array) and not shape.ndim and shape.dtype.kind in "iu":
             raise  # its value is not known: it is only traced
-        if isinstance(shape, (float, complex)):
+        if isinstance(shape, (float, complex, np.generic)) and not isinstance(shape, (str, bytes)):
             raise TypeError(
-                f"expected a sequence of integers or a single integer, got '{shape}'"
+                f"expected a sequence of integers or a single integer, got '{shape!r}'"
             ) from None
-        dims = tuple([operator.index(n) for n in shape])
-        for n in shape:
+        sizes: Any = shape
+        dims = tuple([operator.index(n) for n in sizes])
+        for n in sizes:
             check_axis(n)
     if dims and min(dims) < 0:
         raise ValueError("negative dimensions are not allowed")

@@ -23,10 +23,12 @@ from lazynp.functions._nested import holds_lazy
 from lazynp.functions._recording import operand_of
 from lazynp.primitives import shaping
 
+_SCALARS = (str, bytes, np.str_, np.bytes_, np.datetime64, np.timedelta64)  # not as of arrays
+
 
 def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     """The operand for assigning `value` to elements of this dtype, checked as NumPy checks."""
-    if type(value) in SCALAR_DTYPES:
+    if type(value) in SCALAR_DTYPES or type(value) in _SCALARS and on_device(dtype):
         return assigned_scalar(value, dtype)
     operand = operand_of(elements(value))
     if type(operand) is not list:

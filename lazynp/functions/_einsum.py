@@ -47,6 +47,11 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     (result,) = results
     if order == "F" and not view:
         fortran(result)
+    if out is not None and out.ndim != result.ndim:
+        raise ValueError(
+            f"out parameter does not have the correct number of dimensions, has {out.ndim} "
+            f"but should have {result.ndim}"
+        )
     if out is not None and out.shape != result.shape:
         raise ValueError(
             "operands could not be broadcast together with remapped shapes "

@@ -78,12 +78,18 @@ class flatiter:
         flat = new_array(self._flat()._read())
         chosen = getitem(flat, self._checked(index))
         dtype = self.base.dtype
+        single = not isinstance(chosen, NDArray) or not chosen.ndim
+        if single and not isinstance(value, Array):
+            cell = np.zeros(1, dtype)
+            cell.flat[0] = value  # as NumPy converts or refuses it
+            value = cell
+        elif single and value.ndim and dtype.kind not in "?O":
+            raise ValueError("Error setting single item of array.")
         boxed = dtype.names or dtype.hasobject and not isinstance(value, (Array, np.ndarray))
         values = manipulation.ravel(as_array(np.array(value, dtype) if boxed else value))
         check_range(value, values.dtype, dtype)
         if values.dtype.kind == "c" != dtype.kind:
             values = converted(values, dtype)
-        single = not isinstance(chosen, NDArray) or not chosen.ndim
         if not single and not (chosen.size and values.size):
             return
         if not single:

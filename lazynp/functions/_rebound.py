@@ -82,6 +82,7 @@ def where_traced(function: Callable[..., Any], traceable: Callable[..., Any], *,
 
     for name in ("__module__", "__name__", "__qualname__"):
         setattr(call, name, getattr(by_numpy, name))
+    call.__wrapped__ = function  # type: ignore[attr-defined]  # its signature
     call.__doc__ = f"`numpy.{call.__name__}`, of NumPy's own code, which can be traced."
     return call
 

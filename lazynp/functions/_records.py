@@ -22,7 +22,10 @@ class Record(np.void):
         return np.array(np.void.item(self), np.dtype((np.void, own)))[()]
 
     def _name(self, key: Any) -> str:
-        return key if isinstance(key, str) else self.dtype.names[key]  # type: ignore[index]
+        names: Any = self.dtype.names
+        if not isinstance(key, str) and not -len(names) <= key < len(names):
+            raise IndexError(f"invalid index ({key})")
+        return key if isinstance(key, str) else names[key]
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, (str, int, np.integer)):
@@ -47,7 +50,8 @@ class Record(np.void):
     def __ne__(self, other: Any) -> Any:
         return self._fresh() != (other._fresh() if isinstance(other, Record) else other)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'writeable void-scalar'")
 
     def __reduce__(self) -> Any:
         return self._fresh().__reduce__()
@@ -66,6 +70,9 @@ class Record(np.void):
         return self._fresh().copy()
 
 
+Record.__name__, Record.__qualname__, Record.__module__ = "void", "void", "numpy"  # in messages
+
+
 def _of_fresh(name: str) -> Callable[..., Any]:
     def method(self: Record, *args: Any, **kwargs: Any) -> Any:
         return getattr(self._fresh(), name)(*args, **kwargs)
@@ -75,7 +82,10 @@ def _of_fresh(name: str) -> Callable[..., Any]:
 
 
 # what NumPy's own methods make is of this class, and would be of the dtype
-for _name in ("astype", "flatten", "ravel", "repeat", "reshape", "squeeze", "take", "transpose"):
+for _name in (
+    "__array__", "astype", "compress", "flatten", "ravel", "repeat", "reshape", "squeeze", "take",
+    "tobytes", "transpose", "view",
+):  # fmt: skip
     setattr(Record, _name, _of_fresh(_name))
 
 

@@ -202,7 +202,8 @@ def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> 
 
 # -- reduce ----------------------------------------------------------------------------------------
 
-_LOOK_ALIKE = frozenset({list, bool, np.bool_})  # axes that are no keys: True would be found as 1
+# axes that are no keys: True and 1.0 would be found as 1
+_LOOK_ALIKE = frozenset({list, bool, float, np.bool_, np.float64})
 _plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
 _ops: dict[Any, Op] = _errstate.memo({})  # of reductions that are one operation, by the same keys
 
@@ -388,9 +389,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
         return host_into(row.ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
     loop = loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype)
     if out is not None and out.shape != x.shape:
-        raise ValueError(
-            f"operands could not be broadcast together with shapes {out.shape} {x.shape}"
-        )
+        raise ValueError("provided out is the wrong size for the accumulation.")
     order = common_order((x,), x.shape) if out_of_order(x) else None
     x = to_loop(x, loop)
     result = row.running(x, axis=axis) if x.size else new_array(x._read())

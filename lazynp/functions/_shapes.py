@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
-from lazynp._avals import Shape
+from lazynp._avals import Shape, on_device
 from lazynp._strides import layout
+from lazynp._trace import host_value
 from lazynp._views import (
     Broadcast,
     Reshape,
@@ -314,7 +315,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
 # -- flips and quarter turns -----------------------------------------------------------------------
 
 
-def flip(m: Any, axis: Any = None) -> Array:
+def flip(m: Any, axis: Any = None) -> Any:
     """See `numpy.flip`: a view."""
     x = viewable(m)
     if axis is None:
@@ -322,6 +323,8 @@ def flip(m: Any, axis: Any = None) -> Array:
     else:
         axes = normalize_axis_tuple(_axes(axis), x.ndim)
     if not x.ndim:
+        if not on_device(x.dtype):  # the object itself, a string
+            return np.asarray(host_value(x._read()))[()]
         return new_scalar(x._read())
     return sliced(x, *[slice(None, None, -1 if i in axes else 1) for i in range(x.ndim)])
 

@@ -75,6 +75,7 @@ class ufunc:
         fast: Primitive | None = None,
     ) -> None:
         self.__name__, self.__module__ = reference.__name__, "lazynp"  # where pickle finds it
+        self.__qualname__ = reference.__name__
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
         self._apply = _composed(self, implementation)
@@ -91,6 +92,7 @@ class ufunc:
     types = property(lambda self: self._numpy.types)
     identity = property(lambda self: self._numpy.identity)
     signature = property(lambda self: self._numpy.signature)
+    __signature__ = property(lambda self: self._numpy.__signature__)
 
     def operator(self, *, reflected: bool = False, depth: int = 1) -> Callable[..., Any]:
         """The method of `Array` for this function's operator; `depth` as for `binary`."""
@@ -232,6 +234,8 @@ class ufunc:
         results = self._apply(*inputs)
         if not isinstance(results, tuple):
             results = (results,)
+        if self.nout > 1:
+            results = _broadcast_with(results, outs)
         done = tuple(
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
@@ -567,12 +571,12 @@ def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
         for x in xs:
             if type(x) is Selection:
                 return x.apply(function, xs)
+        if overridden(*xs):
+            return elsewhere(function, "__call__", xs, {})
         if _errstate.watching:
             values = _strictly(*xs)
             if values is not None:
                 return to_device(_errstate.checked(reference, *values))
-        if overridden(*xs):
-            return elsewhere(function, "__call__", xs, {})
         if len(xs) == 1 and type(xs[0]) is int and not -(1 << 63) <= xs[0] < 1 << 63:
             xs = (as_array(xs[0]),)
         if primitive is not None:
@@ -635,3 +639,14 @@ _AT_MODES = {
     "minimum": "minimum",
     "maximum": "maximum",
 }
+
+
+def _broadcast_with(results: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Results without an `out` are as large as those that go into one."""
+    shape = np.broadcast_shapes(*[o.shape for o in outs if o is not None])
+    ready = [as_array(r) for r in results]
+    if len(shape) < ready[0].ndim or shape == ready[0].shape:
+        return results
+    return tuple(
+        [broadcast(r, shape) if o is None else r for r, o in zip(ready, outs, strict=True)]
+    )

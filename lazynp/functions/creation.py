@@ -48,6 +48,7 @@ from lazynp.functions._construct import (
     require,
 )
 from lazynp.functions._eager import by_numpy, created
+from lazynp.functions._foreign import from_foreign
 from lazynp.functions._grids import (
     c_,
     fromfunction,
@@ -150,7 +151,10 @@ def full(
 def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
     if isinstance(fill_value, np.void):
         fill_value = to_host(fill_value)  # a record of lazynp's is of its own class
+    fill_value = from_foreign(fill_value)
     value = fill_value if isinstance(fill_value, Array) else np.asarray(fill_value)
+    if dtype is None and not isinstance(value, Array):
+        fill_value = value
     dtype = value.dtype if dtype is None else dtype_argument(dtype)
     check_size(shape, dtype)
     if not (on_device(dtype) and on_device(value.dtype)):

@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._strides import layouts
+from lazynp._trace import there
 from lazynp.functions._host import to_host
 
 
@@ -57,19 +58,29 @@ def isfortran(a: Any) -> bool:
     return layouts(a)[0].flags.fnc if isinstance(a, Array) else np.isfortran(a)
 
 
+def _memory(x: Any) -> Any:
+    """The memory of its value, if it has any."""
+    if not isinstance(x, Array):
+        return x
+    value = there(x._read())
+    return np.empty(0) if value is None else value
+
+
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
-    """Whether two arrays overlap: views of one owner, judged by their logical layout."""
+    """Whether two arrays overlap: views of one owner, judged by their logical layout. What NumPy
+    was handed of a lazy array (`numpy.asarray(x)`) overlaps with it as long as that is its value.
+    """
     if not isinstance(a, Array) or not isinstance(b, Array):
-        return False
+        return bool(np.shares_memory(_memory(a), _memory(b), max_work))  # pyright: ignore[reportArgumentType]
     first, second = layouts(a, b)
     owners = (a._owner(), b._owner())
     return owners[0] is owners[1] and np.shares_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
-    """Whether two arrays might overlap. See `numpy.may_share_memory`."""
+    """Whether two arrays might overlap. See `shares_memory`."""
     if not isinstance(a, Array) or not isinstance(b, Array):
-        return False
+        return bool(np.may_share_memory(_memory(a), _memory(b), max_work))  # pyright: ignore[reportArgumentType]
     first, second = layouts(a, b)
     owners = (a._owner(), b._owner())
     return owners[0] is owners[1] and np.may_share_memory(first, second, max_work)  # pyright: ignore[reportArgumentType]

@@ -11,6 +11,7 @@ from lazynp._errstate import quiet
 from lazynp._overrides import Overridden
 from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
+from lazynp.functions._arguments import NO_COPY
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
@@ -185,11 +186,7 @@ def nan_to_num(
 ) -> Any:
     """See `numpy.nan_to_num`."""
     if not copy and not isinstance(x, (Array, np.ndarray)):
-        raise ValueError(
-            "Unable to avoid copy while creating an array as requested.\n"
-            "If using `np.array(obj, copy=False)` replace it with `np.asarray(obj)` to allow a "
-            "copy when needed (no behavior change in NumPy 1.x)."
-        )
+        raise ValueError(NO_COPY)
     source = as_array(x)
     if source.dtype.kind in "fc" and needs_host(source) and copy:
         return host_call(np.nan_to_num, source, True, nan, posinf, neginf)

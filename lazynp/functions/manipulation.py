@@ -147,6 +147,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
     if not isinstance(repeats, (Array, np.ndarray)):
         counts = counts.astype(np.intp)
     if counts.size == 1 and counts.ndim < 2:
+        if counts.dtype.kind not in "biu":
+            np.repeat(0, counts)  # NumPy's TypeError
         times = int(counts.ravel()[0])
         if times < 0:
             raise ValueError("negative dimensions are not allowed")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from lazynp import _errstate
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import native, on_device
 from lazynp._strides import copied_order, in_order
@@ -18,6 +19,7 @@ from lazynp.functions import ufuncs
 from lazynp.functions._arguments import NO_AXIS, check_axis, mask_argument
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
+from lazynp.functions._foreign import by_numpy as by_numpys, overridden
 from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -193,7 +195,7 @@ def mean(
     *,
     where: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.mean`. There is no warning for an empty slice."""
+    """See `numpy.mean`."""
     x = as_array(a)
     if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
         options = _given(keepdims=keepdims, where=where)
@@ -205,7 +207,10 @@ def mean(
         loop = np.dtype(np.float32)
     _check_result(x, axis, loop, out, keepdims)
     total = reduce(ADD, x, axis, loop, None, keepdims, NO_VALUE, where)
-    result = _quotient(total, _count(x, axis, keepdims, where))
+    count = _count(x, axis, keepdims, where)
+    if isinstance(count, int) and not count:
+        _errstate.warn("Mean of empty slice")
+    result = _quotient(total, count)
     if dtype is None and x.dtype == np.float16 and out is None:
         result = scalar_if_0d(cast(result, x.dtype))
     return _into(result, out)
@@ -228,7 +233,7 @@ def var(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.var`. There is no warning where there are no degrees of freedom."""
+    """See `numpy.var`."""
     ddof = degrees(ddof, correction)
     x = as_array(a)
     if needs_host(x) or dtype is not None and not on_device(np.dtype(dtype)):
@@ -243,6 +248,8 @@ def var(
     total = reduce(ADD, squares, axis, loop, None, keepdims, NO_VALUE, where)
     count = _count(x, axis, keepdims, where)
     if isinstance(count, int):
+        if isinstance(ddof, (int, float)) and count <= ddof:
+            _errstate.warn("Degrees of freedom <= 0 for slice")
         freedom: Any = builtins.max(count - ddof, 0)
     else:
         freedom = ufuncs.maximum(ufuncs.subtract(count, ddof), 0)
@@ -279,7 +286,7 @@ def std(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.std`. There is no warning where there are no degrees of freedom."""
+    """See `numpy.std`."""
     variance = var(
         a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction
     )
@@ -365,13 +372,13 @@ def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) 
     if out is None:
         return scalar_if_0d(result)
     check_writeable(out, "output must be an array")
+    if out.shape != result.shape:
+        raise ValueError(f"output array does not match result of np.{name}.")
     if not np.can_cast(out.dtype, _INT64, "safe"):
         raise TypeError(
             f"Cannot cast array data from {out.dtype!r} to dtype('int64') according to the rule "
             "'safe'"
         )
-    if out.shape != result.shape:
-        raise ValueError(f"output array does not match result of np.{name}.")
     return store(result, out)
 
 
@@ -504,6 +511,8 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
             low = None
         if type(high) is int and high >= np.iinfo(x.dtype).max:
             high = None
+    if out is None and overridden(low, high):
+        return by_numpys(np.clip, (x, low, high), options)
     if out is not None:
         options = {**options, "out": out}
     if low is None and high is None:
@@ -522,6 +531,8 @@ def round(a: Any, decimals: Any = 0, out: Any = None) -> Any:
     x, decimals = as_array(a), operator.index(decimals)
     if needs_host(x):
         return host_into(np.round, x, decimals, out=out)
+    if out is not None and getattr(out, "size", x.size) != x.size:
+        raise ValueError("invalid output shape")
     if x.dtype.kind == "c":
         parts = (_rounded(part(x), decimals) for part in (elementwise.real, elementwise.imag))
         result = elementwise.complex_(*parts)

@@ -57,9 +57,13 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
     if needs_host(x):
         given = a if isinstance(a, np.ndarray) else x  # records stay records
         return host_call(np.sort, given, axis, kind, order, stable=stable)
-    made = None if axis is None else copied_order(x)
-    x, axis = _axis_of(x, axis)
-    return in_order(primitives.sort(x, axis=axis), made)
+    return _sorted(x, axis)
+
+
+def _sorted(x: Array, axis: Any) -> Array:
+    """In the order of memory that x has: NumPy sorts a copy."""
+    values, along = _axis_of(x, axis)
+    return in_order(primitives.sort(values, axis=along), None if axis is None else copied_order(x))
 
 
 def argsort(
@@ -135,10 +139,8 @@ def partition(
     _check_order(x, order)
     if needs_host(x):
         return host_call(np.partition, x, kth, axis, kind, order)
-    made = None if axis is None else copied_order(x)
-    x, axis = _axis_of(x, axis)
-    _check_kth(kth, x, axis, kind)
-    return in_order(primitives.sort(x, axis=axis), made)
+    _check_kth(kth, *_axis_of(x, axis), kind)
+    return _sorted(x, axis)
 
 
 @by_numpy(np.argpartition)

@@ -53,14 +53,15 @@ _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
     special, polynomials, windows, differences, logic, nan_reductions, datatypes,
 )  # fmt: skip
+_OF_NUMPY = tuple(room for room in _ROOMS if room is not special)  # as SciPy's, not as NumPy's
 
 
 @functools.cache
-def find(name: str) -> Any:
+def find(name: str, rooms: tuple[Any, ...] = _ROOMS) -> Any:
     """Our function of this name, or None."""
     if name.startswith("_"):
         return None
-    for room in _ROOMS:
+    for room in rooms:
         found = getattr(room, name, None)
         if found is not None:
             return found
@@ -216,7 +217,7 @@ def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: An
 def _counterpart(function: Any) -> Any:
     """Our function for one of numpy's, numpy.linalg's or numpy.fft's; or None."""
     if function.__module__ == "numpy":
-        return find(function.__name__)
+        return find(function.__name__, _OF_NUMPY)
     if function.__module__ in ("numpy.linalg", "numpy.fft"):
         room = sys.modules.get("lazynp" + function.__module__.removeprefix("numpy"))
         return getattr(room, function.__name__, None)

@@ -420,7 +420,7 @@ def cure(aval: Any) -> str:
         )
     return (
         "(bool(), float(), NumPy itself). Use cond, switch, while_loop or where in place of "
-        "Python's control flow on values"
+        "Python's control flow on values, and adopt(f) for code that stores into numpy's arrays"
     )
 
 

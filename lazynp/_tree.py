@@ -17,12 +17,12 @@ LEAF = "leaf"
 
 
 def register_pytree_node(
-    kind: type, flatten: Flatten, unflatten: Callable[[Any, Any], Any]
+    nodetype: type, flatten_func: Flatten, unflatten_func: Callable[[Any, Any], Any]
 ) -> None:
     """`flatten(x) -> (children, static data)`, `unflatten(static data, children) -> x`."""
-    if kind in _registry:
-        raise ValueError(f"register_pytree_node: {kind.__name__} is registered already")
-    _registry[kind] = flatten, unflatten
+    if nodetype in _registry:
+        raise ValueError(f"register_pytree_node: {nodetype.__name__} is registered already")
+    _registry[nodetype] = flatten_func, unflatten_func
 
 
 def register_pytree_node_class(kind: type[T]) -> type[T]:
@@ -32,12 +32,12 @@ def register_pytree_node_class(kind: type[T]) -> type[T]:
 
 
 def register_dataclass(
-    kind: type[T],
+    nodetype: type[T],
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
 ) -> type[T]:
     """A dataclass as a tree: of `data_fields` (by default all but those declared static)."""
-    fields = [f for f in dataclasses.fields(kind) if f.init]  # type: ignore[arg-type]
+    fields = [f for f in dataclasses.fields(nodetype) if f.init]  # type: ignore[arg-type]
     if meta_fields is None:
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
     if data_fields is None:
@@ -48,10 +48,25 @@ def register_dataclass(
         return tuple(getattr(x, n) for n in data), tuple(getattr(x, n) for n in meta)
 
     def unflatten(static: Any, children: Any) -> Any:
-        return kind(**dict(zip(data, children)), **dict(zip(meta, static)))
+        return nodetype(**dict(zip(data, children)), **dict(zip(meta, static)))
 
-    register_pytree_node(kind, flatten, unflatten)
-    return kind
+    register_pytree_node(nodetype, flatten, unflatten)
+    return nodetype
+
+
+def register_alike(kind: type, base: type) -> None:
+    """A class derived from one that is registered, if it is, whose instances are laid out alike."""
+    if base not in _registry:
+        return
+    flatten, unflatten = _registry[base]
+
+    def rebuilt(static: Any, children: Any) -> Any:
+        made = unflatten(static, children)
+        if type(made) is base:
+            object.__setattr__(made, "__class__", kind)
+        return made
+
+    register_pytree_node(kind, flatten, rebuilt)
 
 
 def tree_flatten(
@@ -97,9 +112,9 @@ def _parts(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
     return None
 
 
-def tree_unflatten(structure: Structure, leaves: Sequence[Any]) -> Any:
+def tree_unflatten(treedef: Structure, leaves: Sequence[Any]) -> Any:
     """The tree of this structure with these leaves."""
-    return _unflatten(structure, iter(leaves))
+    return _unflatten(treedef, iter(leaves))
 
 
 def _unflatten(structure: Structure, leaves: Any) -> Any:
@@ -126,7 +141,7 @@ def _built(kind: Any, static: Any, children: list[Any]) -> Any:
 
 
 def tree_map(
-    function: Callable[..., Any],
+    f: Callable[..., Any],
     tree: Any,
     *rest: Any,
     is_leaf: Callable[[Any], bool] | None = None,
@@ -134,7 +149,7 @@ def tree_map(
     """The tree of `function(leaf, *leaves of the others in the same place)`."""
     leaves, structure = tree_flatten(tree, is_leaf)
     others = [flatten_up_to(structure, r, "tree map") for r in rest]
-    return tree_unflatten(structure, [function(*xs) for xs in zip(leaves, *others, strict=True)])
+    return tree_unflatten(structure, [f(*xs) for xs in zip(leaves, *others, strict=True)])
 
 
 def flatten_up_to(structure: Structure, tree: Any, what: str) -> list[Any]:

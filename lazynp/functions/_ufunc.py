@@ -18,8 +18,9 @@ from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import host_value, known, local, watched
-from lazynp.functions import _advanced, _assigned
+from lazynp.functions import _advanced, _assigned, _getset
 from lazynp.functions._arguments import mask_argument, order_argument, result_order
+from lazynp.functions._checks import traced
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
 from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
@@ -421,6 +422,12 @@ class ufunc:
         check_writeable(a)
         mode = _AT_MODES.get(self.__name__)
         value = None if b is None else as_array(b)
+        if _never_repeats(indices) and traced(a, indices, b):
+            found = _getset.getitem(a, indices)
+            new = self(found) if value is None else self(found, value)
+            if np.can_cast(new.dtype, a.dtype, "same_kind"):
+                _getset.setitem(a, indices, new)
+                return
         if mode is None or value is None or watched() or not _scatters(mode, a.dtype, value.dtype):
             self._at_without_mode(a, indices, b)
             return
@@ -602,6 +609,17 @@ def _told(options: dict[str, Any]) -> dict[str, Any]:
 
 def _each(function: Callable[[Any], Any], results: Any) -> Any:
     return tuple(map(function, results)) if isinstance(results, tuple) else function(results)
+
+
+def _never_repeats(index: Any) -> bool:
+    """Whether it is made of integers and slices, which name each element once at most."""
+    for i in index if isinstance(index, tuple) else (index,):
+        if isinstance(i, (Array, np.ndarray, np.generic)):
+            if i.ndim or i.dtype.kind not in "iu":
+                return False
+        elif type(i) is not int and not (i is None or i is Ellipsis or isinstance(i, slice)):
+            return False
+    return True
 
 
 def _as_advanced(a: Array, indices: Any) -> Any:

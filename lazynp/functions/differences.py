@@ -378,8 +378,8 @@ def i0(x: Any) -> Any:
     x = as_array(x)
     if x.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
-    x = as_array(ufuncs.absolute(x if x.dtype.kind == "f" else cast(x, _FLOAT64)))
-    return elementwise.multiply(elementwise.exp(x), elementwise.bessel_i0e(x))
+    x = x if x.dtype.kind == "f" else cast(x, _FLOAT64)
+    return elementwise.select(elementwise.isinf(x), np.nan, elementwise.bessel_i0(x))
 
 
 def sinc(x: Any) -> Any:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import threading
+import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from enum import Enum
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from lazynp._tree import show, tree_flatten, tree_unflatten
+from lazynp._tree import register_alike, show, tree_flatten, tree_unflatten
 from lazynp.functions._recording import as_array
 from lazynp.functions.creation import zeros
 from lazynp.functions.manipulation import flip, moveaxis
@@ -86,13 +89,20 @@ def adopt(target: Any) -> Any:
     """Code that imports numpy, run on lazynp: for the duration of each call, numpy and what was
     imported from it are lazynp's in the globals of the function's module (or of a module given).
 
-    For code that allocates with numpy and stores into it; other code needs no adopting.
+    Of a class, a class derived from it, whose methods are adopted. For code that allocates with
+    numpy and stores into it; other code needs no adopting.
     """
     if isinstance(target, ModuleType):
         return _AdoptedModule(target)
+    if isinstance(target, type):
+        return _adopted_class(target)
     if not callable(target):
-        raise TypeError(f"adopt: a function or a module is required, got {target!r}")
-    inner = getattr(target, "__wrapped__", target)
+        raise TypeError(f"adopt: a function, a class or a module is required, got {target!r}")
+    if isinstance(target, functools.partial):
+        return functools.partial(adopt(target.func), *target.args, **target.keywords)
+    inner = inspect.unwrap(target)
+    if not hasattr(inner, "__globals__"):  # an object that can be called
+        inner = inspect.getattr_static(type(inner), "__call__", None)
     scope = getattr(inner, "__globals__", None)
     if scope is None:
         raise TypeError(f"adopt: a Python function is required, got {target!r}")
@@ -105,14 +115,55 @@ def adopt(target: Any) -> Any:
     return adopted
 
 
+@functools.cache
+def _adopted_class(kind: type) -> type:
+    """A class derived from this one, whose methods, also inherited ones, are adopted; the class
+    itself if there are none, or if its identity matters (enumerations, exceptions)."""
+    methods: dict[str, Any] = {}
+    for base in kind.__mro__[:-1]:
+        for name, value in vars(base).items():
+            methods.setdefault(name, value)
+    methods = {k: _adopted_method(v) for k, v in methods.items() if k not in _OF_THE_CLASS}
+    methods = {k: v for k, v in methods.items() if v is not None}
+    if not methods or issubclass(kind, (Enum, BaseException)):
+        return kind
+    methods |= {k: getattr(kind, k) for k in ("__module__", "__qualname__", "__doc__")}
+    methods["__slots__"] = ()  # the instances are laid out alike
+    derived = types.new_class(kind.__name__, (kind,), exec_body=lambda scope: scope.update(methods))
+    register_alike(derived, kind)
+    return derived
+
+
+_OF_THE_CLASS = {"__init_subclass__", "__class_getitem__", "__del__"}
+
+
+def _adopted_method(value: Any) -> Any:
+    """None where there is nothing to adopt."""
+    if isinstance(value, (staticmethod, classmethod)):
+        inner = _adopted_method(value.__func__)
+        return inner and type(value)(inner)
+    if isinstance(value, property):
+        parts: Any = (value.fget, value.fset, value.fdel)
+        return property(*[_adopted_method(f) or f for f in parts])
+    return adopt(value) if isinstance(value, FunctionType) and _knows_numpy(value) else None
+
+
+def _knows_numpy(function: FunctionType) -> bool:
+    inner = inspect.unwrap(function)
+    seen = [*inner.__globals__.values(), *map(_content, inner.__closure__ or ())]
+    return any(_counterpart(v) is not None for v in seen)
+
+
 class _AdoptedModule:
-    """A module whose functions are adopted."""
+    """A module whose functions and classes are adopted."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._module, name)
+        if isinstance(value, type):
+            return adopt(value) if value.__module__ == self._module.__name__ else value
         return adopt(value) if hasattr(value, "__globals__") else value
 
 

@@ -19,6 +19,8 @@ from lazynp._errstate import checked, quiet
 from lazynp._node import is_tracer
 from lazynp._trace import host_value, knowable, seen_value, watched
 from lazynp.functions import indexing, products, reductions, ufuncs
+from lazynp.functions._checks import traced
+from lazynp.functions._determinants import determinant, differentiable
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._factorizations import (
     EighResult,
@@ -248,14 +250,15 @@ def slogdet(a: Any) -> SlogdetResult:
 
 @by_numpy(np.linalg.det)
 def det(a: Any) -> Any:
-    """See `numpy.linalg.det`. Of a singular matrix, the derivative is nan."""
+    """See `numpy.linalg.det`. Its derivative is the cofactors, of singular matrices too."""
     x = as_array(a)
     check_square(x)
     dtype, final = common_types(x)
     if (asked := _as_asked(np.linalg.det, x)) is not None:
         return asked
-    sign, log = linear_algebra.slogdet(operand(x, dtype))
-    return result(elementwise.multiply(sign, elementwise.exp(log)), final)
+    matrix = operand(x, dtype)
+    way = differentiable if traced(x) and x.size else determinant
+    return result(way(matrix), final)
 
 
 @by_numpy(np.linalg.matrix_rank)

@@ -1,6 +1,7 @@
 """Special functions: names, arguments and results of `jax.scipy.special`, which are SciPy's.
 
-Arguments broadcast and promote as NumPy's ufuncs do: float16 stays, int64 gives float64.
+Arguments broadcast and promote as NumPy's ufuncs do: float16 stays, int64 gives float64; so does
+bool.
 """
 
 from __future__ import annotations
@@ -21,9 +22,17 @@ from lazynp.transforms import stop_gradient
 _FLOAT64 = np.dtype(np.float64)
 
 
+def _operand(x: Any) -> Any:
+    """An array or a number; bools, of which NumPy's ufuncs would make float16, as float64."""
+    if type(x) in (int, float, complex):
+        return x
+    x = as_array(x)
+    return cast(x, _FLOAT64) if x.dtype.kind == "b" else x
+
+
 def _real(name: str, primitive: Primitive, *args: Any) -> Any:
     """Record it. TypeError for complex arguments: these are functions of real numbers here."""
-    operands = [x if type(x) in SCALAR_DTYPES else as_array(x) for x in args]
+    operands = list(map(_operand, args))
     for x in operands:
         dtype = SCALAR_DTYPES[type(x)] if type(x) in SCALAR_DTYPES else x.dtype
         if dtype.kind not in "biuf":

@@ -13,8 +13,9 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._errors import InternalError
-from lazynp._jaxpr import Jaxpr, Literal
+from lazynp._jaxpr import Eqn, Jaxpr, Literal
 from lazynp.lowering._core import Body, Value, Values
+from lazynp.lowering._reads import Reads
 from lazynp.lowering._structure import Structure
 from lazynp.lowering._text import dims, flag, ints
 
@@ -106,7 +107,7 @@ class Builder(Structure):
     def while_loop(self, cond: Body, body: Body, init: Values) -> list[Value]:
         """`cond(b, state) -> bool value`, `body(b, state) -> values`; outer values may be used."""
         avals = [v.aval for v in init]
-        regions = [self.region(avals, cond), self.region(avals, body)]
+        regions = [self.region(avals, cond), self.region(avals, body, loop=True)]
         return list(self.op("stablehlo.while", *init, out=avals, regions=regions))
 
     def case(self, index: Value, branches: Sequence[Body]) -> list[Value]:
@@ -180,8 +181,12 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
             return b.constant(atom.value, atom.aval.dtype, atom.aval.shape)
         return env[atom]
 
-    for eqn in jaxpr.eqns:
-        out = eqn.primitive.lower(b, *[read(a) for a in eqn.inputs], **eqn.params)
+    def emit(eqn: Eqn) -> None:
+        operands = [read(a) for a in eqn.inputs]
+        if reads is None:
+            out = eqn.primitive.lower(b, *operands, **eqn.params)
+        else:
+            out = reads.lowered(b, eqn, operands)
         outs = out if eqn.primitive.multiple_results else (out,)
         for var, value in zip(eqn.outputs, outs, strict=True):
             if value.aval is not var.aval and not _same_type(value.aval, var.aval):
@@ -189,6 +194,13 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
                     f"{eqn.primitive.name}: lower gives {value.aval}, abstract says {var.aval}"
                 )
             env[var] = value
+
+    reads = Reads(jaxpr) if b.looping else None
+    for eqn in jaxpr.eqns:
+        for earlier in reads.first(eqn, env) if reads else ():
+            emit(earlier)
+        if not eqn.outputs or eqn.outputs[0] not in env:
+            emit(eqn)
     return [read(a) for a in jaxpr.outputs]
 
 

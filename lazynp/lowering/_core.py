@@ -65,6 +65,7 @@ class Core:
         self.lines: list[str] = []
         self._names = names or _Names()
         self._constants: dict[tuple[str, Aval], str] = {}
+        self.looping = False  # whether this is within the body of a loop
 
     def _fresh(self) -> str:
         self._names.count += 1
@@ -121,12 +122,13 @@ class Core:
             value.fixed = bool(operands) and all([v.fixed for v in operands])
         return values
 
-    def region(self, avals: Sequence[Aval], body: Callable[..., Any]) -> str:
+    def region(self, avals: Sequence[Aval], body: Callable[..., Any], loop: bool = False) -> str:
         """The text of a region whose block has arguments of these avals.
 
         `body(inner_builder, arguments)` returns a Value or a sequence of them.
         """
         inner = type(self)(self.platform, self._names)
+        inner.looping = loop or self.looping
         args = [Value(self._fresh(), aval) for aval in avals]
         results = body(inner, args)
         results = [results] if isinstance(results, Value) else list(results)

@@ -19,7 +19,6 @@ from lazynp.primitives._layout import (
     BOOL,
     INT64,
     check_axes,
-    full,
     iota,
     linear,
     reverse,
@@ -253,28 +252,25 @@ cumprod = Primitive(
 # -- cummax, cummin ----------------------------------------------------------------------------
 
 
-def _held(out: Any, dx: Any, axis: int) -> Any:
-    """The tangent at the place each running extremum was found at: held until the next one."""
+def _held(x: Any, out: Any, dx: Any, axis: int) -> Any:
+    """The tangent at the place each running extremum was found at, held until the next one. Of two
+    that are equal each has half, as in maximum and minimum."""
     before = previous(out, axis, 0)
-    changed = elementwise.logical_and(
-        elementwise.not_equal(out, before), elementwise.logical_not(elementwise.isnan(before))
-    )
+    same = elementwise.equal(out, before)
+    stays = elementwise.logical_or(same, elementwise.isnan(before))
+    tie = elementwise.logical_and(same, elementwise.equal(x, before))
     first = elementwise.equal(iota(shape=out.shape, axis=axis, dtype=INT64), 0)
-    found = elementwise.logical_or(first, changed)
-    zeros = full(0, shape=out.shape, dtype=out.dtype)
-    ones = full(1, shape=out.shape, dtype=out.dtype)
+    kept = elementwise.select(tie, 0.5, elementwise.convert(stays, dtype=out.dtype))
+    kept = elementwise.select(first, 0.0, kept)
     return linear_recurrence(
-        elementwise.select(found, zeros, ones),
-        elementwise.select(found, dx, zeros),
-        axis=axis,
-        backwards=False,
+        kept, elementwise.multiply(elementwise.subtract(1.0, kept), dx), axis=axis, backwards=False
     )
 
 
 def _extremum(name: str, ufunc: np.ufunc, pick: Step) -> Primitive:
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
         out = primitive(*primals, axis=axis)
-        return out, None if tangents[0] is None else _held(out, tangents[0], axis)
+        return out, None if tangents[0] is None else _held(primals[0], out, tangents[0], axis)
 
     def batch(size: int, batched: Sequence[bool], x: Any, *, axis: int) -> Any:
         return primitive(x, axis=axis + 1)

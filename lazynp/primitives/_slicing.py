@@ -294,8 +294,8 @@ def _update_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> 
 
 
 def _update_slice_transpose(ct: Any, x: Any, u: Any, *starts: Any, **params: Any) -> list[Any]:
-    ct_x = update_slice(ct, 0, *starts, **params) if isinstance(x, Undefined) else None
     ct_u = slice_(ct, *starts, **params) if isinstance(u, Undefined) else None
+    ct_x = update_slice(ct, 0, *starts, **params) if isinstance(x, Undefined) else None
     return [ct_x, ct_u, *[None] * len(starts)]
 
 

@@ -18,7 +18,7 @@ from lazynp.primitives.elementwise_emit import (
     parts,
     to_float,
 )
-from lazynp.primitives.elementwise_factory import batch_of, enter, linear
+from lazynp.primitives.elementwise_factory import enter, linear
 
 __all__ = ["cast", "convert", "real_dtype"]
 
@@ -91,23 +91,29 @@ def cast(b: Any, x: Any, dtype: Dtype) -> Any:
     return b.convert(x, dtype)
 
 
-def _convert_abstract(x: Aval, *, dtype: Dtype) -> Aval:
-    return aval_of(x.shape, dtype)
+def _convert_abstract(x: Aval, *, dtype: Dtype, weak: bool = False) -> Aval:
+    return aval_of(x.shape, dtype, weak)
 
 
-def _convert_reference(x: Any, *, dtype: Dtype) -> Any:
+def _convert_reference(x: Any, *, dtype: Dtype, weak: bool = False) -> Any:
     x = np.asarray(x)
     if x.dtype.kind == "c" and dtype.kind in "iuf":
         x = x.real  # without ComplexWarning: whether to warn is decided above
     return x.astype(dtype)
 
 
-def _convert_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, dtype: Dtype) -> Any:
+def _convert_jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, dtype: Dtype, **weak: bool
+) -> Any:
     (x,), (g,) = primals, tangents
-    out = convert(x, dtype=dtype)
+    out = convert(x, dtype=dtype, **weak)
     if g is None or dtype.kind not in "fc":
         return out, None
-    return out, convert(g, dtype=dtype)
+    return out, convert(g, dtype=dtype, **weak)
+
+
+def _convert_batch(size: int, batched: Any, x: Any, *, dtype: Dtype, weak: bool = False) -> Any:
+    return convert(x, dtype=dtype)
 
 
 convert = enter(
@@ -115,10 +121,10 @@ convert = enter(
         name="convert",
         abstract=_convert_abstract,
         reference=_convert_reference,
-        lower=lambda b, x, *, dtype: cast(b, x, dtype),
+        lower=lambda b, x, *, dtype, weak=False: cast(b, x, dtype),
         jvp=_convert_jvp,
-        transpose=linear(lambda ct, x, dtype: convert(ct, dtype=x.aval.dtype)),
-        batch=batch_of(lambda: convert),
+        transpose=linear(lambda ct, x, dtype, weak=False: convert(ct, dtype=x.aval.dtype)),
+        batch=_convert_batch,
         kind="elementwise",
     )
 )

@@ -140,7 +140,7 @@ def _select_abstract(c: Aval, x: Aval, y: Aval) -> Aval:
         raise TypeError(
             f"select: a bool and two operands of one dtype are required, got {c} {x} {y}"
         )
-    return aval_of(shape, x.dtype)
+    return aval_of(shape, x.dtype, x.weak and y.weak)
 
 
 def _result_type(ins: Sequence[In]) -> np.dtype[Any]:
@@ -157,7 +157,11 @@ def _result_type(ins: Sequence[In]) -> np.dtype[Any]:
 
 def _select_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
     dtype = _result_type(ins[1:])
-    return made_explicit(ins, (BOOL, dtype, dtype))
+    c, x, y = made_explicit(ins, (BOOL, dtype, dtype))
+    avals = [i for i in ins[1:] if isinstance(i, Aval)]
+    if not c.shape and avals and all([a.weak for a in avals]):  # of numbers that jit traces
+        x = y = aval_of((), dtype, True)
+    return c, x, y
 
 
 def _select_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lazynp._primitive import Primitive
 from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives.elementwise_arithmetic import multiply, sign
+from lazynp.primitives.elementwise_arithmetic import multiply
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import F2, F4, in_float32, is_, kind, like
 from lazynp.primitives.elementwise_factory import linear, row
@@ -59,7 +59,7 @@ def _heaviside(b: Any, x: Any, y: Any) -> Any:
 copysign = row(
     "copysign",
     e.copysign,
-    [lambda g, ans, x, y: multiply(g, multiply(sign(x), sign(ans))), None],
+    [lambda g, ans, x, y: multiply(g, multiply(copysign(1.0, x), copysign(1.0, ans))), None],
 )
 heaviside = row("heaviside", _heaviside, [None, lambda g, ans, x, y: select(equal(x, 0.0), g, 0.0)])
 

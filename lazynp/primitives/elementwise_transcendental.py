@@ -165,8 +165,9 @@ def _hypot(b: Any, x: Any, y: Any) -> Any:
 
 
 def _hypot_by(leg: Any, ans: Any) -> Any:
-    """leg / ans, and zero where both legs are: a subgradient."""
-    return divide(leg, select(equal(ans, 0.0), 1.0, ans))
+    """leg / ans; where both legs are zero, each has half of it, as in JAX."""
+    origin = equal(ans, 0.0)
+    return select(origin, 0.5, divide(leg, select(origin, 1.0, ans)))
 
 
 hypot = row(

@@ -7,18 +7,22 @@ Under a transformation the values are read again: there nothing is donated.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._primitive import Primitive, Undefined
+from lazynp.primitives import elementwise
 from lazynp.transforms._checks import discharge_call
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
     linearize_jaxpr,
+    run_jaxpr,
     spread_out,
+    stage_closed,
     transpose_jaxpr,
 )
 
@@ -38,12 +42,30 @@ def jaxpr_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...
 
 
 def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tuple[Aval, ...]:
-    return strong(jaxpr.out_avals)
+    return tuple(jaxpr.out_avals)
 
 
-def strong(avals: Sequence[Aval]) -> tuple[Aval, ...]:
-    """Results are weak inside a jaxpr only."""
-    return tuple([aval_of(a.shape, a.dtype) if a.weak else a for a in avals])
+def joined(avals: Sequence[Sequence[Aval]]) -> tuple[Aval, ...]:
+    """The types of results that may come from one of several programs: weak where all are."""
+    return tuple([
+        aval_of(first.shape, first.dtype, all([a.weak for a in others]))
+        for first, *others in zip(avals[0], *avals, strict=True)
+    ])  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def delivered(jaxpr: Jaxpr) -> Jaxpr:
+    """The jaxpr whose results nothing traces: there none is weak, as none of NumPy's is."""
+    if not any(a.weak for a in jaxpr.out_avals):
+        return jaxpr
+
+    def run(xs: list[Array]) -> list[Array]:
+        return [
+            elementwise.convert(x, dtype=x.dtype) if x.aval.weak else x
+            for x in run_jaxpr(jaxpr, xs)
+        ]
+
+    return stage_closed(run, jaxpr.in_avals)
 
 
 def _reference(*values: Any, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ NDArray = np.ndarray[Any, Any]
 
 
 def check_grads(
-    function: Callable[..., Any],
+    f: Callable[..., Any],
     args: Sequence[Any],
     order: int = 1,
     modes: Sequence[str] = ("fwd", "rev"),
@@ -34,6 +34,7 @@ def check_grads(
     not given are those for the least exact dtype among the arguments.
     """
     args = tuple(args)
+    modes = (modes,) if isinstance(modes, str) else modes
     single = any(x.dtype in ("f4", "c8", "f2") for x in _values(args))
     default = 6e-3 if single else 1e-5
     eps = eps or (1e-3 if single else 1e-5)
@@ -41,14 +42,14 @@ def check_grads(
     rng = np.random.default_rng(0)
     for mode in modes:
         if mode == "fwd":
-            _check_jvp(function, args, rng, tolerance, eps)
+            _check_jvp(f, args, rng, tolerance, eps)
         elif mode == "rev":
-            _check_vjp(function, args, rng, tolerance, eps)
+            _check_vjp(f, args, rng, tolerance, eps)
         else:
             raise ValueError(f"check_grads: modes are 'fwd' and 'rev', got {mode!r}")
     if order > 1:
         for mode in modes:
-            derivative = _pushed(function, args, rng) if mode == "fwd" else _pulled(function)
+            derivative = _pushed(f, args, rng) if mode == "fwd" else _pulled(f)
             check_grads(derivative, args, order - 1, modes, atol, rtol, eps)
 
 

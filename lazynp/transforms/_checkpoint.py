@@ -13,7 +13,7 @@ from lazynp._jaxpr import Eqn, Jaxpr, Var, eval_reference
 from lazynp._primitive import Missing, Primitive, Undefined
 from lazynp._tree import tree_flatten
 from lazynp.transforms._branches import Operands
-from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present, strong
+from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present
 from lazynp.transforms._checks import discharge_call, unchecked
 from lazynp.transforms._stack import name_of
 from lazynp.transforms._stage import (
@@ -26,10 +26,11 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
+from lazynp.transforms._static import numbers as numbers_of, places_and_names, strings
 
 
 def _remat_abstract(*avals: Aval, jaxpr: Jaxpr, policy: str) -> tuple[Aval, ...]:
-    return strong(jaxpr.out_avals)
+    return tuple(jaxpr.out_avals)
 
 
 def _remat_reference(*values: Any, jaxpr: Jaxpr, policy: str) -> tuple[Any, ...]:
@@ -160,39 +161,46 @@ POLICIES = ("nothing", "everything", "dots")
 
 
 def checkpoint(
-    function: Callable[..., Any] | None = None, *, policy: str | None = None,
-    prevent_cse: bool = True, static_argnums: Any = (),
+    fun: Callable[..., Any] | None = None, *, policy: str | None = None,
+    prevent_cse: bool = True, static_argnums: Any = (), static_argnames: Any = (),
 ) -> Any:  # fmt: skip
     """The function, which keeps only its arguments for reverse mode and is computed again there.
 
     policy, what else is kept: "nothing" (the default), "dots" (results of products and
     convolutions, which take longest to compute), or "everything" (no checkpoint at all).
+    prevent_cse: no effect, what is computed again is always kept apart.
     """
     if policy not in (None, *POLICIES):
         raise ValueError(f"checkpoint: policy must be one of {POLICIES}, got {policy!r}")
-    if function is None:
-        return lambda f: checkpoint(f, policy=policy, static_argnums=static_argnums)
-    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    if fun is None:
+        return lambda f: checkpoint(
+            f, policy=policy, static_argnums=static_argnums, static_argnames=static_argnames
+        )
+    numbers, names = places_and_names(
+        fun, numbers_of(static_argnums), strings(static_argnames), of="checkpoint"
+    )
     primitive = jit_call if policy == "everything" else remat_call
-    what = f"checkpoint of {name_of(function)}"
+    what = f"checkpoint of {name_of(fun)}"
 
-    @functools.wraps(function)
+    @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        fixed = {n % len(args): args[n] for n in numbers}
+        fixed = {n % len(args): args[n] for n in numbers if -len(args) <= n < len(args)}
+        named = {k: v for k, v in kwargs.items() if k in names}
         dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
 
-        @functools.wraps(function)  # for errors: its name
+        @functools.wraps(fun)  # for errors: its name
         def call(dynamic: Any, keywords: Any) -> Any:
             rest = iter(dynamic)
             whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]
-            return function(*whole, **keywords)
+            return fun(*whole, **named, **keywords)
 
-        leaves, structure = tree_flatten((dynamic, kwargs))
+        given_by_name = {k: v for k, v in kwargs.items() if k not in names}
+        leaves, structure = tree_flatten((dynamic, given_by_name))
         given = Operands(leaves, what)
         program, flat = given.staged(call, structure, "checkpoint of")
         params: dict[str, Any] = {"jaxpr": program.jaxpr}
         if primitive is jit_call:
-            params["name"] = name_of(function)
+            params["name"] = name_of(fun)
         else:
             params["policy"] = policy or "nothing"
         outs = primitive(*given.values, *program.captured, **params)

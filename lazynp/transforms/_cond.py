@@ -24,7 +24,7 @@ from lazynp.transforms._branches import (
     Operands,
     same_types,
 )
-from lazynp.transforms._call import moving_flags, present, strong
+from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import (
     batch_discharged,
     discharged,
@@ -49,7 +49,7 @@ Branches = tuple[Jaxpr, ...]
 
 
 def _abstract(index: Aval, *avals: Aval, branches: Branches) -> tuple[Aval, ...]:
-    return strong(branches[0].out_avals)
+    return joined([j.out_avals for j in branches])
 
 
 def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
@@ -188,15 +188,17 @@ cond_call = Primitive(
 
 # -- the public functions --------------------------------------------------------------------------
 
+_NO_OPERAND: Any = object()  # None is one
+
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
-         operand: Any = None) -> Any:  # fmt: skip
+         operand: Any = _NO_OPERAND) -> Any:  # fmt: skip
     """`true_fun(*operands)` if pred, else `false_fun(*operands)`; results of one type.
 
     What the chosen function writes in place, in its operands or in arrays from outside, is written
     after the call. The results are new arrays, also where a function returns an operand.
     """
-    if operand is not None:
+    if operand is not _NO_OPERAND:
         operands = (operand,)
     node = node_of(pred)
     aval = aval_of_node(node)
@@ -214,12 +216,12 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
-           operand: Any = None) -> Any:  # fmt: skip
+           operand: Any = _NO_OPERAND) -> Any:  # fmt: skip
     """`branches[index](*operands)`; an index out of range takes the nearest branch.
 
     What the chosen branch writes in place is written, as with `cond`.
     """
-    if operand is not None:
+    if operand is not _NO_OPERAND:
         operands = (operand,)
     if not branches:
         raise ValueError("switch: at least one branch is required")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,15 @@ import numpy as np
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Aval
 from lazynp._node import aval_of_node
-from lazynp._tree import LEAF, Structure, flatten_up_to, show, tree_flatten, tree_unflatten
+from lazynp._tree import (
+    LEAF,
+    Structure,
+    flatten_up_to,
+    show,
+    tree_flatten,
+    tree_map,
+    tree_unflatten,
+)
 from lazynp.transforms._custom_calls import Call, dispatch
 from lazynp.transforms._jvp import FLOAT0, is_zero
 from lazynp.transforms._stack import (
@@ -29,12 +38,21 @@ from lazynp.transforms._stack import (
 class _Custom:
     """What both kinds share: arguments by position, non-differentiable ones apart."""
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: Any = ()) -> None:
+    def __init__(
+        self, fun: Callable[..., Any], nondiff_argnums: Any = (), nondiff_argnames: Any = ()
+    ) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
         self._name = name_of(fun)
         numbers = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else nondiff_argnums
-        self._nondiff = tuple(sorted(numbers))
+        names = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else nondiff_argnames
+        self._nondiff = tuple(sorted({*numbers, *(self._place(n) for n in names)}))
+
+    def _place(self, name: str) -> int:
+        known = list(inspect.signature(self.fun).parameters)
+        if name not in known:
+            raise ValueError(f"{self._name}: nondiff_argnames has {name!r}, which is no parameter")
+        return known.index(name)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -161,6 +179,7 @@ class custom_jvp(_Custom):
     _rule: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """symbolic_zeros: no effect; tangents that are zero are arrays of zeros."""
         self._rule = jvp
         return jvp
 
@@ -204,6 +223,30 @@ class custom_jvp(_Custom):
         return {"jvp": jvp, "sees": [rule, *call.nondiff]}
 
 
+@dataclass
+class Primal:
+    """An argument of a forward rule that asks for symbolic zeros."""
+
+    value: Any
+    perturbed: bool
+
+
+def _of_primals(fwd: Callable[..., Any]) -> Callable[..., Any]:
+    def primal(x: Any) -> Primal:
+        return Primal(x, aval_of_node(node_of(x)).dtype.kind in "fc")
+
+    @functools.wraps(fwd)
+    def wrapped(*args: Any) -> Any:
+        return fwd(*[x if _is_static(x) else tree_map(primal, x) for x in args])
+
+    return wrapped
+
+
+def _is_static(x: Any) -> bool:
+    """Whether it is no tree of arrays: a non-differentiable argument of another kind."""
+    return not all(isinstance(leaf, Array) for leaf in tree_flatten(x)[0])
+
+
 class custom_vjp(_Custom):
     """A function with a reverse rule: `f.defvjp(fwd, bwd)`. It must not write its arguments.
 
@@ -217,7 +260,10 @@ class custom_vjp(_Custom):
     def defvjp(
         self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False
     ) -> None:
-        self._fwd, self._bwd = fwd, bwd
+        """symbolic_zeros: for each leaf fwd is given an object with the `value`, and whether it is
+        `perturbed`: whether it may be differentiated. Cotangents that are zero are arrays of zeros.
+        """
+        self._fwd, self._bwd = _of_primals(fwd) if symbolic_zeros else fwd, bwd
 
     def rules(self, call: _TreeCall) -> dict[str, Any]:
         fwd, bwd = self._fwd, self._bwd

@@ -17,7 +17,7 @@ from lazynp._node import Node, aval_of_node, is_tracer, tracer_node
 from lazynp._primitive import Missing, Primitive
 from lazynp._trace import StagingRecorder, innermost, local
 from lazynp.primitives import reduction
-from lazynp.transforms._call import jaxpr_explicit, jit_call, present, strong
+from lazynp.transforms._call import jaxpr_explicit, jit_call, present
 from lazynp.transforms._checks import discharged, unchecked
 from lazynp.transforms._closures import outside
 from lazynp.transforms._jvp import JVPTrace
@@ -327,7 +327,7 @@ def _vjp_rule(call: Call, avals: Sequence[Aval], items: list[Any]) -> Rule:
 
 
 def _abstract(*avals: Aval, jaxpr: Jaxpr, **_: Any) -> tuple[Aval, ...]:
-    return strong(jaxpr.out_avals)
+    return tuple(jaxpr.out_avals)
 
 
 def _reference(*values: Any, jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:

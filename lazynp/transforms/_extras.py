@@ -59,12 +59,12 @@ def stop_gradient(x: Any) -> Any:
 # -- linear_transpose ------------------------------------------------------------------------------
 
 
-def linear_transpose(function: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
+def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
     """The transpose of a function that is linear; only types of `primals` matter."""
-    what = f"linear_transpose of {name_of(function)}"
+    what = f"linear_transpose of {name_of(fun)}"
     leaves, structure = tree_flatten(primals)
     avals = [x.aval if isinstance(x, ShapeDtype) else aval_of_node(node_of(x)) for x in leaves]
-    flat = Flat(function, structure)
+    flat = Flat(fun, structure)
     program = stage(flat, avals, what)
     linear = (*[True] * len(avals), *[False] * len(program.captured))
     try:
@@ -117,7 +117,7 @@ def _callback_lower(*_: Any, **__: Any) -> Any:
 def _callback_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     if not params["effect"] and any(t is not None for t in tangents):
         raise TypeError("pure_callback has no derivative: give its caller a custom_jvp rule")
-    outs = callback(*primals, **params)
+    outs = callback_call(*primals, **params)
     return outs, [None] * len(outs)
 
 
@@ -130,11 +130,11 @@ def _callback_batch(
         many = size if method == "broadcast_all" else 1
         whole = [x if b else repeated(x, many) for x, b in zip(operands, batched, strict=True)]
         avals = tuple([aval_of((size, *a.shape), a.dtype) for a in outs])
-        return callback(*whole, outs=avals, **params)
+        return callback_call(*whole, outs=avals, **params)
     rows = []
     for i in range(size):
         args = [_row(x, i) if b else x for x, b in zip(operands, batched, strict=True)]
-        rows.append(callback(*args, outs=outs, **params))
+        rows.append(callback_call(*args, outs=outs, **params))
     return tuple(
         shaping.concatenate(*(shaping.reshape(r[k], shape=(1, *a.shape)) for r in rows), axis=0)
         for k, a in enumerate(outs)
@@ -145,7 +145,7 @@ def _row(x: Array, i: int) -> Array:
     return shaping.slice(x, i, axes=(0,), sizes=(1,), strides=(1,), shape=x.shape[1:])
 
 
-callback = Primitive(
+callback_call = Primitive(
     "callback",
     abstract=_callback_abstract,
     reference=_callback_reference,
@@ -163,7 +163,7 @@ _VMAP_METHODS = (None, "sequential", "sequential_unrolled", *_AT_ONCE)
 
 
 def pure_callback(
-    function: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
+    callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
     vmap_method: str | None = None, **kwargs: Any,
 ) -> Any:  # fmt: skip
     """`function(*args)` with NumPy arrays, its results of these shapes and dtypes.
@@ -184,10 +184,10 @@ def pure_callback(
 
     def call(*values: Any) -> Sequence[Any]:
         given, keywords = tree_unflatten(structure, list(values))
-        return tree_flatten(function(*given, **keywords))[0]
+        return tree_flatten(callback(*given, **keywords))[0]
 
     given = [new_array(node_of(x)) for x in leaves]
-    made = callback(
+    made = callback_call(
         *given, function=call, outs=outs, effect=False, method=vmap_method or "sequential"
     )
     return tree_unflatten(tree, [result_handle(x._read()) for x in made])
@@ -203,19 +203,24 @@ def _declared(x: Any, aval: Aval) -> Any:
 _TOKEN = (aval_of((), np.dtype(np.int64)),)
 
 
-def debug_callback(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
-    """Call `function(*args)` with NumPy arrays when they are computed; primals and examples."""
+def debug_callback(
+    callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any
+) -> None:
+    """Call `callback(*args)` with NumPy arrays when they are computed; primals and examples.
+
+    Calls are made in order, `ordered` or not.
+    """
     leaves, structure = tree_flatten((args, kwargs))
 
     def call(*values: Any) -> tuple[Any, ...]:
         given, keywords = tree_unflatten(structure, list(values))
-        function(*given, **keywords)
+        callback(*given, **keywords)
         return (np.int64(0),)
 
     operands = [new_array(node_of(x)) for x in leaves]
-    callback(*operands, function=call, outs=_TOKEN, effect=True, method="sequential")
+    callback_call(*operands, function=call, outs=_TOKEN, effect=True, method="sequential")
 
 
-def debug_print(text: str, *args: Any, **kwargs: Any) -> None:
-    """Print `text.format(*args)` when the values are computed."""
-    debug_callback(lambda *a, **k: print(text.format(*a, **k)), *args, **kwargs)
+def debug_print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
+    """Print `fmt.format(*args)` when the values are computed; in order, `ordered` or not."""
+    debug_callback(lambda *a, **k: print(fmt.format(*a, **k)), *args, **kwargs)

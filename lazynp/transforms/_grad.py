@@ -12,11 +12,12 @@ from lazynp._avals import Aval, aval_of
 from lazynp._node import Node, aval_of_node, leaf
 from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import elementwise, shaping
-from lazynp.transforms._jvp import FLOAT0, is_zero, jvp, tangent_nodes, whole_tangent
+from lazynp.transforms._jvp import FLOAT0, is_zero, jvp, tangent_nodes, whole_tangents
 from lazynp.transforms._linearize import Linearized, linearize_nodes
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
+    as_weak_as,
     check_leaf,
     coerced,
     name_of,
@@ -31,42 +32,39 @@ def _moving(nodes: Sequence[Node]) -> list[bool]:
     return [aval_of_node(n).dtype.kind in "fc" for n in nodes]
 
 
-def linearize(
-    function: Callable[..., Any], *primals: Any, has_aux: bool = False
-) -> tuple[Any, ...]:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """`(f(*primals), the linear function of tangents)`: the primals are computed once."""
-    what = f"linearize of {name_of(function)}"
+    what = f"linearize of {name_of(fun)}"
     leaves, structure = tree_flatten(primals)
     for x in leaves:
         check_leaf(x, what)
     nodes = [argument_node(x) for x in leaves]
-    flat = Flat(function, structure, has_aux=has_aux)
+    flat = Flat(fun, structure, has_aux=has_aux)
     outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
 
     def tangent_program(*tangents: Any) -> Any:
         given = tangent_nodes(nodes, structure, tangents, what)
         arrays = [None if t is None else new_array(t) for t in given]
         outs_dot = [None if t is None else t._read() for t in program.forward(arrays)]
-        whole = [whole_tangent(p, t) for p, t in zip(outs, outs_dot, strict=True)]
-        return flat.rebuilt(whole, like)
+        return whole_tangents(flat, outs, outs_dot, like)
 
     if has_aux:
         return flat.rebuilt(outs, like), tangent_program, flat.aux(outs, like)
     return flat.rebuilt(outs, like), tangent_program
 
 
-def vjp(function: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """`(f(*primals), the function from cotangents of the result to those of the arguments)`.
 
     The inner product is `sum(real(a * b))`, as JAX's, for complex values too. The cotangent of
     an integer argument has dtype float0.
     """
-    what = f"vjp of {name_of(function)}"
+    what = f"vjp of {name_of(fun)}"
     leaves, structure = tree_flatten(primals)
     for x in leaves:
         check_leaf(x, what)
     nodes = [argument_node(x) for x in leaves]
-    flat = Flat(function, structure, has_aux=has_aux)
+    flat = Flat(fun, structure, has_aux=has_aux)
     outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
     avals = [aval_of_node(n) for n in nodes]
 
@@ -102,14 +100,14 @@ def _whole(aval: Aval, ct: Array | None) -> Any:
     """A cotangent as users see it: zeros where nothing came, float0 for what cannot move."""
     if aval.dtype.kind not in "fc":
         return np.zeros(aval.shape, FLOAT0)
-    return result_handle((zeros(aval) if ct is None else ct)._read())
+    return result_handle(as_weak_as((zeros(aval) if ct is None else ct)._read(), aval))
 
 
 # -- grad ------------------------------------------------------------------------------------------
 
 
 def value_and_grad(
-    function: Callable[..., Any],
+    fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
@@ -122,8 +120,8 @@ def value_and_grad(
     """
 
     def both(*args: Any, **kwargs: Any) -> Any:
-        what = f"grad of {name_of(function)}"
-        given = _Given(function, args, kwargs, argnums, what)
+        what = f"grad of {name_of(fun)}"
+        given = _Given(fun, args, kwargs, argnums, what)
         given.check(holomorphic, allow_int)
         nodes = given.nodes
         flat = Flat(given.function, given.structure, has_aux=has_aux)
@@ -139,27 +137,27 @@ def value_and_grad(
         value = flat.rebuilt(outs, like)
         return ((value, flat.aux(outs, like)) if has_aux else value), grads
 
-    both.__name__ = name_of(function)
-    both.__wrapped__ = function  # type: ignore[attr-defined]
+    both.__name__ = name_of(fun)
+    both.__wrapped__ = fun  # type: ignore[attr-defined]
     return both
 
 
 def grad(
-    function: Callable[..., Any],
+    fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The gradient of a function with one real scalar result; see `value_and_grad`."""
-    both = value_and_grad(function, argnums, has_aux, holomorphic, allow_int)
+    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    gradient.__name__ = name_of(function)
-    gradient.__wrapped__ = function  # type: ignore[attr-defined]
+    gradient.__name__ = name_of(fun)
+    gradient.__wrapped__ = fun  # type: ignore[attr-defined]
     return gradient
 
 
@@ -247,7 +245,7 @@ def _aval(x: Any) -> Aval:
 
 
 def jacfwd(
-    function: Callable[..., Any],
+    fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
@@ -255,33 +253,50 @@ def jacfwd(
     """The Jacobian, column by column: for each result, a tree of arguments (*out, *in)."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        what = f"jacfwd of {name_of(function)}"
-        given = _Given(function, args, kwargs, argnums, what)
+        what = f"jacfwd of {name_of(fun)}"
+        given = _Given(fun, args, kwargs, argnums, what)
         given.check(holomorphic, False, real=True)
         nodes, structure = given.nodes, given.structure
 
-        def of_chosen(*xs: Any) -> Any:
-            out = given.function(*xs)
-            return out[0] if has_aux else out
+        avals = list(map(aval_of_node, nodes))
+        auxiliary: list[Any] = []
 
-        def push(i: int, column: Any) -> Any:
-            tangents = [zeros(aval_of_node(n)) for n in nodes]
-            tangents[i] = column
-            return jvp(of_chosen, given.args, tree_unflatten(structure, tangents))[1]
+        def push(*columns: Any) -> Any:
+            tangents = tree_unflatten(structure, columns)
+            _, out_dot, *auxiliary[:] = jvp(given.function, given.args, tangents, has_aux=has_aux)
+            return tree_map(lambda t: zeros(aval_of(t.shape, bool)) if is_zero(t) else t, out_dot)
 
-        columns = []
-        for i, node in enumerate(nodes):
-            one = vmap(lambda t, i=i: push(i, t), out_axes=-1)(_basis(aval_of_node(node)))
-            shape = aval_of_node(node).shape
-            columns.append(tree_map(lambda c, s=shape: _split(c, s, -1), one))
-        out_leaves, out_tree = tree_flatten(columns[0])
-        flat = [tree_flatten(c)[0] for c in columns]
-        found = [tree_unflatten(structure, [f[k] for f in flat]) for k in range(len(out_leaves))]
+        columns = vmap(push, out_axes=-1)(*_bases(avals))
+        leaves, out_tree = tree_flatten(columns)
+        found = [tree_unflatten(structure, _blocks(x, avals)) for x in leaves]
         found = [f[0] if isinstance(argnums, int) else f for f in found]
         result = tree_unflatten(out_tree, found)
-        return (result, function(*args, **kwargs)[1]) if has_aux else result
+        return (result, auxiliary[0]) if has_aux else result
 
     return jacobian
+
+
+def _bases(avals: Sequence[Aval]) -> list[Array]:
+    """The unit vectors of all of these together, those of each along the same first axis."""
+    made, total, first = [], sum(a.size for a in avals), 0
+    for aval in avals:
+        low = (first, *[0] * aval.ndim)
+        high = (total - first - aval.size, *[0] * aval.ndim)
+        interior = (0,) * (aval.ndim + 1)
+        made.append(shaping.pad(_basis(aval), 0, low=low, high=high, interior=interior))
+        first += aval.size
+    return made
+
+
+def _blocks(x: Array, avals: Sequence[Aval]) -> list[Array]:
+    """The columns that belong to each of these."""
+    made, first, place = [], 0, x.ndim - 1
+    for aval in avals:
+        shape = (*x.shape[:-1], aval.size)
+        part = shaping.slice(x, first, axes=(place,), sizes=(aval.size,), strides=(1,), shape=shape)
+        made.append(_split(part, aval.shape, -1))
+        first += aval.size
+    return made
 
 
 def _split(x: Array, shape: tuple[int, ...], axis: int) -> Array:
@@ -291,7 +306,7 @@ def _split(x: Array, shape: tuple[int, ...], axis: int) -> Array:
 
 
 def jacrev(
-    function: Callable[..., Any],
+    fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
@@ -300,8 +315,8 @@ def jacrev(
     """The Jacobian, row by row: for each result, a tree of arguments (*out, *in)."""
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        what = f"jacrev of {name_of(function)}"
-        given = _Given(function, args, kwargs, argnums, what)
+        what = f"jacrev of {name_of(fun)}"
+        given = _Given(fun, args, kwargs, argnums, what)
         given.check(holomorphic, allow_int)
         out, backward, *aux = vjp(given.function, *given.args, has_aux=has_aux)
         outs, out_tree = tree_flatten(out)
@@ -337,13 +352,13 @@ def _check_rows(aval: Aval, holomorphic: bool, what: str) -> None:
 
 
 def hessian(
-    function: Callable[..., Any],
+    fun: Callable[..., Any],
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
 ) -> Callable[..., Any]:
     """The Jacobian of the gradient, forward over reverse."""
-    inner = jacrev(function, argnums, has_aux, holomorphic)
+    inner = jacrev(fun, argnums, has_aux, holomorphic)
     return jacfwd(inner, argnums, has_aux, holomorphic)
 
 

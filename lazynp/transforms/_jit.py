@@ -23,17 +23,19 @@ from lazynp._node import VALUE, Node, aval_of_node, is_tracer
 from lazynp._trace import StagingRecorder, local, position, staging, user_position
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.transforms._arguments import START, Arguments, at_places, difference, fixed
-from lazynp.transforms._call import Places, jit_call
+from lazynp.transforms._call import Places, delivered, jit_call
 from lazynp.transforms._donation import donated_places, give_up
 from lazynp.transforms._quick import Quick, operands_of, quick_of
 from lazynp.transforms._stack import (
     DISABLED,
+    argument_node,
     check_leaf,
     handle_like,
     in_native_order,
     name_of,
     node_of,
     store,
+    telling_why,
     write,
 )
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
@@ -54,13 +56,18 @@ STATS = JitStats()
 
 class disable_jit:
     """`with disable_jit():` jitted functions run as they are, operation by operation; so do
-    bodies and branches of control flow, where the values that decide are known."""
+    bodies and branches of control flow, where the values that decide are known.
+    `disable_jit(False)`, within another, has them jitted again."""
+
+    def __init__(self, disable: bool = True) -> None:
+        self._disable = disable
 
     def __enter__(self) -> None:
-        DISABLED.append(1)
+        self._before = DISABLED[:]
+        DISABLED[:] = [1] if self._disable else []
 
     def __exit__(self, *error: Any) -> None:
-        DISABLED.pop()
+        DISABLED[:] = self._before
 
 
 # -- traced ----------------------------------------------------------------------------------------
@@ -94,7 +101,7 @@ class Traced:
 
 def _trace(function: Callable[..., Any], given: Arguments, what: str, moving: bool) -> Traced:
     """moving: where views begin is an operand."""
-    with staging(what) as recorder:
+    with telling_why(), staging(what) as recorder:
         for owner in given.owners:
             recorder.capture(owner)
         values = [recorder.input(_value_aval(x)) for x in given.values]
@@ -162,7 +169,7 @@ def _result(
         if x._base is not None and id(x._base) in recorder.handles and fixed(x._path, starts):
             return "view", x._base, x._path, x._flags, x._order
     check_leaf(x, f"{what}: a result")
-    roots.append(node_of(x))
+    roots.append(argument_node(x))
     return "new", NDArray if type(x) is NDArray or isinstance(x, np.ndarray) else Scalar
 
 
@@ -184,15 +191,18 @@ def _run(
     captured = map(in_native_order, traced.captured)
     starts = given.start_operands() if traced.starts else []
     operands = [*given.owners, *values, *starts, *captured, *map(new_array, traced.nodes)]
+    jaxpr = traced.jaxpr
+    if not (local.recorder.staging or any(is_tracer(x._read()) for x in operands)):
+        jaxpr = delivered(jaxpr)
     if inline and local.recorder.staging:
-        results = iter(run_jaxpr(traced.jaxpr, operands))
+        results = iter(run_jaxpr(jaxpr, operands))
     elif donate:
-        results = iter(jit_call(*operands, jaxpr=traced.jaxpr, name=name, donate=donate))
+        results = iter(jit_call(*operands, jaxpr=jaxpr, name=name, donate=donate))
         kept = {i for where, i in traced.written if where == "argument"}
         kept |= {k[1][1] for k in traced.outs if k[0] != "new" and k[1][:1] == ("argument",)}
         give_up([given.owners[i] for i in donate if i not in kept], name)
     else:
-        results = iter(jit_call(*operands, jaxpr=traced.jaxpr, name=name))
+        results = iter(jit_call(*operands, jaxpr=jaxpr, name=name))
     made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
     owners = {"argument": given.owners, "captured": traced.captured}
     with write_lock:
@@ -266,7 +276,7 @@ class Jitted:
         STATS.calls += 1
         if plain is not None and traced.pure():
             made = [kind[1] is NDArray for kind in traced.outs]
-            quick = quick_of(traced.jaxpr, self._name, plain[1], made, traced.tree)
+            quick = quick_of(delivered(traced.jaxpr), self._name, plain[1], made, traced.tree)
             if quick is not None:
                 self._quick[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
@@ -386,7 +396,7 @@ class Compiled:
 
 
 def jit(
-    function: Callable[..., Any] | None = None,
+    fun: Callable[..., Any] | None = None,
     *,
     static_argnums: Any = None,
     static_argnames: Any = None,
@@ -415,12 +425,12 @@ def jit(
         "static_argnums": static_argnums, "static_argnames": static_argnames,
         "donate_argnums": donate_argnums, "donate_argnames": donate_argnames, "inline": inline,
     }  # fmt: skip
-    if function is None:
+    if fun is None:
         return lambda f: jit(f, **options)
-    if not callable(function):
-        raise TypeError(f"jit: a callable is required, got {function!r}")
-    if inspect.isgeneratorfunction(function) or inspect.iscoroutinefunction(function):
-        raise TypeError(f"jit of {name_of(function)}: generators and coroutines cannot be traced")
+    if not callable(fun):
+        raise TypeError(f"jit: a callable is required, got {fun!r}")
+    if inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
+        raise TypeError(f"jit of {name_of(fun)}: generators and coroutines cannot be traced")
     donated = numbers(donate_argnums), strings(donate_argnames)
     statics = numbers(static_argnums), strings(static_argnames)
-    return Jitted(function, *statics, donated, bool(inline))
+    return Jitted(fun, *statics, donated, bool(inline))

@@ -7,23 +7,24 @@ tracer at all, and costs nothing.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._avals import aval_of
 from lazynp._jaxpr import Rules
-from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
+from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, is_tracer, tracer_node
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
 from lazynp._trace import extent, host_value, knowable, local, record, record_multiple, seen_value
-from lazynp._tree import flatten_up_to, tree_flatten
+from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp.transforms._stack import (
     Flat,
     Params,
     argument_node,
     as_given,
+    as_weak_as,
     check_leaf,
     coerced,
     handle_like,
@@ -33,6 +34,7 @@ from lazynp.transforms._stack import (
     name_of,
     node_of,
     refuse_shared,
+    result_handle,
     running,
     write_back,
     zeros,
@@ -138,8 +140,14 @@ def explicit(
 
 
 def settle(handle: Array, before: Node) -> None:
-    """A handle from outside that was written under differentiation: it holds the primal."""
-    handle._write(handle._node[VALUE].primal)
+    """A handle from outside that was written under differentiation: it holds the primal.
+
+    A function that is staged around it met the handle when it was first written.
+    """
+    primal = handle._node[VALUE].primal
+    if is_tracer(primal):
+        primal[VALUE].trace.written.append((weakref.ref(handle), before))
+    handle._node = primal
 
 
 def jvp_nodes(
@@ -169,12 +177,12 @@ def jvp_nodes(
     return [p for p, _ in outs], [t for _, t in outs], like
 
 
-def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: bool = False) -> Any:
+def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """`(f(*primals), tangents of the results)`; with `has_aux`, f returns `(out, aux)`.
 
     Tangents have the types of the primals; of an integer primal, None or float0 stands for zero.
     """
-    what = f"jvp of {name_of(function)}"
+    what = f"jvp of {name_of(fun)}"
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(f"{what}: primals and tangents must be tuples or lists of arguments")
     leaves, structure = tree_flatten(tuple(primals))
@@ -182,21 +190,25 @@ def jvp(function: Callable[..., Any], primals: Any, tangents: Any, *, has_aux: b
         check_leaf(x, what)
     nodes = [argument_node(x) for x in leaves]
     given = tangent_nodes(nodes, structure, tuple(tangents), what)
-    flat = Flat(function, structure, has_aux=has_aux)
+    flat = Flat(fun, structure, has_aux=has_aux)
     outs, outs_dot, like = jvp_nodes(flat, leaves, nodes, given, what)
-    whole = [whole_tangent(p, t) for p, t in zip(outs, outs_dot, strict=True)]
-    out, out_dot = flat.rebuilt(outs, like), flat.rebuilt(whole, like)
+    out, out_dot = flat.rebuilt(outs, like), whole_tangents(flat, outs, outs_dot, like)
     return (out, out_dot, flat.aux(outs, like)) if has_aux else (out, out_dot)
 
 
-def whole_tangent(primal: Node, tangent: Node | None) -> Node:
-    """Zero where nothing moves; float0 for what cannot move."""
-    if tangent is not None:
-        return tangent
-    aval = aval_of_node(primal)
-    if aval.dtype.kind in "fc":
-        return zeros(aval)._read()
-    return zeros(aval_of(aval.shape, bool))._read()
+def whole_tangents(
+    flat: Flat, primals: Sequence[Node], tangents: Sequence[Node | None], like: Sequence[Any]
+) -> Any:
+    """Those of the result proper: zero where nothing moves; float0 for what cannot move."""
+    made: list[Any] = []
+    for primal, tangent, kind in zip(primals[: flat.count], tangents, like):
+        aval = aval_of_node(primal)
+        if aval.dtype.kind not in "fc":
+            made.append(np.zeros(aval.shape, FLOAT0))
+            continue
+        node = zeros(aval)._read() if tangent is None else tangent
+        made.append(result_handle(as_weak_as(node, aval), kind))
+    return tree_unflatten(flat.tree, made)
 
 
 def is_zero(x: Any) -> bool:

@@ -24,7 +24,7 @@ from lazynp.transforms._branches import (
     settled,
     staged_function,
 )
-from lazynp.transforms._call import moving_flags, present, strong
+from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
 from lazynp.transforms._scan import scan
@@ -42,7 +42,7 @@ Flags = tuple[bool, ...]
 
 
 def _abstract(*avals: Aval, cond: Jaxpr, body: Jaxpr, consts: int) -> tuple[Aval, ...]:
-    return strong(body.out_avals)
+    return joined([body.out_avals, avals[consts:]])
 
 
 def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:

@@ -29,7 +29,7 @@ from lazynp.transforms._branches import (
     settled,
     staged_function,
 )
-from lazynp.transforms._call import moving_flags, present, strong
+from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import discharged
 from lazynp.transforms._stack import at_once, check_leaf, node_of, result_handle, zeros
 from lazynp.transforms._stage import (
@@ -54,8 +54,9 @@ def _stacked(aval: Aval, length: int) -> Aval:
 def _abstract(
     *avals: Aval, jaxpr: Jaxpr, length: int, reverse: bool, consts: int, carry: int, unroll: int
 ) -> tuple[Aval, ...]:
-    outs = strong(jaxpr.out_avals)
-    return (*outs[:carry], *(_stacked(a, length) for a in outs[carry:]))
+    outs = jaxpr.out_avals
+    last = joined([outs[:carry], avals[consts : consts + carry]])
+    return (*last, *(_stacked(a, length) for a in outs[carry:]))
 
 
 def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:

@@ -123,9 +123,18 @@ def _strong(node: Node) -> Node:
     """A result: weak only within an outer transformation."""
     if not aval_of_node(node).weak or is_tracer(node) or local.recorder.staging:
         return node
+    dtype = aval_of_node(node).dtype
     if node[VALUE] is not None:
-        return leaf(node[VALUE])
-    return elementwise.convert(new_array(node), dtype=aval_of_node(node).dtype)._read()
+        return [None, None, node[VALUE], None, aval_of((), dtype)]
+    return elementwise.convert(new_array(node), dtype=dtype)._read()
+
+
+def as_weak_as(node: Node, aval: Aval) -> Node:
+    """The derivative by a number, or of one, which within a transformation is weak as that is."""
+    traced = local.recorder.staging or is_tracer(node)
+    if not (aval.weak and traced) or aval_of_node(node).weak:
+        return node
+    return elementwise.convert(new_array(node), dtype=aval.dtype, weak=True)._read()
 
 
 def in_native_order(x: Array) -> Array:
@@ -260,6 +269,27 @@ def leaf_node(x: Any) -> Node:
 
 
 @contextmanager
+def telling_why() -> Iterator[None]:
+    """NumPy, refused a value that it was to store in an array of its own, says that it was no
+    number. What refused it knows better."""
+    try:
+        yield
+    except ValueError as error:
+        cause = error.__cause__
+        if not isinstance(cause, TypeError) or not _is_ours(cause):
+            raise
+        raise cause.with_traceback(error.__traceback__) from None
+
+
+def _is_ours(error: BaseException) -> bool:
+    """Whether it was raised by this package."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place is not None and place.tb_frame.f_globals.get("__name__", "").startswith("lazynp.")
+
+
+@contextmanager
 def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]:
     """Run a trace; afterwards, also after an exception, no handle holds one of its tracers.
 
@@ -267,7 +297,7 @@ def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]
     """
     failed = True
     try:
-        with interpreting(trace):
+        with telling_why(), interpreting(trace):
             yield
             failed = False
     finally:

@@ -18,7 +18,7 @@ from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._graph import program_of
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
-from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
+from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
 from lazynp._trace import StagingRecorder, host_value, record, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
@@ -31,12 +31,14 @@ from lazynp.transforms._linearize import (
 )
 from lazynp.transforms._stack import (
     Flat,
+    argument_node,
     check_leaf,
     in_native_order,
     kind_of,
     name_of,
     node_of,
     running,
+    telling_why,
     write,
     zeros,
 )
@@ -64,7 +66,11 @@ def run_jaxpr(
     env: dict[Var, Array] = dict(zip(jaxpr.inputs, args, strict=True))
 
     def read(atom: Atom) -> Array:
-        return new_scalar(leaf(atom.value)) if isinstance(atom, Literal) else env[atom]
+        if not isinstance(atom, Literal):
+            return env[atom]
+        node = leaf(atom.value)
+        node[AVAL] = atom.aval  # may be weak
+        return new_scalar(node)
 
     for eqn in jaxpr.eqns:
         operands = [read(a) for a in eqn.inputs]
@@ -110,7 +116,7 @@ def stage(
     kinds: Sequence[Any] | None = None,
 ) -> Program:
     """Stage a function of flat handles. kinds: the classes of the handles it is given."""
-    with staging(what) as recorder:
+    with telling_why(), staging(what) as recorder:
         inputs = [recorder.input(aval) for aval in avals]
         made = kinds or [Array] * len(inputs)
         handles: list[Array] = [
@@ -118,7 +124,7 @@ def stage(
             for n, k in zip(inputs, made, strict=True)
         ]
         leaves = function(handles)
-        nodes = [node_of(x) for x in leaves]
+        nodes = [argument_node(x) for x in leaves]
         return finish(recorder, inputs, nodes, list(map(kind_of, leaves)))
 
 
@@ -189,7 +195,7 @@ def weak_aval(x: Any) -> Aval:
 
 
 def make_jaxpr(
-    function: Callable[..., Any], static_argnums: Any = (), return_shape: bool = False
+    fun: Callable[..., Any], static_argnums: Any = (), return_shape: bool = False
 ) -> Callable[..., Any]:
     """`make_jaxpr(f)(*args)`: the jaxpr of f at arguments like these. f is only traced.
 
@@ -198,7 +204,7 @@ def make_jaxpr(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
-        program, flat = trace_call(function, args, kwargs, f"make_jaxpr of {name_of(function)}",
+        program, flat = trace_call(fun, args, kwargs, f"make_jaxpr of {name_of(fun)}",
                                    numbers)  # fmt: skip
         if not return_shape:
             return program.jaxpr
@@ -249,9 +255,9 @@ class ShapeDtype:
         return len(self.shape)
 
 
-def eval_shape(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of `f(*args)`, without computing anything."""
-    program, flat = trace_call(function, args, kwargs, f"eval_shape of {name_of(function)}")
+    program, flat = trace_call(fun, args, kwargs, f"eval_shape of {name_of(fun)}")
     return _shapes(program, flat)
 
 

@@ -23,6 +23,7 @@ def places_and_names(
     places: tuple[int, ...],
     names: tuple[str, ...],
     what: str = "static",
+    of: str = "jit",
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Arguments by place and by name: each implies the other, where there is a signature."""
     try:
@@ -36,7 +37,7 @@ def places_and_names(
     for n in places:
         if not variadic and not -len(positional) <= n < len(positional):
             raise ValueError(
-                f"jit of {name_of(function)}: {what}_argnums has {n}, but there are "
+                f"{of} of {name_of(function)}: {what}_argnums has {n}, but there are "
                 f"{len(positional)} positional parameters"
             )
     known = {p.name for p in parameters}
@@ -44,7 +45,7 @@ def places_and_names(
     for name in names:
         if name not in known and not keywords:
             raise ValueError(
-                f"jit of {name_of(function)}: {what}_argnames has {name!r}, which is no parameter"
+                f"{of} of {name_of(function)}: {what}_argnames has {name!r}, which is no parameter"
             )
     from_names = tuple(positional.index(n) for n in names if n in positional)
     from_numbers = tuple(positional[n] for n in places if -len(positional) <= n < len(positional))

@@ -269,7 +269,7 @@ def _write_argument(
 
 
 def vmap(
-    function: Callable[..., Any],
+    fun: Callable[..., Any],
     in_axes: Any = 0,
     out_axes: Any = 0,
     axis_name: Any = None,
@@ -280,7 +280,7 @@ def vmap(
     in_axes: an int, None (the same for all examples), or a tree of them that is a prefix of the
     arguments; keyword arguments are mapped over axis 0. out_axes: likewise, for the results.
     """
-    what = f"vmap of {name_of(function)}"
+    what = f"vmap of {name_of(fun)}"
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if not (in_axes is None or isinstance(in_axes, (int, tuple))):
@@ -297,8 +297,8 @@ def vmap(
         axes = _argument_axes(in_axes, args, structure, nodes, what)
         size = _common_size(args, kwargs, nodes, axes, axis_size, what)
         trace = BatchTrace(what, size, axis_name)
-        flat = Flat(lambda a, k: function(*a, **k), structure)
-        outs, like = batch_nodes(flat, leaves, nodes, axes, trace, function)
+        flat = Flat(lambda a, k: fun(*a, **k), structure)
+        outs, like = batch_nodes(flat, leaves, nodes, axes, trace, fun)
         targets = broadcast_prefix(out_axes, flat.tree, f"{what}: out_axes")
         placed = [
             _placed(n, batched, axis, size, what)
@@ -308,8 +308,8 @@ def vmap(
             placed, [_mapped_kind(x, a) for x, a in zip(like, targets, strict=True)]
         )
 
-    mapped.__name__ = name_of(function)
-    mapped.__wrapped__ = function  # type: ignore[attr-defined]
+    mapped.__name__ = name_of(fun)
+    mapped.__wrapped__ = fun  # type: ignore[attr-defined]
     return mapped
 
 

@@ -1,5 +1,9 @@
 """x.at, associative_scan, adopt."""
 
+import functools
+import sys
+import types
+
 import numpy
 import pytest
 
@@ -68,5 +72,104 @@ def test_adopt() -> None:
     numpy.testing.assert_allclose(grad(run)(2.0), before)  # homogeneous: 2 f / x
     numpy.testing.assert_allclose(vmap(run)(np.array([1.0, 2.0])), [before / 4, before])
     assert numpy is not np and helper.__globals__["numpy"] is numpy
-    with pytest.raises((TypeError, ValueError)):
+    with pytest.raises(TypeError, match="adopt"):
         grad(simulation)(2.0)
+    with pytest.raises(TypeError, match="adopt"):
+        jit(simulation)(2.0)
+    with pytest.raises(TypeError, match="adopt"):
+        vmap(simulation)(np.ones(2))
+
+
+def test_a_store_that_numpy_refuses_itself_is_its_own_error() -> None:
+    def wrong(x):
+        numpy.zeros(3)[0] = [x, x]
+
+    with pytest.raises(ValueError, match="sequence"):
+        jit(lambda x: wrong(1.0))(2.0)
+
+
+# a module of a user's
+_SOURCE = """
+import dataclasses, enum
+import numpy
+from numpy import zeros
+
+class Base:
+    def helper(self, x):
+        a = zeros(3)
+        a[1] = x
+        return a
+
+class Model(Base):
+    scale = 2.0
+    def __init__(self, n):
+        self.state = numpy.zeros(n)
+    def step(self, x):
+        self.state[0] = x * x
+        self.state[1:] += x
+        return self.state.sum() + super().helper(x).sum()
+    __call__ = step
+    @staticmethod
+    def alone(x):
+        a = zeros(1)
+        a[0] = x
+        return a[0]
+    @classmethod
+    def scaled(cls, x):
+        return cls.alone(x) * cls.scale
+    @property
+    def total(self):
+        return self.alone(self.state.sum())
+
+class Slots:
+    __slots__ = ("a",)
+    def __init__(self, x):
+        self.a = zeros(2)
+        self.a[0] = x
+
+@dataclasses.dataclass(frozen=True)
+class Parameters:
+    w: object
+    def applied(self, x):
+        a = zeros(1)
+        a[0] = self.w * x
+        return a[0]
+
+class Caller:
+    def __call__(self, x):
+        a = zeros(2)
+        a[0] = x
+        return a.sum()
+
+class Colour(enum.Enum):
+    RED = 1
+"""
+
+
+def test_adopted_classes() -> None:
+    module = types.ModuleType("adopted_classes")
+    sys.modules[module.__name__] = module
+    exec(_SOURCE, vars(module))
+    ours = adopt(module)
+
+    def total(x):
+        model = ours.Model(3)
+        model.step(x)
+        return model.total
+
+    for f, want in [
+        (lambda x: ours.Model(3).step(x), 9.0), (lambda x: ours.Model(3)(x), 9.0), (total, 8.0),
+        (ours.Model.alone, 1.0), (lambda x: ours.Model.scaled(x), 2.0),
+        (lambda x: ours.Slots(x).a.sum(), 1.0), (adopt(module.Caller()), 1.0),
+        (adopt(functools.partial(module.Model.step, ours.Model(3))), 9.0),
+    ]:  # fmt: skip
+        assert grad(f)(3.0) == want
+    np.tree.register_dataclass(module.Parameters)
+    slope = grad(lambda p: p.applied(2.0))(ours.Parameters(3.0))
+    assert type(slope) is ours.Parameters and slope.w == 2.0
+    assert isinstance(ours.Model(1), module.Model) and ours.Model is ours.Model
+    assert ours.Colour is module.Colour and ours.dataclasses is module.dataclasses
+    assert module.numpy is numpy and type(module.Model(1).state) is numpy.ndarray
+    for wrong in (3, len):
+        with pytest.raises(TypeError, match="adopt"):
+            adopt(wrong)

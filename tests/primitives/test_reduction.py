@@ -281,10 +281,12 @@ def test_ties_share_the_tangent() -> None:
     np.testing.assert_allclose(value(tangent), [1.5, 4.0])
 
 
-def test_running_maximum_keeps_the_first_place() -> None:
-    x, dx = array(np.array([1.0, 1.0, 3.0, 2.0, 3.0])), array(np.arange(1.0, 6.0))
-    _, tangent = reduction.cummax.jvp((x,), (dx,), axis=0)
-    np.testing.assert_array_equal(value(tangent), [1, 1, 3, 3, 3])
+def test_running_extrema_share_the_tangent_of_ties() -> None:
+    x, dx = np.array([1.0, 1.0, 3.0, 2.0, 3.0, np.nan, 5.0]), np.arange(1.0, 8.0)
+    _, tangent = reduction.cummax.jvp((array(x),), (array(dx),), axis=0)
+    np.testing.assert_array_equal(value(tangent), [1, 1.5, 3, 3, 4, 6, 6])
+    _, tangent = reduction.cummin.jvp((array(-x),), (array(dx),), axis=0)
+    np.testing.assert_array_equal(value(tangent), [1, 1.5, 3, 3, 4, 6, 6])
 
 
 def test_arg_rules() -> None:

@@ -129,10 +129,14 @@ POINTS: list[tuple[Any, tuple[float, ...], list[float]]] = [
     (np.logaddexp, (-INF, INF), [0, 1]),
     (np.logaddexp, (-INF, 0.0), [0, 1]),
     (np.logaddexp2, (INF, -INF), [1, 0]),
-    (np.hypot, (0.0, 0.0), [0, 0]),
+    (np.hypot, (0.0, 0.0), [0.5, 0.5]),
     (np.hypot, (0.0, 2.0), [0, 1]),
-    (lambda x: grad(np.hypot)(x, 0.0), (0.0,), [1]),
+    (lambda x: grad(np.hypot)(x, 0.0), (0.0,), [0]),
+    (lambda x: np.i0(x), (0.0,), [0]),
+    (lambda x: numpy.i0(np.exp(x))[()], (-INF,), [0]),
     (lambda x: grad(lambda x: np.abs(x + 0j))(x), (0.0,), [0]),
+    (lambda x: np.copysign(x, -1.0), (0.0,), [-1]),
+    (lambda x: np.copysign(x, -1.0), (-0.0,), [1]),
     (np.abs, (0.0,), [1]),
     (np.abs, (-0.0,), [1]),
     (np.fabs, (0.0,), [1]),
@@ -198,6 +202,10 @@ def _scaled(x: Any, s: Any) -> Any:
 
 _scaled.defjvp(lambda primals, tangents: (_scaled(*primals), tangents[0] * primals[1]))
 
+_squared = np.custom_vjp(lambda s: s * s)
+_squared.defvjp(lambda s: (_squared(s), s), lambda s, ct: (2 * s * ct,))
+_twice = jit(lambda s: s * 2)
+
 WEAK: dict[str, Any] = {
     "jit": lambda: jit(lambda x, s: x * (s * 2))(F4, 2.0),
     "jvp": lambda: np.jvp(lambda s: F4 * s, (2.0,), (1.0,)),
@@ -210,6 +218,25 @@ WEAK: dict[str, Any] = {
     "checkpoint": lambda: np.checkpoint(lambda s: F4 * s)(2.0),
     "custom rule": lambda: _scaled(F4, 2.0),
     "derivative of a custom rule": lambda: np.jvp(_scaled, (F4, 2.0), (F4, 0.0)),
+    "jit in jit": lambda: jit(lambda x, s: x * _twice(s))(F4, 2.0),
+    "jit in jvp": lambda: np.jvp(lambda s: F4 * _twice(s), (2.0,), (1.0,)),
+    "jit in vjp": lambda: np.vjp(lambda s: F4 * _twice(s), 2.0)[0],
+    "jit in vmap": lambda: jit(np.vmap(lambda x, s: x * _twice(s), (0, None)))(F4, 2.0),
+    "jit in scan": lambda: np.scan(lambda c, x: (c + x * _twice(0.5), c), ONE, F4),
+    "jit of a number": lambda: jit(lambda x: x * jit(lambda: (1, 2.0))()[1])(F4),
+    "gradient in jit": lambda: jit(lambda s: F4 * grad(lambda s: _twice(s) * s)(s))(2.0),
+    "cond in jit": lambda: jit(
+        lambda s: F4 * np.cond(s > 0, lambda s: _twice(s), lambda s: 1.0, s)
+    )(2.0),
+    "loops in jit": lambda: jit(
+        lambda s: (
+            F4 * np.fori_loop(0, 3, lambda i, c: c * 2, s),
+            F4 * np.while_loop(lambda c: c < 9, lambda c: c * 2, s),
+            F4 * np.scan(lambda c, _: (_twice(c), None), s, None, length=3)[0],
+            F4 * np.checkpoint(_twice)(s),
+            F4 * _squared(s),
+        )
+    )(2.0),
     "all at once": lambda: jit(np.vmap(grad(lambda x, s: _scaled(x, s) * s), (0, None)))(F4, 2.0),
     "carry": lambda: np.scan(lambda c, x: (c + x, c), 0.0, F4),
     "carry of a loop in a loop": lambda: np.scan(
@@ -237,6 +264,10 @@ def test_numbers_that_come_out_are_as_numpys() -> None:
               np.scan(lambda c, _: (c * 2, None), 1.0, None, length=2)[0]):  # fmt: skip
         assert (F4 * x).dtype == "f8"
     assert np.while_loop(lambda c: c < 3, lambda c: c * 1.5, 1).dtype == "f8"
+    for _ in range(2):  # the long way, and the short one
+        assert (F4 * _twice(2.0)).dtype == (F4 * jit(lambda: 2.0)()).dtype == "f8"
+    strong = jit(lambda s: F4 * np.cond(s > 0, lambda s: s, lambda s: np.float64(1), s))
+    assert strong(2.0).dtype == "f8"
     with pytest.raises(TypeError, match="leaf 0 is f64"):
         np.scan(lambda c, x: (x, c), 0.5, np.arange(3))
 

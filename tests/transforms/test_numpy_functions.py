@@ -103,7 +103,10 @@ def test_numpys_own_are_ours_on_traced_arrays(name: str) -> None:
         x, direction = np.array(X), np.array(V)
         got, want = (jvp(lambda x, f=f: f(x * 1.0), (x,), (direction,)) for f in (theirs, ours))
         for a, b in zip(got, want, strict=True):
-            numpy.testing.assert_allclose(a, b, rtol=1e-12)
+            if b.dtype.kind == "V":  # float0: there is no tangent
+                assert a.dtype == b.dtype and a.shape == b.shape
+            else:
+                numpy.testing.assert_allclose(a, b, rtol=1e-12)
         numpy.testing.assert_allclose(jit(lambda x: theirs(x))(x), ours(x), rtol=1e-12)
         rows = np.stack([x, 2 * x, x])
         numpy.testing.assert_allclose(vmap(lambda x: theirs(x))(rows)[0], ours(x), rtol=1e-12)

@@ -1,5 +1,6 @@
 """What branches write in their operands, and what else is written: as Python's `if` would."""
 
+import itertools
 from typing import Any
 
 import numpy
@@ -290,3 +291,106 @@ def test_large_captured_arrays_written_one_after_the_other(policy: str) -> None:
             store(float(k))
             for array, border in ((a, -k), (b, 10 * k)):
                 assert (float(array[0, 7]), float(array[5, 7])) == (border, k)
+
+
+# -- every pair of transformations -----------------------------------------------------------------
+
+OUTSIDE = np.zeros(3)
+
+
+def captured(x):
+    """Writes an array from outside, and through a view of it."""
+    rest = OUTSIDE[1:]
+    OUTSIDE[0] = x
+    rest[0] = x * x * OUTSIDE[0]
+    rest[1] = rest[0] * x
+    return (OUTSIDE * OUTSIDE).sum() * x
+
+
+def in_branches(x):
+    y = np.zeros(2)
+
+    def larger(x):
+        y[0] = x * x
+        return x
+
+    def smaller(x):
+        y[1] = x
+        return x * x
+
+    r = cond(x > 1, larger, smaller, x)
+    return r * y.sum() + y[0]
+
+
+def in_bodies(x):
+    y = np.zeros(4)
+
+    def body(c, i):
+        y[i] = c * x
+        y[i + 1] += y[i]
+        return y[i] + c, c * y[i]
+
+    c, ys = scan(body, x, np.arange(3))
+    return c + ys.sum() + (y * y).sum()
+
+
+def in_a_gradient(x):
+    y = np.zeros(2)
+
+    def inner(z):
+        y[0] = z * z
+        y[1] += z
+        return y.sum() * z
+
+    return grad(inner)(x) * y[0] + y[1]
+
+
+PLAIN = {
+    "jit": jit,
+    "checkpoint": checkpoint,
+    "cond": lambda f: lambda x: cond(True, f, lambda x: x, x),
+    "vmap": lambda f: lambda x: vmap(f)(np.stack([x, x])).sum() / 2,
+}
+DERIVATIVES = {
+    "grad": grad,
+    "jvp": lambda f: lambda x: jvp(f, (x,), (1.0,))[1],
+}
+AT = 1.3
+
+
+def _differences(f):
+    """Zeroth to second derivative."""
+    h = 1e-3
+    low2, low, mid, high, high2 = (float(f(AT + k * h)) for k in (-2, -1, 0, 1, 2))
+    first = (8 * (high - low) - (high2 - low2)) / (12 * h)
+    return mid, first, (-high2 + 16 * high - 30 * mid + 16 * low - low2) / (12 * h * h)
+
+
+@pytest.mark.parametrize(
+    "f", [captured, in_branches, in_bodies, in_a_gradient], ids=lambda f: f.__name__
+)
+def test_every_pair_of_transformations(f) -> None:
+    want, every = _differences(f), PLAIN | DERIVATIVES
+    for outer, inner in itertools.product(every, repeat=2):
+        if f is captured and "vmap" in (outer, inner):
+            continue  # refused: another value for each example
+        OUTSIDE[:] = 0.0
+        got = every[outer](every[inner](f))(AT)
+        order = (outer in DERIVATIVES) + (inner in DERIVATIVES)
+        assert float(got) == pytest.approx(want[order], rel=1e-6), (outer, inner)
+        if f is captured:
+            assert OUTSIDE.tolist() == pytest.approx([AT, AT**3, AT**4])
+
+
+def test_an_argument_written_in_a_gradient_that_is_jitted() -> None:
+    def f(a, x):
+        a[0] = a[1] * x
+        a[1:] *= 3
+        return (a * a).sum()
+
+    want = np.array([1.0, 2.0, 3.0])
+    slopes = grad(f, (0, 1))(want, 2.0)
+    for a in (np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0, 3.0])[1:]):
+        got = jit(grad(f, (0, 1)))(a, 2.0)
+        numpy.testing.assert_allclose(got[0], slopes[0])
+        assert got[1] == slopes[1] and a.tolist() == want.tolist() == [4.0, 6.0, 9.0]

@@ -115,6 +115,7 @@ VALUES = [
     "v[:] = '7'; v",
     "v[1].astype('m8[D]') + np.datetime64('2020-01-01'), v[1].astype(object)",
     "v[1] @ v[1]",
+    "np.array(v[1], object), np.asarray(a[0, 0], 'O')",
     "a.flat[0] = '7'; a.flat[1] = True; a",
     "np.flip(np.array('ab')), np.full(2, np.array('ab'))",
     "v @ v, v[1:] @ v[1:].reshape(2, 1)",

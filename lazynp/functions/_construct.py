@@ -10,6 +10,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
 from lazynp._node import leaf
 from lazynp._strides import in_order, order_of_strides, writeable
+from lazynp._trace import host_value
 from lazynp._views import Reshape, view
 from lazynp.functions._arguments import (
     NO_COPY,
@@ -110,6 +111,8 @@ def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
         if wanted != x.dtype:
             if copy is False:
                 raise ValueError(NO_COPY)
+            if wanted.char == "O" and isinstance(x, Scalar):  # which is the object, as NumPy's are
+                return new_array(from_host(np.array(host_value(x._read()), wanted)))
             return in_order(own(converted(x, wanted)), order_like(x, order))
     fits = order in "AK" or is_contiguous(x, order)
     if copy is False and (not fits or isinstance(x, Scalar)):

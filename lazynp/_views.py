@@ -154,6 +154,8 @@ def _as_before(new: Node, old: Node) -> Node:
 
 @dataclass(frozen=True)
 class Real(Exact):
+    plain = True
+
     def get(self, node: Node) -> Node:
         return record(elementwise.real, (node,), {})
 
@@ -167,6 +169,8 @@ class Real(Exact):
 
 @dataclass(frozen=True)
 class Imag(Exact):
+    plain = True
+
     def get(self, node: Node) -> Node:
         return record(elementwise.imag, (node,), {})
 
@@ -183,6 +187,7 @@ class Broadcast(Exact):
     """Read-only: several elements of the view are one of the owner."""
 
     shape: Shape
+    plain = True
     turns = True
 
     def get(self, node: Node) -> Node:
@@ -202,6 +207,7 @@ class Diagonal(Exact):
     """The diagonal of the last two axes. `np.diagonal` makes it read-only, `einsum` does not."""
 
     offset: int
+    plain = True
     turns = True
 
     def _places(self, aval: Aval) -> tuple[NDArray, NDArray]:
@@ -225,7 +231,10 @@ class Diagonal(Exact):
         return indexing.put(new_array(old), values, *places, axes=axes, mode="set")._read()
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return dummy.diagonal(self.offset, -2, -1)
+        view = dummy.diagonal(self.offset, -2, -1)
+        if dummy.flags.writeable:  # whether it may be written, the handle says
+            view.flags.writeable = True
+        return view
 
 
 @dataclass(frozen=True)
@@ -261,7 +270,7 @@ def shown(
     kind: makes the step, of NumPy's view. plain: whether it is a view in whatever order the memory
     is, which may not be the order that the array is said to have.
     """
-    if not local.recorder.eager or type(array) is not Ours or array._flags is not None:
+    if not local.recorder.eager or type(array) is not Ours:
         return None
     if not plain and array._order is not None:
         return None
@@ -292,14 +301,18 @@ def shown(
     made = new_view(base, path, leaf(value), order)
     if base._seen is VIEWED:
         made._node, made._seen = [None, None, None, None, made._node[AVAL]], None
+    if not writeable(array):
+        made._flags = {"readonly": True}
     return made
 
 
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
     """A view of the array by one more step. The owner is the array's own."""
-    if not readonly and local.recorder.eager:
+    if local.recorder.eager:
         made = shown(array, step.layout, lambda _: step, plain=step.plain)
         if made is not None:
+            if readonly:
+                made._flags = {"readonly": True}
             return made
     node = array._read()
     laid = local.recorder.eager and (step.plain or array._order is None)

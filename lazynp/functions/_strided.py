@@ -28,6 +28,7 @@ class Windows(Exact):
 
     lengths: tuple[int, ...]
     axes: tuple[int, ...]
+    plain = True
     turns = True
 
     def get(self, node: Node) -> Node:

@@ -14,7 +14,7 @@ from lazynp.functions import products
 from lazynp.functions._matrices import adjoint, identity, swapped
 from lazynp.functions._recording import plain
 from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
-from lazynp.transforms import cond, custom_jvp
+from lazynp.transforms import cond, custom_jvp, jit
 
 
 def determinant(a: Array) -> Array:
@@ -37,6 +37,7 @@ def _differentiable_jvp(primals: Any, tangents: Any) -> Any:
 differentiable.defjvp(_differentiable_jvp)
 
 
+@jit  # so that the branches are traced once for each shape
 def cofactors(a: Array) -> Any:
     """The derivative of the determinant by each element."""
     sign, _ = linear_algebra.slogdet(a)

@@ -25,6 +25,7 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
+from lazynp.transforms._vmap import flagged
 
 Places = tuple[int, ...]
 
@@ -122,9 +123,8 @@ def _batch(
     name: str,
     donate: Places = (),
 ) -> tuple[Any, ...]:
-    everything = (True,) * len(jaxpr.outputs)
-    mapped, _ = batch_jaxpr(jaxpr, size, tuple(batched), everything)
-    return jit_call(*operands, jaxpr=mapped, name=name)
+    mapped, flags = batch_jaxpr(jaxpr, size, tuple(batched))
+    return flagged(jit_call(*operands, jaxpr=mapped, name=name), flags)
 
 
 def _discharge(

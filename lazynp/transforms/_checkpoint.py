@@ -27,6 +27,7 @@ from lazynp.transforms._stage import (
     transpose_jaxpr,
 )
 from lazynp.transforms._static import numbers as numbers_of, places_and_names, strings
+from lazynp.transforms._vmap import flagged
 
 
 def _remat_abstract(*avals: Aval, jaxpr: Jaxpr, policy: str) -> tuple[Aval, ...]:
@@ -116,8 +117,8 @@ def _remat_transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, policy:
 def _remat_batch(
     size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, policy: str
 ) -> tuple[Any, ...]:
-    mapped, _ = batch_jaxpr(jaxpr, size, tuple(batched), (True,) * len(jaxpr.outputs))
-    return remat_call(*operands, jaxpr=mapped, policy=policy)
+    mapped, flags = batch_jaxpr(jaxpr, size, tuple(batched))
+    return flagged(remat_call(*operands, jaxpr=mapped, policy=policy), flags)
 
 
 def _known_jvp(primals: Any, tangents: Any, *, primitive: Any, params: Any) -> Any:

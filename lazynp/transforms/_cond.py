@@ -37,11 +37,13 @@ from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
     linearize_jaxpr,
+    repeated,
     run_jaxpr,
     spread_out,
     stage_closed,
     transpose_jaxpr,
 )
+from lazynp.transforms._vmap import flagged
 
 _INT = np.dtype(np.int64)
 _INT32 = np.dtype(np.int32)
@@ -133,17 +135,67 @@ def _batch(
     if batched[0] and any(map(has_checks, branches)):
         params = {"branches": branches}
         return batch_discharged(cond_call, size, batched, (index, *operands), params)
-    if batched[0] and any(map(holds_rules, branches)):
-        flags = (*batched[1:], True)
-        mapped = [batch_jaxpr(guarded(j), size, flags, everything)[0] for j in branches]
+    if not batched[0]:
+        flags = tuple(batched[1:])
+        outs = _union([batch_jaxpr(j, size, flags)[1] for j in branches])
+        mapped = tuple([batch_jaxpr(j, size, flags, outs)[0] for j in branches])
+        return flagged(cond_call(index, *operands, branches=mapped), outs)
+    flags = tuple([
+        b or not x.ndim and x.dtype.kind in "fc"
+        for x, b in zip(operands, batched[1:], strict=True)
+    ])  # fmt: skip
+    if any(map(holds_rules, branches)):
+        mapped = [batch_jaxpr(guarded(j), size, (*flags, True), everything)[0] for j in branches]
         results = [
-            run_jaxpr(j, [*operands, elementwise.equal(index, k)]) for k, j in enumerate(mapped)
+            run_jaxpr(j, [*_chosen_by(index, k, operands, flags), elementwise.equal(index, k)])
+            for k, j in enumerate(mapped)
         ]
         return _selected(index, results)
-    mapped = tuple([batch_jaxpr(j, size, tuple(batched[1:]), everything)[0] for j in branches])
-    if not batched[0]:
-        return cond_call(index, *operands, branches=mapped)
-    return _selected(index, [run_jaxpr(j, operands) for j in mapped])
+    mapped = [batch_jaxpr(j, size, flags, everything)[0] for j in branches]
+    results = [run_jaxpr(j, _chosen_by(index, k, operands, flags)) for k, j in enumerate(mapped)]
+    return _selected(index, results)
+
+
+def _chosen_by(
+    index: Array, k: int, operands: Sequence[Array], flags: Sequence[bool]
+) -> list[Array]:
+    """The operands of a branch. What it gives examples that do not choose it leads nowhere: their
+    cotangents are zero, though they may be nan in the branch itself.
+
+    flags: which it is given by example. Arrays that all share stay so: their cotangents are sums.
+    """
+    here, size = elementwise.equal(index, k), index.shape[0]
+    return [
+        examples(here, x if x.ndim else repeated(x, size)) if b and x.dtype.kind in "fc" else x
+        for x, b in zip(operands, flags, strict=True)
+    ]
+
+
+def _examples_transpose(ct: Array, mask: Array, x: Any) -> list[Any]:
+    mask = shaping.broadcast_in_dim(mask, shape=ct.shape, dims=tuple(range(mask.ndim)))
+    return [None, elementwise.select(mask, ct, 0.0)]
+
+
+def _examples_jvp(primals: Sequence[Array], tangents: Sequence[Array | None]) -> Any:
+    mask, dx = primals[0], tangents[1]
+    return examples(*primals), None if dx is None else examples(mask, dx)
+
+
+def _examples_batch(size: int, batched: Sequence[bool], *operands: Array) -> Array:
+    return examples(*[x if b else repeated(x, size) for x, b in zip(operands, batched)])
+
+
+examples = Primitive(  # (mask, x): x; only its examples where the mask is true have derivatives
+    "examples",
+    abstract=lambda mask, x: x,
+    reference=lambda mask, x: x,
+    lower=lambda b, mask, x: x,
+    jvp=_examples_jvp,
+    transpose=_examples_transpose,
+    batch=_examples_batch,
+    free=True,
+    kind="view",
+)
 
 
 def _selected(index: Array, results: Sequence[Sequence[Array]]) -> tuple[Array, ...]:

@@ -180,6 +180,7 @@ class _Given:
                 whole[place] = x
             return function(*whole, **kwargs)
 
+        of_chosen.__name__ = name_of(function)  # for errors
         self.function, self.what = of_chosen, what
         self.args = tuple([args[p] for p in places])
         self.leaves, self.structure = tree_flatten(self.args)

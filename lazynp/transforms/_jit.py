@@ -319,7 +319,13 @@ class Jitted:
         """moving: to be called for other views than these."""
         kind = (given.key, static)
         places = None if moving else given.places
-        traced = self._cache.get((*kind, places)) or self._cache.get((*kind, None))
+        try:
+            traced = self._cache.get((*kind, places)) or self._cache.get((*kind, None))
+        except TypeError as error:  # static arguments have been looked at
+            raise TypeError(
+                f"{self._what}: what is static in a tree, the second of what the `flatten_func` of "
+                f"a registered class returns, must be hashable: {error}"
+            ) from None
         if traced is None or not traced.valid():
             if places and any(key[:2] == kind for key in self._cache):
                 places = None  # views begin now here, now there

@@ -37,6 +37,7 @@ from lazynp.transforms._stage import (
     spread_out,
     stage_closed,
 )
+from lazynp.transforms._vmap import flagged
 
 Flags = tuple[bool, ...]
 
@@ -153,7 +154,7 @@ def _batch(
         mapped, _ = batch_jaxpr(guarded(body), size, (*fixed, *carry, True), carry)
         mapped, test = _selecting(mapped, test, [x.aval for x in whole], consts)
     outs = while_call(*whole, cond=test, body=mapped, consts=consts)
-    return tuple([x if c else repeated(x, size) for x, c in zip(outs, carry, strict=True)])
+    return flagged(outs, carry)
 
 
 def _discharge(

@@ -42,7 +42,7 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
-from lazynp.transforms._vmap import vmap
+from lazynp.transforms._vmap import flagged, vmap
 
 _INT = np.dtype(np.int64)
 
@@ -270,16 +270,16 @@ def _batch(size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, c
     fixed, start, slices = _split(tuple(batched), consts, carry)
     flags = _fixpoint(lambda c: batch_jaxpr(jaxpr, size, (*fixed, *c, *slices))[1][:carry], start)
     ys = len(jaxpr.outputs) - carry
-    wanted = (*flags, *[True] * ys)
-    mapped, _ = batch_jaxpr(jaxpr, size, (*fixed, *flags, *slices), wanted)
+    wanted = (*flags, *[False] * ys)
+    mapped, outs_flags = batch_jaxpr(jaxpr, size, (*fixed, *flags, *slices), wanted)
     c, now, xs = _split(operands, consts, carry)
     now = [
         repeated(x, size) if f and not b else x for x, f, b in zip(now, flags, start, strict=True)
     ]
     xs = [_swapped(x) if b else x for x, b in zip(xs, slices, strict=True)]
     outs = scan_call(*c, *now, *xs, jaxpr=mapped, consts=consts, carry=carry, **params)
-    state = [x if f else repeated(x, size) for x, f in zip(outs[:carry], flags, strict=True)]
-    return (*state, *map(_swapped, outs[carry:]))
+    stacks = zip(outs[carry:], outs_flags[carry:], strict=True)
+    return flagged([*outs[:carry], *(_swapped(y) if f else y for y, f in stacks)], outs_flags)
 
 
 def _discharge(operands: Sequence[Array], first: int, *, jaxpr: Jaxpr, consts: int, carry: int,

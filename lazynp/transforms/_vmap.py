@@ -68,6 +68,20 @@ class BatchTracer(Tracer):
         return extent(self.value)
 
 
+class Shared:
+    """Among the results of a call's batch rule: one that is the same for all examples."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Array) -> None:
+        self.value = value
+
+
+def flagged(outs: Sequence[Array], flags: Sequence[bool]) -> tuple[Any, ...]:
+    """Results of a call's batch rule; those without the flag are shared."""
+    return tuple([x if f else Shared(x) for x, f in zip(outs, flags, strict=True)])
+
+
 class BatchTrace(Trace):
     __slots__ = ("size", "axis_name")
 
@@ -110,7 +124,10 @@ class BatchTrace(Trace):
             outs = rule(self.size, tuple(batched), *given, **params)
         finally:
             _axes.current.pop()
-        nodes = tuple([self.tracer(o._read()) for o in results(primitive, outs)])
+        nodes = tuple([
+            o.value._read() if type(o) is Shared else self.tracer(o._read())
+            for o in results(primitive, outs)
+        ])  # fmt: skip
         return nodes if primitive.multiple_results else nodes[0]
 
     def _coerced(self, node: Node, target: Any) -> Array:

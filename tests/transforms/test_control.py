@@ -260,3 +260,23 @@ def test_only_what_changes_is_kept_for_reverse_mode() -> None:
     e = numpy.eye(6)
     differences = [float(loss(u + d * k) - loss(u - d * k)) / (2 * d) for k in e]
     numpy.testing.assert_allclose(np.grad(loss)(u), differences, rtol=1e-6)
+
+
+def _chosen(i, x):
+    return np.switch(i, [lambda x: x, lambda x: x**2, lambda x: np.log(x)], x)
+
+
+def test_a_branch_not_chosen_gives_no_nan() -> None:
+    """log(0), which no example chooses, has no part in the derivative."""
+    places, x = np.arange(3), np.array([0.0, 0.0, 4.0])
+    total = lambda x: vmap(_chosen)(places, x).sum()  # noqa: E731
+    for f in (grad(total), jit(grad(total)), lambda x: vmap(grad(_chosen, 1))(places, x)):
+        assert f(x).tolist() == [1, 0, 0.25]
+    assert np.hessian(total)(x).diagonal().tolist() == [0, 2, -0.0625]
+    assert grad(lambda s: vmap(lambda i: _chosen(i, s))(places[:2]).sum())(0.0) == 1.0
+    square = lambda x: vmap(vmap(_chosen))(np.array([[0, 2], [1, 2]]), x).sum()  # noqa: E731
+    assert grad(square)(np.array([[0.0, 2.0], [0.0, 4.0]])).tolist() == [[1, 0.5], [0, 0.25]]
+    halves = lambda x: vmap(lambda i, x: np.switch(i, [lambda x: x, lambda x: x / 2], x))(  # noqa: E731
+        np.array([0, 1, 1]), x
+    )
+    assert np.linear_transpose(halves, x)(np.ones(3))[0].tolist() == [1, 0.5, 0.5]

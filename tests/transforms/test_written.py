@@ -394,3 +394,28 @@ def test_an_argument_written_in_a_gradient_that_is_jitted() -> None:
         got = jit(grad(f, (0, 1)))(a, 2.0)
         numpy.testing.assert_allclose(got[0], slopes[0])
         assert got[1] == slopes[1] and a.tolist() == want.tolist() == [4.0, 6.0, 9.0]
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, jit, checkpoint], ids=["", "jit", "remat"])
+def test_what_is_the_same_for_all_examples_is_written_outside_under_vmap(wrapped) -> None:
+    a = np.zeros(4)
+
+    def step(c, i):
+        a[1] += i
+        return c, c
+
+    def round_(c):
+        a[3] = c
+        return c + 1
+
+    def f(x):
+        a[0] += 1.0
+        scan(step, x, np.arange(3))
+        cond(a[0] > 0, lambda: a.__setitem__(2, 7.0), lambda: None)
+        np.while_loop(lambda c: c < 2, round_, 0)
+        return x * 2
+
+    assert vmap(wrapped(f))(np.arange(3.0)).tolist() == [0, 2, 4]
+    assert a.tolist() == [1, 3, 7, 1]
+    with pytest.raises(ValueError, match="another value for each example"):
+        vmap(wrapped(lambda x: (a.__setitem__(0, x), x)[1]))(np.arange(3.0))

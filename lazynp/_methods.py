@@ -18,7 +18,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import Aval, on_device
-from lazynp._node import AVAL, OP, leaf
+from lazynp._node import AVAL, OP, VALUE, leaf
 from lazynp._overrides import Overridden
 from lazynp._quiet import quiet_result
 from lazynp._strides import (
@@ -484,6 +484,14 @@ def _set_shape(self: Array, shape: Any) -> None:
     self._path, self._node, self._seen = new._path, new._read(), new._seen
 
 
+def _dtype(self: Array) -> np.dtype[Any]:
+    dtype = self.aval.dtype
+    if dtype.names is None:
+        return dtype
+    value = self._read()[VALUE]  # whose own it is: the names in it can be changed
+    return value.dtype if isinstance(value, (np.ndarray, np.generic)) else dtype
+
+
 def _set_dtype(self: Array, dtype: Any) -> None:
     new = _view(self, dtype)
     if self._base is None:
@@ -805,7 +813,7 @@ _PROPERTIES: dict[str, tuple[Any, ...]] = {
     "T": (turned,),
     "mT": (_matrix_transpose,),
     "base": (_base,),
-    "dtype": (lambda self: self.aval.dtype, _set_dtype),
+    "dtype": (_dtype, _set_dtype),
     "flags": (Flags,),
     "flat": (flatiter, _set_flat),
     "imag": (_imag, _set_imag),

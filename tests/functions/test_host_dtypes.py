@@ -234,6 +234,23 @@ def test_a_record_is_a_view() -> None:
         x[0]["a"] = 5
 
 
+def test_fields_are_renamed_in_this_array_alone() -> None:
+    """The names in a dtype can be changed: of arrays that share the dtype, as in NumPy."""
+
+    def seen(module: Any) -> list[Any]:
+        fields = [("a", "f8"), ("b", "i4")]
+        dtype = module.dtype(fields)
+        x, y = module.zeros(2, dtype), module.ones(2, dtype)
+        z, w = module.ones(2, fields), module.zeros(2, fields)
+        x.dtype.names = ("s", "t")
+        z.dtype.names = ("p", "q")
+        found = [x["s"].tolist(), y["s"].tolist(), z["q"].tolist(), w["a"].tolist()]
+        found += [v.dtype.names for v in (x, y, z, w, z.copy(), module.zeros_like(w), z[:1])]
+        return [*found, module.zeros(2, fields).dtype.names]
+
+    assert seen(lazynp) == seen(np)
+
+
 def test_storing_objects_is_in_place() -> None:
     x = lazynp.zeros(3, dtype=object)
     x[0] = 1

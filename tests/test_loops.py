@@ -282,7 +282,12 @@ def test_few_programs(body: Body, size: int, iterations: int) -> None:
     assert outcome(body, iterations, size)[0] <= MOST
 
 
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
+# Where everything is compiled, that takes the time: some of the loops will do.
+WATCHED = BODIES[::5] if POLICY == "compiled" else BODIES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("body", WATCHED, ids=lambda body: body.__name__)
 def test_memory_does_not_grow(body: Body, iterations: int) -> None:
     """Of Python and NumPy, with small arrays: five times the iterations take no more."""
     many = min(iterations, 3000)  # they are slow when watched
@@ -298,8 +303,9 @@ def test_memory_does_not_grow(body: Body, iterations: int) -> None:
     assert peaks[4] < 1.2 * peaks[3] + 60_000  # fewer iterations come to fewer places
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the peak is read from /proc")
-@pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
+@pytest.mark.parametrize("body", WATCHED, ids=lambda body: body.__name__)
 def test_memory_of_the_process_does_not_grow(body: Body, iterations: int) -> None:
     """XLA's too, with large arrays."""
     peaks = []

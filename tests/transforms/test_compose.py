@@ -221,7 +221,8 @@ def t_vjp(f):
 TRANSFORMS = [t_jit, t_vmap, t_jvp, t_grad, t_vjp, checkpoint]
 
 
-@settings(max_examples=25, deadline=None)
+# Where everything is compiled, an example takes seconds.
+@settings(max_examples=8 if np.config.execution == "compiled" else 25, deadline=None)
 @given(
     st.lists(st.sampled_from(STEPS), min_size=1, max_size=3),
     st.lists(st.sampled_from(TRANSFORMS), min_size=1, max_size=2),

@@ -126,16 +126,18 @@ def getitem(self: Array, index: Any) -> Any:
         if aval is not None:
             return scalar(element, aval)
     recorder = local.recorder
-    if (not recorder.eager or recorder.due) and len(recorder.pending) >= recorder.limit:
+    eager = recorder.eager
+    if (not eager or recorder.due) and len(recorder.pending) >= recorder.limit:
         enter(_getframe(1), self)
         node = self._node if self._base is None else self._read()
+        eager = recorder.eager
     op = node[0]
     aval = node[4] if op is None else op.aval
-    if axes == aval.ndim and axes and node[2] is not None:
+    if axes and axes == aval.ndim and node[2] is not None:
         element = _element(node, aval, index)
         if element is not None:
             return element
-    if recorder.eager and aval.device:
+    if eager and aval.device:
         value = node[2]
         if type(value) is not ndarray:
             value = there(node)
@@ -146,27 +148,29 @@ def getitem(self: Array, index: Any) -> Any:
                     return out
             else:  # NumPy's view, and nothing inferred; a large one is part of what reads it
                 value = value[index]
-                if type(value) is ndarray and value.ndim and value.nbytes <= recorder.largest:
-                    out = _new(NDArray)
+                if type(value) is ndarray:
                     try:
-                        known_aval = aval.parts[value.shape]
+                        part = aval.parts[value.shape]
                     except KeyError:
-                        known_aval = aval_of(value.shape, value.dtype)
-                        aval.parts[value.shape] = known_aval
-                    out._flags = self._flags if self._flags is None else _inherited(self._flags)
-                    out._order = self._order and True
-                    base = self._base
-                    step = Basic((index, aval))
-                    if base is None:
-                        base = self
-                        out._base, out._path = self, (step,)
-                    else:
-                        out._base, out._path = base, (*self._path, step)
-                    if base._seen is VIEWED:
-                        out._node, out._seen = [None, None, None, None, known_aval], None
-                    else:
-                        out._node, out._seen = [None, None, value, None, known_aval], base._node
-                    return out
+                        part = aval_of(value.shape, value.dtype)
+                        aval.parts[value.shape] = part
+                    if part.ndim and part.nbytes <= recorder.largest:
+                        out = _new(NDArray)
+                        flags = self._flags
+                        out._flags = flags if flags is None else _inherited(flags)
+                        out._order = self._order and True
+                        base = self._base
+                        if base is None:
+                            base = out._base = self
+                            out._path = (Basic((index, aval)),)
+                        else:
+                            out._base = base
+                            out._path = (*self._path, Basic((index, aval)))
+                        if base._seen is VIEWED:
+                            out._node, out._seen = [None, None, None, None, part], None
+                        else:
+                            out._node, out._seen = [None, None, value, None, part], base._node
+                        return out
     key = index_key(index)
     if key is NOT_BASIC and t is tuple:
         index = known_places(index)

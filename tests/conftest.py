@@ -23,8 +23,9 @@ _common: dict[str, Any] = {
     "database": None,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
+_EXAMPLES = 10 if os.environ.get("LAZYNP_EXECUTION") == "compiled" else 20  # each compiles there
 settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
-settings.register_profile("default", max_examples=20, derandomize=True, **_common)
+settings.register_profile("default", max_examples=_EXAMPLES, derandomize=True, **_common)
 settings.register_profile("full", max_examples=500, print_blob=True, **_common)
 settings.load_profile("default")  # --hypothesis-profile=... comes after, and wins
 

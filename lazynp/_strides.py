@@ -99,17 +99,12 @@ def fortran_order(ndim: int) -> Order | None:
 
 
 def copied_order(array: Array) -> Order | None:
-    """What `array.copy(order="K")` has: the axes by falling strides."""
-    if array._order is None:
-        return None
-    strides = [abs(s) for s in strides_of(array)]
-    if layout(array).flags.c_contiguous:
-        return None
-    return named(sorted(range(len(strides)), key=lambda i: -strides[i]))
+    """What `array.copy(order="K")` has."""
+    return None if array._order is None else order_of_strides(layout(array))
 
 
 def order_of_strides(value: NDArray) -> Order | None:
-    """The order of a fresh NumPy array."""
+    """The order of a fresh NumPy array: the axes by falling strides."""
     if value.flags.c_contiguous:
         return None
     if value.flags.f_contiguous:

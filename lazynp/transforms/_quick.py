@@ -34,8 +34,8 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
     for x in args:
         t = type(x)
         if t is NDArray or t is Scalar:
-            if x._base is not None or x._flags is not None or x._order or id(x) in arrays:
-                return None  # views, unusual layouts, an array twice
+            if x._base is not None or x._flags is not None or id(x) in arrays:
+                return None  # views, read-only ones, an array twice
             arrays.add(id(x))
             node = x._node
             op = node[OP]
@@ -45,6 +45,8 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
             if t is Scalar:
                 key.append(t)
             key.append(aval)
+            if x._order is not None:
+                key.append(x._order)
             nodes.append(node)
         elif t in SCALAR_DTYPES:
             key.append(t)

@@ -53,6 +53,7 @@ from lazynp.functions import (
     tools,
     ufuncs,
 )
+from lazynp.functions._accelerated import in_front
 from lazynp.functions._arguments import (
     NO_COPY,
     converted,
@@ -73,6 +74,7 @@ from lazynp.functions._scalars import (
     AVALS,
     conversion_of,
     operator_of,
+    quiet,
     scalar,
     swapped,
     unary_operator_of,
@@ -150,7 +152,7 @@ def _in_place(function: Any, name: str) -> Any:
         return update(self, compute(self, other), function)
 
     in_place.__name__ = f"__i{name}__"
-    return in_place
+    return in_front("in_place", in_place, function=function._numpy) if is_ufunc else in_place
 
 
 _IN_PLACE_MATMUL = (
@@ -210,17 +212,31 @@ def _attach_scalar_operators() -> None:
         if not isinstance(function, ufunc) or name == "divmod":
             continue
         plain = getattr(operator, f"__{name}__")
+        known: dict[str, Any] = {"done": quiet, "operands": 2, "code": _CODES.get(name, "?")}
         forward = operator_of(plain, function.operator(depth=2))
+        forward = in_front("of_scalars", forward, function=plain, **known)
         setattr(Scalar, f"__{name}__", forward)
         if name in _BINARY:
             setattr(Scalar, f"__i{name}__", forward)
             general = function.operator(reflected=True, depth=2)
-            setattr(Scalar, f"__r{name}__", operator_of(swapped(plain), general))
+            reflected = operator_of(swapped(plain), general)
+            reflected = in_front("of_scalars", reflected, function=plain, swap=True, **known)
+            setattr(Scalar, f"__r{name}__", reflected)
     for name, function in _UNARY.items():
         plain = getattr(operator, f"__{name}__")
-        setattr(Scalar, f"__{name}__", unary_operator_of(plain, function.operator(depth=2)))
+        single = unary_operator_of(plain, function.operator(depth=2))
+        single = in_front("of_scalars", single, function=plain, done=quiet, operands=1)
+        setattr(Scalar, f"__{name}__", single)
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
-        setattr(Scalar, f"__{name}__", conversion_of(kind, _METHODS[f"__{name}__"]))
+        convert = conversion_of(kind, _METHODS[f"__{name}__"])
+        setattr(Scalar, f"__{name}__", in_front("converted", convert, function=kind))
+
+
+_CODES = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/",
+    "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!",
+}  # fmt: skip
+_ATTRIBUTES = {"shape": "s", "dtype": "d", "ndim": "n", "size": "z"}
 
 
 def _delitem(self: Array, index: Any) -> None:
@@ -930,6 +946,12 @@ def _attach() -> None:
         setattr(Scalar, name, _of_a_copy(getattr(Array, name)))
     for name in ("dtype", "flat", "imag", "real", "shape", "strides"):
         setattr(Scalar, name, _of_scalar(name, _PROPERTIES[name][0]))
+    for name, code in _ATTRIBUTES.items():
+        for kind in (Array, Scalar):
+            plain = vars(kind).get(name)
+            if plain is not None:
+                get = in_front("attribute", plain.fget, code=code)
+                setattr(kind, name, property(get, plain.fset, doc=plain.__doc__))
     Scalar.T = property(lambda self: self)  # type: ignore[assignment]
     Scalar.copy = _copied_scalar  # type: ignore[method-assign]
     Scalar.__setstate__ = lambda self, state: None  # type: ignore[attr-defined]

@@ -60,6 +60,7 @@ from lazynp._views import (
     expand_ellipsis,
     view,
 )
+from lazynp.functions._accelerated import in_front
 from lazynp.functions._advanced import bounded, get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._host import to_host
@@ -579,3 +580,8 @@ def _forget_stores() -> None:
 
 
 _errstate.on_watch(_forget_stores)
+
+# -- in C ----------------------------------------------------------------------------------------
+
+getitem = in_front("getitem", getitem)
+setitem = in_front("setitem", setitem)

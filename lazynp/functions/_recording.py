@@ -60,6 +60,7 @@ from lazynp._trace import (
     there,
     user_frame,
 )
+from lazynp.functions._accelerated import in_front
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._stores import write_into
@@ -362,7 +363,10 @@ def binary(
         out._base = out._flags = out._seen = out._order = None
         return out if order is None else in_common_order(out, x, y)
 
-    return call
+    return in_front(
+        "elementwise", call, function=function, done=avals, memo=memo, operands=2, depth=depth,
+        swap=swap,
+    )  # fmt: skip
 
 
 def unary(
@@ -443,7 +447,9 @@ def unary(
         out._base = out._flags = out._seen = out._order = None
         return out if order is None else in_common_order(out, x)
 
-    return call
+    return in_front(
+        "elementwise", call, function=function, done=avals, memo=memo, operands=1, depth=depth
+    )
 
 
 def composed(

@@ -18,7 +18,7 @@ from lazynp._config import config
 from lazynp._quiet import quiet_context
 
 _new = object.__new__
-_quiet = quiet_context()
+quiet = quiet_context()
 # What the leaf of a Scalar with such a value bears; others (a weak one, a date) are not for here.
 AVALS: dict[type, Aval] = {
     t: aval_of((), t) for t in map(np.dtype, "?bhilqBHILQefdFD") for t in (t.type,)
@@ -52,7 +52,7 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
                 there = t is float or t is int
             if there and node[4] is AVALS[type(a)]:
                 if not _errstate.watching and not config.debug_nans:
-                    value = _quiet(function, a, b)
+                    value = quiet(function, a, b)
                     aval = AVALS[type(value)]
                     out = _new(Scalar)
                     out._node = [None, None, value, None, aval]
@@ -80,7 +80,7 @@ def unary_operator_of(
         if node[4] is not AVALS.get(type(node[2])) or _errstate.watching or config.debug_nans:
             return general(x)
         try:
-            value = _quiet(function, node[2])
+            value = quiet(function, node[2])
         except RuntimeError:
             return general(x)
         aval = AVALS.get(type(value))

@@ -19,6 +19,7 @@ from lazynp._quiet import quietly
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import host_value, known, local, watched
 from lazynp.functions import _advanced, _assigned, _getset
+from lazynp.functions._accelerated import BUILT, in_front
 from lazynp.functions._arguments import mask_argument, order_argument, result_order
 from lazynp.functions._checks import traced
 from lazynp.functions._fold import fold, fold_along, reduceat
@@ -85,7 +86,8 @@ class ufunc:
             fast = implementation
         if fast is not None and self.nin <= 2:
             make: Any = unary if self.nin == 1 else binary
-            self._call = make(fast, self._apply, reference, depth=2)
+            # below `__call__`, which is no frame in C
+            self._call = make(fast, self._apply, reference, depth=1 if BUILT else 2)
         self._fast = fast
 
     nargs = property(lambda self: self.nin + self.nout)
@@ -171,7 +173,7 @@ class ufunc:
         if len(kwargs) == 1 and len(args) == self.nin and self.nout == 1:
             out = kwargs.get("out", self)
             if out is None:
-                return self._call(*args)
+                return self._apply(*args)
             if type(out) is tuple and len(out) == 1:
                 out = out[0]
             if type(out) is NDArray and write_into(out, args, self._into):
@@ -512,6 +514,9 @@ class ufunc:
         if self.nin != 2 or self.nout != 1:
             wanted = "binary functions" if self.nin != 2 else "functions returning a single value"
             raise ValueError(f"{what} only supported for {wanted}")
+
+
+ufunc.__call__ = in_front("called", ufunc.__call__, function=ufunc)  # type: ignore[method-assign]
 
 
 def _check_options(casting: Any, order: Any, subok: Any) -> None:

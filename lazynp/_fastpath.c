@@ -107,11 +107,14 @@ static inline int is_of_numbers(PyArrayObject *memory)
     return PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE;
 }
 
-/* The aval of a NumPy scalar of a type that programs can hold; else NULL. Borrowed. */
+/* The aval of a NumPy scalar of a type that programs can hold; else NULL, never with an error.
+   Borrowed. */
 static inline PyObject *aval_of_number(PyObject *value)
 {
-    if (PyArray_IsScalar(value, Double) && Py_TYPE(value) == &PyDoubleArrType_Type)
+    if (Py_TYPE(value) == &PyDoubleArrType_Type)
         return the.aval_of_double;
+    if (Py_TYPE(Py_TYPE(value)) != &PyType_Type)
+        return NULL; /* metaclasses may define how classes are looked up */
     return PyDict_GetItemWithError(the.avals, (PyObject *)Py_TYPE(value));
 }
 
@@ -119,7 +122,8 @@ static inline PyObject *aval_of_number(PyObject *value)
 static inline PyObject *node_of(PyObject *array)
 {
     PyObject *base = OF(array, Array, _base), *node = OF(array, Array, _node);
-    if (base != Py_None && (!base || OF(array, Array, _seen) != OF(base, Array, _node)))
+    PyObject *seen = OF(array, Array, _seen);
+    if (base != Py_None && (!base || !seen || seen != OF(base, Array, _node)))
         return NULL;
     return node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE ? node : NULL;
 }
@@ -216,7 +220,7 @@ static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *rec
     for (int i = 1; frame && i < depth; i++)
         Py_SETREF(frame, PyFrame_GetBack(frame));
     if (!frame) {
-        PyErr_SetString(PyExc_SystemError, "called by no Python code");
+        PyErr_SetString(PyExc_ValueError, "call stack is not deep enough"); /* as `_getframe` */
         return NULL;
     }
     PyObject *code = (PyObject *)PyFrame_GetCode(frame), *new = NULL;
@@ -297,14 +301,19 @@ static PyObject *done_result(PyObject *result, PyObject *aval)
 /* The operands as a node holds them. */
 static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_t n)
 {
-    PyObject *args = PyTuple_New(n);
-    for (Py_ssize_t i = 0; args && i < n; i++) {
-        PyObject *operand = them[i].operand ? Py_NewRef(them[i].operand)
-                                            : leaf(xs[i], them[i].known);
-        if (!operand)
-            Py_CLEAR(args);
-        else
-            PyTuple_SET_ITEM(args, i, operand);
+    PyObject *held[2] = {NULL}, *args;
+    for (Py_ssize_t i = 0; i < n; i++)
+        held[i] = Py_XNewRef(them[i].operand);
+    args = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (args && !held[i])
+            held[i] = leaf(xs[i], them[i].known);
+        if (args && held[i]) {
+            PyTuple_SET_ITEM(args, i, held[i]);
+            continue;
+        }
+        Py_XDECREF(held[i]);
+        Py_CLEAR(args);
     }
     return args;
 }
@@ -318,16 +327,20 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     int again = 0;
     if (n != front->operands || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
+    now = recorder(); /* first what may run Python's code: all that is looked at is borrowed */
+    key = n == 1 ? NULL : PyTuple_New(n);
+    if (!now || (!key && n != 1))
+        goto end;
+    again = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
         xs[i] = args[front->swap ? n - 1 - i : i];
         if (!look_at(xs[i], &them[i], &order))
-            return hand_on(front, args, nargsf, names);
+            goto end;
+        if (n == 1)
+            key = Py_NewRef(them[i].known);
+        else
+            PyTuple_SET_ITEM(key, i, Py_NewRef(them[i].known));
     }
-    now = recorder();
-    key = n == 1 ? Py_NewRef(them[0].known) : PyTuple_Pack(2, them[0].known, them[1].known);
-    if (!now || !key)
-        goto end;
-    again = 1;
     if (!may_go_on(now))
         goto end;
     if (is_eager(now)) {
@@ -350,9 +363,11 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         if (OF(found, Op, bounds) != Py_None)
             goto end;
         again = 0;
+        Py_INCREF(found);
         PyObject *operands = operands_of(xs, them, n);
         PyObject *new = operands ? recorded(found, operands, front->depth, now) : NULL;
         Py_XDECREF(operands);
+        Py_DECREF(found);
         out = new ? owner(the.NDArray, new) : NULL;
     }
     if (out && order) {
@@ -482,10 +497,12 @@ static inline int as_place(PyObject *item, npy_intp *place)
             return 0;
     }
     if (!PyLong_CheckExact(item)) {
-        if (!PyArray_IsScalar(item, Long) && !PyArray_IsScalar(item, Int))
+        if (Py_TYPE(item) == &PyLongArrType_Type)
+            *place = PyArrayScalar_VAL(item, Long);
+        else if (Py_TYPE(item) == &PyIntArrType_Type)
+            *place = PyArrayScalar_VAL(item, Int);
+        else
             return 0;
-        *place = PyArray_IsScalar(item, Long) ? (npy_intp)PyArrayScalar_VAL(item, Long)
-                                              : (npy_intp)PyArrayScalar_VAL(item, Int);
         return 1;
     }
     int overflow;
@@ -569,19 +586,26 @@ static PyObject *key_of_index(PyObject *index)
 
 /* -- x[i]: `_getset.getitem` ---------------------------------------------------------------------- */
 
+/* The node that the value of `self`, up to date, was read from: its owner's. Borrowed. */
+static inline PyObject *seen_by(PyObject *self)
+{
+    return OF(self, Array, _base) == Py_None ? OF(self, Array, _node) : OF(self, Array, _seen);
+}
+
 /* A view one step further than `self`, an owner or a view, whose flags are none. Steals `node` and
    `step`, either of which may be NULL after an error. */
 static PyObject *view_of(PyObject *self, PyObject *step, PyObject *node, PyObject *seen)
 {
-    PyObject *base = OF(self, Array, _base), *path = NULL, *out = NULL;
+    PyObject *base = Py_NewRef(OF(self, Array, _base)), *path = NULL, *out = NULL;
+    PyObject *before = base == Py_None ? NULL : Py_XNewRef(OF(self, Array, _path));
     if (!step || !node)
         goto end;
-    Py_ssize_t taken = base == Py_None ? 0 : PyTuple_GET_SIZE(OF(self, Array, _path));
+    Py_ssize_t taken = before ? PyTuple_GET_SIZE(before) : 0;
     path = PyTuple_New(taken + 1);
     if (!path)
         goto end;
     for (Py_ssize_t i = 0; i < taken; i++)
-        PyTuple_SET_ITEM(path, i, Py_NewRef(PyTuple_GET_ITEM(OF(self, Array, _path), i)));
+        PyTuple_SET_ITEM(path, i, Py_NewRef(PyTuple_GET_ITEM(before, i)));
     PyTuple_SET_ITEM(path, taken, Py_NewRef(step));
     out = owner(the.NDArray, Py_NewRef(node));
     if (!out)
@@ -592,6 +616,8 @@ static PyObject *view_of(PyObject *self, PyObject *step, PyObject *node, PyObjec
     if (OF(self, Array, _order) != Py_None)
         Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
 end:
+    Py_DECREF(base);
+    Py_XDECREF(before);
     Py_XDECREF(path);
     Py_XDECREF(step);
     Py_XDECREF(node);
@@ -602,10 +628,15 @@ end:
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
-    PyObject *base = OF(self, Array, _base), *out = NULL, *part, *shape, *step;
-    PyObject *shown = PyObject_GetItem(value, index);
-    if (!shown)
+    PyObject *base, *out = NULL, *part, *shape, *step;
+    PyObject *seen = Py_NewRef(seen_by(self));
+    Py_INCREF(value);
+    PyObject *shown = PyObject_GetItem(value, index); /* bounds of slices may be anything */
+    Py_DECREF(value);
+    if (!shown) {
+        Py_DECREF(seen);
         return NULL;
+    }
     *again = 1;
     if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0 ||
         !is_small(now, (PyArrayObject *)shown))
@@ -625,52 +656,74 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
         goto end;
     PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
     PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
-    base = base == Py_None ? self : base;
+    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
     if (OF(base, Array, _seen) == the.viewed)
         out = view_of(self, step, leaf(Py_None, part), Py_None);
     else
-        out = view_of(self, step, leaf(shown, part), OF(base, Array, _node));
+        out = view_of(self, step, leaf(shown, part), seen);
 end:
+    Py_DECREF(seen);
     Py_DECREF(shown);
     return out;
 }
 
-/* A slice met before, recorded. */
+/* What is remembered of a basic index: (op, starts, step), new. NULL, without an error where Python
+   has to look. */
+static PyObject *entry_of(PyObject *aval, PyObject *index)
+{
+    PyObject *key = key_of_index(index);
+    PyObject *entry = key ? PyDict_GetItemWithError(OF(aval, Aval, get_memo), key) : NULL;
+    Py_XINCREF(entry);
+    Py_XDECREF(key);
+    if (entry && PyTuple_CheckExact(entry) && PyTuple_GET_SIZE(entry) == 3) {
+        PyObject *op = PyTuple_GET_ITEM(entry, 0);
+        if (OF(op, Op, host) == Py_False && OF(op, Op, scalar) == Py_False)
+            return entry;
+    }
+    Py_XDECREF(entry);
+    return NULL;
+}
+
+/* Whether views of a node's value are noted: see `_stale`. */
+static int is_large(PyObject *node)
+{
+    Py_ssize_t nbytes = PyLong_AsSsize_t(OF(known(node), Aval, nbytes));
+    if (nbytes == -1 && PyErr_Occurred())
+        PyErr_Clear(); /* of what is broadcast: more than there could be */
+    return nbytes >= the.large || nbytes == -1;
+}
+
+/* A slice met before, recorded. Holds whatever it uses: anything made here may run code. */
 static PyObject *view_recorded(Front *front, PyObject *self, PyObject *index, PyObject *now,
                                PyObject *node, PyObject *aval, int *again)
 {
-    PyObject *key = key_of_index(index), *out = NULL, *args = NULL, *new = NULL;
-    PyObject *entry = key ? PyDict_GetItemWithError(OF(aval, Aval, get_memo), key) : NULL;
-    Py_XDECREF(key);
-    *again = 1;
-    if (!entry || !PyTuple_CheckExact(entry) || PyTuple_GET_SIZE(entry) != 3)
-        return NULL;
-    PyObject *op = PyTuple_GET_ITEM(entry, 0), *starts = PyTuple_GET_ITEM(entry, 1);
-    PyObject *step = PyTuple_GET_ITEM(entry, 2);
-    if (OF(op, Op, host) != Py_False || OF(op, Op, scalar) != Py_False)
-        return NULL;
-    *again = 0;
+    PyObject *seen = Py_NewRef(seen_by(self)), *out = NULL, *args = NULL;
+    Py_INCREF(node);
+    PyObject *entry = entry_of(aval, index);
+    *again = !entry;
+    if (!entry)
+        goto end;
+    PyObject *starts = PyTuple_GET_ITEM(entry, 1);
     Py_ssize_t n = PyTuple_GET_SIZE(starts);
     args = PyTuple_New(n + 1);
     if (!args)
-        return NULL;
+        goto end;
     PyTuple_SET_ITEM(args, 0, Py_NewRef(node));
     for (Py_ssize_t i = 0; i < n; i++)
         PyTuple_SET_ITEM(args, i + 1, Py_NewRef(PyTuple_GET_ITEM(starts, i)));
-    Py_INCREF(step);
-    Py_INCREF(node);
-    new = recorded(op, args, front->depth, now);
-    Py_DECREF(args);
-    PyObject *base = OF(self, Array, _base);
-    PyObject *seen = base == Py_None ? node : OF(base, Array, _node);
-    out = view_of(self, step, new, seen);
-    if (out && PyLong_AsSsize_t(OF(known(seen), Aval, nbytes)) >= the.large) {
+    PyObject *new = recorded(PyTuple_GET_ITEM(entry, 0), args, front->depth, now);
+    out = view_of(self, Py_NewRef(PyTuple_GET_ITEM(entry, 2)), new, seen);
+    if (out && is_large(seen)) {
         PyObject *noted = PyObject_CallOneArg(the.note, out);
         if (!noted)
             Py_CLEAR(out);
         Py_XDECREF(noted);
     }
+end:
+    Py_XDECREF(args);
+    Py_XDECREF(entry);
     Py_DECREF(node);
+    Py_DECREF(seen);
     return out;
 }
 
@@ -699,14 +752,15 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             return aval ? out : hand_on(front, args, nargsf, names);
         }
     }
-    aval = known(node);
-    if (Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(self, Array, _flags) != Py_None ||
-        !is_basic(index))
+    if (OF(self, Array, _flags) != Py_None || !is_basic(index))
         return hand_on(front, args, nargsf, names);
     now = recorder();
     if (!now)
         return NULL;
-    if (may_go_on(now)) {
+    node = node_of(self); /* again: a thread's first recorder is made by Python's code */
+    value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+    aval = node ? known(node) : NULL;
+    if (aval && Py_TYPE(aval) == (PyTypeObject *)the.Aval && may_go_on(now)) {
         if (!is_eager(now))
             out = view_recorded(front, self, index, now, node, aval, &again);
         else if (is_memory(value) && OF(aval, Aval, device) == Py_True) {
@@ -949,11 +1003,12 @@ static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, P
 {
     Front *front = (Front *)self_;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (n > 1 && (!names || !PyTuple_GET_SIZE(names)) &&
-        Py_TYPE(args[0]) == (PyTypeObject *)front->function &&
-        PyLong_AsSsize_t(SLOT(args[0], the.ufunc_nin)) == n - 1)
-        return PyObject_Vectorcall(SLOT(args[0], the.ufunc__call), args + 1, n - 1, NULL);
-    return hand_on(front, args, nargsf, names);
+    if (n < 2 || names || Py_TYPE(args[0]) != (PyTypeObject *)front->function)
+        return hand_on(front, args, nargsf, names);
+    PyObject *nin = SLOT(args[0], the.ufunc_nin), *call = SLOT(args[0], the.ufunc__call);
+    if (!nin || !call || !PyLong_CheckExact(nin) || PyLong_AsLong(nin) != n - 1)
+        return hand_on(front, args, nargsf, names);
+    return PyObject_Vectorcall(call, args + 1, n - 1, NULL);
 }
 
 /* -- the type --------------------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Op) X(Aval) X(Basic) X(config)                     \
     X(local) X(staged) X(avals) X(errstate) X(viewed) X(lent)                                     \
-    X(in_common_order) X(note)
+    X(in_common_order) X(note) X(write_lock)
 /* Slots: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -42,7 +42,7 @@ static struct {
     SLOTS(X)
 #undef X
     Py_ssize_t config_debug_nans, ufunc_nin, ufunc__call;
-    PyObject *recorder, *watching; /* names */
+    PyObject *recorder, *watching, *acquire, *release; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large; /* bytes: see `_stale` */
 } the;
@@ -740,7 +740,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     if (!node)
         return hand_on(front, args, nargsf, names);
     value = PyList_GET_ITEM(node, VALUE);
-    if (is_memory(value)) {
+    if (is_memory(value) && is_of_numbers((PyArrayObject *)value)) {
         char *at = element_at((PyArrayObject *)value, index);
         if (at) {
             PyObject *element = PyArray_Scalar(at, PyArray_DESCR((PyArrayObject *)value), value);
@@ -770,6 +770,45 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     }
     Py_DECREF(now);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}
+
+/* -- who may write -------------------------------------------------------------------------------- */
+
+enum { MOST_AT_ONCE = 500 }; /* elements: from here on NumPy lets other threads run meanwhile */
+
+static int is_only_thread(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    return !first || !PyThreadState_Next(first);
+}
+
+/* Before what of an array's memory is looked at that is to be written by NumPy: another thread
+   that finds it in use would copy it, half written. 1 if it is for `unlock`, -1 for an error. */
+static int lock(PyObject *array)
+{
+    PyObject *node = OF(array, Array, _node);
+    PyObject *value = node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE
+                          ? PyList_GET_ITEM(node, VALUE)
+                          : Py_None;
+    if (!is_memory(value) || PyArray_SIZE((PyArrayObject *)value) <= MOST_AT_ONCE ||
+        is_only_thread())
+        return 0;
+    PyObject *done = PyObject_CallMethodNoArgs(the.write_lock, the.acquire);
+    Py_XDECREF(done);
+    return done ? 1 : -1;
+}
+
+static void unlock(int locked)
+{
+    PyObject *error[3], *done;
+    if (locked <= 0)
+        return;
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    done = PyObject_CallMethodNoArgs(the.write_lock, the.release);
+    if (!done)
+        PyErr_WriteUnraisable(the.write_lock);
+    Py_XDECREF(done);
+    PyErr_Restore(error[0], error[1], error[2]);
 }
 
 /* -- x[i] = v: `_getset.setitem` ------------------------------------------------------------------ */
@@ -851,7 +890,7 @@ static int store_basic(PyObject *self, PyObject *node, PyObject *index, PyObject
         return 0;
     if (is_array(value)) {
         PyObject *other = OF(value, Array, _base) == self ? NULL : node_of(value);
-        value = other ? PyList_GET_ITEM(other, VALUE) : NULL;
+        value = other && other != node ? PyList_GET_ITEM(other, VALUE) : NULL;
         if (!value || !is_memory(value) ||
             PyArray_DESCR((PyArrayObject *)value) != PyArray_DESCR(memory))
             return 0;
@@ -874,7 +913,7 @@ static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
     if (!is_array(value) || OF(value, Array, _base) != self)
         return 0;
     PyObject *path = OF(value, Array, _path);
-    if (PyTuple_GET_SIZE(path) != 1)
+    if (!path || PyTuple_GET_SIZE(path) != 1)
         return 0;
     PyObject *step = PyTuple_GET_ITEM(path, 0);
     return Py_TYPE(step) == (PyTypeObject *)the.Basic && PyTuple_GET_ITEM(step, 0) == index;
@@ -895,9 +934,12 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         if (!now)
             return NULL;
         if (is_eager(now)) {
-            done = is_same_view(self, index, value);
-            if (!done && !is_full(now))
+            int locked = lock(self);
+            node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
+            done = locked < 0 ? -1 : is_same_view(self, index, value);
+            if (!done && node && OF(self, Array, _base) == Py_None && !is_full(now))
                 done = store_basic(self, node, index, value);
+            unlock(locked);
         }
         Py_DECREF(now);
     }
@@ -947,7 +989,8 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     PyObject *view = args[0], *other = args[1], *now = recorder(), *result;
     if (!now)
         return NULL;
-    PyArrayObject *target = is_eager(now) ? memory_of_both(view) : NULL;
+    int locked = is_eager(now) ? lock(view) : 0;
+    PyArrayObject *target = is_eager(now) && locked >= 0 ? memory_of_both(view) : NULL;
     if (is_array(other)) {
         PyObject *node = OF(other, Array, _base) == OF(view, Array, _base) ? NULL : node_of(other);
         other = node ? PyList_GET_ITEM(node, VALUE) : NULL;
@@ -958,7 +1001,7 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
         other = value_of_scalar(other);
     else if (!is_python_number(other))
         other = NULL;
-    int again = 1;
+    int again = locked >= 0;
     PyObject *done = NULL;
     if (target && other && OF(known(OF(view, Array, _node)), Aval, device) == Py_True) {
         PyObject *values[3] = {(PyObject *)target, other, (PyObject *)target};
@@ -974,6 +1017,7 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
         Py_XDECREF(result);
     }
 end:
+    unlock(locked);
     Py_DECREF(now);
     return again ? hand_on(front, args, nargsf, names) : done;
 }
@@ -1162,8 +1206,11 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.large = large ? PyLong_AsSsize_t(large) : -1;
     the.recorder = PyUnicode_InternFromString("recorder");
     the.watching = PyUnicode_InternFromString("watching");
+    the.acquire = PyUnicode_InternFromString("acquire");
+    the.release = PyUnicode_InternFromString("release");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
-    if (the.large < 0 || !the.recorder || !the.watching || !the.aval_of_double) {
+    if (the.large < 0 || !the.recorder || !the.watching || !the.acquire || !the.release ||
+        !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs large, and avals of numbers");
         return NULL;
@@ -1194,7 +1241,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         return NULL;
     PyObject *module = PyModule_Create(&MODULE);
     /* another number wherever `configure` or `front` are to be called otherwise than before */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 1) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 2) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -16,13 +16,13 @@ from lazynp._array import VIEWED, Array, NDArray, Scalar
 from lazynp._avals import Aval
 from lazynp._config import config
 from lazynp._node import LENT, Op
-from lazynp._stale import LARGE, note
+from lazynp._stale import LARGE, note, write_lock
 from lazynp._strides import in_common_order
 from lazynp._trace import Recorder, local, staged
 from lazynp._views import Basic
 from lazynp.functions._scalars import AVALS
 
-_INTERFACE = 1  # of what was built, for this file: see the end of the C
+_INTERFACE = 2  # of what was built, for this file: see the end of the C
 
 _fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):
@@ -38,7 +38,7 @@ if BUILT:
         Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Op=Op, Aval=Aval,
         Basic=Basic, config=config, local=local, staged=staged, avals=AVALS,
         errstate=vars(_errstate), viewed=VIEWED, lent=LENT, in_common_order=in_common_order,
-        note=note, large=LARGE,
+        note=note, write_lock=write_lock, large=LARGE,
     )  # fmt: skip
 
 

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from lazynp import _errstate
 from lazynp._array import VIEWED, Array, NDArray, Scalar
-from lazynp._avals import Aval
+from lazynp._avals import Aval, aval_of, interned
 from lazynp._config import config
 from lazynp._node import LENT, Op
 from lazynp._stale import LARGE, note
@@ -38,7 +40,7 @@ if BUILT:
         Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Op=Op, Aval=Aval,
         Basic=Basic, config=config, local=local, staged=staged, avals=AVALS,
         errstate=vars(_errstate), viewed=VIEWED, lent=LENT, in_common_order=in_common_order,
-        note=note, large=LARGE,
+        note=note, large=LARGE, aval_of=aval_of, avals_by_type=interned, no_value=np._NoValue,
     )  # fmt: skip
 
 
@@ -49,3 +51,9 @@ def in_front(kind: str, python: Callable[..., Any], **known: Any) -> Any:
     called it, beginning with 1, which is what it is for `python` too.
     """
     return _fastpath.front(kind, python, **known) if BUILT else python
+
+
+def in_front_too(function: Any, python: Callable[..., Any]) -> Any:
+    """`python`, which does what `function` does, behind what stands in front of that, if any."""
+    behind = BUILT and type(function) is _fastpath.Front
+    return _fastpath.moved(function, python) if behind else python

@@ -26,6 +26,7 @@ from lazynp._overrides import overrides
 from lazynp._quiet import quiet_result
 from lazynp._strides import laid_out, order_of_strides
 from lazynp._trace import Recorder, host_value, knowable, local, there
+from lazynp.functions._accelerated import in_front
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
 
@@ -43,6 +44,9 @@ _NOT_NUMPYS = frozenset(
         "assume_unique_indices",
     }
 )
+
+_ANY_NUMBER = 99  # of arguments
+_CREATED = "c"  # see `whole` in C
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -98,7 +102,12 @@ def by_numpy(
                 return function(*args, **kwargs)
             return kind(*out) if kind is not None and isinstance(result, tuple) else out
 
-        return call  # type: ignore[return-value]
+        if kind is not None:
+            return call  # type: ignore[return-value]
+        return in_front(
+            "whole", call, function=reference, done=_handle, memo=_NOT_NUMPYS,
+            operands=min(before_out, _ANY_NUMBER),
+        )  # fmt: skip
 
     return decorate
 
@@ -162,7 +171,7 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs and overrides(kwargs.get("like")):
-                return _by_its_like(call, *args, **kwargs)
+                return _by_its_like(public, *args, **kwargs)
             recorder = local.recorder
             if not recorder.eager or not args or _errstate.watching:
                 return function(*args, **kwargs)
@@ -182,9 +191,18 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
             out = _handle(reference(*values, **named), values)
             return function(*args, **kwargs) if out is None else out
 
-        return call  # type: ignore[return-value]
+        public = in_front(
+            "whole", call, function=reference, done=_handle, memo=_NOT_NUMPYS | {"like"},
+            operands=_ANY_NUMBER, code=_CREATED,
+        )  # fmt: skip
+        return public
 
     return decorate
+
+
+def reduced_by(ufunc: np.ufunc) -> Callable[[F], F]:
+    """Decorates a reduction `(a, axis, ...)` that sees for itself when NumPy is to do it."""
+    return lambda function: in_front("reduction", function, function=ufunc.reduce, done=_handle)
 
 
 def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:

@@ -240,6 +240,7 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
 
 
 _REALS = frozenset({int, float})
+_FRESH = "f"  # see `elementwise` in C: results have no order of their operands'
 
 
 def binary(
@@ -506,7 +507,9 @@ def composed(
         recorder.pending.append(node)
         return new_array(node)
 
-    return call
+    return in_front(
+        "elementwise", call, function=of_numpy, done=done.avals, memo={}, operands=2, code=_FRESH
+    )
 
 
 def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:

@@ -4,7 +4,7 @@
    the kinds that the function has answered before (their memo tables say so) and that need no
    decision: plain arrays, nothing staged, nothing watched. Every other call it hands on as it
    came, before it has changed anything. So nothing is defined here, and lazynp without this
-   module is the same library, slower: `functions/_accelerated.py` joins the two.
+   module is the same library, slower: `_fronts.py` joins the two.
 
    Slots of Python's classes are read at their offsets, which `configure` asks the classes for.
    References that keep memory from being written in place are counted here as there, less those
@@ -25,7 +25,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Op) X(Aval) X(Basic) X(config)                     \
     X(local) X(staged) X(avals) X(errstate) X(viewed) X(lent)                                     \
-    X(in_common_order) X(note) X(aval_of) X(avals_by_type) X(no_value)
+    X(in_common_order) X(note) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* Slots: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -42,6 +42,9 @@ static struct {
     SLOTS(X)
 #undef X
     Py_ssize_t config_debug_nans, ufunc_nin, ufunc__call;
+    PyTypeObject *Likeness;
+    Py_ssize_t Likeness__ops, Likeness__asked, Likeness__leaves, Likeness__slots, Likeness__host,
+        Likeness__pairs, Likeness_counts, Likeness_leaf_counts;
     PyObject *recorder, *watching, *reduce; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large; /* bytes: see `_stale` */
@@ -69,7 +72,7 @@ static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyO
 
 static inline int nothing_staged(void)
 {
-    return PyList_GET_SIZE(the.staged) == 0;
+    return the.staged && PyList_GET_SIZE(the.staged) == 0;
 }
 
 /* Whether floating-point errors may matter somewhere, or NaN. */
@@ -131,10 +134,20 @@ static inline PyObject *known(PyObject *node)
     return op == Py_None ? PyList_GET_ITEM(node, AVAL) : OF(op, Op, aval);
 }
 
-/* This thread's recorder. */
-static inline PyObject *recorder(void)
+/* This thread's recorder, new. To be called where nothing is staged: then it is always the same. */
+static PyObject *recorder(void)
 {
-    return PyObject_GetAttr(the.local, the.recorder);
+    static PyObject *last = NULL;
+    static uint64_t thread = 0;
+    uint64_t here = PyThreadState_GetID(PyThreadState_Get());
+    if (here != thread || !last) {
+        PyObject *found = PyObject_GetAttr(the.local, the.recorder);
+        if (!found)
+            return NULL;
+        Py_XSETREF(last, found);
+        thread = here;
+    }
+    return Py_NewRef(last);
 }
 
 static int is_full(PyObject *recorder)
@@ -429,7 +442,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     PyObject *values[2] = {NULL}, *result = NULL, *aval;
     double a, b;
     int again = 0;
-    if (n != front->operands || names || watched())
+    if (n != front->operands || names || !the.staged || watched())
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = args[i];
@@ -464,7 +477,7 @@ static PyObject *converted(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     Front *front = (Front *)self;
     double number;
-    if (PyVectorcall_NARGS(nargsf) != 1 || names || !is_scalar(args[0]))
+    if (PyVectorcall_NARGS(nargsf) != 1 || names || !the.staged || !is_scalar(args[0]))
         return hand_on(front, args, nargsf, names);
     PyObject *value = value_of_scalar(args[0]);
     if (!value)
@@ -764,7 +777,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     Front *front = (Front *)self_;
     PyObject *self, *index, *now, *node, *value, *aval, *out = NULL;
     int again = 1;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names || !is_array(args[0]) || !nothing_staged())
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]))
         return hand_on(front, args, nargsf, names);
     self = args[0];
     index = args[1];
@@ -971,7 +984,7 @@ static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
 static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
-    if (PyVectorcall_NARGS(nargsf) != 3 || names || !is_array(args[0]) || !nothing_staged() ||
+    if (PyVectorcall_NARGS(nargsf) != 3 || names || !nothing_staged() || !is_array(args[0]) ||
         OF(args[0], Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
     PyObject *self = args[0], *index = args[1], *value = args[2], *node = node_of(self);
@@ -1009,7 +1022,7 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
 static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names || !is_array(args[0]) || !nothing_staged() ||
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]) ||
         OF(args[0], Array, _flags) != Py_None || watched())
         return hand_on(front, args, nargsf, names);
     PyObject *self = args[0], *other = args[1], *now = recorder(), *node = node_of(self);
@@ -1054,7 +1067,7 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     Front *front = (Front *)self;
     PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names ? args[0] : NULL;
-    if (!x || (!is_array(x) && !is_scalar(x)) || !nothing_staged())
+    if (!x || !nothing_staged() || (!is_array(x) && !is_scalar(x)))
         return hand_on(front, args, nargsf, names);
     PyObject *node = node_of(x), *aval = node ? known(node) : NULL;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(aval, Aval, device) != Py_True)
@@ -1212,6 +1225,41 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
 
+/* Whether Python code other than lazynp's called. */
+static int is_users(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL, *found = NULL;
+    PyObject *key = code ? PyLong_FromVoidPtr(code) : NULL;
+    if (key)
+        found = PyDict_GetItemWithError(the.internal, key); /* (whether it is internal, code) */
+    int users = found && PyTuple_CheckExact(found) && PyTuple_GET_ITEM(found, 0) == Py_False;
+    Py_XDECREF(key);
+    Py_XDECREF(code);
+    return users;
+}
+
+/* A reduction met before, recorded. */
+static PyObject *reduction_recorded(Front *front, PyObject *x, PyObject *axis, PyObject *keepdims,
+                                    PyObject *now, int *again)
+{
+    PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL, *key, *op = NULL, *out;
+    if (!node || is_full(now) || (axis != Py_None && !PyLong_CheckExact(axis)) || !is_users())
+        return NULL;
+    key = PyTuple_Pack(4, known(node), axis, Py_None, keepdims);
+    if (key)
+        op = PyDict_GetItemWithError(front->memo, key);
+    Py_XDECREF(key);
+    if (!op)
+        return NULL;
+    *again = 0;
+    PyObject *args = PyTuple_Pack(1, node);
+    PyObject *new = args ? recorded(op, args, 1, now) : NULL;
+    out = new ? owner(OF(op, Op, scalar) == Py_True ? the.Scalar : the.NDArray, new) : NULL;
+    Py_XDECREF(args);
+    return out;
+}
+
 /* `_reduce.reduce`: (a, axis) and, by name, axis, keepdims. */
 static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -1219,7 +1267,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
     PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *now, *out = NULL;
     int again = 1, ours = 0;
-    if (n == 0 || n > 2 || !is_array(args[0]) || !nothing_staged() || watched())
+    if (n == 0 || n > 2 || !nothing_staged() || !is_array(args[0]) || watched())
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
@@ -1234,7 +1282,9 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     if (!now)
         return NULL;
     PyObject *value = is_eager(now) ? argument(args[0], now, &ours, 0) : NULL;
-    if (value) {
+    if (!is_eager(now))
+        out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
+    else if (value) {
         PyObject *values[5] = {value, axis, Py_None, Py_None, keepdims};
         PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
         out = result ? whole_result(front, result, values, 1, args, 1, &again) : NULL;
@@ -1248,7 +1298,8 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
 static PyObject *of_arrays(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
-    if (PyVectorcall_NARGS(nargsf) == 2 && !names && is_array(args[0]) && is_array(args[1]))
+    if (PyVectorcall_NARGS(nargsf) == 2 && !names && nothing_staged() && is_array(args[0]) &&
+        is_array(args[1]))
         return PyObject_Vectorcall(front->function, args, 2, NULL);
     return hand_on(front, args, nargsf, names);
 }
@@ -1313,8 +1364,8 @@ static PyTypeObject IteratorType = {
 static PyObject *iterate(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
-    PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names && is_array(args[0]) ? args[0] : NULL;
-    PyObject *node = x && nothing_staged() ? node_of(x) : NULL, *aval = node ? known(node) : NULL;
+    PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names && nothing_staged() ? args[0] : NULL;
+    PyObject *node = x && is_array(x) ? node_of(x) : NULL, *aval = node ? known(node) : NULL;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval ||
         PyTuple_GET_SIZE(OF(aval, Aval, shape)) == 0)
         return hand_on(front, args, nargsf, names);
@@ -1327,6 +1378,128 @@ static PyObject *iterate(PyObject *self, PyObject *const *args, size_t nargsf, P
     new->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(OF(aval, Aval, shape), 0));
     PyObject_GC_Track(new);
     return (PyObject *)new;
+}
+
+/* -- recognising a form: `_graph._matched` ------------------------------------------------------ */
+
+static PyObject *items_at(PyObject *flat, PyObject *places)
+{
+    Py_ssize_t n = PyList_GET_SIZE(places);
+    PyObject *items = PyList_New(n);
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(places, i));
+        PyList_SET_ITEM(items, i, Py_NewRef(PyList_GET_ITEM(flat, k)));
+    }
+    return items;
+}
+
+/* The operands of all nodes, in order; NULL where the ops are others. */
+static PyObject *flattened(PyObject *nodes, PyObject *ops)
+{
+    Py_ssize_t count = PyList_GET_SIZE(nodes), total = 0, k = 0;
+    if (count != PyList_GET_SIZE(ops))
+        return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *node = PyList_GET_ITEM(nodes, i);
+        if (PyList_GET_ITEM(node, OP) != PyList_GET_ITEM(ops, i) ||
+            PyList_GET_ITEM(node, VALUE) != Py_None || !PyTuple_CheckExact(PyList_GET_ITEM(node, ARGS)))
+            return NULL;
+        total += PyTuple_GET_SIZE(PyList_GET_ITEM(node, ARGS));
+    }
+    PyObject *flat = PyList_New(total);
+    for (Py_ssize_t i = 0; flat && i < count; i++) {
+        PyObject *args = PyList_GET_ITEM(PyList_GET_ITEM(nodes, i), ARGS);
+        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(args); j++)
+            PyList_SET_ITEM(flat, k++, Py_NewRef(PyTuple_GET_ITEM(args, j)));
+    }
+    return flat;
+}
+
+/* Whether operands that are one node, or one leaf, in the form are so here. */
+static int is_wired(PyObject *pairs, PyObject *flat, PyObject *nodes, PyObject *leaves)
+{
+    PyObject *wired = PyTuple_GET_ITEM(pairs, 0), *sources = PyTuple_GET_ITEM(pairs, 1);
+    Py_ssize_t count = PyList_GET_SIZE(nodes);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(wired); i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(wired, i));
+        Py_ssize_t source = PyLong_AsSsize_t(PyList_GET_ITEM(sources, i));
+        PyObject *wanted = source < count ? PyList_GET_ITEM(nodes, source)
+                                          : PyList_GET_ITEM(leaves, source - count);
+        if (PyList_GET_ITEM(flat, k) != wanted)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether all leaves have values that are none of the front's types, those of slots. */
+static int are_leaves(PyObject *leaves, PyObject *types)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(leaves); i++) {
+        PyObject *leaf = PyList_GET_ITEM(leaves, i);
+        PyObject *value = PyList_CheckExact(leaf) ? PyList_GET_ITEM(leaf, VALUE) : Py_None;
+        if (value == Py_None || PyObject_IsInstance(value, types) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Host values in the place of their nodes. */
+static int see_slots(PyObject *slots, PyObject *host, PyObject *types)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(host); i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(host, i));
+        PyObject *node = PyList_GET_ITEM(slots, k);
+        PyObject *value = PyList_CheckExact(node) ? PyList_GET_ITEM(node, VALUE) : Py_None;
+        if (PyObject_IsInstance(value, types) != 1)
+            return 0;
+        Py_INCREF(value);
+        PyList_SetItem(slots, k, value);
+    }
+    return 1;
+}
+
+/* Whether so many refer to each as did to those of the form. `base`: what `sys.getrefcount` says of
+   what only a list refers to, when it was called as it was then. To `asked` an argument refers too. */
+static int are_counts(PyObject *nodes, PyObject *counts, int base, PyObject *asked)
+{
+    if (PyList_GET_SIZE(nodes) != PyList_GET_SIZE(counts))
+        return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
+        PyObject *node = PyList_GET_ITEM(nodes, i);
+        Py_ssize_t others = Py_REFCNT(node) - 1 - (node == asked);
+        if (others != PyLong_AsSsize_t(PyList_GET_ITEM(counts, i)) - base)
+            return 0;
+    }
+    return 1;
+}
+
+static PyObject *matched(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *like, *nodes, *asked, *flat, *leaves = NULL, *slots = NULL, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) != 3 || names || Py_TYPE(args[0]) != the.Likeness)
+        return hand_on(front, args, nargsf, names);
+    like = args[0];
+    nodes = args[1];
+    asked = args[2];
+    flat = flattened(nodes, OF(like, Likeness, _ops));
+    if (!flat)
+        return hand_on(front, args, nargsf, names); /* some may have been computed elsewhere */
+    Py_ssize_t place = PyLong_AsSsize_t(OF(like, Likeness, _asked));
+    if (asked == (place < 0 ? Py_None : PyList_GET_ITEM(nodes, place))) {
+        leaves = items_at(flat, OF(like, Likeness, _leaves));
+        slots = items_at(flat, OF(like, Likeness, _slots));
+    }
+    int same = leaves && slots && are_leaves(leaves, front->memo) &&
+               is_wired(OF(like, Likeness, _pairs), flat, nodes, leaves) &&
+               see_slots(slots, OF(like, Likeness, _host), front->memo);
+    Py_DECREF(flat);
+    if (same && are_counts(nodes, OF(like, Likeness, counts), front->operands, asked) &&
+        are_counts(leaves, OF(like, Likeness, leaf_counts), front->operands, asked))
+        out = PyTuple_Pack(2, leaves, slots);
+    Py_XDECREF(leaves);
+    Py_XDECREF(slots);
+    return out || PyErr_Occurred() ? out : Py_NewRef(Py_None);
 }
 
 /* -- the type --------------------------------------------------------------------------------------- */
@@ -1420,6 +1593,7 @@ static const struct {
     {"getitem", getitem},         {"setitem", setitem},       {"in_place", in_place},
     {"attribute", attribute},     {"called", called},         {"whole", whole},
     {"reduction", reduction},     {"of_arrays", of_arrays},   {"iterate", iterate},
+    {"matched", matched},
 };
 
 static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset)
@@ -1454,6 +1628,27 @@ static PyObject *new_front(PyObject *python, const Front *like)
     return (PyObject *)new;
 }
 
+/* Those of the class that a kind of front is about. */
+static int find_slots_of(vectorcallfunc kind, PyObject *class)
+{
+    int failed = 0;
+    if (kind == called)
+        failed = find_slot(class, "nin", &the.ufunc_nin) < 0 ||
+                 find_slot(class, "_call", &the.ufunc__call) < 0;
+    if (kind == matched) {
+        the.Likeness = (PyTypeObject *)class;
+        failed = find_slot(class, "_ops", &the.Likeness__ops) < 0 ||
+                 find_slot(class, "_asked", &the.Likeness__asked) < 0 ||
+                 find_slot(class, "_leaves", &the.Likeness__leaves) < 0 ||
+                 find_slot(class, "_slots", &the.Likeness__slots) < 0 ||
+                 find_slot(class, "_host", &the.Likeness__host) < 0 ||
+                 find_slot(class, "_pairs", &the.Likeness__pairs) < 0 ||
+                 find_slot(class, "counts", &the.Likeness_counts) < 0 ||
+                 find_slot(class, "leaf_counts", &the.Likeness_leaf_counts) < 0;
+    }
+    return failed ? -1 : 0;
+}
+
 static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *named)
 {
     static char *names[] = {"kind", "python", "function", "done", "memo", "operands", "depth",
@@ -1467,8 +1662,7 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
     for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
         if (strcmp(KINDS[i].name, kind))
             continue;
-        if (KINDS[i].call == called && (find_slot(function, "nin", &the.ufunc_nin) < 0 ||
-                                        find_slot(function, "_call", &the.ufunc__call) < 0))
+        if (find_slots_of(KINDS[i].call, function) < 0)
             return NULL;
         Front like = {.vectorcall = KINDS[i].call, .function = function, .done = done,
                       .memo = memo, .operands = operands, .depth = depth, .swap = swap,
@@ -1534,7 +1728,7 @@ static PyMethodDef METHODS[] = {
 static struct PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT,
     .m_name = "lazynp._fastpath",
-    .m_doc = "The hot path in C; see functions/_accelerated.py.",
+    .m_doc = "The hot path in C; see _fronts.py.",
     .m_size = -1,
     .m_methods = METHODS,
 };
@@ -1551,7 +1745,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
     if (module && PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0)
         Py_CLEAR(module);
     /* another number wherever `configure` or `front` are to be called otherwise than before */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 1) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 2) < 0)
         Py_CLEAR(module);
     return module;
 }

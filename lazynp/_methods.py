@@ -18,6 +18,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import Aval, on_device
+from lazynp._fronts import in_front
 from lazynp._node import AVAL, OP, VALUE, leaf
 from lazynp._overrides import Overridden
 from lazynp._quiet import quiet_result
@@ -53,7 +54,7 @@ from lazynp.functions import (
     tools,
     ufuncs,
 )
-from lazynp.functions._accelerated import in_front
+from lazynp.functions._accelerated import configure
 from lazynp.functions._arguments import (
     NO_COPY,
     converted,
@@ -936,6 +937,7 @@ def _construct_scalar(cls: Any, value: Any = 0.0) -> Any:
 
 
 def _attach() -> None:
+    configure()
     _attach_operators()
     Array.__new__ = _construct  # type: ignore[method-assign]
     Scalar.__new__ = _construct_scalar  # type: ignore[method-assign]

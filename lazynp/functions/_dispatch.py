@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array
+from lazynp._fronts import in_front_too
 from lazynp._overrides import Overridden, catching, has_methods, overrides, settled
 from lazynp._tree import tree_flatten
-from lazynp.functions._accelerated import in_front_too
 from lazynp.functions._foreign import by_numpy, elements
 from lazynp.functions._subclass import Subclass, of_class, stripped
 

@@ -21,12 +21,12 @@ from lazynp import _errstate, lowering
 from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._config import config
+from lazynp._fronts import in_front
 from lazynp._node import leaf
 from lazynp._overrides import overrides
 from lazynp._quiet import quiet_result
 from lazynp._strides import laid_out, order_of_strides
 from lazynp._trace import Recorder, host_value, knowable, local, there
-from lazynp.functions._accelerated import in_front
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
 
@@ -97,7 +97,7 @@ def by_numpy(
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
             result = quiet_result(recorder.quiet, whole, *values)
-            out = _handle(result, values, args)
+            out = handle(result, values, args)
             if out is None:
                 return function(*args, **kwargs)
             return kind(*out) if kind is not None and isinstance(result, tuple) else out
@@ -105,7 +105,7 @@ def by_numpy(
         if kind is not None:
             return call  # type: ignore[return-value]
         return in_front(
-            "whole", call, function=reference, done=_handle, memo=_NOT_NUMPYS,
+            "whole", call, function=reference, done=handle, memo=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER),
         )  # fmt: skip
 
@@ -188,21 +188,16 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
             )
             if _Unfit in map(type, values) or _Unfit in map(type, named.values()):
                 return function(*args, **kwargs)
-            out = _handle(reference(*values, **named), values)
+            out = handle(reference(*values, **named), values)
             return function(*args, **kwargs) if out is None else out
 
         public = in_front(
-            "whole", call, function=reference, done=_handle, memo=_NOT_NUMPYS | {"like"},
+            "whole", call, function=reference, done=handle, memo=_NOT_NUMPYS | {"like"},
             operands=_ANY_NUMBER, code=_CREATED,
         )  # fmt: skip
         return public
 
     return decorate
-
-
-def reduced_by(ufunc: np.ufunc) -> Callable[[F], F]:
-    """Decorates a reduction `(a, axis, ...)` that sees for itself when NumPy is to do it."""
-    return lambda function: in_front("reduction", function, function=ufunc.reduce, done=_handle)
 
 
 def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
@@ -235,7 +230,7 @@ def _is_small(shape: Any) -> bool:
     return False
 
 
-def _handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
+def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
     """The Array or Scalar, or the tuple of them, for what NumPy returned; None for others, and for
     what is not fresh but a view of one of the values. In a tuple one of these itself (the edges of
     a histogram) is that of `args`."""
@@ -268,7 +263,7 @@ def _handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
         return scalar(result, aval)
     if isinstance(result, (tuple, list)):
         places = {id(v): a for v, a in zip(values, args)}
-        handles = [places[id(r)] if id(r) in places else _handle(r, values) for r in result]
+        handles = [places[id(r)] if id(r) in places else handle(r, values) for r in result]
         if all(h is not None for h in handles):
             return handles if t is list else tuple(handles)
     return None

@@ -18,7 +18,7 @@ from lazynp._strides import copied_order, in_order
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import NO_AXIS, check_axis, mask_argument
 from lazynp.functions._checks import refuse
-from lazynp.functions._eager import by_numpy, reduced_by
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._foreign import by_numpy as by_numpys, overridden
 from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._recording import (
@@ -45,6 +45,7 @@ from lazynp.functions._reduce import (
     kept_shape,
     reduce,
     reduced_axes,
+    reduced_by,
     single_axis,
 )
 from lazynp.primitives import elementwise, reduction, shaping
@@ -56,7 +57,7 @@ _INT64 = np.dtype(np.int64)
 # -- sums, products, extrema -----------------------------------------------------------------------
 
 
-@reduced_by(np.add)
+@reduced_by(ADD)
 def sum(
     a: Any,
     axis: Any = None,
@@ -75,7 +76,7 @@ def sum(
     return reduce(ADD, a, axis, dtype, out, keepdims, initial, where)
 
 
-@reduced_by(np.multiply)
+@reduced_by(MULTIPLY)
 def prod(
     a: Any,
     axis: Any = None,
@@ -89,7 +90,7 @@ def prod(
     return reduce(MULTIPLY, a, axis, dtype, out, keepdims, initial, where)
 
 
-@reduced_by(np.maximum)
+@reduced_by(MAXIMUM)
 def max(
     a: Any,
     axis: Any = None,
@@ -102,7 +103,7 @@ def max(
     return reduce(MAXIMUM, a, axis, None, out, keepdims, initial, where)
 
 
-@reduced_by(np.minimum)
+@reduced_by(MINIMUM)
 def min(
     a: Any,
     axis: Any = None,
@@ -123,7 +124,7 @@ def _truth(a: Any) -> Any:
     return None if isinstance(a, Array) and on_device(a.dtype) else BOOL
 
 
-@reduced_by(np.logical_or)
+@reduced_by(ANY)
 def any(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
 ) -> Any:
@@ -131,7 +132,7 @@ def any(
     return reduce(ANY, a, axis, _truth(a), out, keepdims, NO_VALUE, where)
 
 
-@reduced_by(np.logical_and)
+@reduced_by(ALL)
 def all(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
 ) -> Any:

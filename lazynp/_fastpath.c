@@ -25,7 +25,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Op) X(Aval) X(Basic) X(config)                     \
     X(local) X(staged) X(avals) X(errstate) X(viewed) X(lent)                                     \
-    X(in_common_order) X(note) X(aval_of) X(avals_by_type) X(no_value) X(internal)
+    X(in_common_order) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* Slots: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -45,7 +45,7 @@ static struct {
     PyTypeObject *Likeness;
     Py_ssize_t Likeness__ops, Likeness__asked, Likeness__leaves, Likeness__slots, Likeness__host,
         Likeness__pairs, Likeness_counts, Likeness_leaf_counts;
-    PyObject *recorder, *watching, *reduce; /* names */
+    PyObject *recorder, *watching, *acquire, *release, *reduce; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large; /* bytes: see `_stale` */
 } the;
@@ -110,11 +110,14 @@ static inline int is_of_numbers(PyArrayObject *memory)
     return PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE;
 }
 
-/* The aval of a NumPy scalar of a type that programs can hold; else NULL. Borrowed. */
+/* The aval of a NumPy scalar of a type that programs can hold; else NULL, never with an error.
+   Borrowed. */
 static inline PyObject *aval_of_number(PyObject *value)
 {
-    if (PyArray_IsScalar(value, Double) && Py_TYPE(value) == &PyDoubleArrType_Type)
+    if (Py_TYPE(value) == &PyDoubleArrType_Type)
         return the.aval_of_double;
+    if (Py_TYPE(Py_TYPE(value)) != &PyType_Type)
+        return NULL; /* metaclasses may define how classes are looked up */
     return PyDict_GetItemWithError(the.avals, (PyObject *)Py_TYPE(value));
 }
 
@@ -122,7 +125,8 @@ static inline PyObject *aval_of_number(PyObject *value)
 static inline PyObject *node_of(PyObject *array)
 {
     PyObject *base = OF(array, Array, _base), *node = OF(array, Array, _node);
-    if (base != Py_None && (!base || OF(array, Array, _seen) != OF(base, Array, _node)))
+    PyObject *seen = OF(array, Array, _seen);
+    if (base != Py_None && (!base || !seen || seen != OF(base, Array, _node)))
         return NULL;
     return node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE ? node : NULL;
 }
@@ -229,7 +233,7 @@ static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *rec
     for (int i = 1; frame && i < depth; i++)
         Py_SETREF(frame, PyFrame_GetBack(frame));
     if (!frame) {
-        PyErr_SetString(PyExc_SystemError, "called by no Python code");
+        PyErr_SetString(PyExc_ValueError, "call stack is not deep enough"); /* as `_getframe` */
         return NULL;
     }
     PyObject *code = (PyObject *)PyFrame_GetCode(frame), *new = NULL;
@@ -318,14 +322,19 @@ static PyObject *done_result(PyObject *result, PyObject *aval)
 /* The operands as a node holds them. */
 static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_t n)
 {
-    PyObject *args = PyTuple_New(n);
-    for (Py_ssize_t i = 0; args && i < n; i++) {
-        PyObject *operand = them[i].operand ? Py_NewRef(them[i].operand)
-                                            : leaf(xs[i], them[i].known);
-        if (!operand)
-            Py_CLEAR(args);
-        else
-            PyTuple_SET_ITEM(args, i, operand);
+    PyObject *held[2] = {NULL}, *args;
+    for (Py_ssize_t i = 0; i < n; i++)
+        held[i] = Py_XNewRef(them[i].operand);
+    args = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (args && !held[i])
+            held[i] = leaf(xs[i], them[i].known);
+        if (args && held[i]) {
+            PyTuple_SET_ITEM(args, i, held[i]);
+            continue;
+        }
+        Py_XDECREF(held[i]);
+        Py_CLEAR(args);
     }
     return args;
 }
@@ -339,16 +348,20 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     int again = 0;
     if (n != front->operands || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
+    now = recorder(); /* first what may run Python's code: all that is looked at is borrowed */
+    key = n == 1 ? NULL : PyTuple_New(n);
+    if (!now || (!key && n != 1))
+        goto end;
+    again = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
         xs[i] = args[front->swap ? n - 1 - i : i];
         if (!look_at(xs[i], &them[i], &order))
-            return hand_on(front, args, nargsf, names);
+            goto end;
+        if (n == 1)
+            key = Py_NewRef(them[i].known);
+        else
+            PyTuple_SET_ITEM(key, i, Py_NewRef(them[i].known));
     }
-    now = recorder();
-    key = n == 1 ? Py_NewRef(them[0].known) : PyTuple_Pack(2, them[0].known, them[1].known);
-    if (!now || !key)
-        goto end;
-    again = 1;
     if (!may_go_on(now))
         goto end;
     if (is_eager(now)) {
@@ -371,9 +384,11 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         if (OF(found, Op, bounds) != Py_None)
             goto end;
         again = 0;
+        Py_INCREF(found);
         PyObject *operands = operands_of(xs, them, n);
         PyObject *new = operands ? recorded(found, operands, front->depth, now) : NULL;
         Py_XDECREF(operands);
+        Py_DECREF(found);
         out = new ? owner(the.NDArray, new) : NULL;
     }
     if (out && order && front->code != FRESH) {
@@ -505,10 +520,12 @@ static inline int as_place(PyObject *item, npy_intp *place)
             return 0;
     }
     if (!PyLong_CheckExact(item)) {
-        if (!PyArray_IsScalar(item, Long) && !PyArray_IsScalar(item, Int))
+        if (Py_TYPE(item) == &PyLongArrType_Type)
+            *place = PyArrayScalar_VAL(item, Long);
+        else if (Py_TYPE(item) == &PyIntArrType_Type)
+            *place = PyArrayScalar_VAL(item, Int);
+        else
             return 0;
-        *place = PyArray_IsScalar(item, Long) ? (npy_intp)PyArrayScalar_VAL(item, Long)
-                                              : (npy_intp)PyArrayScalar_VAL(item, Int);
         return 1;
     }
     int overflow;
@@ -592,19 +609,26 @@ static PyObject *key_of_index(PyObject *index)
 
 /* -- x[i]: `_getset.getitem` ---------------------------------------------------------------------- */
 
+/* The node that the value of `self`, up to date, was read from: its owner's. Borrowed. */
+static inline PyObject *seen_by(PyObject *self)
+{
+    return OF(self, Array, _base) == Py_None ? OF(self, Array, _node) : OF(self, Array, _seen);
+}
+
 /* A view one step further than `self`, an owner or a view, whose flags are none. Steals `node` and
    `step`, either of which may be NULL after an error. */
 static PyObject *view_of(PyObject *self, PyObject *step, PyObject *node, PyObject *seen)
 {
-    PyObject *base = OF(self, Array, _base), *path = NULL, *out = NULL;
+    PyObject *base = Py_NewRef(OF(self, Array, _base)), *path = NULL, *out = NULL;
+    PyObject *before = base == Py_None ? NULL : Py_XNewRef(OF(self, Array, _path));
     if (!step || !node)
         goto end;
-    Py_ssize_t taken = base == Py_None ? 0 : PyTuple_GET_SIZE(OF(self, Array, _path));
+    Py_ssize_t taken = before ? PyTuple_GET_SIZE(before) : 0;
     path = PyTuple_New(taken + 1);
     if (!path)
         goto end;
     for (Py_ssize_t i = 0; i < taken; i++)
-        PyTuple_SET_ITEM(path, i, Py_NewRef(PyTuple_GET_ITEM(OF(self, Array, _path), i)));
+        PyTuple_SET_ITEM(path, i, Py_NewRef(PyTuple_GET_ITEM(before, i)));
     PyTuple_SET_ITEM(path, taken, Py_NewRef(step));
     out = owner(the.NDArray, Py_NewRef(node));
     if (!out)
@@ -615,6 +639,8 @@ static PyObject *view_of(PyObject *self, PyObject *step, PyObject *node, PyObjec
     if (OF(self, Array, _order) != Py_None)
         Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
 end:
+    Py_DECREF(base);
+    Py_XDECREF(before);
     Py_XDECREF(path);
     Py_XDECREF(step);
     Py_XDECREF(node);
@@ -625,10 +651,15 @@ end:
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
-    PyObject *base = OF(self, Array, _base), *out = NULL, *part, *shape, *step;
-    PyObject *shown = PyObject_GetItem(value, index);
-    if (!shown)
+    PyObject *base, *out = NULL, *part, *shape, *step;
+    PyObject *seen = Py_NewRef(seen_by(self));
+    Py_INCREF(value);
+    PyObject *shown = PyObject_GetItem(value, index); /* bounds of slices may be anything */
+    Py_DECREF(value);
+    if (!shown) {
+        Py_DECREF(seen);
         return NULL;
+    }
     *again = 1;
     if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0 ||
         !is_small(now, (PyArrayObject *)shown))
@@ -648,52 +679,74 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
         goto end;
     PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
     PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
-    base = base == Py_None ? self : base;
+    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
     if (OF(base, Array, _seen) == the.viewed)
         out = view_of(self, step, leaf(Py_None, part), Py_None);
     else
-        out = view_of(self, step, leaf(shown, part), OF(base, Array, _node));
+        out = view_of(self, step, leaf(shown, part), seen);
 end:
+    Py_DECREF(seen);
     Py_DECREF(shown);
     return out;
 }
 
-/* A slice met before, recorded. */
+/* What is remembered of a basic index: (op, starts, step), new. NULL, without an error where Python
+   has to look. */
+static PyObject *entry_of(PyObject *aval, PyObject *index)
+{
+    PyObject *key = key_of_index(index);
+    PyObject *entry = key ? PyDict_GetItemWithError(OF(aval, Aval, get_memo), key) : NULL;
+    Py_XINCREF(entry);
+    Py_XDECREF(key);
+    if (entry && PyTuple_CheckExact(entry) && PyTuple_GET_SIZE(entry) == 3) {
+        PyObject *op = PyTuple_GET_ITEM(entry, 0);
+        if (OF(op, Op, host) == Py_False && OF(op, Op, scalar) == Py_False)
+            return entry;
+    }
+    Py_XDECREF(entry);
+    return NULL;
+}
+
+/* Whether views of a node's value are noted: see `_stale`. */
+static int is_large(PyObject *node)
+{
+    Py_ssize_t nbytes = PyLong_AsSsize_t(OF(known(node), Aval, nbytes));
+    if (nbytes == -1 && PyErr_Occurred())
+        PyErr_Clear(); /* of what is broadcast: more than there could be */
+    return nbytes >= the.large || nbytes == -1;
+}
+
+/* A slice met before, recorded. Holds whatever it uses: anything made here may run code. */
 static PyObject *view_recorded(Front *front, PyObject *self, PyObject *index, PyObject *now,
                                PyObject *node, PyObject *aval, int *again)
 {
-    PyObject *key = key_of_index(index), *out = NULL, *args = NULL, *new = NULL;
-    PyObject *entry = key ? PyDict_GetItemWithError(OF(aval, Aval, get_memo), key) : NULL;
-    Py_XDECREF(key);
-    *again = 1;
-    if (!entry || !PyTuple_CheckExact(entry) || PyTuple_GET_SIZE(entry) != 3)
-        return NULL;
-    PyObject *op = PyTuple_GET_ITEM(entry, 0), *starts = PyTuple_GET_ITEM(entry, 1);
-    PyObject *step = PyTuple_GET_ITEM(entry, 2);
-    if (OF(op, Op, host) != Py_False || OF(op, Op, scalar) != Py_False)
-        return NULL;
-    *again = 0;
+    PyObject *seen = Py_NewRef(seen_by(self)), *out = NULL, *args = NULL;
+    Py_INCREF(node);
+    PyObject *entry = entry_of(aval, index);
+    *again = !entry;
+    if (!entry)
+        goto end;
+    PyObject *starts = PyTuple_GET_ITEM(entry, 1);
     Py_ssize_t n = PyTuple_GET_SIZE(starts);
     args = PyTuple_New(n + 1);
     if (!args)
-        return NULL;
+        goto end;
     PyTuple_SET_ITEM(args, 0, Py_NewRef(node));
     for (Py_ssize_t i = 0; i < n; i++)
         PyTuple_SET_ITEM(args, i + 1, Py_NewRef(PyTuple_GET_ITEM(starts, i)));
-    Py_INCREF(step);
-    Py_INCREF(node);
-    new = recorded(op, args, front->depth, now);
-    Py_DECREF(args);
-    PyObject *base = OF(self, Array, _base);
-    PyObject *seen = base == Py_None ? node : OF(base, Array, _node);
-    out = view_of(self, step, new, seen);
-    if (out && PyLong_AsSsize_t(OF(known(seen), Aval, nbytes)) >= the.large) {
+    PyObject *new = recorded(PyTuple_GET_ITEM(entry, 0), args, front->depth, now);
+    out = view_of(self, Py_NewRef(PyTuple_GET_ITEM(entry, 2)), new, seen);
+    if (out && is_large(seen)) {
         PyObject *noted = PyObject_CallOneArg(the.note, out);
         if (!noted)
             Py_CLEAR(out);
         Py_XDECREF(noted);
     }
+end:
+    Py_XDECREF(args);
+    Py_XDECREF(entry);
     Py_DECREF(node);
+    Py_DECREF(seen);
     return out;
 }
 
@@ -785,7 +838,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     if (!node)
         return hand_on(front, args, nargsf, names);
     value = PyList_GET_ITEM(node, VALUE);
-    if (is_memory(value)) {
+    if (is_memory(value) && is_of_numbers((PyArrayObject *)value)) {
         char *at = element_at((PyArrayObject *)value, index);
         if (at) {
             PyObject *element = PyArray_Scalar(at, PyArray_DESCR((PyArrayObject *)value), value);
@@ -797,13 +850,15 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             return aval ? out : hand_on(front, args, nargsf, names);
         }
     }
-    aval = known(node);
-    if (Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(self, Array, _flags) != Py_None)
+    if (OF(self, Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
     now = recorder();
     if (!now)
         return NULL;
-    if (may_go_on(now)) {
+    node = node_of(self); /* again: a thread's first recorder is made by Python's code */
+    value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+    aval = node ? known(node) : NULL;
+    if (aval && Py_TYPE(aval) == (PyTypeObject *)the.Aval && may_go_on(now)) {
         int basic = is_basic(index);
         if (!is_eager(now)) {
             if (basic)
@@ -817,6 +872,45 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     }
     Py_DECREF(now);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}
+
+/* -- who may write -------------------------------------------------------------------------------- */
+
+enum { MOST_AT_ONCE = 500 }; /* elements: from here on NumPy lets other threads run meanwhile */
+
+static int is_only_thread(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    return !first || !PyThreadState_Next(first);
+}
+
+/* Before what of an array's memory is looked at that is to be written by NumPy: another thread
+   that finds it in use would copy it, half written. 1 if it is for `unlock`, -1 for an error. */
+static int lock(PyObject *array)
+{
+    PyObject *node = OF(array, Array, _node);
+    PyObject *value = node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE
+                          ? PyList_GET_ITEM(node, VALUE)
+                          : Py_None;
+    if (!is_memory(value) || PyArray_SIZE((PyArrayObject *)value) <= MOST_AT_ONCE ||
+        is_only_thread())
+        return 0;
+    PyObject *done = PyObject_CallMethodNoArgs(the.write_lock, the.acquire);
+    Py_XDECREF(done);
+    return done ? 1 : -1;
+}
+
+static void unlock(int locked)
+{
+    PyObject *error[3], *done;
+    if (locked <= 0)
+        return;
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    done = PyObject_CallMethodNoArgs(the.write_lock, the.release);
+    if (!done)
+        PyErr_WriteUnraisable(the.write_lock);
+    Py_XDECREF(done);
+    PyErr_Restore(error[0], error[1], error[2]);
 }
 
 /* -- x[i] = v: `_getset.setitem` ------------------------------------------------------------------ */
@@ -975,7 +1069,7 @@ static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
     if (!is_array(value) || OF(value, Array, _base) != self)
         return 0;
     PyObject *path = OF(value, Array, _path);
-    if (PyTuple_GET_SIZE(path) != 1)
+    if (!path || PyTuple_GET_SIZE(path) != 1)
         return 0;
     PyObject *step = PyTuple_GET_ITEM(path, 0);
     return Py_TYPE(step) == (PyTypeObject *)the.Basic && PyTuple_GET_ITEM(step, 0) == index;
@@ -991,8 +1085,8 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     if (!node)
         return hand_on(front, args, nargsf, names);
     PyArrayObject *memory;
-    int is_owner = OF(self, Array, _base) == Py_None, done = 0;
-    if (is_owner && (memory = sole_memory(node))) { /* one element is stored whatever the recorder */
+    int done = 0;
+    if (OF(self, Array, _base) == Py_None && (memory = sole_memory(node))) { /* one element is stored whatever the recorder */
         PyObject *number = is_scalar(value) ? value_of_scalar(value) : value;
         char *at = number ? element_at(memory, index) : NULL;
         if (at && store_number(memory, at, number))
@@ -1002,12 +1096,19 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     if (!now)
         return NULL;
     if (is_eager(now) && !is_full(now)) {
-        if (!is_owner)
-            done = (memory = memory_of_both(self)) ? store(memory, index, value) : 0;
+        int locked = lock(self);
+        node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
+        if (!node)
+            done = locked < 0 ? -1 : 0;
+        else if (OF(self, Array, _base) != Py_None)
+            done = value != OF(self, Array, _base) && (memory = memory_of_both(self))
+                       ? store(memory, index, value)
+                       : 0;
         else if (is_array(value) && OF(value, Array, _base) == self)
             done = is_same_view(self, index, value) ? 1 : store_of_itself(index, value);
         else
             done = (memory = sole_memory(node)) ? store(memory, index, value) : 0;
+        unlock(locked);
     }
     Py_DECREF(now);
     if (done < 0)
@@ -1025,12 +1126,14 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]) ||
         OF(args[0], Array, _flags) != Py_None || watched())
         return hand_on(front, args, nargsf, names);
-    PyObject *self = args[0], *other = args[1], *now = recorder(), *node = node_of(self);
+    PyObject *self = args[0], *other = args[1], *now = recorder(), *node;
     PyArrayObject *target = NULL;
     int again = 1;
     if (!now)
         return NULL;
-    if (node && is_eager(now) && OF(known(node), Aval, device) == Py_True) {
+    int locked = is_eager(now) ? lock(self) : 0;
+    node = node_of(self); /* after whatever runs code */
+    if (node && locked >= 0 && is_eager(now) && OF(known(node), Aval, device) == Py_True) {
         if (OF(self, Array, _base) != Py_None)
             target = memory_of_both(self);
         else if (may_go_on(now) && (target = sole_memory(node)) && !is_small(now, target))
@@ -1054,8 +1157,9 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
         Py_DECREF(values[0]);
         Py_DECREF(values[1]);
     }
+    unlock(locked);
     Py_DECREF(now);
-    if (again)
+    if (again && locked >= 0)
         return hand_on(front, args, nargsf, names);
     Py_XDECREF(result);
     return result ? Py_NewRef(self) : NULL;
@@ -1086,11 +1190,12 @@ static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, P
 {
     Front *front = (Front *)self_;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (n > 1 && (!names || !PyTuple_GET_SIZE(names)) &&
-        Py_TYPE(args[0]) == (PyTypeObject *)front->function &&
-        PyLong_AsSsize_t(SLOT(args[0], the.ufunc_nin)) == n - 1)
-        return PyObject_Vectorcall(SLOT(args[0], the.ufunc__call), args + 1, n - 1, NULL);
-    return hand_on(front, args, nargsf, names);
+    if (n < 2 || names || Py_TYPE(args[0]) != (PyTypeObject *)front->function)
+        return hand_on(front, args, nargsf, names);
+    PyObject *nin = SLOT(args[0], the.ufunc_nin), *call = SLOT(args[0], the.ufunc__call);
+    if (!nin || !call || !PyLong_CheckExact(nin) || PyLong_AsLong(nin) != n - 1)
+        return hand_on(front, args, nargsf, names);
+    return PyObject_Vectorcall(call, args + 1, n - 1, NULL);
 }
 
 /* -- functions as a whole: `_eager.by_numpy`, `created`; `_reduce` ------------------------------------ */
@@ -1707,8 +1812,11 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.large = large ? PyLong_AsSsize_t(large) : -1;
     the.recorder = PyUnicode_InternFromString("recorder");
     the.watching = PyUnicode_InternFromString("watching");
+    the.acquire = PyUnicode_InternFromString("acquire");
+    the.release = PyUnicode_InternFromString("release");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
-    if (the.large < 0 || !the.recorder || !the.watching || !the.aval_of_double) {
+    if (the.large < 0 || !the.recorder || !the.watching || !the.acquire || !the.release ||
+        !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs large, and avals of numbers");
         return NULL;
@@ -1745,7 +1853,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
     if (module && PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0)
         Py_CLEAR(module);
     /* another number wherever `configure` or `front` are to be called otherwise than before */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 2) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 3) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -10,7 +10,7 @@ from lazynp._avals import Aval, aval_of, interned
 from lazynp._config import config
 from lazynp._fronts import BUILT, fastpath
 from lazynp._node import LENT, Op
-from lazynp._stale import LARGE, note
+from lazynp._stale import LARGE, note, write_lock
 from lazynp._strides import in_common_order
 from lazynp._trace import Recorder, internal, local, staged
 from lazynp._views import Basic
@@ -23,6 +23,6 @@ def configure() -> None:
             Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Op=Op, Aval=Aval,
             Basic=Basic, config=config, local=local, staged=staged, avals=AVALS,
             errstate=vars(_errstate), viewed=VIEWED, lent=LENT, internal=internal,
-            in_common_order=in_common_order, note=note, large=LARGE, aval_of=aval_of,
-            avals_by_type=interned, no_value=np._NoValue,  # type: ignore[attr-defined]
+            in_common_order=in_common_order, note=note, write_lock=write_lock, large=LARGE,
+            aval_of=aval_of, avals_by_type=interned, no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

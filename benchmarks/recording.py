@@ -104,7 +104,7 @@ def small_operations(np: Any) -> dict[str, Row]:
         # what pends is run somewhere in these loops: recording and running together
         "x = x + b, 200 in a row": Row(chain),
         "a[1:-1] = b, 200 in a row": Row(store_slice, settle=settle),
-        "ten operations, float()": Row(ten_operations(np), count=20),
+        "ten operations, float()": Row(ten_operations(np)),
     }
 
 

@@ -44,22 +44,22 @@ class Aval:
         return aval_of, (self.shape, self.dtype, self.weak)
 
 
-_interned: dict[tuple[Shape, np.dtype[Any], bool], Aval] = {}
+interned: dict[tuple[Shape, np.dtype[Any], bool], Aval] = {}
 
 
 def known_avals() -> list[Aval]:
     """All avals met so far."""
-    return list(_interned.values())
+    return list(interned.values())
 
 
 def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
     """The one `Aval` of this shape (a tuple of ints) and dtype."""
     try:
-        return _interned[shape, dtype, weak]
+        return interned[shape, dtype, weak]
     except KeyError:
         pass
     shape, dtype = tuple(int(d) for d in shape), np.dtype(dtype)
-    aval = _interned.get((shape, dtype, weak))
+    aval = interned.get((shape, dtype, weak))
     if aval is None:
         aval = Aval()
         aval.shape, aval.dtype, aval.weak = shape, dtype, weak
@@ -68,7 +68,7 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
         aval.get_memo, aval.set_memo, aval.parts = {}, {}, {}
         aval.device = on_device(dtype)
         aval.plain, aval.traced = aval, None
-        aval = _interned.setdefault((shape, dtype, weak), aval)
+        aval = interned.setdefault((shape, dtype, weak), aval)
     return aval
 
 

@@ -4,7 +4,7 @@
    the kinds that the function has answered before (their memo tables say so) and that need no
    decision: plain arrays, nothing staged, nothing watched. Every other call it hands on as it
    came, before it has changed anything. So nothing is defined here, and lazynp without this
-   module is the same library, slower: `functions/_accelerated.py` joins the two.
+   module is the same library, slower: `_fronts.py` joins the two.
 
    Slots of Python's classes are read at their offsets, which `configure` asks the classes for.
    References that keep memory from being written in place are counted here as there, less those
@@ -25,7 +25,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Op) X(Aval) X(Basic) X(config)                     \
     X(local) X(staged) X(avals) X(errstate) X(viewed) X(lent)                                     \
-    X(in_common_order) X(note) X(write_lock)
+    X(in_common_order) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* Slots: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -42,7 +42,10 @@ static struct {
     SLOTS(X)
 #undef X
     Py_ssize_t config_debug_nans, ufunc_nin, ufunc__call;
-    PyObject *recorder, *watching, *acquire, *release; /* names */
+    PyTypeObject *Likeness;
+    Py_ssize_t Likeness__ops, Likeness__asked, Likeness__leaves, Likeness__slots, Likeness__host,
+        Likeness__pairs, Likeness_counts, Likeness_leaf_counts;
+    PyObject *recorder, *watching, *acquire, *release, *reduce; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large; /* bytes: see `_stale` */
 } the;
@@ -69,7 +72,7 @@ static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyO
 
 static inline int nothing_staged(void)
 {
-    return PyList_GET_SIZE(the.staged) == 0;
+    return the.staged && PyList_GET_SIZE(the.staged) == 0;
 }
 
 /* Whether floating-point errors may matter somewhere, or NaN. */
@@ -135,10 +138,20 @@ static inline PyObject *known(PyObject *node)
     return op == Py_None ? PyList_GET_ITEM(node, AVAL) : OF(op, Op, aval);
 }
 
-/* This thread's recorder. */
-static inline PyObject *recorder(void)
+/* This thread's recorder, new. To be called where nothing is staged: then it is always the same. */
+static PyObject *recorder(void)
 {
-    return PyObject_GetAttr(the.local, the.recorder);
+    static PyObject *last = NULL;
+    static uint64_t thread = 0;
+    uint64_t here = PyThreadState_GetID(PyThreadState_Get());
+    if (here != thread || !last) {
+        PyObject *found = PyObject_GetAttr(the.local, the.recorder);
+        if (!found)
+            return NULL;
+        Py_XSETREF(last, found);
+        thread = here;
+    }
+    return Py_NewRef(last);
 }
 
 static int is_full(PyObject *recorder)
@@ -238,8 +251,8 @@ static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *rec
 /* -- NumPy's kernels without its warnings: see `_quiet` ----------------------------------------- */
 
 /* `*again` where Python is to make the call, as the context is in use. */
-static PyObject *quiet(PyObject *call, PyObject *function, PyObject *const *values, Py_ssize_t n,
-                       int *again)
+static PyObject *quiet_named(PyObject *call, PyObject *function, PyObject *const *values,
+                             Py_ssize_t n, PyObject *names, int *again)
 {
     PyObject *context = PyCFunction_Check(call) ? PyCFunction_GET_SELF(call) : NULL;
     *again = !context || !PyContext_CheckExact(context) || PyContext_Enter(context) < 0;
@@ -247,7 +260,7 @@ static PyObject *quiet(PyObject *call, PyObject *function, PyObject *const *valu
         PyErr_Clear();
         return NULL;
     }
-    PyObject *result = PyObject_Vectorcall(function, values, n, NULL), *error[3];
+    PyObject *result = PyObject_Vectorcall(function, values, n, names), *error[3];
     if (!result)
         PyErr_Fetch(&error[0], &error[1], &error[2]);
     if (PyContext_Exit(context) < 0)
@@ -257,7 +270,15 @@ static PyObject *quiet(PyObject *call, PyObject *function, PyObject *const *valu
     return result;
 }
 
-/* -- elementwise functions and operators: `_recording.binary`, `unary` -------------------------- */
+static PyObject *quiet(PyObject *call, PyObject *function, PyObject *const *values, Py_ssize_t n,
+                       int *again)
+{
+    return quiet_named(call, function, values, n, NULL, again);
+}
+
+/* -- elementwise functions and operators: `_recording.binary`, `unary`, `composed` -------------- */
+
+enum { FRESH = 'f' }; /* as `code`: the order of the operands is not that of the result */
 
 typedef struct {
     PyObject *operand; /* a node, or a Python scalar; NULL for a NumPy scalar. All borrowed */
@@ -370,7 +391,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         Py_DECREF(found);
         out = new ? owner(the.NDArray, new) : NULL;
     }
-    if (out && order) {
+    if (out && order && front->code != FRESH) {
         PyObject *all[3] = {out, xs[0], xs[1]};
         Py_SETREF(out, PyObject_Vectorcall(the.in_common_order, all, 1 + n, NULL));
     }
@@ -436,13 +457,15 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     PyObject *values[2] = {NULL}, *result = NULL, *aval;
     double a, b;
     int again = 0;
-    if (n != front->operands || names || watched())
+    if (n != front->operands || names || !the.staged || watched())
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = args[i];
         PyObject *value = is_scalar(x) ? value_of_scalar(x) : NULL;
         if (!value && i && (PyFloat_CheckExact(x) || PyLong_CheckExact(x)))
             value = x;
+        if (!value && i && is_array(x))
+            return PyObject_Vectorcall(front->memo, args, n, NULL);
         if (!value)
             return hand_on(front, args, nargsf, names);
         values[front->swap ? n - 1 - i : i] = value;
@@ -469,7 +492,7 @@ static PyObject *converted(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     Front *front = (Front *)self;
     double number;
-    if (PyVectorcall_NARGS(nargsf) != 1 || names || !is_scalar(args[0]))
+    if (PyVectorcall_NARGS(nargsf) != 1 || names || !the.staged || !is_scalar(args[0]))
         return hand_on(front, args, nargsf, names);
     PyObject *value = value_of_scalar(args[0]);
     if (!value)
@@ -727,12 +750,87 @@ end:
     return out;
 }
 
+/* The array of numbers that is an index, as NumPy takes it; NULL where Python has to look. */
+static PyObject *index_array(PyObject *index)
+{
+    PyObject *node = is_array(index) ? node_of(index) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+    if (!value || !is_memory(value) || PyArray_NDIM((PyArrayObject *)value) == 0)
+        return NULL;
+    return is_of_numbers((PyArrayObject *)value) ? value : NULL;
+}
+
+/* An index with arrays as NumPy takes it, new; NULL where Python has to look. */
+static PyObject *host_index(PyObject *index)
+{
+    if (!PyTuple_CheckExact(index))
+        return Py_XNewRef(index_array(index));
+    Py_ssize_t n = PyTuple_GET_SIZE(index);
+    PyObject *new = PyTuple_New(n);
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(index, i);
+        if (!PySlice_Check(item) && !PyLong_CheckExact(item) && item != Py_None &&
+            item != Py_Ellipsis)
+            item = index_array(item);
+        if (!item)
+            Py_CLEAR(new);
+        else
+            PyTuple_SET_ITEM(new, i, Py_NewRef(item));
+    }
+    return new;
+}
+
+/* NumPy's fresh array as an owner, if it is in C order and of numbers; else NULL, without an error
+   where Python has to look. */
+static PyObject *fresh_owner(PyArrayObject *memory)
+{
+    int ndim = PyArray_NDIM(memory);
+    if (ndim == 0 || !is_of_numbers(memory) || !PyArray_IS_C_CONTIGUOUS(memory))
+        return NULL;
+    PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(memory));
+    PyObject *dtype = (PyObject *)PyArray_DESCR(memory), *aval = NULL;
+    PyObject *key = shape ? PyTuple_Pack(3, shape, dtype, Py_False) : NULL;
+    if (key) {
+        aval = Py_XNewRef(PyDict_GetItemWithError(the.avals_by_type, key));
+        if (!aval && !PyErr_Occurred())
+            aval = PyObject_CallFunctionObjArgs(the.aval_of, shape, dtype, NULL);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(key);
+    PyObject *out = aval ? owner(the.NDArray, leaf((PyObject *)memory, aval)) : NULL;
+    Py_XDECREF(aval);
+    return out;
+}
+
+/* What NumPy chooses by arrays that are there: `_getset._chosen`. */
+static PyObject *chosen(PyObject *self, PyObject *value, PyObject *index, int *again)
+{
+    PyObject *where = NULL, *got, *out = NULL;
+    *again = 1;
+    if (OF(self, Array, _order) == Py_None && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value) &&
+        !watched())
+        where = host_index(index);
+    if (!where)
+        return NULL;
+    Py_INCREF(value);
+    got = PyObject_GetItem(value, where);
+    Py_DECREF(value);
+    Py_DECREF(where);
+    *again = got != NULL;
+    if (got && is_memory(got) && PyArray_BASE((PyArrayObject *)got) == NULL) {
+        out = fresh_owner((PyArrayObject *)got);
+        *again = !out;
+    }
+    Py_XDECREF(got);
+    return out;
+}
+
 static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
     PyObject *self, *index, *now, *node, *value, *aval, *out = NULL;
     int again = 1;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names || !is_array(args[0]) || !nothing_staged())
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]))
         return hand_on(front, args, nargsf, names);
     self = args[0];
     index = args[1];
@@ -752,7 +850,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             return aval ? out : hand_on(front, args, nargsf, names);
         }
     }
-    if (OF(self, Array, _flags) != Py_None || !is_basic(index))
+    if (OF(self, Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
     now = recorder();
     if (!now)
@@ -761,11 +859,15 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     aval = node ? known(node) : NULL;
     if (aval && Py_TYPE(aval) == (PyTypeObject *)the.Aval && may_go_on(now)) {
-        if (!is_eager(now))
-            out = view_recorded(front, self, index, now, node, aval, &again);
+        int basic = is_basic(index);
+        if (!is_eager(now)) {
+            if (basic)
+                out = view_recorded(front, self, index, now, node, aval, &again);
+        }
         else if (is_memory(value) && OF(aval, Aval, device) == Py_True) {
             again = 0;
-            out = view_at_once(self, index, now, aval, value, &again);
+            out = basic ? view_at_once(self, index, now, aval, value, &again)
+                        : chosen(self, value, index, &again);
         }
     }
     Py_DECREF(now);
@@ -831,6 +933,33 @@ static PyArrayObject *sole_memory(PyObject *node)
     return is_of_numbers(memory) ? memory : NULL;
 }
 
+/* The memory that a view shows if nobody but it and its owner can see it; else NULL. Borrowed. */
+static PyArrayObject *memory_of_both(PyObject *view)
+{
+    PyObject *base = OF(view, Array, _base), *own = OF(view, Array, _node), *node, *target, *data;
+    if (!is_array(base) || OF(base, Array, _base) != Py_None || OF(base, Array, _flags) != Py_None)
+        return NULL;
+    node = node_of(base);
+    if (!node || node_of(view) != own || Py_REFCNT(node) != 2 || Py_REFCNT(own) != 1)
+        return NULL;
+    data = PyList_GET_ITEM(node, VALUE);
+    target = PyList_GET_ITEM(own, VALUE);
+    if (!is_memory(data) || !is_memory(target) || Py_REFCNT(target) != 1)
+        return NULL;
+    PyArrayObject *shown = (PyArrayObject *)target, *whole = (PyArrayObject *)data;
+    PyObject *of_shown = PyArray_BASE(shown), *memory = PyArray_BASE(whole);
+    if (!PyArray_ISWRITEABLE(shown) || PyList_GET_ITEM(node, CODE) == the.lent)
+        return NULL;
+    if (!of_shown || (of_shown != data && of_shown != memory))
+        return NULL;
+    if (Py_REFCNT(data) != 1 + (of_shown == data))
+        return NULL;
+    if (memory && (!is_memory(memory) || PyArray_BASE((PyArrayObject *)memory) ||
+                   Py_REFCNT(memory) != 1 + (of_shown == memory)))
+        return NULL;
+    return shown;
+}
+
 /* Whether one element could be stored without looking at the dtype again. */
 static int store_number(PyArrayObject *memory, char *at, PyObject *value)
 {
@@ -871,39 +1000,66 @@ static int store_number(PyArrayObject *memory, char *at, PyObject *value)
     }
 }
 
-/* 1: done; 0: for Python; -1: an error that NumPy found before it wrote. */
-static int store_element(PyObject *node, PyObject *index, PyObject *value)
+/* Whether NumPy would store it in memory of this dtype without a word: the same dtype, or a Python
+   number of its kind. */
+static int suits(PyArrayObject *memory, PyObject *value)
 {
-    PyArrayObject *memory = sole_memory(node);
-    char *at = memory ? element_at(memory, index) : NULL;
-    if (!at)
+    if (is_memory(value))
+        return PyArray_DESCR((PyArrayObject *)value) == PyArray_DESCR(memory);
+    if (!PyArray_ISNOTSWAPPED(memory))
         return 0;
-    if (is_scalar(value))
-        value = value_of_scalar(value);
-    return value ? store_number(memory, at, value) : 0;
+    switch (PyArray_TYPE(memory)) {
+    case NPY_DOUBLE:
+        return PyFloat_CheckExact(value) || PyLong_CheckExact(value) ||
+               Py_TYPE(value) == &PyDoubleArrType_Type;
+    case NPY_LONG: return PyLong_CheckExact(value) || Py_TYPE(value) == &PyLongArrType_Type;
+    case NPY_BOOL: return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
+    default: return 0;
+    }
 }
 
-static int store_basic(PyObject *self, PyObject *node, PyObject *index, PyObject *value)
+/* Store into memory that is one array's alone. 1: done; 0: for Python; -1: an error that NumPy
+   found before it wrote. */
+static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
 {
-    PyArrayObject *memory = sole_memory(node);
-    if (!memory || !is_basic(index) || watched())
-        return 0;
-    if (is_array(value)) {
-        PyObject *other = OF(value, Array, _base) == self ? NULL : node_of(value);
-        value = other && other != node ? PyList_GET_ITEM(other, VALUE) : NULL;
-        if (!value || !is_memory(value) ||
-            PyArray_DESCR((PyArrayObject *)value) != PyArray_DESCR(memory))
-            return 0;
+    if (is_scalar(value))
+        value = value_of_scalar(value);
+    char *at = value ? element_at(memory, index) : NULL;
+    if (at && store_number(memory, at, value))
+        return 1;
+    if (value && is_array(value)) {
+        PyObject *node = node_of(value);
+        value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     }
-    else if (!PyFloat_CheckExact(value) && !PyLong_CheckExact(value))
+    if (!value || value == (PyObject *)memory || !suits(memory, value) || watched())
         return 0;
-    else if (PyArray_TYPE(memory) != NPY_DOUBLE || !PyArray_ISNOTSWAPPED(memory))
+    PyObject *where = is_basic(index) ? Py_NewRef(index) : host_index(index);
+    if (!where)
         return 0;
-    Py_INCREF(memory);
-    Py_INCREF(value);
-    int failed = PyObject_SetItem((PyObject *)memory, index, value);
-    Py_DECREF(value);
+    int failed = 1;
+    if (where != (PyObject *)memory) {
+        Py_INCREF(memory);
+        Py_INCREF(value);
+        failed = PyObject_SetItem((PyObject *)memory, where, value);
+        Py_DECREF(value);
+        Py_DECREF(memory);
+    }
+    Py_DECREF(where);
+    return failed < 0 ? -1 : failed == 0;
+}
+
+/* `x[i] = x[j]`: what is assigned shows the memory that is written. It is copied. */
+static int store_of_itself(PyObject *index, PyObject *view)
+{
+    PyArrayObject *shown = memory_of_both(view);
+    if (!shown || !is_basic(index) || watched())
+        return 0;
+    PyObject *node = OF(OF(view, Array, _base), Array, _node);
+    PyObject *copy = PyArray_NewCopy(shown, NPY_CORDER);
+    PyObject *memory = Py_NewRef(PyList_GET_ITEM(node, VALUE));
+    int failed = copy ? PyObject_SetItem(memory, index, copy) : -1;
     Py_DECREF(memory);
+    Py_XDECREF(copy);
     return failed < 0 ? -1 : 1;
 }
 
@@ -922,27 +1078,39 @@ static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
 static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
-    if (PyVectorcall_NARGS(nargsf) != 3 || names || !is_array(args[0]) || !nothing_staged())
+    if (PyVectorcall_NARGS(nargsf) != 3 || names || !nothing_staged() || !is_array(args[0]) ||
+        OF(args[0], Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
-    PyObject *self = args[0], *index = args[1], *value = args[2];
-    if (OF(self, Array, _flags) != Py_None || OF(self, Array, _base) != Py_None)
+    PyObject *self = args[0], *index = args[1], *value = args[2], *node = node_of(self);
+    if (!node)
         return hand_on(front, args, nargsf, names);
-    PyObject *node = node_of(self);
-    int done = node ? store_element(node, index, value) : 0;
-    if (!done && node) {
-        PyObject *now = recorder();
-        if (!now)
-            return NULL;
-        if (is_eager(now)) {
-            int locked = lock(self);
-            node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
-            done = locked < 0 ? -1 : is_same_view(self, index, value);
-            if (!done && node && OF(self, Array, _base) == Py_None && !is_full(now))
-                done = store_basic(self, node, index, value);
-            unlock(locked);
-        }
-        Py_DECREF(now);
+    PyArrayObject *memory;
+    int done = 0;
+    if (OF(self, Array, _base) == Py_None && (memory = sole_memory(node))) { /* one element is stored whatever the recorder */
+        PyObject *number = is_scalar(value) ? value_of_scalar(value) : value;
+        char *at = number ? element_at(memory, index) : NULL;
+        if (at && store_number(memory, at, number))
+            Py_RETURN_NONE;
     }
+    PyObject *now = recorder();
+    if (!now)
+        return NULL;
+    if (is_eager(now) && !is_full(now)) {
+        int locked = lock(self);
+        node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
+        if (!node)
+            done = locked < 0 ? -1 : 0;
+        else if (OF(self, Array, _base) != Py_None)
+            done = value != OF(self, Array, _base) && (memory = memory_of_both(self))
+                       ? store(memory, index, value)
+                       : 0;
+        else if (is_array(value) && OF(value, Array, _base) == self)
+            done = is_same_view(self, index, value) ? 1 : store_of_itself(index, value);
+        else
+            done = (memory = sole_memory(node)) ? store(memory, index, value) : 0;
+        unlock(locked);
+    }
+    Py_DECREF(now);
     if (done < 0)
         return NULL;
     if (done)
@@ -952,74 +1120,49 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
 
 /* -- x op= v: `_methods.in_place` ------------------------------------------------------------------ */
 
-/* The memory that a view shows if nobody but it and its owner can see it; else NULL. Borrowed. */
-static PyArrayObject *memory_of_both(PyObject *view)
-{
-    PyObject *base = OF(view, Array, _base), *own = OF(view, Array, _node), *node, *target, *data;
-    if (!is_array(base) || OF(base, Array, _base) != Py_None || OF(base, Array, _flags) != Py_None)
-        return NULL;
-    node = node_of(base);
-    if (!node || node_of(view) != own || Py_REFCNT(node) != 2 || Py_REFCNT(own) != 1)
-        return NULL;
-    data = PyList_GET_ITEM(node, VALUE);
-    target = PyList_GET_ITEM(own, VALUE);
-    if (!is_memory(data) || !is_memory(target) || Py_REFCNT(target) != 1)
-        return NULL;
-    PyArrayObject *shown = (PyArrayObject *)target, *whole = (PyArrayObject *)data;
-    PyObject *of_shown = PyArray_BASE(shown), *memory = PyArray_BASE(whole);
-    if (!PyArray_ISWRITEABLE(shown) || PyList_GET_ITEM(node, CODE) == the.lent)
-        return NULL;
-    if (!of_shown || (of_shown != data && of_shown != memory))
-        return NULL;
-    if (Py_REFCNT(data) != 1 + (of_shown == data))
-        return NULL;
-    if (memory && (!is_memory(memory) || PyArray_BASE((PyArrayObject *)memory) ||
-                   Py_REFCNT(memory) != 1 + (of_shown == memory)))
-        return NULL;
-    return shown;
-}
-
 static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names || !is_array(args[0]) || !nothing_staged() ||
-        OF(args[0], Array, _flags) != Py_None || OF(args[0], Array, _base) == Py_None ||
-        watched())
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]) ||
+        OF(args[0], Array, _flags) != Py_None || watched())
         return hand_on(front, args, nargsf, names);
-    PyObject *view = args[0], *other = args[1], *now = recorder(), *result;
+    PyObject *self = args[0], *other = args[1], *now = recorder(), *node;
+    PyArrayObject *target = NULL;
+    int again = 1;
     if (!now)
         return NULL;
-    int locked = is_eager(now) ? lock(view) : 0;
-    PyArrayObject *target = is_eager(now) && locked >= 0 ? memory_of_both(view) : NULL;
-    if (is_array(other)) {
-        PyObject *node = OF(other, Array, _base) == OF(view, Array, _base) ? NULL : node_of(other);
+    int locked = is_eager(now) ? lock(self) : 0;
+    node = node_of(self); /* after whatever runs code */
+    if (node && locked >= 0 && is_eager(now) && OF(known(node), Aval, device) == Py_True) {
+        if (OF(self, Array, _base) != Py_None)
+            target = memory_of_both(self);
+        else if (may_go_on(now) && (target = sole_memory(node)) && !is_small(now, target))
+            target = NULL;
+    }
+    if (target && is_array(other)) {
+        int same = OF(other, Array, _base) == OF(self, Array, _base);
+        node = same && OF(self, Array, _base) != Py_None ? NULL : node_of(other);
         other = node ? PyList_GET_ITEM(node, VALUE) : NULL;
-        if (other && !is_memory(other))
+        if (other && (!is_memory(other) || !is_of_numbers((PyArrayObject *)other)))
             other = NULL;
     }
-    else if (is_scalar(other))
+    else if (target && is_scalar(other))
         other = value_of_scalar(other);
     else if (!is_python_number(other))
         other = NULL;
-    int again = locked >= 0;
-    PyObject *done = NULL;
-    if (target && other && OF(known(OF(view, Array, _node)), Aval, device) == Py_True) {
-        PyObject *values[3] = {(PyObject *)target, other, (PyObject *)target};
-        if (is_memory(other) && !is_of_numbers((PyArrayObject *)other))
-            goto end;
-        again = 0;
-        Py_INCREF(target);
-        Py_INCREF(other);
+    PyObject *result = NULL;
+    if (target && other) {
+        PyObject *values[3] = {Py_NewRef(target), Py_NewRef(other), (PyObject *)target};
         result = quiet(OF(now, Recorder, quiet), front->function, values, 3, &again);
-        Py_DECREF(target);
-        Py_DECREF(other);
-        done = result ? Py_NewRef(view) : NULL;
-        Py_XDECREF(result);
+        Py_DECREF(values[0]);
+        Py_DECREF(values[1]);
     }
-end:
     unlock(locked);
     Py_DECREF(now);
-    return again ? hand_on(front, args, nargsf, names) : done;
+    if (again && locked >= 0)
+        return hand_on(front, args, nargsf, names);
+    Py_XDECREF(result);
+    return result ? Py_NewRef(self) : NULL;
 }
 
 /* -- shape, dtype, ndim, size ---------------------------------------------------------------------- */
@@ -1028,7 +1171,7 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     Front *front = (Front *)self;
     PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names ? args[0] : NULL;
-    if (!x || (!is_array(x) && !is_scalar(x)) || !nothing_staged())
+    if (!x || !nothing_staged() || (!is_array(x) && !is_scalar(x)))
         return hand_on(front, args, nargsf, names);
     PyObject *node = node_of(x), *aval = node ? known(node) : NULL;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(aval, Aval, device) != Py_True)
@@ -1053,6 +1196,415 @@ static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, P
     if (!nin || !call || !PyLong_CheckExact(nin) || PyLong_AsLong(nin) != n - 1)
         return hand_on(front, args, nargsf, names);
     return PyObject_Vectorcall(call, args + 1, n - 1, NULL);
+}
+
+/* -- functions as a whole: `_eager.by_numpy`, `created`; `_reduce` ------------------------------------ */
+
+enum { CREATED = 'c' }; /* as `code`: makes an array, of arguments that need not be arrays */
+
+#define FEW 4096 /* elements: see `_eager._is_small` */
+
+/* What NumPy is given for an argument, new; NULL where Python has to look. */
+static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
+{
+    if (is_array(x)) {
+        PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL;
+        PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        if (!value || !is_memory(value))
+            return NULL;
+        PyArrayObject *memory = (PyArrayObject *)value;
+        *ours = 1;
+        return is_of_numbers(memory) && PyArray_IS_C_CONTIGUOUS(memory) && is_small(now, memory)
+                   ? Py_NewRef(value)
+                   : NULL;
+    }
+    if (is_scalar(x)) {
+        *ours = 1;
+        return Py_XNewRef(value_of_scalar(x));
+    }
+    if (is_python_number(x) || x == Py_None || x == the.no_value || PyUnicode_CheckExact(x) ||
+        PyType_Check(x) || PyArray_DescrCheck(x))
+        return Py_NewRef(x);
+    int list = PyList_CheckExact(x);
+    if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > FEW)
+        return NULL;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = argument(PySequence_Fast_GET_ITEM(x, i), now, ours, depth - 1);
+        if (!item)
+            Py_CLEAR(new);
+        else if (list)
+            PyList_SET_ITEM(new, i, item);
+        else
+            PyTuple_SET_ITEM(new, i, item);
+    }
+    return new;
+}
+
+/* Whether the array that this is the length, the shape, the elements or the model of is small. */
+static int makes_little(PyObject *x)
+{
+    Py_ssize_t size = 1;
+    if (is_array(x)) {
+        PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= FEW;
+    }
+    if (PyList_CheckExact(x))
+        return PyList_GET_SIZE(x) > 0; /* `argument` takes no long ones */
+    for (Py_ssize_t i = 0; i < (PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) : 1); i++) {
+        PyObject *n = PyTuple_CheckExact(x) ? PyTuple_GET_ITEM(x, i) : x;
+        Py_ssize_t length = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
+        if (length < 0 || length > FEW) {
+            PyErr_Clear();
+            return 0;
+        }
+        size *= length;
+        if (size > FEW)
+            return 0;
+    }
+    return 1;
+}
+
+/* What NumPy returned, as ours; steals it. `*again` where Python has to make the call after all. */
+static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *values,
+                              Py_ssize_t n, PyObject *const *args, Py_ssize_t count, int *again)
+{
+    PyObject *out = NULL, *aval, *given, *arguments;
+    if (is_memory(result) && PyArray_BASE((PyArrayObject *)result) == NULL) {
+        for (Py_ssize_t i = 0; i < n; i++)
+            *again = *again || values[i] == result;
+        out = *again ? NULL : fresh_owner((PyArrayObject *)result);
+    }
+    else if ((aval = aval_of_number(result)))
+        out = scalar(result, aval);
+    if (!out && !*again && !PyErr_Occurred()) {
+        given = PyList_New(n);
+        arguments = PyTuple_New(count);
+        for (Py_ssize_t i = 0; given && i < n; i++)
+            PyList_SET_ITEM(given, i, Py_NewRef(values[i]));
+        for (Py_ssize_t i = 0; arguments && i < count; i++)
+            PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
+        if (given && arguments)
+            out = PyObject_CallFunctionObjArgs(front->done, result, given, arguments, NULL);
+        Py_XDECREF(given);
+        Py_XDECREF(arguments);
+        if (out == Py_None) {
+            *again = 1;
+            Py_CLEAR(out);
+        }
+    }
+    Py_DECREF(result);
+    return out;
+}
+
+#define MOST_ARGUMENTS 8
+
+static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
+    Py_ssize_t all = n + named, made = 0;
+    PyObject *values[MOST_ARGUMENTS], *now, *result = NULL, *out = NULL;
+    int ours = front->code == CREATED, again = 1;
+    if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged() || watched())
+        return hand_on(front, args, nargsf, names);
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PySet_Contains(front->memo, PyTuple_GET_ITEM(names, i)) != 0)
+            return hand_on(front, args, nargsf, names);
+    now = recorder();
+    if (!now)
+        return NULL;
+    if (is_eager(now) && (front->code != CREATED || makes_little(args[0]))) {
+        while (made < all && (values[made] = argument(args[made], now, &ours, 2)))
+            made++;
+        if (made == all && ours)
+            result = quiet_named(OF(now, Recorder, quiet), front->function, values, n, names,
+                                 &again);
+        if (result)
+            out = whole_result(front, result, values, all, args, n, &again);
+    }
+    for (Py_ssize_t i = 0; i < made; i++)
+        Py_DECREF(values[i]);
+    Py_DECREF(now);
+    return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}
+
+/* Whether Python code other than lazynp's called. */
+static int is_users(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL, *found = NULL;
+    PyObject *key = code ? PyLong_FromVoidPtr(code) : NULL;
+    if (key)
+        found = PyDict_GetItemWithError(the.internal, key); /* (whether it is internal, code) */
+    int users = found && PyTuple_CheckExact(found) && PyTuple_GET_ITEM(found, 0) == Py_False;
+    Py_XDECREF(key);
+    Py_XDECREF(code);
+    return users;
+}
+
+/* A reduction met before, recorded. */
+static PyObject *reduction_recorded(Front *front, PyObject *x, PyObject *axis, PyObject *keepdims,
+                                    PyObject *now, int *again)
+{
+    PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL, *key, *op = NULL, *out;
+    if (!node || is_full(now) || (axis != Py_None && !PyLong_CheckExact(axis)) || !is_users())
+        return NULL;
+    key = PyTuple_Pack(4, known(node), axis, Py_None, keepdims);
+    if (key)
+        op = PyDict_GetItemWithError(front->memo, key);
+    Py_XDECREF(key);
+    if (!op)
+        return NULL;
+    *again = 0;
+    PyObject *args = PyTuple_Pack(1, node);
+    PyObject *new = args ? recorded(op, args, 1, now) : NULL;
+    out = new ? owner(OF(op, Op, scalar) == Py_True ? the.Scalar : the.NDArray, new) : NULL;
+    Py_XDECREF(args);
+    return out;
+}
+
+/* `_reduce.reduce`: (a, axis) and, by name, axis, keepdims. */
+static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
+    PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *now, *out = NULL;
+    int again = 1, ours = 0;
+    if (n == 0 || n > 2 || !nothing_staged() || !is_array(args[0]) || watched())
+        return hand_on(front, args, nargsf, names);
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
+        if (PyUnicode_CompareWithASCIIString(name, "axis") == 0 && n == 1)
+            axis = value;
+        else if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0 && PyBool_Check(value))
+            keepdims = value;
+        else
+            return hand_on(front, args, nargsf, names);
+    }
+    now = recorder();
+    if (!now)
+        return NULL;
+    PyObject *value = is_eager(now) ? argument(args[0], now, &ours, 0) : NULL;
+    if (!is_eager(now))
+        out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
+    else if (value) {
+        PyObject *values[5] = {value, axis, Py_None, Py_None, keepdims};
+        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
+        out = result ? whole_result(front, result, values, 1, args, 1, &again) : NULL;
+        Py_DECREF(value);
+    }
+    Py_DECREF(now);
+    return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}
+
+/* A function of two arrays, called by an operator that takes more. */
+static PyObject *of_arrays(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    if (PyVectorcall_NARGS(nargsf) == 2 && !names && nothing_staged() && is_array(args[0]) &&
+        is_array(args[1]))
+        return PyObject_Vectorcall(front->function, args, 2, NULL);
+    return hand_on(front, args, nargsf, names);
+}
+
+/* -- iteration: `_methods._iter` ----------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *array, *get;
+    Py_ssize_t at, length;
+} Iterator;
+
+static PyObject *iterator_next(PyObject *self)
+{
+    Iterator *it = (Iterator *)self;
+    if (it->at >= it->length)
+        return NULL;
+    PyObject *args[2] = {it->array, PyLong_FromSsize_t(it->at++)};
+    PyObject *item = args[1] ? PyObject_Vectorcall(it->get, args, 2, NULL) : NULL;
+    Py_XDECREF(args[1]);
+    return item;
+}
+
+static PyObject *iterator_hint(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromSsize_t(((Iterator *)self)->length - ((Iterator *)self)->at);
+}
+
+static int iterator_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(((Iterator *)self)->array);
+    Py_VISIT(((Iterator *)self)->get);
+    return 0;
+}
+
+static void iterator_dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(((Iterator *)self)->array);
+    Py_XDECREF(((Iterator *)self)->get);
+    PyObject_GC_Del(self);
+}
+
+static PyMethodDef ITERATOR_METHODS[] = {
+    {"__length_hint__", iterator_hint, METH_NOARGS, NULL},
+    {NULL},
+};
+
+static PyTypeObject IteratorType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "lazynp._fastpath.iterator",
+    .tp_basicsize = sizeof(Iterator),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = iterator_dealloc,
+    .tp_traverse = iterator_traverse,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = iterator_next,
+    .tp_methods = ITERATOR_METHODS,
+};
+
+/* `function` is `getitem`. */
+static PyObject *iterate(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names && nothing_staged() ? args[0] : NULL;
+    PyObject *node = x && is_array(x) ? node_of(x) : NULL, *aval = node ? known(node) : NULL;
+    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval ||
+        PyTuple_GET_SIZE(OF(aval, Aval, shape)) == 0)
+        return hand_on(front, args, nargsf, names);
+    Iterator *new = PyObject_GC_New(Iterator, &IteratorType);
+    if (!new)
+        return NULL;
+    new->array = Py_NewRef(x);
+    new->get = Py_NewRef(front->function);
+    new->at = 0;
+    new->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(OF(aval, Aval, shape), 0));
+    PyObject_GC_Track(new);
+    return (PyObject *)new;
+}
+
+/* -- recognising a form: `_graph._matched` ------------------------------------------------------ */
+
+static PyObject *items_at(PyObject *flat, PyObject *places)
+{
+    Py_ssize_t n = PyList_GET_SIZE(places);
+    PyObject *items = PyList_New(n);
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(places, i));
+        PyList_SET_ITEM(items, i, Py_NewRef(PyList_GET_ITEM(flat, k)));
+    }
+    return items;
+}
+
+/* The operands of all nodes, in order; NULL where the ops are others. */
+static PyObject *flattened(PyObject *nodes, PyObject *ops)
+{
+    Py_ssize_t count = PyList_GET_SIZE(nodes), total = 0, k = 0;
+    if (count != PyList_GET_SIZE(ops))
+        return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *node = PyList_GET_ITEM(nodes, i);
+        if (PyList_GET_ITEM(node, OP) != PyList_GET_ITEM(ops, i) ||
+            PyList_GET_ITEM(node, VALUE) != Py_None || !PyTuple_CheckExact(PyList_GET_ITEM(node, ARGS)))
+            return NULL;
+        total += PyTuple_GET_SIZE(PyList_GET_ITEM(node, ARGS));
+    }
+    PyObject *flat = PyList_New(total);
+    for (Py_ssize_t i = 0; flat && i < count; i++) {
+        PyObject *args = PyList_GET_ITEM(PyList_GET_ITEM(nodes, i), ARGS);
+        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(args); j++)
+            PyList_SET_ITEM(flat, k++, Py_NewRef(PyTuple_GET_ITEM(args, j)));
+    }
+    return flat;
+}
+
+/* Whether operands that are one node, or one leaf, in the form are so here. */
+static int is_wired(PyObject *pairs, PyObject *flat, PyObject *nodes, PyObject *leaves)
+{
+    PyObject *wired = PyTuple_GET_ITEM(pairs, 0), *sources = PyTuple_GET_ITEM(pairs, 1);
+    Py_ssize_t count = PyList_GET_SIZE(nodes);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(wired); i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(wired, i));
+        Py_ssize_t source = PyLong_AsSsize_t(PyList_GET_ITEM(sources, i));
+        PyObject *wanted = source < count ? PyList_GET_ITEM(nodes, source)
+                                          : PyList_GET_ITEM(leaves, source - count);
+        if (PyList_GET_ITEM(flat, k) != wanted)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether all leaves have values that are none of the front's types, those of slots. */
+static int are_leaves(PyObject *leaves, PyObject *types)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(leaves); i++) {
+        PyObject *leaf = PyList_GET_ITEM(leaves, i);
+        PyObject *value = PyList_CheckExact(leaf) ? PyList_GET_ITEM(leaf, VALUE) : Py_None;
+        if (value == Py_None || PyObject_IsInstance(value, types) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Host values in the place of their nodes. */
+static int see_slots(PyObject *slots, PyObject *host, PyObject *types)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(host); i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(host, i));
+        PyObject *node = PyList_GET_ITEM(slots, k);
+        PyObject *value = PyList_CheckExact(node) ? PyList_GET_ITEM(node, VALUE) : Py_None;
+        if (PyObject_IsInstance(value, types) != 1)
+            return 0;
+        Py_INCREF(value);
+        PyList_SetItem(slots, k, value);
+    }
+    return 1;
+}
+
+/* Whether so many refer to each as did to those of the form. `base`: what `sys.getrefcount` says of
+   what only a list refers to, when it was called as it was then. To `asked` an argument refers too. */
+static int are_counts(PyObject *nodes, PyObject *counts, int base, PyObject *asked)
+{
+    if (PyList_GET_SIZE(nodes) != PyList_GET_SIZE(counts))
+        return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
+        PyObject *node = PyList_GET_ITEM(nodes, i);
+        Py_ssize_t others = Py_REFCNT(node) - 1 - (node == asked);
+        if (others != PyLong_AsSsize_t(PyList_GET_ITEM(counts, i)) - base)
+            return 0;
+    }
+    return 1;
+}
+
+static PyObject *matched(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *like, *nodes, *asked, *flat, *leaves = NULL, *slots = NULL, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) != 3 || names || Py_TYPE(args[0]) != the.Likeness)
+        return hand_on(front, args, nargsf, names);
+    like = args[0];
+    nodes = args[1];
+    asked = args[2];
+    flat = flattened(nodes, OF(like, Likeness, _ops));
+    if (!flat)
+        return hand_on(front, args, nargsf, names); /* some may have been computed elsewhere */
+    Py_ssize_t place = PyLong_AsSsize_t(OF(like, Likeness, _asked));
+    if (asked == (place < 0 ? Py_None : PyList_GET_ITEM(nodes, place))) {
+        leaves = items_at(flat, OF(like, Likeness, _leaves));
+        slots = items_at(flat, OF(like, Likeness, _slots));
+    }
+    int same = leaves && slots && are_leaves(leaves, front->memo) &&
+               is_wired(OF(like, Likeness, _pairs), flat, nodes, leaves) &&
+               see_slots(slots, OF(like, Likeness, _host), front->memo);
+    Py_DECREF(flat);
+    if (same && are_counts(nodes, OF(like, Likeness, counts), front->operands, asked) &&
+        are_counts(leaves, OF(like, Likeness, leaf_counts), front->operands, asked))
+        out = PyTuple_Pack(2, leaves, slots);
+    Py_XDECREF(leaves);
+    Py_XDECREF(slots);
+    return out || PyErr_Occurred() ? out : Py_NewRef(Py_None);
 }
 
 /* -- the type --------------------------------------------------------------------------------------- */
@@ -1092,6 +1644,8 @@ static PyObject *front_get(PyObject *self, PyObject *object, PyObject *Py_UNUSED
 /* Name, docstring, signature are the Python function's. */
 static PyObject *front_getattro(PyObject *self, PyObject *name)
 {
+    if (PyUnicode_Check(name) && PyUnicode_Tailmatch(name, the.reduce, 0, PY_SSIZE_T_MAX, -1) == 1)
+        return PyObject_GenericGetAttr(self, name); /* __reduce__, __reduce_ex__ */
     PyObject *found = PyObject_GetAttr(((Front *)self)->python, name);
     if (found || !PyErr_ExceptionMatches(PyExc_AttributeError))
         return found;
@@ -1103,6 +1657,18 @@ static PyObject *front_repr(PyObject *self)
 {
     return PyObject_Repr(((Front *)self)->python);
 }
+
+/* For pickle: a function of the namespace, by its name. */
+static PyObject *front_reduce(PyObject *self, PyObject *Py_UNUSED(protocol))
+{
+    return PyObject_GetAttrString(((Front *)self)->python, "__qualname__");
+}
+
+static PyMethodDef FRONT_METHODS[] = {
+    {"__reduce__", front_reduce, METH_NOARGS, NULL},
+    {"__reduce_ex__", front_reduce, METH_O, NULL},
+    {NULL},
+};
 
 static PyTypeObject FrontType = {
     PyVarObject_HEAD_INIT(NULL, 0)
@@ -1119,6 +1685,7 @@ static PyTypeObject FrontType = {
     .tp_descr_get = front_get,
     .tp_getattro = front_getattro,
     .tp_repr = front_repr,
+    .tp_methods = FRONT_METHODS,
 };
 
 /* -- the module ------------------------------------------------------------------------------------- */
@@ -1129,7 +1696,9 @@ static const struct {
 } KINDS[] = {
     {"elementwise", elementwise}, {"of_scalars", of_scalars}, {"converted", converted},
     {"getitem", getitem},         {"setitem", setitem},       {"in_place", in_place},
-    {"attribute", attribute},     {"called", called},
+    {"attribute", attribute},     {"called", called},         {"whole", whole},
+    {"reduction", reduction},     {"of_arrays", of_arrays},   {"iterate", iterate},
+    {"matched", matched},
 };
 
 static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset)
@@ -1146,6 +1715,45 @@ static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset)
     return 0;
 }
 
+static PyObject *new_front(PyObject *python, const Front *like)
+{
+    Front *new = PyObject_GC_New(Front, &FrontType);
+    if (!new)
+        return NULL;
+    new->vectorcall = like->vectorcall;
+    new->python = Py_NewRef(python);
+    new->function = Py_NewRef(like->function);
+    new->done = Py_NewRef(like->done);
+    new->memo = Py_NewRef(like->memo);
+    new->operands = like->operands;
+    new->depth = like->depth;
+    new->swap = like->swap;
+    new->code = like->code;
+    PyObject_GC_Track(new);
+    return (PyObject *)new;
+}
+
+/* Those of the class that a kind of front is about. */
+static int find_slots_of(vectorcallfunc kind, PyObject *class)
+{
+    int failed = 0;
+    if (kind == called)
+        failed = find_slot(class, "nin", &the.ufunc_nin) < 0 ||
+                 find_slot(class, "_call", &the.ufunc__call) < 0;
+    if (kind == matched) {
+        the.Likeness = (PyTypeObject *)class;
+        failed = find_slot(class, "_ops", &the.Likeness__ops) < 0 ||
+                 find_slot(class, "_asked", &the.Likeness__asked) < 0 ||
+                 find_slot(class, "_leaves", &the.Likeness__leaves) < 0 ||
+                 find_slot(class, "_slots", &the.Likeness__slots) < 0 ||
+                 find_slot(class, "_host", &the.Likeness__host) < 0 ||
+                 find_slot(class, "_pairs", &the.Likeness__pairs) < 0 ||
+                 find_slot(class, "counts", &the.Likeness_counts) < 0 ||
+                 find_slot(class, "leaf_counts", &the.Likeness_leaf_counts) < 0;
+    }
+    return failed ? -1 : 0;
+}
+
 static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *named)
 {
     static char *names[] = {"kind", "python", "function", "done", "memo", "operands", "depth",
@@ -1159,25 +1767,23 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
     for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
         if (strcmp(KINDS[i].name, kind))
             continue;
-        if (KINDS[i].call == called && (find_slot(function, "nin", &the.ufunc_nin) < 0 ||
-                                        find_slot(function, "_call", &the.ufunc__call) < 0))
+        if (find_slots_of(KINDS[i].call, function) < 0)
             return NULL;
-        Front *new = PyObject_GC_New(Front, &FrontType);
-        if (!new)
-            return NULL;
-        new->vectorcall = KINDS[i].call;
-        new->python = Py_NewRef(python);
-        new->function = Py_NewRef(function);
-        new->done = Py_NewRef(done);
-        new->memo = Py_NewRef(memo);
-        new->operands = operands;
-        new->depth = depth;
-        new->swap = swap;
-        new->code = code;
-        PyObject_GC_Track(new);
-        return (PyObject *)new;
+        Front like = {.vectorcall = KINDS[i].call, .function = function, .done = done,
+                      .memo = memo, .operands = operands, .depth = depth, .swap = swap,
+                      .code = code};
+        return new_front(python, &like);
     }
     return PyErr_Format(PyExc_ValueError, "no kind of front is called %s", kind);
+}
+
+/* The same front, of a Python function that does the same. */
+static PyObject *moved(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *before, *python;
+    if (!PyArg_ParseTuple(args, "O!O", &FrontType, &before, &python))
+        return NULL;
+    return new_front(python, (Front *)before);
 }
 
 static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject *named)
@@ -1221,6 +1827,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
 static PyMethodDef METHODS[] = {
     {"front", (PyCFunction)(void (*)(void))front, METH_VARARGS | METH_KEYWORDS,
      "front(kind, python, ...): what stands in front of a Python function."},
+    {"moved", moved, METH_VARARGS, "moved(front, python): the same in front of another function."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "configure(**objects): what the fronts have to know of lazynp. Before any is called."},
     {NULL},
@@ -1229,7 +1836,7 @@ static PyMethodDef METHODS[] = {
 static struct PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT,
     .m_name = "lazynp._fastpath",
-    .m_doc = "The hot path in C; see functions/_accelerated.py.",
+    .m_doc = "The hot path in C; see _fronts.py.",
     .m_size = -1,
     .m_methods = METHODS,
 };
@@ -1237,11 +1844,16 @@ static struct PyModuleDef MODULE = {
 PyMODINIT_FUNC PyInit__fastpath(void)
 {
     import_array();
-    if (PyType_Ready(&FrontType) < 0)
+    the.reduce = PyUnicode_InternFromString("__reduce");
+    if (!the.reduce)
+        return NULL;
+    if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&IteratorType) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&MODULE);
+    if (module && PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0)
+        Py_CLEAR(module);
     /* another number wherever `configure` or `front` are to be called otherwise than before */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 2) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 3) < 0)
         Py_CLEAR(module);
     return module;
 }

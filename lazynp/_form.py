@@ -142,7 +142,7 @@ class Likeness(Generic[P]):
 
     __slots__ = (
         "plan", "counts", "leaf_counts", "replaced",
-        "_ops", "_asked", "_leaves", "_slots", "_host", "_wired", "_sources",
+        "_ops", "_asked", "_leaves", "_slots", "_host", "_wired", "_sources", "_pairs",
     )  # fmt: skip
 
     def __init__(
@@ -176,6 +176,7 @@ class Likeness(Generic[P]):
                 sources.append(places[id(a)])
         self._leaves = [firsts[id(n)] for n in leaves]
         self._wired, self._sources = _picker(wired), _picker(sources)
+        self._pairs = wired, sources
 
     def compare(self, nodes: list[Node], asked: Node | None) -> tuple[list[Node], list[Any]] | None:
         """The leaves and the values of the slots; None if the form is another one."""

@@ -21,11 +21,12 @@ import numpy as np
 
 from lazynp import _reference, lowering
 from lazynp._config import config
-from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
+from lazynp._form import BASE, Likeness, depth_first, drop_dead, outside_of, place_of, scan
+from lazynp._fronts import in_front
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._plan import STATS, Plan, Ref, Sighting, Step
-from lazynp._reference import is_parked, keep_views, note_read
+from lazynp._reference import is_parked, keep_views, note_read, watched
 from lazynp._stale import let_go
 from lazynp._unread import after_run, before_run, leave, regret
 
@@ -48,7 +49,8 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
         _reference.run(nodes, asked)
         return None
     plan, leaves, slots = _planned(nodes, asked)
-    note_read(leaves)
+    if watched:
+        note_read(leaves)
     known = isinstance(plan, Plan)
     if known:
         if not plan.outputs:
@@ -254,19 +256,27 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     return plan, leaves, slots
 
 
+def _matched(like: Likeness[Any], nodes: list[Node], asked: Node | None) -> Any:
+    """The leaves and slots if the nodes are like those, in who refers to them too; else None."""
+    operands = like.compare(nodes, asked)
+    asked = None  # `_remember` has counted what refers to it: no variable of this function's
+    if operands is None or list(map(getrefcount, nodes)) != like.counts:
+        return None
+    return operands if list(map(getrefcount, operands[0])) == like.leaf_counts else None
+
+
+_matched = in_front("matched", _matched, function=Likeness, memo=np.generic, operands=BASE)
+
+
 def _recognised(nodes: list[Node], asked: Node | None) -> Planned | None:
     """The same without a key, if it is a form that came before at this place."""
     like = _likenesses.get(place_of(nodes))
     if like is None:
         return None
-    operands = like.compare(nodes, asked)
+    operands = _matched(like, nodes, asked)
     if operands is None:
         return None
     leaves, slots = operands
-    if list(map(getrefcount, nodes)) != like.counts:
-        return None
-    if list(map(getrefcount, leaves)) != like.leaf_counts:
-        return None
     plan = like.plan
     if isinstance(plan, Sighting):
         return (plan, leaves, slots) if plan.left > 0 and plan.again() else None

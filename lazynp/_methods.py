@@ -18,6 +18,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import Aval, on_device
+from lazynp._fronts import in_front
 from lazynp._node import AVAL, OP, VALUE, leaf
 from lazynp._overrides import Overridden
 from lazynp._quiet import quiet_result
@@ -53,7 +54,7 @@ from lazynp.functions import (
     tools,
     ufuncs,
 )
-from lazynp.functions._accelerated import in_front
+from lazynp.functions._accelerated import configure
 from lazynp.functions._arguments import (
     NO_COPY,
     converted,
@@ -152,7 +153,9 @@ def _in_place(function: Any, name: str) -> Any:
         return update(self, compute(self, other), function)
 
     in_place.__name__ = f"__i{name}__"
-    return in_front("in_place", in_place, function=function._numpy) if is_ufunc else in_place
+    if name == "matmul" or not is_ufunc:
+        return in_place
+    return in_front("in_place", in_place, function=function._numpy)
 
 
 _IN_PLACE_MATMUL = (
@@ -196,7 +199,9 @@ def _attach_operators() -> None:
             setattr(Selection, f"__{name}__", lambda *operands, f=function: f(*operands))
             if name in _BINARY:
                 setattr(Selection, f"__r{name}__", lambda x, y, f=function: f(y, x))
-    Array.__matmul__ = _matmul_operator  # type: ignore[attr-defined]
+    Array.__matmul__ = in_front(  # type: ignore[attr-defined]
+        "of_arrays", _matmul_operator, function=products.matmul_operator
+    )
     Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
     Array.__getitem__ = getitem  # type: ignore[attr-defined]
     Array.__setitem__ = setitem  # type: ignore[attr-defined]
@@ -213,6 +218,7 @@ def _attach_scalar_operators() -> None:
             continue
         plain = getattr(operator, f"__{name}__")
         known: dict[str, Any] = {"done": quiet, "operands": 2, "code": _CODES.get(name, "?")}
+        known["memo"] = function.operator()  # with arrays
         forward = operator_of(plain, function.operator(depth=2))
         forward = in_front("of_scalars", forward, function=plain, **known)
         setattr(Scalar, f"__{name}__", forward)
@@ -220,6 +226,7 @@ def _attach_scalar_operators() -> None:
             setattr(Scalar, f"__i{name}__", forward)
             general = function.operator(reflected=True, depth=2)
             reflected = operator_of(swapped(plain), general)
+            known["memo"] = function.operator(reflected=True)
             reflected = in_front("of_scalars", reflected, function=plain, swap=True, **known)
             setattr(Scalar, f"__r{name}__", reflected)
     for name, function in _UNARY.items():
@@ -793,7 +800,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "__format__": _format,
     "__index__": _index,
     "__int__": lambda self: int(_seen_real(self)),
-    "__iter__": _iter,
+    "__iter__": in_front("iterate", _iter, function=getitem),
     "__len__": _len,
     "__reduce__": _reduce,
     "__setstate__": _setstate,
@@ -930,6 +937,7 @@ def _construct_scalar(cls: Any, value: Any = 0.0) -> Any:
 
 
 def _attach() -> None:
+    configure()
     _attach_operators()
     Array.__new__ = _construct  # type: ignore[method-assign]
     Scalar.__new__ = _construct_scalar  # type: ignore[method-assign]

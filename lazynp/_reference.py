@@ -237,7 +237,8 @@ def host(node: Node) -> Any:
         return value
     if isinstance(value, Tracer):
         return value.exact()
-    note_read([node])
+    if watched:
+        note_read([node])
     if isinstance(value, tuple):  # several results
         return tuple([lowering.host(v) if lowering.is_buffer(v) else v for v in value])
     value = lowering.host(value)

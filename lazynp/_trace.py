@@ -99,7 +99,8 @@ class Gap:
 
     def saw(self, length: int, asked: bool) -> None:
         """asked: a value was needed there; then no site came before, and none may ever come."""
-        self.most = max(self.most, length)
+        if length > self.most:
+            self.most = length
         self.visits += 1
         if asked:
             if not self.count:
@@ -155,14 +156,16 @@ class Recorder:
         if self._chosen > _CHOICES and config.execution != "compiled" and not config.debug_nans:
             self.eager = True
 
+    def learns(self) -> bool:
+        """Whether it is still to be found out if recording gains anything: see `ran`."""
+        return not (self.eager or config.execution == "compiled" or config.debug_nans)
+
     def ran(self, nodes: int, gain: float, plan: Any) -> None:
         """A cut was run. Loops that no program will be compiled for are recorded for nothing: from
         some length on, small operations are done at once, and others of shapes rarely met.
 
         gain: what the operations might gain in a program; infinite if one is.
         """
-        if self.eager or config.execution == "compiled" or config.debug_nans:
-            return
         gap = self.gaps.get(self.origin)
         often = gap is not None and gap.visits >= _OFTEN
         large = gain > 2 * _cost.RECORDING * nodes or plan is not None and plan.tier != "reference"
@@ -339,13 +342,15 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         recorder.inside = UNKNOWN
         _origin(recorder, len(nodes), asked is not None, _place(asked, reason))
         count = len(nodes)
-        gain = 0.0 if recorder.eager else sum([_gain(n[OP]) for n in nodes])
+        learns = recorder.learns()
+        gain = sum([_gain(n[OP]) for n in nodes]) if learns else 0.0
         begin = perf_counter() if observers else 0.0
         first: Any = (nodes[0] if nodes else asked) if begin else None
         first = first and first[CODE:]  # no reference to a node
         try:
             plan = _graph.evaluate(nodes, asked, reason)
-            recorder.ran(count, gain, plan)
+            if learns:
+                recorder.ran(count, gain, plan)
             if begin:
                 for o in observers:
                     o.ran(begin, "reference" if plan is None else plan.tier, count, first, reason)
@@ -372,7 +377,11 @@ def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
     recorder.origin = origin
     gap = recorder.gaps.get(origin)
     # at least 1: with nothing pending there is nothing to ask
-    recorder.limit = recorder.idle if gap is None else max(1, gap.least - (gap.count > 0))
+    if gap is None:
+        recorder.limit = recorder.idle
+    else:
+        least = gap.least - 1 if gap.count else gap.least
+        recorder.limit = least if least > 1 else 1
 
 
 def _gain(op: Op) -> float:
@@ -581,7 +590,7 @@ def _line(code: CodeType, offset: int) -> int:
 
 
 _PACKAGE = __file__.rsplit("_trace", 1)[0]
-_internal: dict[int, tuple[bool, CodeType]] = {}  # by identity: hashing code reads all of it
+internal: dict[int, tuple[bool, CodeType]] = {}  # by identity: hashing code reads all of it
 
 
 def user_frame(frame: FrameType) -> FrameType:
@@ -589,7 +598,7 @@ def user_frame(frame: FrameType) -> FrameType:
     found: FrameType | None = frame
     while found is not None:
         code = found.f_code
-        known_code = _internal.get(id(code))
+        known_code = internal.get(id(code))
         if known_code is None:
             known_code = _look(code)
         if not known_code[0]:
@@ -610,14 +619,14 @@ def progress(frame: FrameType) -> tuple[FrameType, tuple[int, ...]]:
     """The user's frame, and how far the functions below it have come, outermost first."""
     found: FrameType | None = frame
     offsets = []
-    while found is not None and (_internal.get(id(found.f_code)) or _look(found.f_code))[0]:
+    while found is not None and (internal.get(id(found.f_code)) or _look(found.f_code))[0]:
         offsets.append(found.f_lasti)
         found = found.f_back
     return found or frame, tuple(reversed(offsets))
 
 
 def _look(code: CodeType) -> tuple[bool, CodeType]:
-    return _internal.setdefault(id(code), (code.co_filename.startswith(_PACKAGE), code))
+    return internal.setdefault(id(code), (code.co_filename.startswith(_PACKAGE), code))
 
 
 # -- recording -------------------------------------------------------------------------------------

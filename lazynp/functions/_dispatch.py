@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array
+from lazynp._fronts import in_front_too
 from lazynp._overrides import Overridden, catching, has_methods, overrides, settled
 from lazynp._tree import tree_flatten
 from lazynp.functions._foreign import by_numpy, elements
@@ -63,19 +64,22 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
         except Overridden as e:
             operand = e.operand
         if isinstance(operand, Array):
-            return _of_derived(call, function, operand, args, kwargs)
+            return _of_derived(public, function, operand, args, kwargs)
         if has_methods(operand) and not overrides(operand):
             name = function.__name__
             if not args or args[0] is not operand or not hasattr(operand, _METHODS.get(name, name)):
-                return call(*map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()})
-        return _elsewhere(call, function, reference, args, kwargs)
+                return public(
+                    *map(_converted, args), **{k: _converted(v) for k, v in kwargs.items()}
+                )
+        return _elsewhere(public, function, reference, args, kwargs)
 
     made: Any = call
     made.__module__ = module
     made.__code__ = made.__code__.replace(co_name=function.__name__)  # in tracebacks and profiles
-    implementations[made] = function
     catching.add(made.__code__)
-    return made
+    public = in_front_too(function, made)
+    implementations[public] = implementations[made] = function
+    return public
 
 
 def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> Any:

@@ -21,6 +21,7 @@ from lazynp import _errstate, lowering
 from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._config import config
+from lazynp._fronts import in_front
 from lazynp._node import leaf
 from lazynp._overrides import overrides
 from lazynp._quiet import quiet_result
@@ -43,6 +44,9 @@ _NOT_NUMPYS = frozenset(
         "assume_unique_indices",
     }
 )
+
+_ANY_NUMBER = 99  # of arguments
+_CREATED = "c"  # see `whole` in C
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -93,12 +97,17 @@ def by_numpy(
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
             result = quiet_result(recorder.quiet, whole, *values)
-            out = _handle(result, values, args)
+            out = handle(result, values, args)
             if out is None:
                 return function(*args, **kwargs)
             return kind(*out) if kind is not None and isinstance(result, tuple) else out
 
-        return call  # type: ignore[return-value]
+        if kind is not None:
+            return call  # type: ignore[return-value]
+        return in_front(
+            "whole", call, function=reference, done=handle, memo=_NOT_NUMPYS,
+            operands=min(before_out, _ANY_NUMBER),
+        )  # fmt: skip
 
     return decorate
 
@@ -162,7 +171,7 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs and overrides(kwargs.get("like")):
-                return _by_its_like(call, *args, **kwargs)
+                return _by_its_like(public, *args, **kwargs)
             recorder = local.recorder
             if not recorder.eager or not args or _errstate.watching:
                 return function(*args, **kwargs)
@@ -179,10 +188,14 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
             )
             if _Unfit in map(type, values) or _Unfit in map(type, named.values()):
                 return function(*args, **kwargs)
-            out = _handle(reference(*values, **named), values)
+            out = handle(reference(*values, **named), values)
             return function(*args, **kwargs) if out is None else out
 
-        return call  # type: ignore[return-value]
+        public = in_front(
+            "whole", call, function=reference, done=handle, memo=_NOT_NUMPYS | {"like"},
+            operands=_ANY_NUMBER, code=_CREATED,
+        )  # fmt: skip
+        return public
 
     return decorate
 
@@ -217,7 +230,7 @@ def _is_small(shape: Any) -> bool:
     return False
 
 
-def _handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
+def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
     """The Array or Scalar, or the tuple of them, for what NumPy returned; None for others, and for
     what is not fresh but a view of one of the values. In a tuple one of these itself (the edges of
     a histogram) is that of `args`."""
@@ -250,7 +263,7 @@ def _handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
         return scalar(result, aval)
     if isinstance(result, (tuple, list)):
         places = {id(v): a for v, a in zip(values, args)}
-        handles = [places[id(r)] if id(r) in places else _handle(r, values) for r in result]
+        handles = [places[id(r)] if id(r) in places else handle(r, values) for r in result]
         if all(h is not None for h in handles):
             return handles if t is list else tuple(handles)
     return None

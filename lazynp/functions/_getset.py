@@ -26,6 +26,7 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, known_avals, on_device
+from lazynp._fronts import in_front
 from lazynp._node import (
     AVAL,
     OP,
@@ -60,7 +61,6 @@ from lazynp._views import (
     expand_ellipsis,
     view,
 )
-from lazynp.functions._accelerated import in_front
 from lazynp.functions._advanced import bounded, get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._host import to_host

@@ -29,6 +29,7 @@ from lazynp._array import (
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, on_device
 from lazynp._config import config
+from lazynp._fronts import in_front
 from lazynp._node import (
     ARGS,
     AVAL,
@@ -60,7 +61,6 @@ from lazynp._trace import (
     there,
     user_frame,
 )
-from lazynp.functions._accelerated import in_front
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._stores import write_into
@@ -236,10 +236,11 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
                     return in_common_order(out, x, y) if out_of_order(x, y) else out
         return slow(x, y)
 
-    return call
+    return in_front("elementwise", call, function=function, done=done.avals, memo={}, operands=2)
 
 
 _REALS = frozenset({int, float})
+_FRESH = "f"  # see `elementwise` in C: results have no order of their operands'
 
 
 def binary(
@@ -506,7 +507,9 @@ def composed(
         recorder.pending.append(node)
         return new_array(node)
 
-    return call
+    return in_front(
+        "elementwise", call, function=of_numpy, done=done.avals, memo={}, operands=2, code=_FRESH
+    )
 
 
 def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:

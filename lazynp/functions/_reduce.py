@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from sys import _getframe
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy import ndarray
@@ -20,11 +20,13 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from lazynp import _errstate
 from lazynp._array import Array, NDArray, enter, new_array, new_scalar
 from lazynp._avals import Aval, on_device
+from lazynp._fronts import in_front
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
 from lazynp._quiet import quiet_result
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
 from lazynp._trace import at_once, local, staged, there, user_frame
 from lazynp.functions._arguments import check_axis, converted, mask_argument
+from lazynp.functions._eager import handle
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._recording import (
     apply,
@@ -55,6 +57,8 @@ class Reduction:
     running: Callable[..., Array] | None  # (x, axis=)
     combine: Any  # the elementwise primitive
     identity: Callable[[Dtype], Any] | None  # what changes nothing; None if there is no such value
+    # those that are one operation, by (aval, axis, dtype, keepdims)
+    ops: dict[Any, Op] = field(default_factory=lambda: _errstate.memo({}))
 
     @property
     def name(self) -> str:
@@ -205,7 +209,6 @@ def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> 
 # axes that are no keys: True and 1.0 would be found as 1
 _LOOK_ALIKE = frozenset({list, bool, float, np.bool_, np.float64})
 _plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
-_ops: dict[Any, Op] = _errstate.memo({})  # of reductions that are one operation, by the same keys
 
 
 def reduce(
@@ -246,11 +249,11 @@ def reduce(
                 return scalar(result, aval)
             if type(result) is ndarray:  # else of objects, one
                 return new_array(leaf(result))
-    key = (row, aval_of_node(node), axis, dtype, keepdims)
-    op = _ops.get(key) if type(axis) not in _LOOK_ALIKE and not is_tracer(node) else None
+    key = (aval_of_node(node), axis, dtype, keepdims)
+    op = row.ops.get(key) if type(axis) not in _LOOK_ALIKE and not is_tracer(node) else None
     if op is not None:
         return record_reduction(op, node)
-    plan = _plans.get(key) if type(axis) not in _LOOK_ALIKE else None
+    plan = _plans.get((row, key)) if type(axis) not in _LOOK_ALIKE else None
     if plan is None:
         if needs_host(x):
             return host_into(
@@ -260,7 +263,7 @@ def reduce(
         axes = reduced_axes(axis, x.ndim)
         shape = kept_shape(x.shape, axes) if keepdims else None
         plan = None if loop == x.dtype else loop, axes, shape
-        _plans[key] = plan
+        _plans[row, key] = plan
     loop, axes, shape = plan
     if loop is not None:
         x = converted(x, loop) if x.dtype.kind == "c" else elementwise.convert(x, dtype=loop)
@@ -269,8 +272,17 @@ def reduce(
         result = shaping.reshape(result, shape=shape)
     made = result._read()
     if made[OP] is not None and made[OP].primitive is row.over and loop is None and shape is None:
-        _errstate.remember(_ops, key, made[OP])
+        _errstate.remember(row.ops, key, made[OP])
     return scalar_if_0d(result)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def reduced_by(row: Reduction) -> Callable[[F], F]:
+    """Decorates a function `(a, axis, ...)` that is `reduce` of this row."""
+    known = {"function": row.ufunc.reduce, "done": handle, "memo": row.ops}
+    return lambda function: in_front("reduction", function, **known)
 
 
 def record_reduction(op: Op, node: Node) -> Any:

@@ -16,6 +16,7 @@ from lazynp._array import Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._quiet import quiet_context
+from lazynp._trace import host_value, staged
 
 _new = object.__new__
 quiet = quiet_context()
@@ -90,10 +91,11 @@ def unary_operator_of(
 
 
 def conversion_of(function: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    """`bool`, `int`, `float`: of a value that is there, that value's."""
+    """`bool`, `int`, `float`: of a value that is there, or can be, that value's."""
 
     def call(x: Any) -> Any:
-        value = x._node[2]
+        node = x._node
+        value = host_value(node) if node[2] is None and not staged else node[2]
         return function(value) if type(value) in AVALS else general(x)
 
     return call

@@ -45,6 +45,7 @@ from lazynp.functions._reduce import (
     kept_shape,
     reduce,
     reduced_axes,
+    reduced_by,
     single_axis,
 )
 from lazynp.primitives import elementwise, reduction, shaping
@@ -56,6 +57,7 @@ _INT64 = np.dtype(np.int64)
 # -- sums, products, extrema -----------------------------------------------------------------------
 
 
+@reduced_by(ADD)
 def sum(
     a: Any,
     axis: Any = None,
@@ -74,6 +76,7 @@ def sum(
     return reduce(ADD, a, axis, dtype, out, keepdims, initial, where)
 
 
+@reduced_by(MULTIPLY)
 def prod(
     a: Any,
     axis: Any = None,
@@ -87,6 +90,7 @@ def prod(
     return reduce(MULTIPLY, a, axis, dtype, out, keepdims, initial, where)
 
 
+@reduced_by(MAXIMUM)
 def max(
     a: Any,
     axis: Any = None,
@@ -99,6 +103,7 @@ def max(
     return reduce(MAXIMUM, a, axis, None, out, keepdims, initial, where)
 
 
+@reduced_by(MINIMUM)
 def min(
     a: Any,
     axis: Any = None,
@@ -119,6 +124,7 @@ def _truth(a: Any) -> Any:
     return None if isinstance(a, Array) and on_device(a.dtype) else BOOL
 
 
+@reduced_by(ANY)
 def any(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
 ) -> Any:
@@ -126,6 +132,7 @@ def any(
     return reduce(ANY, a, axis, _truth(a), out, keepdims, NO_VALUE, where)
 
 
+@reduced_by(ALL)
 def all(
     a: Any, axis: Any = None, out: Any = None, keepdims: Any = NO_VALUE, *, where: Any = NO_VALUE
 ) -> Any:

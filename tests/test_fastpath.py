@@ -200,6 +200,8 @@ def ran(xnp: Any, program: Program) -> tuple[list[Any], list[Any]]:
 
 def described(x: Any) -> Any:
     try:
+        if hasattr(x, "__next__"):
+            return [described(item) for item in x]
         host = numpy.asarray(x)
     except (TypeError, ValueError, ArithmeticError) as e:  # what is found out when it is computed
         return repr(e)

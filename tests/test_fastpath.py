@@ -413,8 +413,14 @@ def hot(arrays: list[Any] | None = None) -> dict[str, Callable[[], Any]]:
     a, b, m, k = map(np.asarray, of_ours)
     v, row, at, w = m[1:-1], np.asarray(numpy.ones(6)), k[3], np.asarray(numpy.ones((3, 6)))
     s, t, i, put = a[2], a[3], a[1:5], operator.setitem
+    z = np.asarray(numpy.ones(8))
+
+    def own(x: Any) -> None:
+        nonlocal z
+        z *= x
+
     if arrays is not None:
-        arrays += [row, w]
+        arrays += [row, w, z]
     return {
         "add": lambda: a + b, "radd": lambda: 1.5 + a, "less": lambda: a < b, "neg": lambda: -a,
         "views": lambda: m[1:, 2:], "view of view": lambda: v[1:], "of view": lambda: v * 2.0,
@@ -426,6 +432,9 @@ def hot(arrays: list[Any] | None = None) -> dict[str, Callable[[], Any]]:
         "index": lambda: operator.index(at), "shape": lambda: m.shape, "dtype": lambda: s.dtype,
         "size": lambda: v.size, "ndim": lambda: a.ndim, "e_part": lambda: i[1:],
         "e_put": lambda: put(row, slice(1, 3), 2.0), "e_row": lambda: put(w, 1, row),
+        "e_chosen": lambda: a[k], "e_put chosen": lambda: put(z, k, 1.0), "e_own": lambda: own(1.0),
+        "sum": lambda: m.sum(axis=1), "e_sum": lambda: m.sum(), "e_iter": lambda: next(iter(w)),
+        "e_join": lambda: np.concatenate([a, b]), "e_made": lambda: np.zeros(3),
         "e_of_part": lambda: v[0][1:], "e_abs": lambda: abs(a),
     }  # fmt: skip
 

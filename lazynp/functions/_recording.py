@@ -240,7 +240,7 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
 
 
 _REALS = frozenset({int, float})
-_FRESH = "f"  # see `elementwise` in C: results have no order of their operands'
+_PLAIN, _FRESH = "p", "f"  # see `elementwise` in C
 
 
 def binary(
@@ -366,7 +366,7 @@ def binary(
 
     return in_front(
         "elementwise", call, function=function, done=avals, memo=memo, operands=2, depth=depth,
-        swap=swap,
+        swap=swap, code=_PLAIN,
     )  # fmt: skip
 
 
@@ -449,8 +449,9 @@ def unary(
         return out if order is None else in_common_order(out, x)
 
     return in_front(
-        "elementwise", call, function=function, done=avals, memo=memo, operands=1, depth=depth
-    )
+        "elementwise", call, function=function, done=avals, memo=memo, operands=1, depth=depth,
+        code=_PLAIN,
+    )  # fmt: skip
 
 
 def composed(

@@ -868,16 +868,14 @@ static PyObject *chosen(PyObject *self, PyObject *value, PyObject *index, int *a
 {
     PyObject *where = NULL, *got, *out = NULL;
     *again = 1;
+    Py_INCREF(value);
     if (OF(self, Array, _order) == Py_None && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value) &&
         !watched())
         where = host_index(index);
-    if (!where)
-        return NULL;
-    Py_INCREF(value);
-    got = PyObject_GetItem(value, where);
+    got = where ? PyObject_GetItem(value, where) : NULL;
+    *again = got != NULL || !where;
     Py_DECREF(value);
-    Py_DECREF(where);
-    *again = got != NULL;
+    Py_XDECREF(where);
     if (got && is_memory(got) && PyArray_BASE((PyArrayObject *)got) == NULL) {
         out = fresh_owner((PyArrayObject *)got);
         *again = !out;
@@ -1117,18 +1115,15 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
     }
     if (!value || value == (PyObject *)memory || !suits(memory, value) || watched())
         return 0;
+    Py_INCREF(memory);
+    Py_INCREF(value);
     PyObject *where = is_basic(index) ? Py_NewRef(index) : host_index(index);
-    if (!where)
-        return 0;
-    int failed = 1;
-    if (where != (PyObject *)memory) {
-        Py_INCREF(memory);
-        Py_INCREF(value);
+    int failed = where || !PyErr_Occurred() ? 1 : -1;
+    if (where && where != (PyObject *)memory)
         failed = PyObject_SetItem((PyObject *)memory, where, value);
-        Py_DECREF(value);
-        Py_DECREF(memory);
-    }
-    Py_DECREF(where);
+    Py_DECREF(value);
+    Py_DECREF(memory);
+    Py_XDECREF(where);
     return failed < 0 ? -1 : failed == 0;
 }
 
@@ -1139,8 +1134,10 @@ static int store_of_itself(PyObject *index, PyObject *view)
     if (!shown || !is_basic(index) || watched())
         return 0;
     PyObject *node = OF(OF(view, Array, _base), Array, _node);
-    PyObject *copy = PyArray_NewCopy(shown, NPY_CORDER);
     PyObject *memory = Py_NewRef(PyList_GET_ITEM(node, VALUE));
+    Py_INCREF(shown);
+    PyObject *copy = PyArray_NewCopy(shown, NPY_CORDER);
+    Py_DECREF(shown);
     int failed = copy ? PyObject_SetItem(memory, index, copy) : -1;
     Py_DECREF(memory);
     Py_XDECREF(copy);
@@ -1315,7 +1312,12 @@ static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
     Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
     PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
     for (Py_ssize_t i = 0; new && i < n; i++) {
-        PyObject *item = argument(PySequence_Fast_GET_ITEM(x, i), now, ours, depth - 1);
+        PyObject *item = NULL; /* a list may change while code runs */
+        if (i < PySequence_Fast_GET_SIZE(x)) {
+            PyObject *given = Py_NewRef(PySequence_Fast_GET_ITEM(x, i));
+            item = argument(given, now, ours, depth - 1);
+            Py_DECREF(given);
+        }
         if (!item)
             Py_CLEAR(new);
         else if (list)
@@ -1433,19 +1435,24 @@ static PyObject *reduction_recorded(Front *front, PyObject *x, PyObject *axis, P
                                     PyObject *now, int *again)
 {
     PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL, *key, *op = NULL, *out;
-    if (!node || is_full(now) || (axis != Py_None && !PyLong_CheckExact(axis)) || !is_users())
+    if (!node || is_full(now) || (axis != Py_None && !PyLong_CheckExact(axis)))
         return NULL;
-    key = PyTuple_Pack(4, known(node), axis, Py_None, keepdims);
+    Py_INCREF(node); /* as the rest may run code */
+    key = is_users() ? PyTuple_Pack(4, known(node), axis, Py_None, keepdims) : NULL;
     if (key)
-        op = PyDict_GetItemWithError(front->memo, key);
+        op = Py_XNewRef(PyDict_GetItemWithError(front->memo, key));
     Py_XDECREF(key);
-    if (!op)
+    if (!op) {
+        Py_DECREF(node);
         return NULL;
+    }
     *again = 0;
     PyObject *args = PyTuple_Pack(1, node);
+    Py_DECREF(node);
     PyObject *new = args ? recorded(op, args, 1, now) : NULL;
     out = new ? owner(OF(op, Op, scalar) == Py_True ? the.Scalar : the.NDArray, new) : NULL;
     Py_XDECREF(args);
+    Py_DECREF(op);
     return out;
 }
 
@@ -1598,9 +1605,13 @@ static PyObject *flattened(PyObject *nodes, PyObject *ops)
     PyObject *flat = PyList_New(total);
     for (Py_ssize_t i = 0; flat && i < count; i++) {
         PyObject *args = PyList_GET_ITEM(PyList_GET_ITEM(nodes, i), ARGS);
+        if (!PyTuple_CheckExact(args) || k + PyTuple_GET_SIZE(args) > total)
+            break; /* computed meanwhile, by a destructor */
         for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(args); j++)
             PyList_SET_ITEM(flat, k++, Py_NewRef(PyTuple_GET_ITEM(args, j)));
     }
+    if (flat && k < total)
+        Py_CLEAR(flat);
     return flat;
 }
 

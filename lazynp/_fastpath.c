@@ -419,6 +419,8 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     }
     if (!may_go_on(now))
         goto end;
+    if (is_python_number(xs[0]) && (n == 1 || is_python_number(xs[1])))
+        goto end; /* their size decides the dtype */
     if (is_eager(now)) {
         found = Py_XNewRef(PyDict_GetItemWithError(front->done, key));
         if (!them[0].value || (n == 2 && !them[1].value) ||

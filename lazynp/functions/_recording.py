@@ -290,6 +290,8 @@ def binary(
             op = b[0]
             known_b = b[4] if op is None else op.aval
         elif t in SCALAR_DTYPES:
+            if type(a) is not list:  # two numbers of Python's: their size decides the dtype
+                return slow(x, y)
             b = y
             known_b = t
         elif t in AVALS:

@@ -763,6 +763,60 @@ end:
     return out;
 }
 
+/* Whether a view's value lies in the memory of its owner: what was written through it may be an array
+   of its own. */
+static int is_in_owner(PyObject *self, PyArrayObject *memory)
+{
+    PyObject *base = OF(self, Array, _base);
+    if (base == Py_None)
+        return 1;
+    PyObject *node = OF(base, Array, _base) == Py_None ? node_of(base) : NULL;
+    PyObject *whole = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *below = PyArray_BASE(memory);
+    return is_memory(whole) && below &&
+           (below == whole || below == PyArray_BASE((PyArrayObject *)whole));
+}
+
+/* `x.T`: `_views.turned`. The steps are in the memo, by the number of dimensions. */
+static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *self, *now, *node, *seen, *step = NULL, *view, *aval, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names || !nothing_staged() || !is_array(args[0]) ||
+        OF(args[0], Array, _flags) != Py_None)
+        return hand_on(front, args, nargsf, names);
+    self = args[0];
+    now = recorder();
+    if (!now)
+        return NULL;
+    node = is_eager(now) ? node_of(self) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    PyArrayObject *memory = (PyArrayObject *)value;
+    if (is_memory(value) && is_of_numbers(memory) && is_small(now, memory) &&
+        is_in_owner(self, memory)) {
+        PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory));
+        step = ndim ? Py_XNewRef(PyDict_GetItemWithError(front->memo, ndim)) : NULL;
+        Py_XDECREF(ndim);
+    }
+    Py_DECREF(now);
+    if (!step)
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    seen = Py_NewRef(seen_by(self));
+    view = PyArray_Transpose(memory, NULL);
+    aval = view ? aval_of_memory((PyArrayObject *)view) : NULL;
+    PyObject *base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
+    int viewed = OF(base, Array, _seen) == the.viewed;
+    if (aval)
+        out = view_of(self, step, leaf(viewed ? Py_None : view, aval), viewed ? Py_None : seen);
+    else
+        Py_DECREF(step);
+    if (out)
+        Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
+    Py_DECREF(seen);
+    Py_XDECREF(view);
+    Py_XDECREF(aval);
+    return out;
+}
+
 /* What is remembered of a basic index: (op, starts, step), new. NULL, without an error where Python
    has to look. */
 static PyObject *entry_of(PyObject *aval, PyObject *index)
@@ -1795,7 +1849,7 @@ static const struct {
     {"getitem", getitem},         {"setitem", setitem},       {"in_place", in_place},
     {"attribute", attribute},     {"called", called},         {"whole", whole},
     {"reduction", reduction},     {"of_arrays", of_arrays},   {"iterate", iterate},
-    {"matched", matched},
+    {"matched", matched},         {"turned", turned},
 };
 
 static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset)

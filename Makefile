@@ -32,6 +32,11 @@ test: $(VENV)/.installed-test
 	echo "== as if in long loops of small operations"
 	LAZYNP_TEST_EAGER=1 LAZYNP_EXECUTION=adaptive $(PYTEST) -q -n $(JOBS) $(EAGER_SUITE) \
 		-k "not compiled and not reference"
+	for eager in 0 1; do \
+		echo "== without the hot path in C, as if in such loops: $$eager"; \
+		LAZYNP_PURE_PYTHON=1 LAZYNP_TEST_EAGER=$$eager LAZYNP_EXECUTION=adaptive \
+			$(PYTEST) -q -n $(JOBS) $(EAGER_SUITE) -k "not compiled and not reference" || exit 1; \
+	done
 	for module in numpy array_api_strict; do \
 		echo "== array_api_tests, tried on $$module"; \
 		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \

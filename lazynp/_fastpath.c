@@ -12,6 +12,8 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <float.h>
+#include <math.h>
 #include <structmember.h>
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -225,6 +227,24 @@ static PyObject *scalar(PyObject *value, PyObject *aval)
     return owner(the.Scalar, leaf(value, aval));
 }
 
+/* The aval of NumPy's array, new; NULL, without an error if programs cannot hold its dtype. */
+static PyObject *aval_of_memory(PyArrayObject *memory)
+{
+    if (!is_of_numbers(memory))
+        return NULL;
+    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_DIMS(memory));
+    PyObject *dtype = (PyObject *)PyArray_DESCR(memory), *aval = NULL;
+    PyObject *key = shape ? PyTuple_Pack(3, shape, dtype, Py_False) : NULL;
+    if (key) {
+        aval = Py_XNewRef(PyDict_GetItemWithError(the.avals_by_type, key));
+        if (!aval && !PyErr_Occurred())
+            aval = PyObject_CallFunctionObjArgs(the.aval_of, shape, dtype, NULL);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(key);
+    return aval;
+}
+
 /* The node of an operation recorded now. `depth`: how many Python frames up the user's is, if the
    one that called is 1. */
 static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *recorder)
@@ -278,7 +298,12 @@ static PyObject *quiet(PyObject *call, PyObject *function, PyObject *const *valu
 
 /* -- elementwise functions and operators: `_recording.binary`, `unary`, `composed` -------------- */
 
-enum { FRESH = 'f' }; /* as `code`: the order of the operands is not that of the result */
+enum {
+    PLAIN = 'p', /* as `code`: one operation, `function` for whatever there is */
+    FRESH = 'f', /* of arrays only; the order of the operands is not that of the result */
+};
+
+#define MOST_DONE (1 << 14) /* see `_recording._Done` */
 
 typedef struct {
     PyObject *operand; /* a node, or a Python scalar; NULL for a NumPy scalar. All borrowed */
@@ -339,6 +364,36 @@ static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_
     return args;
 }
 
+/* Whether operands not met before are to be left to NumPy at once, as far as can be seen here. */
+static int is_for_numpy(Front *front, PyObject *key, PyObject *now, PyObject *const *xs,
+                        const Operand *them, Py_ssize_t n)
+{
+    if ((front->code != PLAIN && front->code != FRESH) || watched() ||
+        PyDict_GetItemWithError(front->memo, key) || PyDict_GET_SIZE(front->done) >= MOST_DONE)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (front->code == FRESH && !is_array(xs[i]))
+            return 0;
+        PyArrayObject *memory = (PyArrayObject *)them[i].value;
+        if (is_memory(them[i].value) && (!is_of_numbers(memory) || !is_small(now, memory)))
+            return 0;
+    }
+    return !PyErr_Occurred();
+}
+
+/* The aval of NumPy's result for operands not met before, new, and remembered. NULL, without an
+   error where Python has to look. */
+static PyObject *learnt(Front *front, PyObject *key, PyObject *result)
+{
+    PyObject *aval = is_memory(result) ? aval_of_memory((PyArrayObject *)result)
+                                       : Py_XNewRef(aval_of_number(result));
+    if (aval && PyDict_SetItem(front->done, key, aval) < 0)
+        Py_CLEAR(aval);
+    if (aval && watched() && PyDict_DelItem(front->done, key) < 0) /* it may have begun meanwhile */
+        PyErr_Clear();
+    return aval;
+}
+
 static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -364,18 +419,28 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     }
     if (!may_go_on(now))
         goto end;
+    if (is_python_number(xs[0]) && (n == 1 || is_python_number(xs[1])))
+        goto end; /* their size decides the dtype */
     if (is_eager(now)) {
-        found = PyDict_GetItemWithError(front->done, key);
-        if (!found || !them[0].value || (n == 2 && !them[1].value))
+        found = Py_XNewRef(PyDict_GetItemWithError(front->done, key));
+        if (!them[0].value || (n == 2 && !them[1].value) ||
+            (!found && !is_for_numpy(front, key, now, xs, them, n))) {
+            Py_XDECREF(found);
             goto end;
-        Py_INCREF(found);
+        }
         PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
-        again = 0;
         PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, n, &again);
-        out = result ? done_result(result, found) : NULL;
+        if (result && !found) {
+            found = learnt(front, key, result);
+            again = !found;
+        }
+        if (result && found)
+            out = done_result(result, found);
+        else
+            Py_XDECREF(result);
         Py_DECREF(values[0]);
         Py_XDECREF(values[1]);
-        Py_DECREF(found);
+        Py_XDECREF(found);
     }
     else {
         found = PyDict_GetItemWithError(front->memo, key);
@@ -651,7 +716,7 @@ end:
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
-    PyObject *base, *out = NULL, *part, *shape, *step;
+    PyObject *base, *out = NULL, *part = NULL, *shape, *step;
     PyObject *seen = Py_NewRef(seen_by(self));
     Py_INCREF(value);
     PyObject *shown = PyObject_GetItem(value, index); /* bounds of slices may be anything */
@@ -669,6 +734,13 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     if (!shape)
         goto end;
     part = PyDict_GetItemWithError(OF(aval, Aval, parts), shape);
+    if (part)
+        Py_INCREF(part);
+    else {
+        part = aval_of_memory(memory);
+        if (part && PyDict_SetItem(OF(aval, Aval, parts), shape, part) < 0)
+            Py_CLEAR(part);
+    }
     Py_DECREF(shape);
     if (!part)
         goto end;
@@ -685,8 +757,63 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     else
         out = view_of(self, step, leaf(shown, part), seen);
 end:
+    Py_XDECREF(part);
     Py_DECREF(seen);
     Py_DECREF(shown);
+    return out;
+}
+
+/* Whether a view's value lies in the memory of its owner: what was written through it may be an array
+   of its own. */
+static int is_in_owner(PyObject *self, PyArrayObject *memory)
+{
+    PyObject *base = OF(self, Array, _base);
+    if (base == Py_None)
+        return 1;
+    PyObject *node = OF(base, Array, _base) == Py_None ? node_of(base) : NULL;
+    PyObject *whole = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *below = PyArray_BASE(memory);
+    return is_memory(whole) && below &&
+           (below == whole || below == PyArray_BASE((PyArrayObject *)whole));
+}
+
+/* `x.T`: `_views.turned`. The steps are in the memo, by the number of dimensions. */
+static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *self, *now, *node, *seen, *step = NULL, *view, *aval, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names || !nothing_staged() || !is_array(args[0]) ||
+        OF(args[0], Array, _flags) != Py_None)
+        return hand_on(front, args, nargsf, names);
+    self = args[0];
+    now = recorder();
+    if (!now)
+        return NULL;
+    node = is_eager(now) ? node_of(self) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    PyArrayObject *memory = (PyArrayObject *)value;
+    if (is_memory(value) && is_of_numbers(memory) && is_small(now, memory) &&
+        is_in_owner(self, memory)) {
+        PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory));
+        step = ndim ? Py_XNewRef(PyDict_GetItemWithError(front->memo, ndim)) : NULL;
+        Py_XDECREF(ndim);
+    }
+    Py_DECREF(now);
+    if (!step)
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    seen = Py_NewRef(seen_by(self));
+    view = PyArray_Transpose(memory, NULL);
+    aval = view ? aval_of_memory((PyArrayObject *)view) : NULL;
+    PyObject *base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
+    int viewed = OF(base, Array, _seen) == the.viewed;
+    if (aval)
+        out = view_of(self, step, leaf(viewed ? Py_None : view, aval), viewed ? Py_None : seen);
+    else
+        Py_DECREF(step);
+    if (out)
+        Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
+    Py_DECREF(seen);
+    Py_XDECREF(view);
+    Py_XDECREF(aval);
     return out;
 }
 
@@ -784,19 +911,9 @@ static PyObject *host_index(PyObject *index)
    where Python has to look. */
 static PyObject *fresh_owner(PyArrayObject *memory)
 {
-    int ndim = PyArray_NDIM(memory);
-    if (ndim == 0 || !is_of_numbers(memory) || !PyArray_IS_C_CONTIGUOUS(memory))
+    if (PyArray_NDIM(memory) == 0 || !PyArray_IS_C_CONTIGUOUS(memory))
         return NULL;
-    PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(memory));
-    PyObject *dtype = (PyObject *)PyArray_DESCR(memory), *aval = NULL;
-    PyObject *key = shape ? PyTuple_Pack(3, shape, dtype, Py_False) : NULL;
-    if (key) {
-        aval = Py_XNewRef(PyDict_GetItemWithError(the.avals_by_type, key));
-        if (!aval && !PyErr_Occurred())
-            aval = PyObject_CallFunctionObjArgs(the.aval_of, shape, dtype, NULL);
-    }
-    Py_XDECREF(shape);
-    Py_XDECREF(key);
+    PyObject *aval = aval_of_memory(memory);
     PyObject *out = aval ? owner(the.NDArray, leaf((PyObject *)memory, aval)) : NULL;
     Py_XDECREF(aval);
     return out;
@@ -958,43 +1075,66 @@ static PyArrayObject *memory_of_both(PyObject *view)
     return shown;
 }
 
-/* Whether one element could be stored without looking at the dtype again. */
+/* An integer of Python's or NumPy's, if a C integer holds it. */
+static inline int as_integer(PyObject *x, long long *value)
+{
+    if (PyLong_CheckExact(x)) {
+        int overflow;
+        *value = PyLong_AsLongLongAndOverflow(x, &overflow);
+        return !overflow;
+    }
+    PyTypeObject *type = Py_TYPE(x);
+#define X(name)                                                                                    \
+    if (type == &Py##name##ArrType_Type) {                                                         \
+        *value = PyArrayScalar_VAL(x, name);                                                       \
+        return 1;                                                                                  \
+    }
+    X(Long) X(Int) X(UByte) X(Byte) X(Short) X(UShort) X(UInt)
+#undef X
+    return 0;
+}
+
+/* Store one element, if NumPy would without a word. What does not fit is for Python. */
 static int store_number(PyArrayObject *memory, char *at, PyObject *value)
 {
     double number;
+    long long integer;
     switch (PyArray_TYPE(memory)) {
     case NPY_DOUBLE:
-        if (PyLong_CheckExact(value)) {
-            number = PyLong_AsDouble(value);
-            if (number == -1 && PyErr_Occurred()) {
-                PyErr_Clear();
-                return 0;
-            }
-        }
-        else if (!as_double(value, &number))
-            return 0;
-        *(double *)at = number;
-        return 1;
-    case NPY_LONG: {
-        int overflow = 0;
-        long integer;
-        if (PyLong_CheckExact(value))
-            integer = PyLong_AsLongAndOverflow(value, &overflow);
-        else if (Py_TYPE(value) == &PyLongArrType_Type)
-            integer = PyArrayScalar_VAL(value, Long);
+        if (as_double(value, &number))
+            *(double *)at = number;
+        else if (as_integer(value, &integer))
+            *(double *)at = (double)integer;
         else
             return 0;
-        if (!overflow)
-            *(long *)at = integer;
-        return !overflow;
-    }
+        return 1;
+    case NPY_FLOAT:
+        if (Py_TYPE(value) == &PyFloatArrType_Type)
+            number = PyArrayScalar_VAL(value, Float);
+        else if (!as_double(value, &number) || (isfinite(number) && fabs(number) > FLT_MAX))
+            return 0;
+        *(float *)at = (float)number;
+        return 1;
     case NPY_BOOL:
         if (!PyBool_Check(value) && !PyArray_IsScalar(value, Bool))
             return 0;
         *(npy_bool *)at = value == Py_True || value == PyArrayScalar_True;
         return 1;
-    default:
-        return 0;
+#define X(TYPE, type, low, high)                                                                   \
+    case TYPE:                                                                                     \
+        if (!as_integer(value, &integer) || integer < (low) || integer > (high))                   \
+            return 0;                                                                              \
+        *(type *)at = (type)integer;                                                               \
+        return 1;
+    X(NPY_LONG, npy_long, NPY_MIN_LONG, NPY_MAX_LONG)
+    X(NPY_INT, npy_int, NPY_MIN_INT, NPY_MAX_INT)
+    X(NPY_SHORT, npy_short, NPY_MIN_SHORT, NPY_MAX_SHORT)
+    X(NPY_BYTE, npy_byte, NPY_MIN_BYTE, NPY_MAX_BYTE)
+    X(NPY_UINT, npy_uint, 0, NPY_MAX_UINT)
+    X(NPY_USHORT, npy_ushort, 0, NPY_MAX_USHORT)
+    X(NPY_UBYTE, npy_ubyte, 0, NPY_MAX_UBYTE)
+#undef X
+    default: return 0;
     }
 }
 
@@ -1709,7 +1849,7 @@ static const struct {
     {"getitem", getitem},         {"setitem", setitem},       {"in_place", in_place},
     {"attribute", attribute},     {"called", called},         {"whole", whole},
     {"reduction", reduction},     {"of_arrays", of_arrays},   {"iterate", iterate},
-    {"matched", matched},
+    {"matched", matched},         {"turned", turned},
 };
 
 static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset)

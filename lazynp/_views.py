@@ -17,6 +17,7 @@ import numpy as np
 
 from lazynp._array import VIEWED, Array, NDArray as Ours, new_array, new_view
 from lazynp._avals import Aval, Shape, on_device
+from lazynp._fronts import in_front
 from lazynp._node import AVAL, VALUE, Node, aval_of_node, leaf
 from lazynp._strides import layout, writeable
 from lazynp._trace import host_value, local, record, staged, there
@@ -348,6 +349,9 @@ def turned(array: Array) -> Array:
     """`array.T`."""
     made = shown(array, _turned, _turning, plain=True)
     return transpose(array, range(array.ndim)[::-1]) if made is None else made
+
+
+turned = in_front("turned", turned, memo={n: Transpose(tuple(range(n))[::-1]) for n in range(9)})
 
 
 def _turned(value: NDArray) -> NDArray:

@@ -240,7 +240,7 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
 
 
 _REALS = frozenset({int, float})
-_FRESH = "f"  # see `elementwise` in C: results have no order of their operands'
+_PLAIN, _FRESH = "p", "f"  # see `elementwise` in C
 
 
 def binary(
@@ -290,6 +290,8 @@ def binary(
             op = b[0]
             known_b = b[4] if op is None else op.aval
         elif t in SCALAR_DTYPES:
+            if type(a) is not list:  # two numbers of Python's: their size decides the dtype
+                return slow(x, y)
             b = y
             known_b = t
         elif t in AVALS:
@@ -366,7 +368,7 @@ def binary(
 
     return in_front(
         "elementwise", call, function=function, done=avals, memo=memo, operands=2, depth=depth,
-        swap=swap,
+        swap=swap, code=_PLAIN,
     )  # fmt: skip
 
 
@@ -449,8 +451,9 @@ def unary(
         return out if order is None else in_common_order(out, x)
 
     return in_front(
-        "elementwise", call, function=function, done=avals, memo=memo, operands=1, depth=depth
-    )
+        "elementwise", call, function=function, done=avals, memo=memo, operands=1, depth=depth,
+        code=_PLAIN,
+    )  # fmt: skip
 
 
 def composed(

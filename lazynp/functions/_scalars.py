@@ -98,4 +98,6 @@ def conversion_of(function: Callable[..., Any], general: Callable[..., Any]) -> 
         value = host_value(node) if node[2] is None and not staged else node[2]
         return function(value) if type(value) in AVALS else general(x)
 
+    # a code of its own: profiles say which conversion needed a value
+    call.__code__ = call.__code__.replace(co_name=f"__{function.__name__}__")
     return call

@@ -83,7 +83,7 @@ $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python >= 3.11 with venv and pip found; set PYTHON=" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed-%: pyproject.toml setup.py lazynp/_fastpath.c | $(BIN)/python
+$(VENV)/.installed-%: pyproject.toml setup.py $(wildcard lazynp/_c/*) | $(BIN)/python
 	@echo "== installing lazynp[$*] into $(VENV)"
 	$(PIP) --editable '.[$*]'
 	@touch $@

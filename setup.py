@@ -1,5 +1,7 @@
 """The part that is compiled, where there is a compiler. All else is in pyproject.toml."""
 
+from pathlib import Path
+
 import numpy
 from setuptools import Extension, setup
 
@@ -7,7 +9,8 @@ setup(
     ext_modules=[
         Extension(
             "lazynp._fastpath",
-            ["lazynp/_fastpath.c"],
+            ["lazynp/_c/module.c"],
+            depends=sorted(map(str, Path("lazynp/_c").glob("*.h"))),
             include_dirs=[numpy.get_include()],
             optional=True,  # without it Python does it all, slower
         )

@@ -1,4 +1,4 @@
-"""The hot path in C, where it was built: `_fastpath.c`.
+"""The hot path in C, where it was built: the folder `_c`.
 
 It stands in front of the Python functions that define the operations and answers their usual
 calls, those that they have answered before. Without it everything is as it is, and slower.
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-_INTERFACE = 3  # of what was built, for this version: see the end of the C
+_INTERFACE = 4  # of what was built, for this version: see the end of the C
 
 fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):

@@ -208,6 +208,7 @@ def _attach_operators() -> None:
     Array.__delitem__ = _delitem  # type: ignore[attr-defined]
     Array.__hash__ = None  # type: ignore[assignment]
     Scalar.__hash__ = _hash  # type: ignore[assignment]
+    Scalar.__getitem__ = _getitem_of_scalar  # type: ignore[attr-defined]
     Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
 
 
@@ -248,6 +249,14 @@ _ATTRIBUTES = {"shape": "s", "dtype": "d", "ndim": "n", "size": "z"}
 
 def _delitem(self: Array, index: Any) -> None:
     raise ValueError("cannot delete array elements")
+
+
+def _getitem_of_scalar(self: Scalar, index: Any) -> Any:
+    """What arrays give for the index, of a copy: nothing that is done to it is done to the scalar."""
+    try:
+        return getitem(new_array(self._read()), index)
+    except IndexError:
+        raise IndexError("invalid index to scalar variable.") from None  # NumPy's words
 
 
 def _no_assignment(self: Scalar, index: Any, value: Any) -> None:

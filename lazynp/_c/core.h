@@ -1,0 +1,300 @@
+/* The hot path in C: what stands in front of the Python functions that define the operations.
+
+   An object of type `front` holds the Python function it stands in front of. It answers calls of
+   the kinds that the function has answered before (their memo tables say so) and that need no
+   decision: plain arrays, nothing staged, nothing watched. Every other call it hands on as it
+   came, before it has changed anything. So nothing is defined here, and lazynp without this
+   module is the same library, slower: `_fronts.py` joins the two.
+
+   Slots of Python's classes are read at their offsets, which `configure` asks the classes for.
+   References that keep memory from being written in place are counted here as there, less those
+   that a Python function's variables and arguments would hold. */
+
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <float.h>
+#include <math.h>
+#include <structmember.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+/* Nodes are lists: see `_node`. */
+enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
+
+/* What `configure` is given, by name. */
+#define OBJECTS(X)                                                                                 \
+    X(Array) X(NDArray) X(Scalar) X(Recorder) X(Op) X(Aval) X(Basic) X(config)                     \
+    X(local) X(staged) X(avals) X(errstate) X(viewed) X(lent)                                     \
+    X(in_common_order) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
+/* Slots: class, name. */
+#define SLOTS(X)                                                                                   \
+    X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
+    X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, eager) X(Recorder, due)   \
+    X(Recorder, quiet) X(Recorder, largest) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host)    \
+    X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
+    X(Aval, parts) X(Aval, get_memo)
+
+static struct {
+#define X(name) PyObject *name;
+    OBJECTS(X)
+#undef X
+#define X(class, name) Py_ssize_t class##_##name;
+    SLOTS(X)
+#undef X
+    Py_ssize_t config_debug_nans, ufunc_nin, ufunc__call;
+    PyTypeObject *Likeness;
+    Py_ssize_t Likeness__ops, Likeness__asked, Likeness__leaves, Likeness__slots, Likeness__host,
+        Likeness__pairs, Likeness_counts, Likeness_leaf_counts;
+    PyObject *recorder, *watching, *acquire, *release, *reduce; /* names */
+    PyObject *aval_of_double;
+    Py_ssize_t large; /* bytes: see `_stale` */
+} the;
+
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+#define OF(object, class, name) SLOT(object, the.class##_##name)
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *python;   /* what defines the operation */
+    PyObject *function; /* NumPy's, or Python's operator */
+    PyObject *done;     /* memo: what operands are known by -> the aval of NumPy's result */
+    PyObject *memo;     /* the same -> op */
+    int operands, depth, swap, code;
+    PyObject *weak;
+} Front;
+
+static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return PyObject_Vectorcall(front->python, args, nargsf, names);
+}
+
+/* -- what there is ----------------------------------------------------------------------------- */
+
+static inline int nothing_staged(void)
+{
+    return the.staged && PyList_GET_SIZE(the.staged) == 0;
+}
+
+/* Whether floating-point errors may matter somewhere, or NaN. */
+static inline int watched(void)
+{
+    PyObject *watching = PyDict_GetItemWithError(the.errstate, the.watching);
+    return watching != Py_False || SLOT(the.config, the.config_debug_nans) != Py_False;
+}
+
+static inline int is_array(PyObject *x)
+{
+    return Py_TYPE(x) == (PyTypeObject *)the.NDArray;
+}
+
+static inline int is_scalar(PyObject *x)
+{
+    return Py_TYPE(x) == (PyTypeObject *)the.Scalar;
+}
+
+static inline int is_memory(PyObject *x)
+{
+    return Py_TYPE(x) == &PyArray_Type;
+}
+
+static inline int is_python_number(PyObject *x)
+{
+    return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) ||
+           PyComplex_CheckExact(x);
+}
+
+/* Whether programs can hold the dtype; of ml_dtypes' Python knows. */
+static inline int is_of_numbers(PyArrayObject *memory)
+{
+    int type = PyArray_TYPE(memory);
+    return PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE;
+}
+
+/* The aval of a NumPy scalar of a type that programs can hold; else NULL, never with an error.
+   Borrowed. */
+static inline PyObject *aval_of_number(PyObject *value)
+{
+    if (Py_TYPE(value) == &PyDoubleArrType_Type)
+        return the.aval_of_double;
+    if (Py_TYPE(Py_TYPE(value)) != &PyType_Type)
+        return NULL; /* metaclasses may define how classes are looked up */
+    return PyDict_GetItemWithError(the.avals, (PyObject *)Py_TYPE(value));
+}
+
+/* The node of an array's present value; NULL where Python has to look. Borrowed. */
+static inline PyObject *node_of(PyObject *array)
+{
+    PyObject *base = OF(array, Array, _base), *node = OF(array, Array, _node);
+    PyObject *seen = OF(array, Array, _seen);
+    if (base != Py_None && (!base || !seen || seen != OF(base, Array, _node)))
+        return NULL;
+    return node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE ? node : NULL;
+}
+
+/* What a node is known by. Borrowed. */
+static inline PyObject *known(PyObject *node)
+{
+    PyObject *op = PyList_GET_ITEM(node, OP);
+    return op == Py_None ? PyList_GET_ITEM(node, AVAL) : OF(op, Op, aval);
+}
+
+/* This thread's recorder, new. To be called where nothing is staged: then it is always the same. */
+static PyObject *recorder(void)
+{
+    static PyObject *last = NULL;
+    static uint64_t thread = 0;
+    uint64_t here = PyThreadState_GetID(PyThreadState_Get());
+    if (here != thread || !last) {
+        PyObject *found = PyObject_GetAttr(the.local, the.recorder);
+        if (!found)
+            return NULL;
+        Py_XSETREF(last, found);
+        thread = here;
+    }
+    return Py_NewRef(last);
+}
+
+static int is_full(PyObject *recorder)
+{
+    Py_ssize_t limit = PyLong_AsSsize_t(OF(recorder, Recorder, limit));
+    if (limit == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    return PyList_GET_SIZE(OF(recorder, Recorder, pending)) >= limit;
+}
+
+static inline int is_eager(PyObject *recorder)
+{
+    return OF(recorder, Recorder, eager) == Py_True;
+}
+
+/* Whether the hot path may go on: else a cut has to be looked for. */
+static inline int may_go_on(PyObject *recorder)
+{
+    return (is_eager(recorder) && OF(recorder, Recorder, due) != Py_True) || !is_full(recorder);
+}
+
+/* What the user calls `array[...]` etc. in loops of small operations is done if it is no larger. */
+static inline int is_small(PyObject *recorder, PyArrayObject *memory)
+{
+    PyObject *largest = OF(recorder, Recorder, largest);
+    double bound = PyFloat_CheckExact(largest) ? PyFloat_AS_DOUBLE(largest)
+                                               : PyLong_AsDouble(largest);
+    return (double)PyArray_NBYTES(memory) <= bound;
+}
+
+/* -- making nodes and handles ------------------------------------------------------------------ */
+
+static PyObject *node(PyObject *op, PyObject *args, PyObject *value, PyObject *code,
+                      PyObject *offset)
+{ /* steals none */
+    PyObject *new = PyList_New(NODE_SIZE);
+    if (!new)
+        return NULL;
+    PyList_SET_ITEM(new, OP, Py_NewRef(op));
+    PyList_SET_ITEM(new, ARGS, Py_NewRef(args));
+    PyList_SET_ITEM(new, VALUE, Py_NewRef(value));
+    PyList_SET_ITEM(new, CODE, Py_NewRef(code));
+    PyList_SET_ITEM(new, OFFSET, Py_NewRef(offset));
+    return new;
+}
+
+static PyObject *leaf(PyObject *value, PyObject *aval)
+{
+    return node(Py_None, Py_None, value, Py_None, aval);
+}
+
+/* An owner. Steals the node, which may be NULL after an error. */
+static PyObject *owner(PyObject *class, PyObject *node)
+{
+    PyTypeObject *type = (PyTypeObject *)class;
+    PyObject *new = node ? type->tp_alloc(type, 0) : NULL;
+    if (!new) {
+        Py_XDECREF(node);
+        return NULL;
+    }
+    OF(new, Array, _node) = node;
+    OF(new, Array, _base) = Py_NewRef(Py_None);
+    OF(new, Array, _seen) = Py_NewRef(Py_None);
+    OF(new, Array, _flags) = Py_NewRef(Py_None);
+    OF(new, Array, _order) = Py_NewRef(Py_None);
+    return new;
+}
+
+static PyObject *scalar(PyObject *value, PyObject *aval)
+{
+    return owner(the.Scalar, leaf(value, aval));
+}
+
+/* The aval of NumPy's array, new; NULL, without an error if programs cannot hold its dtype. */
+static PyObject *aval_of_memory(PyArrayObject *memory)
+{
+    if (!is_of_numbers(memory))
+        return NULL;
+    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_DIMS(memory));
+    PyObject *dtype = (PyObject *)PyArray_DESCR(memory), *aval = NULL;
+    PyObject *key = shape ? PyTuple_Pack(3, shape, dtype, Py_False) : NULL;
+    if (key) {
+        aval = Py_XNewRef(PyDict_GetItemWithError(the.avals_by_type, key));
+        if (!aval && !PyErr_Occurred())
+            aval = PyObject_CallFunctionObjArgs(the.aval_of, shape, dtype, NULL);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(key);
+    return aval;
+}
+
+/* The node of an operation recorded now. `depth`: how many Python frames up the user's is, if the
+   one that called is 1. */
+static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *recorder)
+{
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+    for (int i = 1; frame && i < depth; i++)
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    if (!frame) {
+        PyErr_SetString(PyExc_ValueError, "call stack is not deep enough"); /* as `_getframe` */
+        return NULL;
+    }
+    PyObject *code = (PyObject *)PyFrame_GetCode(frame), *new = NULL;
+    PyObject *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
+    Py_DECREF(frame);
+    if (offset)
+        new = node(op, args, Py_None, code, offset);
+    Py_DECREF(code);
+    Py_XDECREF(offset);
+    if (new && PyList_Append(OF(recorder, Recorder, pending), new) < 0)
+        Py_CLEAR(new);
+    return new;
+}
+
+/* -- NumPy's kernels without its warnings: see `_quiet` ---------------------------------------- */
+
+/* `*again` where Python is to make the call, as the context is in use. */
+static PyObject *quiet_named(PyObject *call, PyObject *function, PyObject *const *values,
+                             Py_ssize_t n, PyObject *names, int *again)
+{
+    PyObject *context = PyCFunction_Check(call) ? PyCFunction_GET_SELF(call) : NULL;
+    *again = !context || !PyContext_CheckExact(context) || PyContext_Enter(context) < 0;
+    if (*again) {
+        PyErr_Clear();
+        return NULL;
+    }
+    PyObject *result = PyObject_Vectorcall(function, values, n, names), *error[3];
+    if (!result)
+        PyErr_Fetch(&error[0], &error[1], &error[2]);
+    if (PyContext_Exit(context) < 0)
+        PyErr_WriteUnraisable(context);
+    if (!result)
+        PyErr_Restore(error[0], error[1], error[2]);
+    return result;
+}
+
+static PyObject *quiet(PyObject *call, PyObject *function, PyObject *const *values, Py_ssize_t n,
+                       int *again)
+{
+    return quiet_named(call, function, values, n, NULL, again);
+}

@@ -1,0 +1,175 @@
+/* Fronts: elementwise functions, and what comes down to one. See core.h. */
+
+#pragma once
+
+#include "core.h"
+
+/* -- elementwise functions and operators: `_recording.binary`, `unary`, `composed` ------------- */
+
+enum {
+    PLAIN = 'p', /* as `code`: one operation, `function` for whatever there is */
+    FRESH = 'f', /* of arrays only; the order of the operands is not that of the result */
+};
+
+#define MOST_DONE (1 << 14) /* see `_recording._Done` */
+
+typedef struct {
+    PyObject *operand; /* a node, or a Python scalar; NULL for a NumPy scalar. All borrowed */
+    PyObject *known;
+    PyObject *value; /* if it is there */
+} Operand;
+
+static int look_at(PyObject *x, Operand *it, PyObject **order)
+{
+    if (is_array(x) || is_scalar(x)) {
+        it->operand = node_of(x);
+        if (!it->operand)
+            return 0;
+        it->known = known(it->operand);
+        if (OF(x, Array, _order) != Py_None)
+            *order = OF(x, Array, _order);
+        PyObject *value = PyList_GET_ITEM(it->operand, VALUE);
+        it->value = is_memory(value) || (value != Py_None && aval_of_number(value)) ? value : NULL;
+        return 1;
+    }
+    it->value = x;
+    if (is_python_number(x)) {
+        it->operand = x;
+        it->known = (PyObject *)Py_TYPE(x);
+        return 1;
+    }
+    it->operand = NULL;
+    it->known = aval_of_number(x);
+    return it->known != NULL;
+}
+
+/* NumPy's result as a handle; steals it. */
+static PyObject *done_result(PyObject *result, PyObject *aval)
+{
+    PyObject *class = is_memory(result) ? the.NDArray : the.Scalar;
+    PyObject *out = owner(class, leaf(result, aval));
+    Py_DECREF(result);
+    return out;
+}
+
+/* The operands as a node holds them. */
+static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_t n)
+{
+    PyObject *held[2] = {NULL}, *args;
+    for (Py_ssize_t i = 0; i < n; i++)
+        held[i] = Py_XNewRef(them[i].operand);
+    args = PyTuple_New(n);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (args && !held[i])
+            held[i] = leaf(xs[i], them[i].known);
+        if (args && held[i]) {
+            PyTuple_SET_ITEM(args, i, held[i]);
+            continue;
+        }
+        Py_XDECREF(held[i]);
+        Py_CLEAR(args);
+    }
+    return args;
+}
+
+/* Whether operands not met before are to be left to NumPy at once, as far as can be seen here. */
+static int is_for_numpy(Front *front, PyObject *key, PyObject *now, PyObject *const *xs,
+                        const Operand *them, Py_ssize_t n)
+{
+    if ((front->code != PLAIN && front->code != FRESH) || watched() ||
+        PyDict_GetItemWithError(front->memo, key) || PyDict_GET_SIZE(front->done) >= MOST_DONE)
+        return 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (front->code == FRESH && !is_array(xs[i]))
+            return 0;
+        PyArrayObject *memory = (PyArrayObject *)them[i].value;
+        if (is_memory(them[i].value) && (!is_of_numbers(memory) || !is_small(now, memory)))
+            return 0;
+    }
+    return !PyErr_Occurred();
+}
+
+/* The aval of NumPy's result for operands not met before, new, and remembered. NULL, without an
+   error where Python has to look. */
+static PyObject *learnt(Front *front, PyObject *key, PyObject *result)
+{
+    PyObject *aval = is_memory(result) ? aval_of_memory((PyArrayObject *)result)
+                                       : Py_XNewRef(aval_of_number(result));
+    if (aval && PyDict_SetItem(front->done, key, aval) < 0)
+        Py_CLEAR(aval);
+    if (aval && watched() && PyDict_DelItem(front->done, key) < 0) /* it may have begun meanwhile */
+        PyErr_Clear();
+    return aval;
+}
+
+static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    Operand them[2] = {{NULL}};
+    PyObject *xs[2] = {NULL}, *order = NULL, *now = NULL, *key = NULL, *found, *out = NULL;
+    int again = 0;
+    if (n != front->operands || names || !nothing_staged())
+        return hand_on(front, args, nargsf, names);
+    now = recorder(); /* first what may run Python's code: all that is looked at is borrowed */
+    key = n == 1 ? NULL : PyTuple_New(n);
+    if (!now || (!key && n != 1))
+        goto end;
+    again = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        xs[i] = args[front->swap ? n - 1 - i : i];
+        if (!look_at(xs[i], &them[i], &order))
+            goto end;
+        if (n == 1)
+            key = Py_NewRef(them[i].known);
+        else
+            PyTuple_SET_ITEM(key, i, Py_NewRef(them[i].known));
+    }
+    if (!may_go_on(now))
+        goto end;
+    if (is_python_number(xs[0]) && (n == 1 || is_python_number(xs[1])))
+        goto end; /* their size decides the dtype */
+    if (is_eager(now)) {
+        found = Py_XNewRef(PyDict_GetItemWithError(front->done, key));
+        if (!them[0].value || (n == 2 && !them[1].value) ||
+            (!found && !is_for_numpy(front, key, now, xs, them, n))) {
+            Py_XDECREF(found);
+            goto end;
+        }
+        PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
+        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, n, &again);
+        if (result && !found) {
+            found = learnt(front, key, result);
+            again = !found;
+        }
+        if (result && found)
+            out = done_result(result, found);
+        else
+            Py_XDECREF(result);
+        Py_DECREF(values[0]);
+        Py_XDECREF(values[1]);
+        Py_XDECREF(found);
+    }
+    else {
+        found = PyDict_GetItemWithError(front->memo, key);
+        if (!found || Py_TYPE(found) != (PyTypeObject *)the.Op || OF(found, Op, scalar) != Py_False)
+            goto end;
+        if (OF(found, Op, bounds) != Py_None)
+            goto end;
+        again = 0;
+        Py_INCREF(found);
+        PyObject *operands = operands_of(xs, them, n);
+        PyObject *new = operands ? recorded(found, operands, front->depth, now) : NULL;
+        Py_XDECREF(operands);
+        Py_DECREF(found);
+        out = new ? owner(the.NDArray, new) : NULL;
+    }
+    if (out && order && front->code != FRESH) {
+        PyObject *all[3] = {out, xs[0], xs[1]};
+        Py_SETREF(out, PyObject_Vectorcall(the.in_common_order, all, 1 + n, NULL));
+    }
+end:
+    Py_XDECREF(now);
+    Py_XDECREF(key);
+    return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}

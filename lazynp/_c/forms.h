@@ -1,0 +1,133 @@
+/* Fronts: recognising a form. See core.h. */
+
+#pragma once
+
+#include "core.h"
+
+/* -- recognising a form: `_graph._matched` ----------------------------------------------------- */
+
+static PyObject *items_at(PyObject *flat, PyObject *places)
+{
+    Py_ssize_t n = PyList_GET_SIZE(places);
+    PyObject *items = PyList_New(n);
+    for (Py_ssize_t i = 0; items && i < n; i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(places, i));
+        PyList_SET_ITEM(items, i, Py_NewRef(PyList_GET_ITEM(flat, k)));
+    }
+    return items;
+}
+
+/* The operands of all nodes, in order; NULL where the ops are others. */
+static PyObject *flattened(PyObject *nodes, PyObject *ops)
+{
+    Py_ssize_t count = PyList_GET_SIZE(nodes), total = 0, k = 0;
+    if (count != PyList_GET_SIZE(ops))
+        return NULL;
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *node = PyList_GET_ITEM(nodes, i);
+        if (PyList_GET_ITEM(node, OP) != PyList_GET_ITEM(ops, i) ||
+            PyList_GET_ITEM(node, VALUE) != Py_None ||
+            !PyTuple_CheckExact(PyList_GET_ITEM(node, ARGS)))
+            return NULL;
+        total += PyTuple_GET_SIZE(PyList_GET_ITEM(node, ARGS));
+    }
+    PyObject *flat = PyList_New(total);
+    for (Py_ssize_t i = 0; flat && i < count; i++) {
+        PyObject *args = PyList_GET_ITEM(PyList_GET_ITEM(nodes, i), ARGS);
+        if (!PyTuple_CheckExact(args) || k + PyTuple_GET_SIZE(args) > total)
+            break; /* computed meanwhile, by a destructor */
+        for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(args); j++)
+            PyList_SET_ITEM(flat, k++, Py_NewRef(PyTuple_GET_ITEM(args, j)));
+    }
+    if (flat && k < total)
+        Py_CLEAR(flat);
+    return flat;
+}
+
+/* Whether operands that are one node, or one leaf, in the form are so here. */
+static int is_wired(PyObject *pairs, PyObject *flat, PyObject *nodes, PyObject *leaves)
+{
+    PyObject *wired = PyTuple_GET_ITEM(pairs, 0), *sources = PyTuple_GET_ITEM(pairs, 1);
+    Py_ssize_t count = PyList_GET_SIZE(nodes);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(wired); i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(wired, i));
+        Py_ssize_t source = PyLong_AsSsize_t(PyList_GET_ITEM(sources, i));
+        PyObject *wanted = source < count ? PyList_GET_ITEM(nodes, source)
+                                          : PyList_GET_ITEM(leaves, source - count);
+        if (PyList_GET_ITEM(flat, k) != wanted)
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether all leaves have values that are none of the front's types, those of slots. */
+static int are_leaves(PyObject *leaves, PyObject *types)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(leaves); i++) {
+        PyObject *leaf = PyList_GET_ITEM(leaves, i);
+        PyObject *value = PyList_CheckExact(leaf) ? PyList_GET_ITEM(leaf, VALUE) : Py_None;
+        if (value == Py_None || PyObject_IsInstance(value, types) != 0)
+            return 0;
+    }
+    return 1;
+}
+
+/* Host values in the place of their nodes. */
+static int see_slots(PyObject *slots, PyObject *host, PyObject *types)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(host); i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(host, i));
+        PyObject *node = PyList_GET_ITEM(slots, k);
+        PyObject *value = PyList_CheckExact(node) ? PyList_GET_ITEM(node, VALUE) : Py_None;
+        if (PyObject_IsInstance(value, types) != 1)
+            return 0;
+        Py_INCREF(value);
+        PyList_SetItem(slots, k, value);
+    }
+    return 1;
+}
+
+/* Whether so many refer to each as did to those of the form. `base`: what `sys.getrefcount` says of
+   what only a list refers to, when it was called as it was then. To `asked` an argument refers
+   too. */
+static int are_counts(PyObject *nodes, PyObject *counts, int base, PyObject *asked)
+{
+    if (PyList_GET_SIZE(nodes) != PyList_GET_SIZE(counts))
+        return 0;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(nodes); i++) {
+        PyObject *node = PyList_GET_ITEM(nodes, i);
+        Py_ssize_t others = Py_REFCNT(node) - 1 - (node == asked);
+        if (others != PyLong_AsSsize_t(PyList_GET_ITEM(counts, i)) - base)
+            return 0;
+    }
+    return 1;
+}
+
+static PyObject *matched(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *like, *nodes, *asked, *flat, *leaves = NULL, *slots = NULL, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) != 3 || names || Py_TYPE(args[0]) != the.Likeness)
+        return hand_on(front, args, nargsf, names);
+    like = args[0];
+    nodes = args[1];
+    asked = args[2];
+    flat = flattened(nodes, OF(like, Likeness, _ops));
+    if (!flat)
+        return hand_on(front, args, nargsf, names); /* some may have been computed elsewhere */
+    Py_ssize_t place = PyLong_AsSsize_t(OF(like, Likeness, _asked));
+    if (asked == (place < 0 ? Py_None : PyList_GET_ITEM(nodes, place))) {
+        leaves = items_at(flat, OF(like, Likeness, _leaves));
+        slots = items_at(flat, OF(like, Likeness, _slots));
+    }
+    int same = leaves && slots && are_leaves(leaves, front->memo) &&
+               is_wired(OF(like, Likeness, _pairs), flat, nodes, leaves) &&
+               see_slots(slots, OF(like, Likeness, _host), front->memo);
+    Py_DECREF(flat);
+    if (same && are_counts(nodes, OF(like, Likeness, counts), front->operands, asked) &&
+        are_counts(leaves, OF(like, Likeness, leaf_counts), front->operands, asked))
+        out = PyTuple_Pack(2, leaves, slots);
+    Py_XDECREF(leaves);
+    Py_XDECREF(slots);
+    return out || PyErr_Occurred() ? out : Py_NewRef(Py_None);
+}

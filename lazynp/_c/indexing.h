@@ -1,0 +1,422 @@
+/* Fronts: places, keys of indices, x[i], x.T. See core.h. */
+
+#pragma once
+
+#include "scalars.h"
+
+/* -- indices ----------------------------------------------------------------------------------- */
+
+#define MOST_AXES 8
+
+/* An integer as an index; 0 where this is none that is there. */
+static inline int as_place(PyObject *item, npy_intp *place)
+{
+    if (is_scalar(item)) {
+        item = value_of_scalar(item);
+        if (!item)
+            return 0;
+    }
+    if (!PyLong_CheckExact(item)) {
+        if (Py_TYPE(item) == &PyLongArrType_Type)
+            *place = PyArrayScalar_VAL(item, Long);
+        else if (Py_TYPE(item) == &PyIntArrType_Type)
+            *place = PyArrayScalar_VAL(item, Int);
+        else
+            return 0;
+        return 1;
+    }
+    int overflow;
+    *place = PyLong_AsLongAndOverflow(item, &overflow);
+    return !overflow;
+}
+
+/* Where in its memory an array has the one element of this index; NULL where Python has to look. */
+static char *element_at(PyArrayObject *memory, PyObject *index)
+{
+    int ndim = PyArray_NDIM(memory);
+    PyObject *const *items = &index;
+    if (PyTuple_CheckExact(index)) {
+        if (PyTuple_GET_SIZE(index) != ndim)
+            return NULL;
+        items = &PyTuple_GET_ITEM(index, 0);
+    }
+    else if (ndim != 1)
+        return NULL;
+    if (ndim == 0 || !PyArray_ISBEHAVED_RO(memory))
+        return NULL;
+    char *at = PyArray_BYTES(memory);
+    for (int axis = 0; axis < ndim; axis++) {
+        npy_intp place, length = PyArray_DIM(memory, axis);
+        if (!as_place(items[axis], &place))
+            return NULL;
+        place += place < 0 ? length : 0;
+        if (place < 0 || place >= length)
+            return NULL;
+        at += place * PyArray_STRIDE(memory, axis);
+    }
+    return at;
+}
+
+/* Whether an index gives a view for sure. */
+static int is_basic(PyObject *index)
+{
+    if (PySlice_Check(index) || PyLong_CheckExact(index))
+        return 1;
+    if (!PyTuple_CheckExact(index))
+        return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index); i++) {
+        PyObject *item = PyTuple_GET_ITEM(index, i);
+        if (!PySlice_Check(item) && !PyLong_CheckExact(item) && item != Py_None &&
+            item != Py_Ellipsis)
+            return 0;
+    }
+    return 1;
+}
+
+/* `_index_keys.index_key`, of what is made of Python's integers; NULL for anything else. */
+static PyObject *key_of_item(PyObject *item)
+{
+    if (PyLong_CheckExact(item) || item == Py_None || item == Py_Ellipsis)
+        return Py_NewRef(item);
+    if (!PySlice_Check(item))
+        return NULL;
+    PySliceObject *s = (PySliceObject *)item;
+    PyObject *bounds[3] = {s->start, s->stop, s->step};
+    for (int i = 0; i < 3; i++)
+        if (bounds[i] != Py_None && !PyLong_CheckExact(bounds[i]))
+            return NULL;
+    return PyTuple_Pack(4, (PyObject *)&PySlice_Type, s->start, s->stop, s->step);
+}
+
+static PyObject *key_of_index(PyObject *index)
+{
+    if (!PyTuple_CheckExact(index))
+        return key_of_item(index);
+    Py_ssize_t n = PyTuple_GET_SIZE(index);
+    PyObject *key = PyTuple_New(n);
+    for (Py_ssize_t i = 0; key && i < n; i++) {
+        PyObject *item = key_of_item(PyTuple_GET_ITEM(index, i));
+        if (!item)
+            Py_CLEAR(key);
+        else
+            PyTuple_SET_ITEM(key, i, item);
+    }
+    return key;
+}
+
+/* -- x[i]: `_getset.getitem` ------------------------------------------------------------------- */
+
+/* The node that the value of `self`, up to date, was read from: its owner's. Borrowed. */
+static inline PyObject *seen_by(PyObject *self)
+{
+    return OF(self, Array, _base) == Py_None ? OF(self, Array, _node) : OF(self, Array, _seen);
+}
+
+/* A view one step further than `self`, an owner or a view, whose flags are none. Steals `node` and
+   `step`, either of which may be NULL after an error. */
+static PyObject *view_of(PyObject *self, PyObject *step, PyObject *node, PyObject *seen)
+{
+    PyObject *base = Py_NewRef(OF(self, Array, _base)), *path = NULL, *out = NULL;
+    PyObject *before = base == Py_None ? NULL : Py_XNewRef(OF(self, Array, _path));
+    if (!step || !node)
+        goto end;
+    Py_ssize_t taken = before ? PyTuple_GET_SIZE(before) : 0;
+    path = PyTuple_New(taken + 1);
+    if (!path)
+        goto end;
+    for (Py_ssize_t i = 0; i < taken; i++)
+        PyTuple_SET_ITEM(path, i, Py_NewRef(PyTuple_GET_ITEM(before, i)));
+    PyTuple_SET_ITEM(path, taken, Py_NewRef(step));
+    out = owner(the.NDArray, Py_NewRef(node));
+    if (!out)
+        goto end;
+    Py_SETREF(OF(out, Array, _base), Py_NewRef(base == Py_None ? self : base));
+    Py_SETREF(OF(out, Array, _seen), Py_NewRef(seen));
+    OF(out, Array, _path) = Py_NewRef(path);
+    if (OF(self, Array, _order) != Py_None)
+        Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
+end:
+    Py_DECREF(base);
+    Py_XDECREF(before);
+    Py_XDECREF(path);
+    Py_XDECREF(step);
+    Py_XDECREF(node);
+    return out;
+}
+
+/* NumPy's view of what is there, as a view of ours: in loops of small operations. */
+static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
+                              PyObject *value, int *again)
+{
+    PyObject *base, *out = NULL, *part = NULL, *shape, *step;
+    PyObject *seen = Py_NewRef(seen_by(self));
+    Py_INCREF(value);
+    PyObject *shown = PyObject_GetItem(value, index); /* bounds of slices may be anything */
+    Py_DECREF(value);
+    if (!shown) {
+        Py_DECREF(seen);
+        return NULL;
+    }
+    *again = 1;
+    if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0 ||
+        !is_small(now, (PyArrayObject *)shown))
+        goto end;
+    PyArrayObject *memory = (PyArrayObject *)shown;
+    shape = PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_DIMS(memory));
+    if (!shape)
+        goto end;
+    part = PyDict_GetItemWithError(OF(aval, Aval, parts), shape);
+    if (part)
+        Py_INCREF(part);
+    else {
+        part = aval_of_memory(memory);
+        if (part && PyDict_SetItem(OF(aval, Aval, parts), shape, part) < 0)
+            Py_CLEAR(part);
+    }
+    Py_DECREF(shape);
+    if (!part)
+        goto end;
+    *again = 0;
+    PyTypeObject *basic = (PyTypeObject *)the.Basic; /* of (index, aval), a tuple */
+    step = basic->tp_alloc(basic, 2);
+    if (!step)
+        goto end;
+    PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
+    PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
+    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
+    if (OF(base, Array, _seen) == the.viewed)
+        out = view_of(self, step, leaf(Py_None, part), Py_None);
+    else
+        out = view_of(self, step, leaf(shown, part), seen);
+end:
+    Py_XDECREF(part);
+    Py_DECREF(seen);
+    Py_DECREF(shown);
+    return out;
+}
+
+/* Whether a view's value lies in the memory of its owner: what was written through it may be an
+   array of its own. */
+static int is_in_owner(PyObject *self, PyArrayObject *memory)
+{
+    PyObject *base = OF(self, Array, _base);
+    if (base == Py_None)
+        return 1;
+    PyObject *node = OF(base, Array, _base) == Py_None ? node_of(base) : NULL;
+    PyObject *whole = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *below = PyArray_BASE(memory);
+    return is_memory(whole) && below &&
+           (below == whole || below == PyArray_BASE((PyArrayObject *)whole));
+}
+
+/* `x.T`: `_views.turned`. The steps are in the memo, by the number of dimensions. */
+static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *self, *now, *node, *seen, *step = NULL, *view, *aval, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names || !nothing_staged() || !is_array(args[0]) ||
+        OF(args[0], Array, _flags) != Py_None)
+        return hand_on(front, args, nargsf, names);
+    self = args[0];
+    now = recorder();
+    if (!now)
+        return NULL;
+    node = is_eager(now) ? node_of(self) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    PyArrayObject *memory = (PyArrayObject *)value;
+    if (is_memory(value) && is_of_numbers(memory) && is_small(now, memory) &&
+        is_in_owner(self, memory)) {
+        PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory));
+        step = ndim ? Py_XNewRef(PyDict_GetItemWithError(front->memo, ndim)) : NULL;
+        Py_XDECREF(ndim);
+    }
+    Py_DECREF(now);
+    if (!step)
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    seen = Py_NewRef(seen_by(self));
+    view = PyArray_Transpose(memory, NULL);
+    aval = view ? aval_of_memory((PyArrayObject *)view) : NULL;
+    PyObject *base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
+    int viewed = OF(base, Array, _seen) == the.viewed;
+    if (aval)
+        out = view_of(self, step, leaf(viewed ? Py_None : view, aval), viewed ? Py_None : seen);
+    else
+        Py_DECREF(step);
+    if (out)
+        Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
+    Py_DECREF(seen);
+    Py_XDECREF(view);
+    Py_XDECREF(aval);
+    return out;
+}
+
+/* What is remembered of a basic index: (op, starts, step), new. NULL, without an error where Python
+   has to look. */
+static PyObject *entry_of(PyObject *aval, PyObject *index)
+{
+    PyObject *key = key_of_index(index);
+    PyObject *entry = key ? PyDict_GetItemWithError(OF(aval, Aval, get_memo), key) : NULL;
+    Py_XINCREF(entry);
+    Py_XDECREF(key);
+    if (entry && PyTuple_CheckExact(entry) && PyTuple_GET_SIZE(entry) == 3) {
+        PyObject *op = PyTuple_GET_ITEM(entry, 0);
+        if (OF(op, Op, host) == Py_False && OF(op, Op, scalar) == Py_False)
+            return entry;
+    }
+    Py_XDECREF(entry);
+    return NULL;
+}
+
+/* Whether views of a node's value are noted: see `_stale`. */
+static int is_large(PyObject *node)
+{
+    Py_ssize_t nbytes = PyLong_AsSsize_t(OF(known(node), Aval, nbytes));
+    if (nbytes == -1 && PyErr_Occurred())
+        PyErr_Clear(); /* of what is broadcast: more than there could be */
+    return nbytes >= the.large || nbytes == -1;
+}
+
+/* A slice met before, recorded. Holds whatever it uses: anything made here may run code. */
+static PyObject *view_recorded(Front *front, PyObject *self, PyObject *index, PyObject *now,
+                               PyObject *node, PyObject *aval, int *again)
+{
+    PyObject *seen = Py_NewRef(seen_by(self)), *out = NULL, *args = NULL;
+    Py_INCREF(node);
+    PyObject *entry = entry_of(aval, index);
+    *again = !entry;
+    if (!entry)
+        goto end;
+    PyObject *starts = PyTuple_GET_ITEM(entry, 1);
+    Py_ssize_t n = PyTuple_GET_SIZE(starts);
+    args = PyTuple_New(n + 1);
+    if (!args)
+        goto end;
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(node));
+    for (Py_ssize_t i = 0; i < n; i++)
+        PyTuple_SET_ITEM(args, i + 1, Py_NewRef(PyTuple_GET_ITEM(starts, i)));
+    PyObject *new = recorded(PyTuple_GET_ITEM(entry, 0), args, front->depth, now);
+    out = view_of(self, Py_NewRef(PyTuple_GET_ITEM(entry, 2)), new, seen);
+    if (out && is_large(seen)) {
+        PyObject *noted = PyObject_CallOneArg(the.note, out);
+        if (!noted)
+            Py_CLEAR(out);
+        Py_XDECREF(noted);
+    }
+end:
+    Py_XDECREF(args);
+    Py_XDECREF(entry);
+    Py_DECREF(node);
+    Py_DECREF(seen);
+    return out;
+}
+
+/* The array of numbers that is an index, as NumPy takes it; NULL where Python has to look. */
+static PyObject *index_array(PyObject *index)
+{
+    PyObject *node = is_array(index) ? node_of(index) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+    if (!value || !is_memory(value) || PyArray_NDIM((PyArrayObject *)value) == 0)
+        return NULL;
+    return is_of_numbers((PyArrayObject *)value) ? value : NULL;
+}
+
+/* An index with arrays as NumPy takes it, new; NULL where Python has to look. */
+static PyObject *host_index(PyObject *index)
+{
+    if (!PyTuple_CheckExact(index))
+        return Py_XNewRef(index_array(index));
+    Py_ssize_t n = PyTuple_GET_SIZE(index);
+    PyObject *new = PyTuple_New(n);
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(index, i);
+        if (!PySlice_Check(item) && !PyLong_CheckExact(item) && item != Py_None &&
+            item != Py_Ellipsis)
+            item = index_array(item);
+        if (!item)
+            Py_CLEAR(new);
+        else
+            PyTuple_SET_ITEM(new, i, Py_NewRef(item));
+    }
+    return new;
+}
+
+/* NumPy's fresh array as an owner, if it is in C order and of numbers; else NULL, without an error
+   where Python has to look. */
+static PyObject *fresh_owner(PyArrayObject *memory)
+{
+    if (PyArray_NDIM(memory) == 0 || !PyArray_IS_C_CONTIGUOUS(memory))
+        return NULL;
+    PyObject *aval = aval_of_memory(memory);
+    PyObject *out = aval ? owner(the.NDArray, leaf((PyObject *)memory, aval)) : NULL;
+    Py_XDECREF(aval);
+    return out;
+}
+
+/* What NumPy chooses by arrays that are there: `_getset._chosen`. */
+static PyObject *chosen(PyObject *self, PyObject *value, PyObject *index, int *again)
+{
+    PyObject *where = NULL, *got, *out = NULL;
+    *again = 1;
+    Py_INCREF(value);
+    if (OF(self, Array, _order) == Py_None && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value) &&
+        !watched())
+        where = host_index(index);
+    got = where ? PyObject_GetItem(value, where) : NULL;
+    *again = got != NULL || !where;
+    Py_DECREF(value);
+    Py_XDECREF(where);
+    if (got && is_memory(got) && PyArray_BASE((PyArrayObject *)got) == NULL) {
+        out = fresh_owner((PyArrayObject *)got);
+        *again = !out;
+    }
+    Py_XDECREF(got);
+    return out;
+}
+
+static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *self, *index, *now, *node, *value, *aval, *out = NULL;
+    int again = 1;
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]))
+        return hand_on(front, args, nargsf, names);
+    self = args[0];
+    index = args[1];
+    node = node_of(self);
+    if (!node)
+        return hand_on(front, args, nargsf, names);
+    value = PyList_GET_ITEM(node, VALUE);
+    if (is_memory(value) && is_of_numbers((PyArrayObject *)value)) {
+        char *at = element_at((PyArrayObject *)value, index);
+        if (at) {
+            PyObject *element = PyArray_Scalar(at, PyArray_DESCR((PyArrayObject *)value), value);
+            if (!element)
+                return NULL;
+            aval = aval_of_number(element);
+            out = aval ? scalar(element, aval) : NULL;
+            Py_DECREF(element);
+            return aval ? out : hand_on(front, args, nargsf, names);
+        }
+    }
+    if (OF(self, Array, _flags) != Py_None)
+        return hand_on(front, args, nargsf, names);
+    now = recorder();
+    if (!now)
+        return NULL;
+    node = node_of(self); /* again: a thread's first recorder is made by Python's code */
+    value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+    aval = node ? known(node) : NULL;
+    if (aval && Py_TYPE(aval) == (PyTypeObject *)the.Aval && may_go_on(now)) {
+        int basic = is_basic(index);
+        if (!is_eager(now)) {
+            if (basic)
+                out = view_recorded(front, self, index, now, node, aval, &again);
+        }
+        else if (is_memory(value) && OF(aval, Aval, device) == Py_True) {
+            again = 0;
+            out = basic ? view_at_once(self, index, now, aval, value, &again)
+                        : chosen(self, value, index, &again);
+        }
+    }
+    Py_DECREF(now);
+    return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}

@@ -1,0 +1,114 @@
+/* Fronts: attributes, calls of ufuncs, iteration. See core.h. */
+
+#pragma once
+
+#include "core.h"
+
+/* -- shape, dtype, ndim, size ------------------------------------------------------------------ */
+
+static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names ? args[0] : NULL;
+    if (!x || !nothing_staged() || (!is_array(x) && !is_scalar(x)))
+        return hand_on(front, args, nargsf, names);
+    PyObject *node = node_of(x), *aval = node ? known(node) : NULL;
+    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(aval, Aval, device) != Py_True)
+        return hand_on(front, args, nargsf, names); /* fields have more to be said of */
+    switch (front->code) {
+    case 's': return Py_NewRef(OF(aval, Aval, shape));
+    case 'd': return Py_NewRef(OF(aval, Aval, dtype));
+    case 'n': return Py_NewRef(OF(aval, Aval, ndim));
+    default: return Py_NewRef(OF(aval, Aval, size));
+    }
+}
+
+/* -- calls of ufuncs: `_ufunc.ufunc.__call__` -------------------------------------------------- */
+
+static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (n < 2 || names || Py_TYPE(args[0]) != (PyTypeObject *)front->function)
+        return hand_on(front, args, nargsf, names);
+    PyObject *nin = SLOT(args[0], the.ufunc_nin), *call = SLOT(args[0], the.ufunc__call);
+    if (!nin || !call || !PyLong_CheckExact(nin) || PyLong_AsLong(nin) != n - 1)
+        return hand_on(front, args, nargsf, names);
+    return PyObject_Vectorcall(call, args + 1, n - 1, NULL);
+}
+
+/* -- iteration: `_methods._iter` --------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    PyObject *array, *get;
+    Py_ssize_t at, length;
+} Iterator;
+
+static PyObject *iterator_next(PyObject *self)
+{
+    Iterator *it = (Iterator *)self;
+    if (it->at >= it->length)
+        return NULL;
+    PyObject *args[2] = {it->array, PyLong_FromSsize_t(it->at++)};
+    PyObject *item = args[1] ? PyObject_Vectorcall(it->get, args, 2, NULL) : NULL;
+    Py_XDECREF(args[1]);
+    return item;
+}
+
+static PyObject *iterator_hint(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return PyLong_FromSsize_t(((Iterator *)self)->length - ((Iterator *)self)->at);
+}
+
+static int iterator_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(((Iterator *)self)->array);
+    Py_VISIT(((Iterator *)self)->get);
+    return 0;
+}
+
+static void iterator_dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(((Iterator *)self)->array);
+    Py_XDECREF(((Iterator *)self)->get);
+    PyObject_GC_Del(self);
+}
+
+static PyMethodDef ITERATOR_METHODS[] = {
+    {"__length_hint__", iterator_hint, METH_NOARGS, NULL},
+    {NULL},
+};
+
+static PyTypeObject IteratorType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "lazynp._fastpath.iterator",
+    .tp_basicsize = sizeof(Iterator),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .tp_dealloc = iterator_dealloc,
+    .tp_traverse = iterator_traverse,
+    .tp_iter = PyObject_SelfIter,
+    .tp_iternext = iterator_next,
+    .tp_methods = ITERATOR_METHODS,
+};
+
+/* `function` is `getitem`. */
+static PyObject *iterate(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names && nothing_staged() ? args[0] : NULL;
+    PyObject *node = x && is_array(x) ? node_of(x) : NULL, *aval = node ? known(node) : NULL;
+    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval ||
+        PyTuple_GET_SIZE(OF(aval, Aval, shape)) == 0)
+        return hand_on(front, args, nargsf, names);
+    Iterator *new = PyObject_GC_New(Iterator, &IteratorType);
+    if (!new)
+        return NULL;
+    new->array = Py_NewRef(x);
+    new->get = Py_NewRef(front->function);
+    new->at = 0;
+    new->length = PyLong_AsSsize_t(PyTuple_GET_ITEM(OF(aval, Aval, shape), 0));
+    PyObject_GC_Track(new);
+    return (PyObject *)new;
+}

@@ -1,0 +1,265 @@
+/* The module: all kinds of fronts, as one unit, so that the compiler sees through the calls. */
+
+#include "core.h"
+#include "elementwise.h"
+#include "scalars.h"
+#include "indexing.h"
+#include "storing.h"
+#include "methods.h"
+#include "whole.h"
+#include "forms.h"
+
+/* -- the type ---------------------------------------------------------------------------------- */
+
+static int front_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Front *front = (Front *)self;
+    Py_VISIT(front->python);
+    Py_VISIT(front->function);
+    Py_VISIT(front->done);
+    Py_VISIT(front->memo);
+    return 0;
+}
+
+static int front_clear(PyObject *self)
+{
+    Front *front = (Front *)self;
+    Py_CLEAR(front->python);
+    Py_CLEAR(front->function);
+    Py_CLEAR(front->done);
+    Py_CLEAR(front->memo);
+    return 0;
+}
+
+static void front_dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    if (((Front *)self)->weak)
+        PyObject_ClearWeakRefs(self);
+    front_clear(self);
+    PyObject_GC_Del(self);
+}
+
+static PyObject *front_get(PyObject *self, PyObject *object, PyObject *Py_UNUSED(class))
+{
+    return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
+/* Name, docstring, signature are the Python function's. */
+static PyObject *front_getattro(PyObject *self, PyObject *name)
+{
+    if (PyUnicode_Check(name) && PyUnicode_Tailmatch(name, the.reduce, 0, PY_SSIZE_T_MAX, -1) == 1)
+        return PyObject_GenericGetAttr(self, name); /* __reduce__, __reduce_ex__ */
+    PyObject *found = PyObject_GetAttr(((Front *)self)->python, name);
+    if (found || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return found;
+    PyErr_Clear();
+    return PyObject_GenericGetAttr(self, name);
+}
+
+static PyObject *front_repr(PyObject *self)
+{
+    return PyObject_Repr(((Front *)self)->python);
+}
+
+/* For pickle: a function of the namespace, by its name. */
+static PyObject *front_reduce(PyObject *self, PyObject *Py_UNUSED(protocol))
+{
+    return PyObject_GetAttrString(((Front *)self)->python, "__qualname__");
+}
+
+static PyMethodDef FRONT_METHODS[] = {
+    {"__reduce__", front_reduce, METH_NOARGS, NULL},
+    {"__reduce_ex__", front_reduce, METH_O, NULL},
+    {NULL},
+};
+
+static PyTypeObject FrontType = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "lazynp._fastpath.front",
+    .tp_doc = "A Python function, and the C that answers its usual calls.",
+    .tp_basicsize = sizeof(Front),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_vectorcall_offset = offsetof(Front, vectorcall),
+    .tp_call = PyVectorcall_Call,
+    .tp_dealloc = front_dealloc,
+    .tp_traverse = front_traverse,
+    .tp_clear = front_clear,
+    .tp_descr_get = front_get,
+    .tp_getattro = front_getattro,
+    .tp_repr = front_repr,
+    .tp_methods = FRONT_METHODS,
+    .tp_weaklistoffset = offsetof(Front, weak),
+};
+
+/* -- the module -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    vectorcallfunc call;
+} KINDS[] = {
+    {"elementwise", elementwise}, {"of_scalars", of_scalars}, {"converted", converted},
+    {"getitem", getitem},         {"setitem", setitem},       {"in_place", in_place},
+    {"attribute", attribute},     {"called", called},         {"whole", whole},
+    {"reduction", reduction},     {"of_arrays", of_arrays},   {"iterate", iterate},
+    {"matched", matched},         {"turned", turned},
+};
+
+static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset)
+{
+    PyObject *descriptor = PyObject_GetAttrString(class, name);
+    if (descriptor && Py_TYPE(descriptor) != &PyMemberDescr_Type) {
+        PyErr_Format(PyExc_TypeError, "%R has no slot %s", class, name);
+        Py_CLEAR(descriptor);
+    }
+    if (!descriptor)
+        return -1;
+    *offset = ((PyMemberDescrObject *)descriptor)->d_member->offset;
+    Py_DECREF(descriptor);
+    return 0;
+}
+
+static PyObject *new_front(PyObject *python, const Front *like)
+{
+    Front *new = PyObject_GC_New(Front, &FrontType);
+    if (!new)
+        return NULL;
+    new->vectorcall = like->vectorcall;
+    new->python = Py_NewRef(python);
+    new->function = Py_NewRef(like->function);
+    new->done = Py_NewRef(like->done);
+    new->memo = Py_NewRef(like->memo);
+    new->operands = like->operands;
+    new->depth = like->depth;
+    new->swap = like->swap;
+    new->code = like->code;
+    new->weak = NULL;
+    PyObject_GC_Track(new);
+    return (PyObject *)new;
+}
+
+/* Those of the class that a kind of front is about. */
+static int find_slots_of(vectorcallfunc kind, PyObject *class)
+{
+    int failed = 0;
+    if (kind == called)
+        failed = find_slot(class, "nin", &the.ufunc_nin) < 0 ||
+                 find_slot(class, "_call", &the.ufunc__call) < 0;
+    if (kind == matched) {
+        the.Likeness = (PyTypeObject *)class;
+        failed = find_slot(class, "_ops", &the.Likeness__ops) < 0 ||
+                 find_slot(class, "_asked", &the.Likeness__asked) < 0 ||
+                 find_slot(class, "_leaves", &the.Likeness__leaves) < 0 ||
+                 find_slot(class, "_slots", &the.Likeness__slots) < 0 ||
+                 find_slot(class, "_host", &the.Likeness__host) < 0 ||
+                 find_slot(class, "_pairs", &the.Likeness__pairs) < 0 ||
+                 find_slot(class, "counts", &the.Likeness_counts) < 0 ||
+                 find_slot(class, "leaf_counts", &the.Likeness_leaf_counts) < 0;
+    }
+    return failed ? -1 : 0;
+}
+
+static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *named)
+{
+    static char *names[] = {"kind", "python", "function", "done", "memo", "operands", "depth",
+                            "swap", "code", NULL};
+    const char *kind;
+    PyObject *python, *function = Py_None, *done = Py_None, *memo = Py_None;
+    int operands = 0, depth = 1, swap = 0, code = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "sO|$OOOiipC", names, &kind, &python, &function,
+                                     &done, &memo, &operands, &depth, &swap, &code))
+        return NULL;
+    for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
+        if (strcmp(KINDS[i].name, kind))
+            continue;
+        if (find_slots_of(KINDS[i].call, function) < 0)
+            return NULL;
+        Front like = {.vectorcall = KINDS[i].call, .function = function, .done = done,
+                      .memo = memo, .operands = operands, .depth = depth, .swap = swap,
+                      .code = code};
+        return new_front(python, &like);
+    }
+    return PyErr_Format(PyExc_ValueError, "no kind of front is called %s", kind);
+}
+
+/* The same front, of a Python function that does the same. */
+static PyObject *moved(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *before, *python;
+    if (!PyArg_ParseTuple(args, "O!O", &FrontType, &before, &python))
+        return NULL;
+    return new_front(python, (Front *)before);
+}
+
+static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject *named)
+{
+    if (PyTuple_GET_SIZE(args) || !named) {
+        PyErr_SetString(PyExc_TypeError, "configure takes keyword arguments only");
+        return NULL;
+    }
+#define X(name)                                                                                    \
+    {                                                                                              \
+        PyObject *given = PyDict_GetItemString(named, #name);                                      \
+        if (!given)                                                                                \
+            return PyErr_Format(PyExc_TypeError, "configure needs %s", #name);                     \
+        Py_XSETREF(the.name, Py_NewRef(given));                                                    \
+    }
+    OBJECTS(X)
+#undef X
+#define X(class, name)                                                                             \
+    if (find_slot(the.class, #name, &the.class##_##name) < 0)                                      \
+        return NULL;
+    SLOTS(X)
+#undef X
+    if (find_slot((PyObject *)Py_TYPE(the.config), "debug_nans", &the.config_debug_nans) < 0)
+        return NULL;
+    PyObject *large = PyDict_GetItemString(named, "large");
+    the.large = large ? PyLong_AsSsize_t(large) : -1;
+    the.recorder = PyUnicode_InternFromString("recorder");
+    the.watching = PyUnicode_InternFromString("watching");
+    the.acquire = PyUnicode_InternFromString("acquire");
+    the.release = PyUnicode_InternFromString("release");
+    the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
+    if (the.large < 0 || !the.recorder || !the.watching || !the.acquire || !the.release ||
+        !the.aval_of_double) {
+        if (!PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "configure needs large, and avals of numbers");
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef METHODS[] = {
+    {"front", (PyCFunction)(void (*)(void))front, METH_VARARGS | METH_KEYWORDS,
+     "front(kind, python, ...): what stands in front of a Python function."},
+    {"moved", moved, METH_VARARGS, "moved(front, python): the same in front of another function."},
+    {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
+     "configure(**objects): what the fronts have to know of lazynp. Before any is called."},
+    {NULL},
+};
+
+static struct PyModuleDef MODULE = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "lazynp._fastpath",
+    .m_doc = "The hot path in C; see _fronts.py.",
+    .m_size = -1,
+    .m_methods = METHODS,
+};
+
+PyMODINIT_FUNC PyInit__fastpath(void)
+{
+    import_array();
+    the.reduce = PyUnicode_InternFromString("__reduce");
+    if (!the.reduce)
+        return NULL;
+    if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&IteratorType) < 0)
+        return NULL;
+    PyObject *module = PyModule_Create(&MODULE);
+    if (module && PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0)
+        Py_CLEAR(module);
+    /* another number wherever `configure` or `front` are to be called otherwise than before */
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 4) < 0)
+        Py_CLEAR(module);
+    return module;
+}

@@ -1,0 +1,111 @@
+/* Fronts: scalars that are there. See core.h. */
+
+#pragma once
+
+#include "core.h"
+
+/* -- scalars that are there: `_scalars` -------------------------------------------------------- */
+
+static inline int as_double(PyObject *x, double *value)
+{
+    if (Py_TYPE(x) == &PyDoubleArrType_Type)
+        *value = PyArrayScalar_VAL(x, Double);
+    else if (PyFloat_CheckExact(x))
+        *value = PyFloat_AS_DOUBLE(x);
+    else
+        return 0;
+    return 1;
+}
+
+/* The result for two doubles where it is IEEE's and no error can be noticed; else NULL. */
+static PyObject *of_doubles(int code, double a, double b)
+{
+    double result;
+    switch (code) {
+    case '+': result = a + b; break;
+    case '-': result = a - b; break;
+    case '*': result = a * b; break;
+    case '/': result = a / b; break;
+    case '<': PyArrayScalar_RETURN_BOOL_FROM_LONG(a < b);
+    case '>': PyArrayScalar_RETURN_BOOL_FROM_LONG(a > b);
+    case 'l': PyArrayScalar_RETURN_BOOL_FROM_LONG(a <= b);
+    case 'g': PyArrayScalar_RETURN_BOOL_FROM_LONG(a >= b);
+    case '=': PyArrayScalar_RETURN_BOOL_FROM_LONG(a == b);
+    case '!': PyArrayScalar_RETURN_BOOL_FROM_LONG(a != b);
+    default: return NULL;
+    }
+    PyObject *new = PyArrayScalar_New(Double);
+    if (new)
+        PyArrayScalar_ASSIGN(new, Double, result);
+    return new;
+}
+
+/* The value of a Scalar that is there and not weak; else NULL. Borrowed. */
+static inline PyObject *value_of_scalar(PyObject *x)
+{
+    PyObject *node = OF(x, Array, _node);
+    if (!node || !PyList_CheckExact(node) || PyList_GET_SIZE(node) != NODE_SIZE)
+        return NULL;
+    PyObject *value = PyList_GET_ITEM(node, VALUE);
+    if (value == Py_None)
+        return NULL;
+    PyObject *aval = aval_of_number(value);
+    return aval && aval == PyList_GET_ITEM(node, AVAL) ? value : NULL;
+}
+
+static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    PyObject *values[2] = {NULL}, *result = NULL, *aval;
+    double a, b;
+    int again = 0;
+    if (n != front->operands || names || !the.staged || watched())
+        return hand_on(front, args, nargsf, names);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = args[i];
+        PyObject *value = is_scalar(x) ? value_of_scalar(x) : NULL;
+        if (!value && i && (PyFloat_CheckExact(x) || PyLong_CheckExact(x)))
+            value = x;
+        if (!value && i && is_array(x))
+            return PyObject_Vectorcall(front->memo, args, n, NULL);
+        if (!value)
+            return hand_on(front, args, nargsf, names);
+        values[front->swap ? n - 1 - i : i] = value;
+    }
+    if (n == 2 && as_double(values[0], &a) && as_double(values[1], &b))
+        result = of_doubles(front->code, a, b);
+    if (!result && !PyErr_Occurred()) {
+        Py_INCREF(values[0]);
+        Py_XINCREF(values[1]);
+        result = quiet(front->done, front->function, values, n, &again);
+        Py_DECREF(values[0]);
+        Py_XDECREF(values[1]);
+    }
+    if (!result)
+        return again ? hand_on(front, args, nargsf, names) : NULL;
+    aval = aval_of_number(result);
+    PyObject *out = aval ? scalar(result, aval) : NULL;
+    Py_DECREF(result);
+    return aval ? out : hand_on(front, args, nargsf, names);
+}
+
+/* `float`, `int`, `bool`, `index` of a Scalar that is there. */
+static PyObject *converted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    double number;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names || !the.staged || !is_scalar(args[0]))
+        return hand_on(front, args, nargsf, names);
+    PyObject *value = value_of_scalar(args[0]);
+    if (!value)
+        return hand_on(front, args, nargsf, names);
+    if (front->function == (PyObject *)&PyFloat_Type && as_double(value, &number))
+        return PyFloat_FromDouble(number);
+    if (front->function == (PyObject *)&PyBool_Type && PyArray_IsScalar(value, Bool))
+        return PyBool_FromLong(PyArrayScalar_VAL(value, Bool));
+    Py_INCREF(value);
+    PyObject *out = PyObject_CallOneArg(front->function, value);
+    Py_DECREF(value);
+    return out;
+}

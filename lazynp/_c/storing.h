@@ -1,0 +1,320 @@
+/* Fronts: x[i] = v and x op= v, in memory that is one array's alone. See core.h. */
+
+#pragma once
+
+#include "indexing.h"
+
+/* -- who may write ----------------------------------------------------------------------------- */
+
+enum { MOST_AT_ONCE = 500 }; /* elements: from here on NumPy lets other threads run meanwhile */
+
+static int is_only_thread(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    return !first || !PyThreadState_Next(first);
+}
+
+/* Before what of an array's memory is looked at that is to be written by NumPy: another thread
+   that finds it in use would copy it, half written. 1 if it is for `unlock`, -1 for an error. */
+static int lock(PyObject *array)
+{
+    PyObject *node = OF(array, Array, _node);
+    PyObject *value = node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE
+                          ? PyList_GET_ITEM(node, VALUE)
+                          : Py_None;
+    if (!is_memory(value) || PyArray_SIZE((PyArrayObject *)value) <= MOST_AT_ONCE ||
+        is_only_thread())
+        return 0;
+    PyObject *done = PyObject_CallMethodNoArgs(the.write_lock, the.acquire);
+    Py_XDECREF(done);
+    return done ? 1 : -1;
+}
+
+static void unlock(int locked)
+{
+    PyObject *error[3], *done;
+    if (locked <= 0)
+        return;
+    PyErr_Fetch(&error[0], &error[1], &error[2]);
+    done = PyObject_CallMethodNoArgs(the.write_lock, the.release);
+    if (!done)
+        PyErr_WriteUnraisable(the.write_lock);
+    Py_XDECREF(done);
+    PyErr_Restore(error[0], error[1], error[2]);
+}
+
+/* -- x[i] = v: `_getset.setitem` --------------------------------------------------------------- */
+
+/* The memory of an owner's value if nobody else can see it; else NULL. Borrowed.
+
+   Counted are the references that there are when only the handle has the node, and it the
+   memory. */
+static PyArrayObject *sole_memory(PyObject *node)
+{
+    PyObject *value = PyList_GET_ITEM(node, VALUE);
+    if (Py_REFCNT(node) != 1 || !is_memory(value) || Py_REFCNT(value) != 1)
+        return NULL;
+    PyArrayObject *memory = (PyArrayObject *)value;
+    PyObject *base = PyArray_BASE(memory);
+    if (base && (!is_memory(base) || Py_REFCNT(base) != 1 ||
+                 PyArray_BASE((PyArrayObject *)base)))
+        return NULL;
+    if (!PyArray_ISWRITEABLE(memory) || PyList_GET_ITEM(node, CODE) == the.lent)
+        return NULL;
+    return is_of_numbers(memory) ? memory : NULL;
+}
+
+/* The memory that a view shows if nobody but it and its owner can see it; else NULL. Borrowed. */
+static PyArrayObject *memory_of_both(PyObject *view)
+{
+    PyObject *base = OF(view, Array, _base), *own = OF(view, Array, _node), *node, *target, *data;
+    if (!is_array(base) || OF(base, Array, _base) != Py_None || OF(base, Array, _flags) != Py_None)
+        return NULL;
+    node = node_of(base);
+    if (!node || node_of(view) != own || Py_REFCNT(node) != 2 || Py_REFCNT(own) != 1)
+        return NULL;
+    data = PyList_GET_ITEM(node, VALUE);
+    target = PyList_GET_ITEM(own, VALUE);
+    if (!is_memory(data) || !is_memory(target) || Py_REFCNT(target) != 1)
+        return NULL;
+    PyArrayObject *shown = (PyArrayObject *)target, *whole = (PyArrayObject *)data;
+    PyObject *of_shown = PyArray_BASE(shown), *memory = PyArray_BASE(whole);
+    if (!PyArray_ISWRITEABLE(shown) || PyList_GET_ITEM(node, CODE) == the.lent)
+        return NULL;
+    if (!of_shown || (of_shown != data && of_shown != memory))
+        return NULL;
+    if (Py_REFCNT(data) != 1 + (of_shown == data))
+        return NULL;
+    if (memory && (!is_memory(memory) || PyArray_BASE((PyArrayObject *)memory) ||
+                   Py_REFCNT(memory) != 1 + (of_shown == memory)))
+        return NULL;
+    return shown;
+}
+
+/* An integer of Python's or NumPy's, if a C integer holds it. */
+static inline int as_integer(PyObject *x, long long *value)
+{
+    if (PyLong_CheckExact(x)) {
+        int overflow;
+        *value = PyLong_AsLongLongAndOverflow(x, &overflow);
+        return !overflow;
+    }
+    PyTypeObject *type = Py_TYPE(x);
+#define X(name)                                                                                    \
+    if (type == &Py##name##ArrType_Type) {                                                         \
+        *value = PyArrayScalar_VAL(x, name);                                                       \
+        return 1;                                                                                  \
+    }
+    X(Long) X(Int) X(UByte) X(Byte) X(Short) X(UShort) X(UInt)
+#undef X
+    return 0;
+}
+
+/* Store one element, if NumPy would without a word. What does not fit is for Python. */
+static int store_number(PyArrayObject *memory, char *at, PyObject *value)
+{
+    double number;
+    long long integer;
+    switch (PyArray_TYPE(memory)) {
+    case NPY_DOUBLE:
+        if (as_double(value, &number))
+            *(double *)at = number;
+        else if (as_integer(value, &integer))
+            *(double *)at = (double)integer;
+        else
+            return 0;
+        return 1;
+    case NPY_FLOAT:
+        if (Py_TYPE(value) == &PyFloatArrType_Type)
+            number = PyArrayScalar_VAL(value, Float);
+        else if (!as_double(value, &number) || (isfinite(number) && fabs(number) > FLT_MAX))
+            return 0;
+        *(float *)at = (float)number;
+        return 1;
+    case NPY_BOOL:
+        if (!PyBool_Check(value) && !PyArray_IsScalar(value, Bool))
+            return 0;
+        *(npy_bool *)at = value == Py_True || value == PyArrayScalar_True;
+        return 1;
+#define X(TYPE, type, low, high)                                                                   \
+    case TYPE:                                                                                     \
+        if (!as_integer(value, &integer) || integer < (low) || integer > (high))                   \
+            return 0;                                                                              \
+        *(type *)at = (type)integer;                                                               \
+        return 1;
+    X(NPY_LONG, npy_long, NPY_MIN_LONG, NPY_MAX_LONG)
+    X(NPY_INT, npy_int, NPY_MIN_INT, NPY_MAX_INT)
+    X(NPY_SHORT, npy_short, NPY_MIN_SHORT, NPY_MAX_SHORT)
+    X(NPY_BYTE, npy_byte, NPY_MIN_BYTE, NPY_MAX_BYTE)
+    X(NPY_UINT, npy_uint, 0, NPY_MAX_UINT)
+    X(NPY_USHORT, npy_ushort, 0, NPY_MAX_USHORT)
+    X(NPY_UBYTE, npy_ubyte, 0, NPY_MAX_UBYTE)
+#undef X
+    default: return 0;
+    }
+}
+
+/* Whether NumPy would store it in memory of this dtype without a word: the same dtype, or a Python
+   number of its kind. */
+static int suits(PyArrayObject *memory, PyObject *value)
+{
+    if (is_memory(value))
+        return PyArray_DESCR((PyArrayObject *)value) == PyArray_DESCR(memory);
+    if (!PyArray_ISNOTSWAPPED(memory))
+        return 0;
+    switch (PyArray_TYPE(memory)) {
+    case NPY_DOUBLE:
+        return PyFloat_CheckExact(value) || PyLong_CheckExact(value) ||
+               Py_TYPE(value) == &PyDoubleArrType_Type;
+    case NPY_LONG: return PyLong_CheckExact(value) || Py_TYPE(value) == &PyLongArrType_Type;
+    case NPY_BOOL: return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
+    default: return 0;
+    }
+}
+
+/* Store into memory that is one array's alone. 1: done; 0: for Python; -1: an error that NumPy
+   found before it wrote. */
+static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
+{
+    if (is_scalar(value))
+        value = value_of_scalar(value);
+    char *at = value ? element_at(memory, index) : NULL;
+    if (at && store_number(memory, at, value))
+        return 1;
+    if (value && is_array(value)) {
+        PyObject *node = node_of(value);
+        value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+    }
+    if (!value || value == (PyObject *)memory || !suits(memory, value) || watched())
+        return 0;
+    Py_INCREF(memory);
+    Py_INCREF(value);
+    PyObject *where = is_basic(index) ? Py_NewRef(index) : host_index(index);
+    int failed = where || !PyErr_Occurred() ? 1 : -1;
+    if (where && where != (PyObject *)memory)
+        failed = PyObject_SetItem((PyObject *)memory, where, value);
+    Py_DECREF(value);
+    Py_DECREF(memory);
+    Py_XDECREF(where);
+    return failed < 0 ? -1 : failed == 0;
+}
+
+/* `x[i] = x[j]`: what is assigned shows the memory that is written. It is copied. */
+static int store_of_itself(PyObject *index, PyObject *view)
+{
+    PyArrayObject *shown = memory_of_both(view);
+    if (!shown || !is_basic(index) || watched())
+        return 0;
+    PyObject *node = OF(OF(view, Array, _base), Array, _node);
+    PyObject *memory = Py_NewRef(PyList_GET_ITEM(node, VALUE));
+    Py_INCREF(shown);
+    PyObject *copy = PyArray_NewCopy(shown, NPY_CORDER);
+    Py_DECREF(shown);
+    int failed = copy ? PyObject_SetItem(memory, index, copy) : -1;
+    Py_DECREF(memory);
+    Py_XDECREF(copy);
+    return failed < 0 ? -1 : 1;
+}
+
+/* The second half of `x[i] op= v`: the view was written in place, and `x` with it. */
+static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
+{
+    if (!is_array(value) || OF(value, Array, _base) != self)
+        return 0;
+    PyObject *path = OF(value, Array, _path);
+    if (!path || PyTuple_GET_SIZE(path) != 1)
+        return 0;
+    PyObject *step = PyTuple_GET_ITEM(path, 0);
+    return Py_TYPE(step) == (PyTypeObject *)the.Basic && PyTuple_GET_ITEM(step, 0) == index;
+}
+
+static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    if (PyVectorcall_NARGS(nargsf) != 3 || names || !nothing_staged() || !is_array(args[0]) ||
+        OF(args[0], Array, _flags) != Py_None)
+        return hand_on(front, args, nargsf, names);
+    PyObject *self = args[0], *index = args[1], *value = args[2], *node = node_of(self);
+    if (!node)
+        return hand_on(front, args, nargsf, names);
+    PyArrayObject *memory;
+    int done = 0;
+    if (OF(self, Array, _base) == Py_None && (memory = sole_memory(node))) {
+        /* one element is stored whatever the recorder */
+        PyObject *number = is_scalar(value) ? value_of_scalar(value) : value;
+        char *at = number ? element_at(memory, index) : NULL;
+        if (at && store_number(memory, at, number))
+            Py_RETURN_NONE;
+    }
+    PyObject *now = recorder();
+    if (!now)
+        return NULL;
+    if (is_eager(now) && !is_full(now)) {
+        int locked = lock(self);
+        node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
+        if (!node)
+            done = locked < 0 ? -1 : 0;
+        else if (OF(self, Array, _base) != Py_None)
+            done = value != OF(self, Array, _base) && (memory = memory_of_both(self))
+                       ? store(memory, index, value)
+                       : 0;
+        else if (is_array(value) && OF(value, Array, _base) == self)
+            done = is_same_view(self, index, value) ? 1 : store_of_itself(index, value);
+        else
+            done = (memory = sole_memory(node)) ? store(memory, index, value) : 0;
+        unlock(locked);
+    }
+    Py_DECREF(now);
+    if (done < 0)
+        return NULL;
+    if (done)
+        Py_RETURN_NONE;
+    return hand_on(front, args, nargsf, names);
+}
+
+/* -- x op= v: `_methods.in_place` -------------------------------------------------------------- */
+
+static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]) ||
+        OF(args[0], Array, _flags) != Py_None || watched())
+        return hand_on(front, args, nargsf, names);
+    PyObject *self = args[0], *other = args[1], *now = recorder(), *node;
+    PyArrayObject *target = NULL;
+    int again = 1;
+    if (!now)
+        return NULL;
+    int locked = is_eager(now) ? lock(self) : 0;
+    node = node_of(self); /* after whatever runs code */
+    if (node && locked >= 0 && is_eager(now) && OF(known(node), Aval, device) == Py_True) {
+        if (OF(self, Array, _base) != Py_None)
+            target = memory_of_both(self);
+        else if (may_go_on(now) && (target = sole_memory(node)) && !is_small(now, target))
+            target = NULL;
+    }
+    if (target && is_array(other)) {
+        int same = OF(other, Array, _base) == OF(self, Array, _base);
+        node = same && OF(self, Array, _base) != Py_None ? NULL : node_of(other);
+        other = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        if (other && (!is_memory(other) || !is_of_numbers((PyArrayObject *)other)))
+            other = NULL;
+    }
+    else if (target && is_scalar(other))
+        other = value_of_scalar(other);
+    else if (!is_python_number(other))
+        other = NULL;
+    PyObject *result = NULL;
+    if (target && other) {
+        PyObject *values[3] = {Py_NewRef(target), Py_NewRef(other), (PyObject *)target};
+        result = quiet(OF(now, Recorder, quiet), front->function, values, 3, &again);
+        Py_DECREF(values[0]);
+        Py_DECREF(values[1]);
+    }
+    unlock(locked);
+    Py_DECREF(now);
+    if (again && locked >= 0)
+        return hand_on(front, args, nargsf, names);
+    Py_XDECREF(result);
+    return result ? Py_NewRef(self) : NULL;
+}

@@ -1,0 +1,226 @@
+/* Fronts: functions as a whole. See core.h. */
+
+#pragma once
+
+#include "indexing.h"
+
+/* -- functions as a whole: `_eager.by_numpy`, `created`; `_reduce` ----------------------------- */
+
+enum { CREATED = 'c' }; /* as `code`: makes an array, of arguments that need not be arrays */
+
+#define FEW 4096 /* elements: see `_eager._is_small` */
+
+/* What NumPy is given for an argument, new; NULL where Python has to look. */
+static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
+{
+    if (is_array(x)) {
+        PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL;
+        PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        if (!value || !is_memory(value))
+            return NULL;
+        PyArrayObject *memory = (PyArrayObject *)value;
+        *ours = 1;
+        return is_of_numbers(memory) && PyArray_IS_C_CONTIGUOUS(memory) && is_small(now, memory)
+                   ? Py_NewRef(value)
+                   : NULL;
+    }
+    if (is_scalar(x)) {
+        *ours = 1;
+        return Py_XNewRef(value_of_scalar(x));
+    }
+    if (is_python_number(x) || x == Py_None || x == the.no_value || PyUnicode_CheckExact(x) ||
+        PyType_Check(x) || PyArray_DescrCheck(x))
+        return Py_NewRef(x);
+    int list = PyList_CheckExact(x);
+    if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > FEW)
+        return NULL;
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = NULL; /* a list may change while code runs */
+        if (i < PySequence_Fast_GET_SIZE(x)) {
+            PyObject *given = Py_NewRef(PySequence_Fast_GET_ITEM(x, i));
+            item = argument(given, now, ours, depth - 1);
+            Py_DECREF(given);
+        }
+        if (!item)
+            Py_CLEAR(new);
+        else if (list)
+            PyList_SET_ITEM(new, i, item);
+        else
+            PyTuple_SET_ITEM(new, i, item);
+    }
+    return new;
+}
+
+/* Whether the array that this is the length, the shape, the elements or the model of is small. */
+static int makes_little(PyObject *x)
+{
+    Py_ssize_t size = 1;
+    if (is_array(x)) {
+        PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= FEW;
+    }
+    if (PyList_CheckExact(x))
+        return PyList_GET_SIZE(x) > 0; /* `argument` takes no long ones */
+    for (Py_ssize_t i = 0; i < (PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) : 1); i++) {
+        PyObject *n = PyTuple_CheckExact(x) ? PyTuple_GET_ITEM(x, i) : x;
+        Py_ssize_t length = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
+        if (length < 0 || length > FEW) {
+            PyErr_Clear();
+            return 0;
+        }
+        size *= length;
+        if (size > FEW)
+            return 0;
+    }
+    return 1;
+}
+
+/* What NumPy returned, as ours; steals it. `*again` where Python has to make the call after all. */
+static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *values,
+                              Py_ssize_t n, PyObject *const *args, Py_ssize_t count, int *again)
+{
+    PyObject *out = NULL, *aval, *given, *arguments;
+    if (is_memory(result) && PyArray_BASE((PyArrayObject *)result) == NULL) {
+        for (Py_ssize_t i = 0; i < n; i++)
+            *again = *again || values[i] == result;
+        out = *again ? NULL : fresh_owner((PyArrayObject *)result);
+    }
+    else if ((aval = aval_of_number(result)))
+        out = scalar(result, aval);
+    if (!out && !*again && !PyErr_Occurred()) {
+        given = PyList_New(n);
+        arguments = PyTuple_New(count);
+        for (Py_ssize_t i = 0; given && i < n; i++)
+            PyList_SET_ITEM(given, i, Py_NewRef(values[i]));
+        for (Py_ssize_t i = 0; arguments && i < count; i++)
+            PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
+        if (given && arguments)
+            out = PyObject_CallFunctionObjArgs(front->done, result, given, arguments, NULL);
+        Py_XDECREF(given);
+        Py_XDECREF(arguments);
+        if (out == Py_None) {
+            *again = 1;
+            Py_CLEAR(out);
+        }
+    }
+    Py_DECREF(result);
+    return out;
+}
+
+#define MOST_ARGUMENTS 8
+
+static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
+    Py_ssize_t all = n + named, made = 0;
+    PyObject *values[MOST_ARGUMENTS], *now, *result = NULL, *out = NULL;
+    int ours = front->code == CREATED, again = 1;
+    if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged() || watched())
+        return hand_on(front, args, nargsf, names);
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PySet_Contains(front->memo, PyTuple_GET_ITEM(names, i)) != 0)
+            return hand_on(front, args, nargsf, names);
+    now = recorder();
+    if (!now)
+        return NULL;
+    if (is_eager(now) && (front->code != CREATED || makes_little(args[0]))) {
+        while (made < all && (values[made] = argument(args[made], now, &ours, 2)))
+            made++;
+        if (made == all && ours)
+            result = quiet_named(OF(now, Recorder, quiet), front->function, values, n, names,
+                                 &again);
+        if (result)
+            out = whole_result(front, result, values, all, args, n, &again);
+    }
+    for (Py_ssize_t i = 0; i < made; i++)
+        Py_DECREF(values[i]);
+    Py_DECREF(now);
+    return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}
+
+/* Whether Python code other than lazynp's called. */
+static int is_users(void)
+{
+    PyFrameObject *frame = PyEval_GetFrame();
+    PyObject *code = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL, *found = NULL;
+    PyObject *key = code ? PyLong_FromVoidPtr(code) : NULL;
+    if (key)
+        found = PyDict_GetItemWithError(the.internal, key); /* (whether it is internal, code) */
+    int users = found && PyTuple_CheckExact(found) && PyTuple_GET_ITEM(found, 0) == Py_False;
+    Py_XDECREF(key);
+    Py_XDECREF(code);
+    return users;
+}
+
+/* A reduction met before, recorded. */
+static PyObject *reduction_recorded(Front *front, PyObject *x, PyObject *axis, PyObject *keepdims,
+                                    PyObject *now, int *again)
+{
+    PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL, *key, *op = NULL, *out;
+    if (!node || is_full(now) || (axis != Py_None && !PyLong_CheckExact(axis)))
+        return NULL;
+    Py_INCREF(node); /* as the rest may run code */
+    key = is_users() ? PyTuple_Pack(4, known(node), axis, Py_None, keepdims) : NULL;
+    if (key)
+        op = Py_XNewRef(PyDict_GetItemWithError(front->memo, key));
+    Py_XDECREF(key);
+    if (!op) {
+        Py_DECREF(node);
+        return NULL;
+    }
+    *again = 0;
+    PyObject *args = PyTuple_Pack(1, node);
+    Py_DECREF(node);
+    PyObject *new = args ? recorded(op, args, 1, now) : NULL;
+    out = new ? owner(OF(op, Op, scalar) == Py_True ? the.Scalar : the.NDArray, new) : NULL;
+    Py_XDECREF(args);
+    Py_DECREF(op);
+    return out;
+}
+
+/* `_reduce.reduce`: (a, axis) and, by name, axis, keepdims. */
+static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
+    PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *now, *out = NULL;
+    int again = 1, ours = 0;
+    if (n == 0 || n > 2 || !nothing_staged() || !is_array(args[0]) || watched())
+        return hand_on(front, args, nargsf, names);
+    for (Py_ssize_t i = 0; i < named; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
+        if (PyUnicode_CompareWithASCIIString(name, "axis") == 0 && n == 1)
+            axis = value;
+        else if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0 && PyBool_Check(value))
+            keepdims = value;
+        else
+            return hand_on(front, args, nargsf, names);
+    }
+    now = recorder();
+    if (!now)
+        return NULL;
+    PyObject *value = is_eager(now) ? argument(args[0], now, &ours, 0) : NULL;
+    if (!is_eager(now))
+        out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
+    else if (value) {
+        PyObject *values[5] = {value, axis, Py_None, Py_None, keepdims};
+        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
+        out = result ? whole_result(front, result, values, 1, args, 1, &again) : NULL;
+        Py_DECREF(value);
+    }
+    Py_DECREF(now);
+    return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}
+
+/* A function of two arrays, called by an operator that takes more. */
+static PyObject *of_arrays(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    if (PyVectorcall_NARGS(nargsf) == 2 && !names && nothing_staged() && is_array(args[0]) &&
+        is_array(args[1]))
+        return PyObject_Vectorcall(front->function, args, 2, NULL);
+    return hand_on(front, args, nargsf, names);
+}

@@ -18,7 +18,7 @@ fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):
     try:
         fastpath = import_module("lazynp._fastpath")
-    except ImportError:  # there was no C compiler
+    except (ImportError, RuntimeError):  # there was no C compiler, or for another numpy
         pass
 
 BUILT = getattr(fastpath, "INTERFACE", 0) == _INTERFACE

@@ -252,7 +252,7 @@ def _delitem(self: Array, index: Any) -> None:
 
 
 def _getitem_of_scalar(self: Scalar, index: Any) -> Any:
-    """What arrays give for the index, of a copy: nothing that is done to it is done to the scalar."""
+    """What a 0-d array gives for the index, of a copy: what is done to it is not done to this."""
     try:
         return getitem(new_array(self._read()), index)
     except IndexError:
@@ -309,8 +309,13 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
 
 def _buffer(self: Array, flags: int) -> memoryview:
     """The buffer protocol, which Python 3.12 and later ask classes for: read-only."""
+    try:
+        value = _host(self)
+    except FloatingPointError as error:  # of a NaN: it is raised once
+        _memory.unheard[:] = [(self._node, error)]
+        raise
     if _memory.scipy_asks(_getframe(1), self) and on_device(self.dtype):
-        copied: Any = np.array(_host(self))
+        copied: Any = np.array(value)
         return memoryview(copied)
     if flags & 1:  # PyBUF_WRITABLE
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")

@@ -132,15 +132,16 @@ class Plan:
         STATS.compiled_runs += 1
         executable = program.executable
         args = []
+        checked = not program.packed
         for j, wanted in zip(program.leaves, executable.wanted, strict=False):
             value = leaves[j][VALUE]
             if type(value) is not lowering.Buffer or value.aval is not wanted:
-                value = _buffer(leaves[j], executable)
+                value, checked = _buffer(leaves[j], executable), False
             args.append(value)
         for kind, indices in program.packed:
             vector = _packed(kind, [slots[k] for k in indices], program.dtypes[kind])
             args.append(executable.put(vector, True))
-        executable.run(args, into)
+        executable.run(args, into, checked=checked)
 
     def donated(self) -> set[int]:
         """Leaves whose memory the program may take: dead ones that get a small slice assigned.

@@ -374,8 +374,9 @@ def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
         gap = recorder.gaps[recorder.origin] = Gap()
     if gap is not None:
         gap.saw(count, asked)
-    recorder.origin = origin
-    gap = recorder.gaps.get(origin)
+    if origin != recorder.origin:
+        recorder.origin = origin
+        gap = recorder.gaps.get(origin)
     # at least 1: with nothing pending there is nothing to ask
     if gap is None:
         recorder.limit = recorder.idle

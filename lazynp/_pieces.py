@@ -52,8 +52,8 @@ class Pieces:
         """Each piece takes it as it is."""
         return buffer
 
-    def run(self, buffers: Sequence[Any], into: list[Any], *, checked: bool = False) -> list[Any]:
-        """`into` becomes a list of the one list that is returned. Pieces compare operands anyway."""
+    def run(self, buffers: Sequence[Any], into: list[Any], checked: bool = False) -> list[Any]:
+        """`into` becomes a list of the one list that is returned. Pieces compare in any case."""
         env: dict[Atom, Any] = dict(zip(self._inputs, buffers, strict=True))
         for step in self.steps:
             begin = perf_counter() if observers else 0.0

@@ -141,7 +141,7 @@ class Plan:
         for kind, indices in program.packed:
             vector = _packed(kind, [slots[k] for k in indices], program.dtypes[kind])
             args.append(executable.put(vector, True))
-        executable.run(args, into, checked=checked)
+        executable.run(args, into, checked)
 
     def donated(self) -> set[int]:
         """Leaves whose memory the program may take: dead ones that get a small slice assigned.

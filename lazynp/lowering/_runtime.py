@@ -202,7 +202,7 @@ class Executable:
         self._run = loaded.execute_sharded
 
     def run(
-        self, buffers: Sequence[Any], into: list[Any] | None = None, *, checked: bool = False
+        self, buffers: Sequence[Any], into: list[Any] | None = None, checked: bool = False
     ) -> list[Any]:
         """Run on buffers of exactly the avals the program was compiled for.
 

@@ -176,7 +176,7 @@ class Likeness(Generic[P]):
                 sources.append(places[id(a)])
         self._leaves = [firsts[id(n)] for n in leaves]
         self._wired, self._sources = _picker(wired), _picker(sources)
-        self._pairs = wired, sources
+        self._pairs = wired, sources  # the same places, for C
 
     def compare(self, nodes: list[Node], asked: Node | None) -> tuple[list[Node], list[Any]] | None:
         """The leaves and the values of the slots; None if the form is another one."""

@@ -219,7 +219,7 @@ def _attach_scalar_operators() -> None:
             continue
         plain = getattr(operator, f"__{name}__")
         known: dict[str, Any] = {"done": quiet, "operands": 2, "code": _CODES.get(name, "?")}
-        known["memo"] = function.operator()  # with arrays
+        known["memo"] = vars(Array)[f"__{name}__"]  # with arrays
         forward = operator_of(plain, function.operator(depth=2))
         forward = in_front("of_scalars", forward, function=plain, **known)
         setattr(Scalar, f"__{name}__", forward)
@@ -227,7 +227,7 @@ def _attach_scalar_operators() -> None:
             setattr(Scalar, f"__i{name}__", forward)
             general = function.operator(reflected=True, depth=2)
             reflected = operator_of(swapped(plain), general)
-            known["memo"] = function.operator(reflected=True)
+            known["memo"] = vars(Array)[f"__r{name}__"]
             reflected = in_front("of_scalars", reflected, function=plain, swap=True, **known)
             setattr(Scalar, f"__r{name}__", reflected)
     for name, function in _UNARY.items():

@@ -38,6 +38,10 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
     X(Aval, parts) X(Aval, get_memo)
 
+/* Those of the class that `matched` is about, which is told to its front. */
+#define OF_LIKENESS(X)                                                                             \
+    X(_ops) X(_asked) X(_leaves) X(_slots) X(_host) X(_pairs) X(counts) X(leaf_counts)
+
 static struct {
 #define X(name) PyObject *name;
     OBJECTS(X)
@@ -47,8 +51,9 @@ static struct {
 #undef X
     Py_ssize_t config_debug_nans, ufunc_nin, ufunc__call;
     PyTypeObject *Likeness;
-    Py_ssize_t Likeness__ops, Likeness__asked, Likeness__leaves, Likeness__slots, Likeness__host,
-        Likeness__pairs, Likeness_counts, Likeness_leaf_counts;
+#define X(name) Py_ssize_t Likeness_##name;
+    OF_LIKENESS(X)
+#undef X
     PyObject *recorder, *watching, *acquire, *release, *reduce; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large; /* bytes: see `_stale` */
@@ -57,13 +62,21 @@ static struct {
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 #define OF(object, class, name) SLOT(object, the.class##_##name)
 
+/* What the last four lines hold depends on the kind:
+
+   elementwise   done, memo: what operands are known by -> the aval of NumPy's result, the op
+   of_scalars    done: the quiet context's call; memo: the same operator, of arrays
+   whole         done: `_eager.handle`; memo: names that NumPy's function does not have
+   reduction     done: `_eager.handle`; memo: (aval, axis, dtype, keepdims) -> op
+   turned        memo: number of dimensions -> step
+   matched       memo: the class of slots' values; operands: see `are_counts` */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *python;   /* what defines the operation */
-    PyObject *function; /* NumPy's, or Python's operator */
-    PyObject *done;     /* memo: what operands are known by -> the aval of NumPy's result */
-    PyObject *memo;     /* the same -> op */
+    PyObject *function; /* NumPy's, Python's operator, or the class that this is about */
+    PyObject *done;
+    PyObject *memo;
     int operands, depth, swap, code;
     PyObject *weak;
 } Front;

@@ -6,8 +6,6 @@
 
 /* -- indices ----------------------------------------------------------------------------------- */
 
-#define MOST_AXES 8
-
 /* An integer as an index; 0 where this is none that is there. */
 static inline int as_place(PyObject *item, npy_intp *place)
 {
@@ -212,7 +210,7 @@ static int is_in_owner(PyObject *self, PyArrayObject *memory)
 static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
-    PyObject *self, *now, *node, *seen, *step = NULL, *view, *aval, *out = NULL;
+    PyObject *self, *now, *node, *seen, *base, *step = NULL, *view = NULL, *aval, *out = NULL;
     if (PyVectorcall_NARGS(nargsf) != 1 || names || !nothing_staged() || !is_array(args[0]) ||
         OF(args[0], Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
@@ -225,17 +223,17 @@ static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, P
     PyArrayObject *memory = (PyArrayObject *)value;
     if (is_memory(value) && is_of_numbers(memory) && is_small(now, memory) &&
         is_in_owner(self, memory)) {
-        PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory));
+        PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory)); /* small: no code runs here */
         step = ndim ? Py_XNewRef(PyDict_GetItemWithError(front->memo, ndim)) : NULL;
         Py_XDECREF(ndim);
     }
-    Py_DECREF(now);
+    seen = step ? Py_NewRef(seen_by(self)) : NULL;
+    view = step ? PyArray_Transpose(memory, NULL) : NULL;
+    Py_DECREF(now); /* from here on it holds what it uses */
     if (!step)
         return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
-    seen = Py_NewRef(seen_by(self));
-    view = PyArray_Transpose(memory, NULL);
     aval = view ? aval_of_memory((PyArrayObject *)view) : NULL;
-    PyObject *base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
+    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
     int viewed = OF(base, Array, _seen) == the.viewed;
     if (aval)
         out = view_of(self, step, leaf(viewed ? Py_None : view, aval), viewed ? Py_None : seen);

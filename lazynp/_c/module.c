@@ -148,14 +148,9 @@ static int find_slots_of(vectorcallfunc kind, PyObject *class)
                  find_slot(class, "_call", &the.ufunc__call) < 0;
     if (kind == matched) {
         the.Likeness = (PyTypeObject *)class;
-        failed = find_slot(class, "_ops", &the.Likeness__ops) < 0 ||
-                 find_slot(class, "_asked", &the.Likeness__asked) < 0 ||
-                 find_slot(class, "_leaves", &the.Likeness__leaves) < 0 ||
-                 find_slot(class, "_slots", &the.Likeness__slots) < 0 ||
-                 find_slot(class, "_host", &the.Likeness__host) < 0 ||
-                 find_slot(class, "_pairs", &the.Likeness__pairs) < 0 ||
-                 find_slot(class, "counts", &the.Likeness_counts) < 0 ||
-                 find_slot(class, "leaf_counts", &the.Likeness_leaf_counts) < 0;
+#define X(name) failed = failed || find_slot(class, #name, &the.Likeness_##name) < 0;
+        OF_LIKENESS(X)
+#undef X
     }
     return failed ? -1 : 0;
 }

@@ -172,15 +172,23 @@ static int suits(PyArrayObject *memory, PyObject *value)
     }
 }
 
-/* Store into memory that is one array's alone. 1: done; 0: for Python; -1: an error that NumPy
-   found before it wrote. */
-static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
+/* Whether it was one element, and is stored. */
+static int store_element(PyArrayObject *memory, PyObject *index, PyObject *value)
 {
     if (is_scalar(value))
         value = value_of_scalar(value);
     char *at = value ? element_at(memory, index) : NULL;
-    if (at && store_number(memory, at, value))
+    return at && store_number(memory, at, value);
+}
+
+/* Store into memory that is one array's alone. 1: done; 0: for Python; -1: an error that NumPy
+   found before it wrote. */
+static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
+{
+    if (store_element(memory, index, value))
         return 1;
+    if (is_scalar(value))
+        value = value_of_scalar(value);
     if (value && is_array(value)) {
         PyObject *node = node_of(value);
         value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
@@ -239,13 +247,9 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         return hand_on(front, args, nargsf, names);
     PyArrayObject *memory;
     int done = 0;
-    if (OF(self, Array, _base) == Py_None && (memory = sole_memory(node))) {
-        /* one element is stored whatever the recorder */
-        PyObject *number = is_scalar(value) ? value_of_scalar(value) : value;
-        char *at = number ? element_at(memory, index) : NULL;
-        if (at && store_number(memory, at, number))
-            Py_RETURN_NONE;
-    }
+    if (OF(self, Array, _base) == Py_None && (memory = sole_memory(node)) &&
+        store_element(memory, index, value)) /* whatever the recorder */
+        Py_RETURN_NONE;
     PyObject *now = recorder();
     if (!now)
         return NULL;

@@ -25,19 +25,10 @@ from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf
 from lazynp._overrides import Overridden, check
+from lazynp._positions import instruction, progress
+from lazynp._recorder import UNKNOWN, Recorder, StagingRecorder, local, staged
 from lazynp._stale import note, write_lock
-from lazynp._trace import (
-    UNKNOWN,
-    StagingRecorder,
-    at_entry,
-    flush,
-    instruction,
-    local,
-    progress,
-    record,
-    record_multiple,
-    staged,
-)
+from lazynp._trace import at_entry, flush, record, record_multiple
 
 _new = object.__new__
 
@@ -77,10 +68,9 @@ class Array(Declarations):
             return self._node
         with write_lock:  # node and what it was read from change together
             node = seen = self._owner()._node
-            eager = local.recorder.eager
-            if eager and seen[VALUE] is None and self._is_part(seen):
-                flush(local.recorder, reason=PART)
-            if type(seen[VALUE]) is np.ndarray and eager:
+            if local.recorder.backend.at_once:
+                if seen[VALUE] is None and self._is_part(seen):
+                    flush(local.recorder, reason=PART)
                 value = self._look(seen[VALUE])
                 if value is not None:  # not kept: memory that views hold is not written in place
                     return [None, None, value, None, aval_of(value.shape, value.dtype)]
@@ -98,6 +88,8 @@ class Array(Declarations):
 
     def _look(self, memory: Any) -> Any:
         """What of the owner's memory this view shows, if NumPy can tell; else None."""
+        if type(memory) is not np.ndarray:
+            return None
         for step in self._path:
             if not step.plain:
                 return None
@@ -125,7 +117,7 @@ class Array(Declarations):
         base._node, self._node, self._seen = new, node, new
         if self._path[0].overlaps:  # what it writes shows elsewhere in it
             self._seen = None
-        if base._seen is VIEWED and local.recorder.eager:
+        if base._seen is VIEWED and local.recorder.backend.at_once:
             aval = node[AVAL] if node[OP] is None else node[OP].aval
             self._node, self._seen = [None, None, None, None, aval], None
         note(self)
@@ -213,10 +205,7 @@ def new_array(node: Node) -> Array:
     """An owner of this node's value."""
     if staged:
         fresh(node)
-    array = _new(NDArray)
-    array._node = node
-    array._base = array._flags = array._seen = array._order = None
-    return array
+    return wrap_array(node)
 
 
 def capture(array: Array) -> None:
@@ -246,6 +235,14 @@ def new_scalar(node: Node) -> Scalar:
     scalar._node = node
     scalar._base = scalar._flags = scalar._seen = scalar._order = None
     return scalar
+
+
+def wrap_array(node: Node) -> Array:
+    """A handle of this node, which the caller makes a view of another."""
+    array = _new(NDArray)
+    array._node = node
+    array._base = array._flags = array._seen = array._order = None
+    return array
 
 
 def wrap(node: Node) -> Array:
@@ -313,9 +310,7 @@ def as_operand(x: Any) -> Any:
 
 def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
     """Record a primitive: a new Array, or a tuple of them."""
-    recorder = local.recorder
-    if len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1), *operands)
+    begin(local.recorder, *operands)
     nodes = tuple(
         [o._node if type(o) is NDArray and o._base is None else as_operand(o) for o in operands]
     )
@@ -324,13 +319,30 @@ def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) ->
     return new_array(record(primitive, nodes, params))
 
 
-def enter(frame: FrameType, *operands: Any) -> None:
+def begin(recorder: Recorder, *operands: Any, depth: int = 1) -> None:
+    """An operation begins that will be recorded: is it time to look for a cut?
+
+    To be called before the operands are read, since a view may record what it reads. depth: how
+    many frames up the user's may be, from the caller.
+    """
+    if len(recorder.pending) >= recorder.limit:
+        _enter(recorder, _getframe(depth + 1), operands)
+
+
+def begins(recorder: Recorder, *operands: Any, depth: int = 1) -> None:
+    """`begin` for an operation that the back end may do at once. If it does, there is nothing to
+    cut; if it declines, `begin` is still to be called."""
+    if recorder.due or not recorder.backend.at_once:
+        if len(recorder.pending) >= recorder.limit:
+            _enter(recorder, _getframe(depth + 1), operands)
+
+
+def _enter(recorder: Recorder, frame: FrameType, operands: tuple[Any, ...]) -> None:
     """`at_entry`, unless a function of lazynp's is in the middle of the user's operation.
 
-    That is so if the user is where he was and the function he called has gone on since. After a
-    cut for a value it is not known, so the first step only notes the position.
+    That is so if the user is at the same instruction and the function he called has gone on since.
+    After a cut for a value this is not known, so the first step only notes the position.
     """
-    recorder = local.recorder
     if recorder.staging:
         for o in operands:
             if type(o) is NDArray:

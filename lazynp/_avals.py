@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._memo import Interned
+
 Dim = int  # one day a variable (dimensions that are values); nothing may assume more than ==
 Shape = tuple[Dim, ...]
 
@@ -44,22 +46,32 @@ class Aval:
         return aval_of, (self.shape, self.dtype, self.weak)
 
 
-interned: dict[tuple[Shape, np.dtype[Any], bool], Aval] = {}
+def _forget_of(aval: Aval) -> None:
+    """Drop what an aval remembers: it refers to other avals, and back."""
+    for memo in (aval.get_memo, aval.set_memo, aval.parts):
+        memo.clear()
+    aval.traced = None
 
 
-def known_avals() -> list[Aval]:
-    """All avals met so far."""
-    return list(interned.values())
+interned: Interned[tuple[Shape, np.dtype[Any], bool], Aval] = Interned(
+    "avals", 1 << 15, before=_forget_of
+)
+
+
+def forget_stores() -> None:
+    """Drop what is remembered of stores: those that cast may raise floating-point errors."""
+    for aval in list(interned.table.values()):
+        aval.set_memo.clear()
 
 
 def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
     """The one `Aval` of this shape (a tuple of ints) and dtype."""
     try:
-        return interned[shape, dtype, weak]
+        return interned.table[shape, dtype, weak]
     except KeyError:
         pass
     shape, dtype = tuple(int(d) for d in shape), np.dtype(dtype)
-    aval = interned.get((shape, dtype, weak))
+    aval = interned.table.get((shape, dtype, weak))
     if aval is None:
         aval = Aval()
         aval.shape, aval.dtype, aval.weak = shape, dtype, weak
@@ -68,7 +80,7 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
         aval.get_memo, aval.set_memo, aval.parts = {}, {}, {}
         aval.device = on_device(dtype)
         aval.plain, aval.traced = aval, None
-        aval = interned.setdefault((shape, dtype, weak), aval)
+        aval = interned.put((shape, dtype, weak), aval)
     return aval
 
 

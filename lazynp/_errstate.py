@@ -5,9 +5,9 @@ are run. Where the user asks for more than NumPy's default (any of raise, call, 
 in an `errstate`, or with `config(checks=True)`), the state is *strict*: operations are then done
 at once, by NumPy's kernels under that very state, so that warnings, errors and calls are NumPy's.
 
-The hot path does not ask. Its memo tables are registered here; they are emptied when a strict
-state begins anywhere and are not filled while one lasts, so that every operation comes to a slow
-path, which asks `strict()` of its own context.
+The recording path does not ask. When a strict state begins anywhere, its memo tables are emptied
+and not filled while the state lasts (`_memo`), and every recorder takes the back end `STRICT`
+(`_backends`), which asks `strict()` of its own context.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._avals import forget_stores
 from lazynp._config import config
+from lazynp._memo import begin_watching, state
 
 KINDS = ("divide", "over", "under", "invalid")
-watching = False  # whether a strict state may be in force somewhere
 
 _TEXTS = {"divide by zero": "divide", "overflow": "over", "underflow": "under"}
 _LIBRARIES = (__file__.rsplit("_errstate", 1)[0], np.__file__.rsplit("__init__", 1)[0])
@@ -45,34 +46,23 @@ class _Strict:
 _state: ContextVar[_Strict | None] = ContextVar("lazynp_errstate", default=None)
 _lock = threading.RLock()  # a weak reference may die anywhere
 _living: dict[int, weakref.ref[_Strict]] = {}
-_memos: list[Callable[[], None]] = []
+_told: list[Callable[[], None]] = []
 
 
-def on_watch(clear: Callable[[], None]) -> None:
-    """Register what empties a memo table of the hot path."""
-    _memos.append(clear)
-
-
-def memo(table: dict[Any, Any]) -> dict[Any, Any]:
-    """Register a memo table of the hot path; to be filled by `remember`."""
-    _memos.append(table.clear)
-    return table
-
-
-def remember(table: dict[Any, Any], key: Any, value: Any) -> None:
-    """Fill a memo table, unless a strict state is to be noticed."""
-    table[key] = value
-    if watching:  # looked at afterwards: it may begin meanwhile, in another thread
-        table.pop(key, None)
+def on_change(tell: Callable[[], None]) -> None:
+    """Register what is called when a watch begins or ends."""
+    _told.append(tell)
 
 
 def _watch() -> None:
-    global watching
     with _lock:
         watching = bool(_living) or config.checks
         if watching:
-            for clear in _memos:
-                clear()
+            begin_watching()
+            forget_stores()
+        state.watching = watching
+        for tell in _told:
+            tell()
 
 
 def _over(key: int) -> None:
@@ -104,12 +94,16 @@ def _changed(given: dict[str, Any], explicit: bool) -> _Strict | None:
 
 def strict() -> bool:
     """Whether floating-point errors matter here and now."""
+    if not state.watching:
+        return False
     if _state.get() is not None:
         return True
     return config.checks and set(np.geterr().values()) != {"ignore"}
 
 
 config.observers.append(_watch)
+if config.checks:
+    _watch()
 
 
 # -- NumPy's functions -----------------------------------------------------------------------------
@@ -196,7 +190,7 @@ def quiet(*kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            if not watching or not strict():
+            if not strict():
                 return function(*args, **kwargs)
             with errstate(**ignored):
                 return function(*args, **kwargs)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import is_, itemgetter
-from sys import getrefcount
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
 from lazynp._node import ARGS, CODE, OFFSET, OP, VALUE, Node
+from lazynp._ownership import COUNTED, counts, only_here
 
 P = TypeVar("P")
 _HOST_SCALAR = np.generic
@@ -87,18 +87,18 @@ def scan(nodes: list[Node], asked: Node | None) -> Scan | None:
 
 def drop_dead(nodes: list[Node], asked: Node | None) -> bool:
     """Forget nodes that only the list refers to, from the end, so that operands follow."""
-    if BASE not in map(getrefcount, nodes):
+    if COUNTED not in counts(nodes):
         return False
     before = len(nodes)
     for i in range(before - 1, -1, -1):
-        if getrefcount(nodes[i]) == ITEM and nodes[i] is not asked:
+        if only_here(nodes, i) and nodes[i] is not asked:
             nodes[i] = None  # type: ignore[call-overload]
     nodes[:] = [n for n in nodes if n is not None]
     return len(nodes) < before
 
 
 def outside_of(
-    nodes: list[Node], leaves: list[Node], counts: list[int], leaf_counts: list[int]
+    nodes: list[Node], leaves: list[Node], node_counts: list[int], leaf_counts: list[int]
 ) -> tuple[list[bool], list[bool]]:
     """Which nodes and leaves something outside the cut refers to: references minus uses."""
     uses: dict[int, int] = {}
@@ -108,18 +108,9 @@ def outside_of(
                 uses[id(a)] = uses.get(id(a), 0) + 1
     a = node = None
     return (
-        [c - BASE - uses.get(id(n), 0) > 0 for n, c in zip(nodes, counts, strict=True)],
-        [c - BASE - uses[id(n)] > 0 for n, c in zip(leaves, leaf_counts, strict=True)],
+        [c - COUNTED - uses.get(id(n), 0) > 0 for n, c in zip(nodes, node_counts, strict=True)],
+        [c - COUNTED - uses[id(n)] > 0 for n, c in zip(leaves, leaf_counts, strict=True)],
     )
-
-
-def _calibrate() -> tuple[int, int]:
-    """What `getrefcount` says of a node that only a list refers to, asked in the two ways."""
-    nodes = [[None]]
-    return list(map(getrefcount, nodes))[0], getrefcount(nodes[0])
-
-
-BASE, ITEM = _calibrate()
 
 
 # -- recognising a form that came before -----------------------------------------------------------
@@ -150,11 +141,11 @@ class Likeness(Generic[P]):
         nodes: list[Node],
         leaves: list[Node],
         asked: int,
-        counts: list[int],
+        node_counts: list[int],
         leaf_counts: list[int],
         plan: P,
     ) -> None:
-        self.plan, self.counts, self.leaf_counts = plan, counts, leaf_counts
+        self.plan, self.counts, self.leaf_counts = plan, node_counts, leaf_counts
         self.replaced = 0
         self._asked = asked
         self._ops = [n[OP] for n in nodes]

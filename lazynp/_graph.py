@@ -14,17 +14,18 @@ twice. A cut that fails leaves every node as it was.
 from __future__ import annotations
 
 from collections.abc import Callable
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from lazynp import _reference, lowering
 from lazynp._config import config
-from lazynp._form import BASE, Likeness, depth_first, drop_dead, outside_of, place_of, scan
+from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._fronts import in_front
 from lazynp._jaxpr import Jaxpr
+from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
+from lazynp._ownership import COUNTED, counts
 from lazynp._plan import STATS, Plan, Ref, Sighting, Step
 from lazynp._reference import is_parked, keep_views, note_read, watched
 from lazynp._stale import let_go
@@ -76,7 +77,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
         if nodes and nodes[0][OP].primitive.kind == "call":
             alone = _Alone.of(plan, nodes, asked)
             if alone is not None:
-                _alone[nodes[0][OP]] = alone
+                _alone.put(nodes[0][OP], alone)
         _run_compiled(plan, nodes, leaves, slots)
         if plan.watch is None or plan.watch.candidates:
             after_run(plan, nodes, asked)
@@ -153,7 +154,7 @@ class _Alone:
         return True
 
 
-_alone: dict[Op, _Alone] = {}  # by the op of the call
+_alone: Memo[Op, _Alone] = Memo("calls", costly=True)  # by the op of the call
 
 
 def _run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:
@@ -218,9 +219,9 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
 
 
 _MAX_PLANS = 1 << 14
-_plans: dict[Any, Plan] = {}
-_plans_by_count: dict[Any, Plan | Sighting] = {}  # by raw reference counts
-_likenesses: dict[Any, Likeness[Plan | Sighting]] = {}  # the quick way in
+_plans: Memo[Any, Plan] = Memo("plans", _MAX_PLANS, costly=True)
+_plans_by_count: Memo[Any, Plan | Sighting] = Memo("forms", 1 << 12, costly=True)  # by raw counts
+_likenesses: Memo[Any, Likeness[Plan | Sighting]] = Memo("places", 1 << 12, costly=True)
 Planned = tuple[Plan | Sighting, list[Node], list[Any]]
 
 
@@ -241,18 +242,18 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
         return known
     assert found is not None
     key, leaves, slots = found
-    counts = list(map(getrefcount, nodes))
-    leaf_counts = list(map(getrefcount, leaves))
-    quick = (tuple(key), tuple(counts), tuple(leaf_counts))
+    node_counts, leaf_counts = counts(nodes), counts(leaves)
+    quick = (tuple(key), tuple(node_counts), tuple(leaf_counts))
     plan = _plans_by_count.get(quick)
     if plan is not None:
         _remember(nodes, leaves, asked, key[-1], plan)
     elif config.execution == "adaptive":
-        plan = _plans_by_count[quick] = Sighting(nodes)
+        plan = _plans_by_count.put(quick, Sighting(nodes))
     if isinstance(plan, Sighting) and config.execution == "adaptive" and plan.again():
         return plan, leaves, slots
     if plan is None or isinstance(plan, Sighting):
-        plan = _plans_by_count[quick] = _form(nodes, leaves, key, counts, leaf_counts)
+        plan = _form(nodes, leaves, key, node_counts, leaf_counts)
+        _plans_by_count.put(quick, plan)
     return plan, leaves, slots
 
 
@@ -260,12 +261,12 @@ def _matched(like: Likeness[Any], nodes: list[Node], asked: Node | None) -> Any:
     """The leaves and slots if the nodes are like those, in who refers to them too; else None."""
     operands = like.compare(nodes, asked)
     asked = None  # `_remember` has counted what refers to it: no variable of this function's
-    if operands is None or list(map(getrefcount, nodes)) != like.counts:
+    if operands is None or counts(nodes) != like.counts:
         return None
-    return operands if list(map(getrefcount, operands[0])) == like.leaf_counts else None
+    return operands if counts(operands[0]) == like.leaf_counts else None
 
 
-_matched = in_front("matched", _matched, function=Likeness, memo=np.generic, operands=BASE)
+_matched = in_front("matched", _matched, function=Likeness, slot_type=np.generic, counted=COUNTED)
 
 
 def _recognised(nodes: list[Node], asked: Node | None) -> Planned | None:
@@ -287,16 +288,13 @@ def _remember(
     nodes: list[Node], leaves: list[Node], asked: Node | None, where: int, plan: Plan | Sighting
 ) -> None:
     """For `_recognised`, from which it must not differ in who refers to the nodes meanwhile."""
-    counts = list(map(getrefcount, nodes))
-    leaf_counts = list(map(getrefcount, leaves))
-    if len(_likenesses) >= _MAX_PLANS:
-        _likenesses.clear()
+    node_counts, leaf_counts = counts(nodes), counts(leaves)
     place = place_of(nodes)
     before = _likenesses.get(place)
     if before is None or before.replaced < _REPLACED:
-        like = Likeness(nodes, leaves, where, counts, leaf_counts, plan)
+        like = Likeness(nodes, leaves, where, node_counts, leaf_counts, plan)
         like.replaced = 0 if before is None else before.replaced + 1
-        _likenesses[place] = like
+        _likenesses.put(place, like)
 
 
 _REPLACED = 4  # times; a place where forms change is left to `scan`
@@ -314,11 +312,11 @@ def _form(
     nodes: list[Node],
     leaves: list[Node],
     key: list[Any],
-    counts: list[int],
+    node_counts: list[int],
     leaf_counts: list[int],
 ) -> Plan:
     """The plan of a form: counts reduced to whether anything outside refers to a node."""
-    outside, leaf_outside = outside_of(nodes, leaves, counts, leaf_counts)
+    outside, leaf_outside = outside_of(nodes, leaves, node_counts, leaf_counts)
     where = key[-1]
     if where >= 0:
         outside[where] = True
@@ -327,7 +325,7 @@ def _form(
     if plan is None:
         if len(_plans) >= _MAX_PLANS:  # a program whose shapes never repeat
             forget()
-        plan = _plans[form] = _build(nodes, leaves, outside, leaf_outside, where)
+        plan = _plans.put(form, _build(nodes, leaves, outside, leaf_outside, where))
     return plan
 
 

@@ -22,6 +22,7 @@ from lazynp._fronts import in_front
 from lazynp._node import AVAL, OP, VALUE, leaf
 from lazynp._overrides import Overridden
 from lazynp._quiet import quiet_result
+from lazynp._recorder import local, staged
 from lazynp._strides import (
     copied_order,
     fortran_order,
@@ -30,7 +31,8 @@ from lazynp._strides import (
     layout,
     order_of_strides,
 )
-from lazynp._trace import description, host_value, local, seen_value, staged, there, watched
+from lazynp._trace import host_value
+from lazynp._values import description, seen_value
 from lazynp._views import (
     Bitcast,
     Imag,
@@ -69,7 +71,7 @@ from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, write_on_host
-from lazynp.functions._recording import as_array, cast, check_writeable, store
+from lazynp.functions._operands import as_array, cast, check_writeable, store
 from lazynp.functions._reduce import NO_VALUE
 from lazynp.functions._scalars import (
     AVALS,
@@ -142,9 +144,8 @@ def _in_place(function: Any, name: str) -> Any:
     compute = function.in_place() if is_ufunc else lambda x, y: function(x, elements(y))
 
     def in_place(self: Array, other: Any) -> Any:
-        if is_ufunc and local.recorder.eager and type(self) is NDArray:
-            if update_view(self, function._numpy, other):
-                return self
+        if is_ufunc and type(self) is NDArray and update_view(self, function._numpy, other):
+            return self
         if type(self) is Scalar:
             return NotImplemented  # rebinds, as a Python number
         if name == "matmul" and self.ndim and getattr(other, "ndim", 0) == 1:
@@ -218,8 +219,8 @@ def _attach_scalar_operators() -> None:
         if not isinstance(function, ufunc) or name == "divmod":
             continue
         plain = getattr(operator, f"__{name}__")
-        known: dict[str, Any] = {"done": quiet, "operands": 2, "code": _CODES.get(name, "?")}
-        known["memo"] = vars(Array)[f"__{name}__"]  # with arrays
+        known: dict[str, Any] = {"quiet": quiet, "operands": 2, "symbol": _CODES.get(name, "?")}
+        known["operator"] = vars(Array)[f"__{name}__"]  # with arrays
         forward = operator_of(plain, function.operator(depth=2))
         forward = in_front("of_scalars", forward, function=plain, **known)
         setattr(Scalar, f"__{name}__", forward)
@@ -227,13 +228,13 @@ def _attach_scalar_operators() -> None:
             setattr(Scalar, f"__i{name}__", forward)
             general = function.operator(reflected=True, depth=2)
             reflected = operator_of(swapped(plain), general)
-            known["memo"] = vars(Array)[f"__r{name}__"]
+            known["operator"] = vars(Array)[f"__r{name}__"]
             reflected = in_front("of_scalars", reflected, function=plain, swap=True, **known)
             setattr(Scalar, f"__r{name}__", reflected)
     for name, function in _UNARY.items():
         plain = getattr(operator, f"__{name}__")
         single = unary_operator_of(plain, function.operator(depth=2))
-        single = in_front("of_scalars", single, function=plain, done=quiet, operands=1)
+        single = in_front("of_scalars", single, function=plain, quiet=quiet, operands=1)
         setattr(Scalar, f"__{name}__", single)
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
         convert = conversion_of(kind, _METHODS[f"__{name}__"])
@@ -441,7 +442,7 @@ def _astype(
     """A copy in another dtype. `subok` has no effect."""
     dtype = dtype_argument(dtype)
     order = "K" if order == "K" else order_argument(order)
-    if local.recorder.eager and order == "K" and casting == "unsafe" and self.dtype != dtype:
+    if order == "K" and casting == "unsafe" and self.dtype != dtype:
         out = _cast_at_once(self, dtype)
         if out is not None:
             return out
@@ -462,10 +463,8 @@ def _astype(
 
 def _cast_at_once(self: Array, dtype: Any) -> Array | None:
     """By NumPy, in a loop of small operations. Not where a warning is to name the user's line."""
-    value = there(self._read())
-    if value is None or value.nbytes > local.recorder.largest or not on_device(value.dtype):
-        return None
-    if not on_device(dtype) or value.dtype.kind == "c" and dtype.kind != "c" or watched():
+    value = local.recorder.backend.value(self._read())
+    if value is None or not on_device(dtype) or value.dtype.kind == "c" and dtype.kind != "c":
         return None
     node = leaf(quiet_result(local.recorder.quiet, value.astype, dtype))
     if type(self) is Scalar:
@@ -972,7 +971,7 @@ def _attach() -> None:
         for kind in (Array, Scalar):
             plain = vars(kind).get(name)
             if plain is not None:
-                get = in_front("attribute", plain.fget, code=code)
+                get = in_front("attribute", plain.fget, symbol=code)
                 setattr(kind, name, property(get, plain.fset, doc=plain.__doc__))
     Scalar.T = property(lambda self: self)  # type: ignore[assignment]
     Scalar.copy = _copied_scalar  # type: ignore[method-assign]

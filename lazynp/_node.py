@@ -1,20 +1,8 @@
-"""Nodes and ops: the pending graph's representation.
-
-A node is a plain list, the cheapest object Python can build (a third of a slotted class with
-`__init__`), laid out by the constants below:
-
-    pending    [op, operands, None,  code, offset]
-    evaluated  [op, plan,     value, code, offset]   plan: what computed it, for `explain`
-    leaf       [None, None,   value, None, aval]     data, recorded by nobody
-    tracer     [None, None,  tracer, None, aval]     a value as a transformation sees it
-    input      [None, None,    None, None, aval]     of a function that is staged
-
-`operands` is a tuple of nodes and Python scalars. `code, offset` is the position of the user's
-instruction (never a frame, which would keep its variables alive).
+"""Nodes and ops: the pending graph's representation. See `_entries` for what a node looks like.
 
 An `Op` is everything about a node except its operands: primitive, params, what the operands
-are known by, the inferred aval. Ops are interned, so one memo entry is at once the inferred
-result and the item of a structural key.
+are known by, the inferred aval. Ops are interned, so one memo entry is both the inferred result
+and the item of a structural key.
 """
 
 from __future__ import annotations
@@ -28,14 +16,19 @@ import numpy as np
 
 from lazynp import _cost
 from lazynp._avals import Aval, In, TracedAval, aval_of, aval_of_operand, on_device, traced_aval
+from lazynp._entries import (
+    ARGS as ARGS,
+    AVAL as AVAL,
+    CODE as CODE,
+    LENT as LENT,
+    OFFSET as OFFSET,
+    OP as OP,
+    VALUE as VALUE,
+    Node as Node,
+)
 from lazynp._jaxpr import Rules, jaxprs_in
+from lazynp._memo import Interned
 
-OP, ARGS, VALUE, CODE, OFFSET = range(5)
-AVAL = 4  # of a leaf
-
-LENT = "lent"  # as the code of a leaf: its memory was a program's operand
-
-Node = list[Any]
 Params = dict[str, Any]
 
 
@@ -70,19 +63,19 @@ class Op:
         return f"{self.primitive.name}{self.ins} -> {self.aval}"
 
 
-_ops: dict[Any, Op] = {}
+_ops: Interned[Any, Op] = Interned("ops", 1 << 15)
 
 
 def op_of(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     """The interned op. Raises what `explicit` and `abstract` raise: NumPy's errors."""
     key = (primitive, ins, *params.items())
     try:
-        return _ops[key]
+        return _ops.table[key]
     except KeyError:
         for i in ins:
             if type(i) is TracedAval:
                 raise Traced from None
-        return _ops.setdefault(key, _infer(primitive, params, ins))
+        return _ops.put(key, _infer(primitive, params, ins))
 
 
 class Traced(Exception):
@@ -303,7 +296,7 @@ PROJECT: Rules = _Project()
 def projection(avals: tuple[Aval, ...], index: int) -> Op:
     """The op that takes result `index` of a node whose results are `avals`."""
     key = (PROJECT, avals, index)
-    op = _ops.get(key)
+    op = _ops.table.get(key)
     if op is None:
         op = Op()
         op.primitive, op.params, op.ins, op.explicit = PROJECT, {"index": index}, avals, avals
@@ -315,5 +308,5 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.gain = 0.0
         op.inplace = op.cost = None
         op.scalar = op.aval.ndim == 0
-        op = _ops.setdefault(key, op)
+        op = _ops.put(key, op)
     return op

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _errstate
 from lazynp._array import (
     Array,
     NDArray,
@@ -24,7 +23,9 @@ from lazynp._array import (
 )
 from lazynp._node import CODE, OFFSET, OP, VALUE
 from lazynp._overrides import Overridden
-from lazynp._trace import host_value, local, user_frame
+from lazynp._positions import user_frame
+from lazynp._recorder import local
+from lazynp._trace import host_value
 from lazynp.functions import (
     creation,
     datatypes,
@@ -45,7 +46,7 @@ from lazynp.functions import (
 )
 from lazynp.functions._checks import refuse
 from lazynp.functions._memory import scipy_asks
-from lazynp.functions._recording import cast
+from lazynp.functions._operands import cast
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 
@@ -79,7 +80,7 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
         # `_apply` looks for the user's line; the quick way takes it for the caller's
         if kwargs:
             result = ours(*inputs, **kwargs)
-        elif local.recorder.eager and not _errstate.watching:
+        elif local.recorder.backend.at_once:
             result = _of_user(ours(*inputs))
         else:
             result = getattr(ours, "_apply", ours)(*inputs)

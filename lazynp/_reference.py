@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,10 @@ from numpy import ndarray
 from lazynp import lowering
 from lazynp._config import config
 from lazynp._errors import NanError, nan_error
-from lazynp._form import ITEM, depth_first, drop_dead
+from lazynp._form import depth_first, drop_dead
 from lazynp._jaxpr import has_new_nan
 from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, Op, Tracer
+from lazynp._ownership import only_here, owned
 from lazynp._quiet import quietly
 
 lock = threading.RLock()  # serialises evaluation: who holds it has claimed what is pending
@@ -109,7 +109,7 @@ def _run(nodes: list[Node], asked: Node | None) -> None:
     try:
         for i, node in enumerate(nodes):
             op = node[OP]
-            if not op.direct and not (op.reuses and getrefcount(node[ARGS][0]) > ITEM):
+            if not op.direct and not (op.reuses and not only_here(node[ARGS], 0)):
                 x = y = None  # no count of references includes this loop's
                 if node is asked or not is_parked(op):
                     _store(node)
@@ -171,10 +171,10 @@ def _store(node: Node) -> None:
     An interruption must find the value stored, or the step such that it can be taken again.
     """
     op, args = node[OP], node[ARGS]
-    if op.reuses and getrefcount(args[0]) == ITEM and args[0][VALUE] is not None:
-        target = args[0]
-        value = host(target)
-        if owned(value, 3):
+    if op.reuses and only_here(args, 0) and args[0][VALUE] is not None:
+        host(args[0])
+        if owned(args[0]):
+            value = args[0][VALUE]
             rest = [operand(a) for a in args[1:]]
             if (
                 type(op.reference) is np.ufunc and op.reference not in _TWICE
@@ -183,21 +183,8 @@ def _store(node: Node) -> None:
             else:
                 node[VALUE] = op.inplace(value, *rest)
             return
-        del target, value
     result = op.reference(*[operand(a) for a in args])
     node[VALUE] = result[()] if type(result) is np.ndarray and result.ndim == 0 else result
-
-
-def owned(value: Any, references: int) -> bool:
-    """Whether this host array may be written: fresh memory, known only to the caller.
-
-    `references` counts the caller's own: variables, and the node's value entry.
-    """
-    if type(value) is not np.ndarray or not value.flags.writeable:
-        return False
-    return getrefcount(value) == references + 1 and (
-        value.base is None or lowering.owns_base(value)
-    )
 
 
 def operand(a: Any) -> Any:

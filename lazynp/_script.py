@@ -20,7 +20,9 @@ from typing import Any, TextIO
 import numpy as np
 
 from lazynp._plan import STATS
-from lazynp._trace import on_force, position, user_position
+from lazynp._positions import position
+from lazynp._recorder import user_position
+from lazynp._trace import on_force
 from lazynp.functions._host import on_host_call
 
 _PLACES = tuple(

@@ -19,8 +19,9 @@ from lazynp._array import VIEWED, Array, NDArray as Ours, new_array, new_view
 from lazynp._avals import Aval, Shape, on_device
 from lazynp._fronts import in_front
 from lazynp._node import AVAL, VALUE, Node, aval_of_node, leaf
+from lazynp._recorder import local, staged
 from lazynp._strides import layout, writeable
-from lazynp._trace import host_value, local, record, staged, there
+from lazynp._trace import host_value, record
 from lazynp.primitives import elementwise, indexing, shaping
 
 NDArray = np.ndarray[Any, Any]
@@ -271,7 +272,7 @@ def shown(
     kind: makes the step, of NumPy's view. plain: whether it is a view in whatever order the memory
     is, which may not be the order that the array is said to have.
     """
-    if not local.recorder.eager or type(array) is not Ours:
+    if not local.recorder.backend.at_once or type(array) is not Ours:
         return None
     if not plain and array._order is not None:
         return None
@@ -291,7 +292,7 @@ def shown(
     except (ValueError, TypeError):  # it would be a copy, or an error, which others find words for
         return None
     # a large one is part of the program that reads it
-    if type(value) is not np.ndarray or value.nbytes > local.recorder.largest:
+    if type(value) is not np.ndarray or value.nbytes > local.recorder.policy.largest:
         return None
     path = (kind(value),)
     if base is None:
@@ -309,14 +310,13 @@ def shown(
 
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
     """A view of the array by one more step. The owner is the array's own."""
-    if local.recorder.eager:
-        made = shown(array, step.layout, lambda _: step, plain=step.plain)
-        if made is not None:
-            if readonly:
-                made._flags = {"readonly": True}
-            return made
+    made = shown(array, step.layout, lambda _: step, plain=step.plain)
+    if made is not None:
+        if readonly:
+            made._flags = {"readonly": True}
+        return made
     node = array._read()
-    laid = local.recorder.eager and (step.plain or array._order is None)
+    laid = step.plain or array._order is None
     node = (laid and _laid_out(node, step)) or step.get(node)
     order = True if step.turns or array._order is not None else None
     if array._base is None:
@@ -330,10 +330,8 @@ def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
 
 def _laid_out(node: Node, step: Step) -> Node | None:
     """The step taken by NumPy, in the memory of a value that is there."""
-    value = there(node)
-    if type(value) is not np.ndarray or not on_device(value.dtype):
-        return None
-    if value.nbytes > local.recorder.largest:
+    value = local.recorder.backend.value(node)
+    if type(value) is not np.ndarray:
         return None
     try:
         return leaf(step.layout(value))
@@ -351,7 +349,7 @@ def turned(array: Array) -> Array:
     return transpose(array, range(array.ndim)[::-1]) if made is None else made
 
 
-turned = in_front("turned", turned, memo={n: Transpose(tuple(range(n))[::-1]) for n in range(9)})
+turned = in_front("turned", turned, steps={n: Transpose(tuple(range(n))[::-1]) for n in range(9)})
 
 
 def _turned(value: NDArray) -> NDArray:

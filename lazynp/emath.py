@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as _np
 
-from lazynp._trace import extent as _extent
+from lazynp._values import extent as _extent
 from lazynp.functions import reductions as _reductions, ufuncs as _ufuncs
 from lazynp.functions._checks import asking as _asking
-from lazynp.functions._recording import as_array as _as_array
+from lazynp.functions._operands import as_array as _as_array
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
 _SINGLE = "bBhHf"

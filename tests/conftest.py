@@ -45,9 +45,9 @@ def xnp() -> Any:
 @pytest.fixture(autouse=True)
 def lazy() -> None:
     """What loops of earlier tests taught the recorder is no matter for the next."""
-    trace = sys.modules.get("lazynp._trace")
-    if trace is not None:
-        trace.local.recorder.unlearn()
+    found = sys.modules.get("lazynp._recorder")
+    if found is not None:
+        found.local.recorder.reset_policy()
 
 
 # Every test as if it stood in a long loop of small operations, which are done at once.
@@ -57,9 +57,10 @@ EAGER = os.environ.get("LAZYNP_TEST_EAGER", "") not in ("", "0")
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call() -> Iterator[None]:
     """After the fixtures: a change of settings makes the recorder forget."""
-    trace = sys.modules.get("lazynp._trace")
-    if EAGER and trace is not None:
-        trace.local.recorder.eager = True
+    found = sys.modules.get("lazynp._recorder")
+    if EAGER and found is not None:
+        found.local.recorder.policy.mode = found.Mode.EAGER
+        found.local.recorder.choose()
     yield
 
 

@@ -15,7 +15,8 @@ from lazynp import _cost, _graph, _plan
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE
 from lazynp._plan import Stats
-from lazynp._trace import local
+from lazynp._policy import Mode
+from lazynp._recorder import local
 
 POLICIES = ("compiled", "reference", "adaptive")
 
@@ -52,6 +53,16 @@ def leave_to_host(monkeypatch: pytest.MonkeyPatch, *kinds: str) -> None:
     monkeypatch.setattr(_cost, "left_to_host", left)
 
 
+def be_eager(eager: bool = True) -> None:
+    """As in a long loop of small operations, or as before one."""
+    local.recorder.policy.mode = Mode.EAGER if eager else Mode.RECORD
+    local.recorder.choose()
+
+
+def is_eager() -> bool:
+    return local.recorder.backend.at_once
+
+
 def fresh_start() -> None:
     """Nothing is pending, no cut site or form is known: tests that count do not depend on what
     ran before them."""
@@ -59,11 +70,8 @@ def fresh_start() -> None:
     _plan._families.clear()
     recorder = local.recorder
     recorder.pending.clear()
-    recorder.sites.clear()
-    recorder.codes.clear()
-    recorder.gaps.clear()
-    recorder.origin = None
-    recorder.unlearn()
+    recorder.sites.reset()
+    recorder.reset_policy()
     recorder.due = False
     recorder.inside = None
     recorder.limit = 16
@@ -108,6 +116,6 @@ class NothingForced(Counted):
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        local.recorder.limit = local.recorder.idle
+        local.recorder.limit = local.recorder.sites.idle
         if error[0] is None:
             assert self.cuts == 0

@@ -15,9 +15,8 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _errstate
-from lazynp._trace import local
-from tests.helpers import POLICIES, NothingForced, in_thread
+from lazynp._memo import state
+from tests.helpers import POLICIES, NothingForced, be_eager, in_thread, is_eager
 
 pytestmark = pytest.mark.parametrize("execution", POLICIES)
 
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.parametrize("execution", POLICIES)
 def _execution(execution: str) -> Any:
     with np.config(execution=execution):
         yield
-    assert not _errstate.watching
+    assert not state.watching
 
 
 X, BIG = [1.0, 0.0, -1.0], [1e308, 1e308, 2.0]
@@ -93,11 +92,12 @@ def test_raise(row: str) -> None:
 @pytest.mark.parametrize("row", ROWS)
 def test_raise_in_a_loop_of_small_operations(row: str) -> None:
     """Where such operations are done at once anyway."""
-    before, local.recorder.eager = local.recorder.eager, True
+    before = is_eager()
+    be_eager()
     try:
         assert _message(np, ROWS[row]) == _message(numpy, ROWS[row])
     finally:
-        local.recorder.eager = before
+        be_eager(before)
 
 
 @pytest.mark.parametrize("row", QUIET)
@@ -140,7 +140,7 @@ def test_nobody_warns_by_default_and_nothing_is_forced() -> None:
         previous = np.seterr(all="warn")
         y = y + 1 / x
         np.seterr(**previous)
-    assert numpy.isnan(y).any() and not _errstate.watching
+    assert numpy.isnan(y).any() and not state.watching
 
 
 def test_call_log_and_print(capfd: Any) -> None:
@@ -179,7 +179,7 @@ def test_states_nest_and_are_put_back() -> None:
             _ = np.sqrt(x)
         with pytest.raises(FloatingPointError):
             _ = 1 / x
-    assert np.geterr() == numpy.geterr() and not _errstate.watching
+    assert np.geterr() == numpy.geterr() and not state.watching
 
     @np.errstate(invalid="raise")
     def f(x: Any) -> Any:
@@ -259,14 +259,14 @@ def test_a_state_is_that_of_its_thread_and_task() -> None:
 def test_a_context_that_dies_ends_its_watch() -> None:
     context = contextvars.copy_context()
     context.run(np.seterr, all="raise")
-    assert _errstate.watching
+    assert state.watching
     assert (1 / np.array(X)).tolist() == [1.0, numpy.inf, -1.0]  # not in this context
     del context
     gc.collect()
-    assert not _errstate.watching
+    assert not state.watching
     in_thread(lambda: np.seterr(all="raise"))
     gc.collect()
-    assert not _errstate.watching
+    assert not state.watching
 
 
 def test_checks() -> None:

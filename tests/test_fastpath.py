@@ -19,8 +19,9 @@ from hypothesis import assume, given, strategies as st
 
 import lazynp as np
 from lazynp._array import Array, NDArray, Scalar
-from lazynp._trace import local
+from lazynp._recorder import local
 from lazynp.functions import _accelerated, _getset
+from tests.helpers import be_eager
 
 needs_c = pytest.mark.skipif(
     not _accelerated.BUILT, reason="the C was not built, or LAZYNP_PURE_PYTHON is set"
@@ -32,8 +33,9 @@ MODES = pytest.mark.parametrize("eager", [False, True], ids=["recorded", "eager"
 def set_eager(eager: bool) -> None:
     """As if this were in a loop of small operations; or in none, with room to record in."""
     recorder = local.recorder
-    recorder.unlearn()
-    recorder.eager, recorder.due, recorder.limit = eager, False, 1000
+    recorder.reset_policy()
+    be_eager(eager)
+    recorder.due, recorder.limit = False, 1000
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +43,7 @@ def clean() -> Iterator[None]:
     float(np.asarray([1.0]).sum())  # nothing of other tests' is pending
     recorder = local.recorder
     yield
-    recorder.unlearn()
+    recorder.reset_policy()
     recorder.due, recorder.limit = False, 16
 
 
@@ -163,7 +165,7 @@ def step_of(xnp: Any, step: tuple[Any, ...], pool: list[Any]) -> Any:
     what, rest = step[0], step[1:]
     if what == "eager":
         if xnp is np:
-            local.recorder.eager = rest[0]
+            be_eager(rest[0])
         return None
     at = rest[0] % len(pool)
     x, rest = pool[at], [resolve(r, pool) for r in rest[1:]]

@@ -24,8 +24,10 @@ import pytest
 
 import lazynp as np
 from lazynp._node import CODE, OFFSET
-from lazynp._trace import instruction, local
+from lazynp._positions import instruction
+from lazynp._recorder import local
 from lazynp.functions import _accelerated
+from tests.helpers import be_eager
 from tests.test_fastpath import MODES, calls_of, clean, hot, set_eager
 from tests.test_threads import together
 
@@ -111,7 +113,7 @@ def test_settings_change_in_the_middle_of_a_loop(eager: bool) -> None:
             for execution in ("compiled", "reference", "adaptive"):
                 with np.config(execution=execution):
                     assert (x + 1.0).tolist() == [2.0] * 4
-        local.recorder.eager = eager
+        be_eager(eager)
     assert made == [float("inf")] * 6
 
 
@@ -183,11 +185,11 @@ def test_bounds_and_destructors_that_write_the_array(eager: bool) -> None:
 
     class Bound:
         def __index__(self) -> int:
-            local.recorder.eager = False
+            be_eager(False)
             x[...] = 7.0
             float((x + 1.0).sum())  # what was there before is gone, and others have its memory
             others.extend(numpy.full(7, 3) for _ in range(64))
-            local.recorder.eager = eager
+            be_eager(eager)
             return 2
 
     class Garbage:
@@ -372,11 +374,13 @@ import json, sys, types
 {before}
 import lazynp as np
 from lazynp.functions import _accelerated
-from lazynp._trace import local
+from lazynp._policy import Mode
+from lazynp._recorder import local
 import numpy
 out = []
 for eager in (False, True):
-    local.recorder.eager = eager
+    local.recorder.policy.mode = Mode.EAGER if eager else Mode.RECORD
+    local.recorder.choose()
     m = np.asarray(numpy.arange(12.0).reshape(3, 4))
     for i in range(40):
         m[1:, 1:] += 0.5 * m[:-1, :-1]

@@ -19,8 +19,7 @@ import numpy
 import pytest
 
 import lazynp
-from lazynp._trace import local
-from tests.helpers import fresh_start
+from tests.helpers import be_eager, fresh_start
 
 # More programs, other ones: LAZYNP_TEST_PROGRAMS=1000 LAZYNP_TEST_SEED=5000
 _COUNT = int(os.environ.get("LAZYNP_TEST_PROGRAMS", "40"))
@@ -376,7 +375,7 @@ def mismatch(statements: list[str], policy: str) -> str | None:
         return None  # not a program
     fresh_start()
     with lazynp.config(execution=policy if policy != "eager" else "adaptive"):
-        local.recorder.eager = policy == "eager"  # as in a long loop of small operations
+        be_eager(policy == "eager")  # as in a long loop of small operations
         if not run(statements, got):
             return f"raised {got['raised']!r}"
         for name, value in expected.items():

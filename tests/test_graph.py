@@ -19,9 +19,8 @@ import lazynp as np
 from lazynp import _graph, _plan, _reference, _trace, lowering
 from lazynp._node import ARGS, OP, VALUE
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
-from lazynp._trace import local
 from lazynp.lowering import _runtime
-from tests.helpers import POLICIES, Counted, fresh_start, in_thread, pending
+from tests.helpers import POLICIES, Counted, be_eager, fresh_start, in_thread, pending
 
 SIZE = 1_000_000  # elements; 8 MB: seen by whoever counts bytes
 
@@ -593,7 +592,7 @@ def test_what_is_asked_for_is_parked_and_read_by_what_is_pending() -> None:
     """Then it is computed before its reader, not after all that is pending."""
     x = np.arange(3.0).astype(complex)
     part = x.real
-    local.recorder.eager = True
+    be_eager(True)
     part[:-1] = part[1:]
     part[part == 2] = -1.0
     read = x * 1.0 - x

@@ -12,7 +12,7 @@ import pytest
 
 import lazynp as np
 from lazynp import _trace
-from lazynp._trace import local
+from lazynp._recorder import local
 from tests.helpers import POLICIES, Counted, fresh_start, in_thread, pending, recorded
 
 N = 600

@@ -27,14 +27,15 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 
 /* What `configure` is given, by name. */
 #define OBJECTS(X)                                                                                 \
-    X(Array) X(NDArray) X(Scalar) X(Recorder) X(Op) X(Aval) X(Basic) X(config)                     \
-    X(local) X(staged) X(avals) X(errstate) X(viewed) X(lent)                                     \
+    X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(State)   \
+    X(config) X(local) X(staged) X(avals) X(state) X(eager) X(viewed) X(lent)                      \
     X(in_common_order) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* Slots: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
-    X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, eager) X(Recorder, due)   \
-    X(Recorder, quiet) X(Recorder, largest) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host)    \
+    X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, backend)                  \
+    X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(State, watching)  \
+    X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host)                \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
     X(Aval, parts) X(Aval, get_memo)
 
@@ -54,30 +55,44 @@ static struct {
 #define X(name) Py_ssize_t Likeness_##name;
     OF_LIKENESS(X)
 #undef X
-    PyObject *recorder, *watching, *acquire, *release, *reduce; /* names */
+    PyObject *recorder, *acquire, *release, *reduce; /* names */
     PyObject *aval_of_double;
-    Py_ssize_t large; /* bytes: see `_stale` */
+    Py_ssize_t large;  /* bytes: see `_stale` */
+    Py_ssize_t bound;  /* entries of a memo table: see `_memo` */
+    Py_ssize_t few;    /* elements: see `_eager` */
 } the;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 #define OF(object, class, name) SLOT(object, the.class##_##name)
 
-/* What the last four lines hold depends on the kind:
-
-   elementwise   done, memo: what operands are known by -> the aval of NumPy's result, the op
-   of_scalars    done: the quiet context's call; memo: the same operator, of arrays
-   whole         done: `_eager.handle`; memo: names that NumPy's function does not have
-   reduction     done: `_eager.handle`; memo: (aval, axis, dtype, keepdims) -> op
-   turned        memo: number of dimensions -> step
-   matched       memo: the class of slots' values; operands: see `are_counts` */
+/* Which names of the two unions a kind of front is given, `KINDS` in module.c says. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     PyObject *python;   /* what defines the operation */
     PyObject *function; /* NumPy's, Python's operator, or the class that this is about */
-    PyObject *done;
-    PyObject *memo;
-    int operands, depth, swap, code;
+    union {
+        PyObject *first;
+        PyObject *entries;    /* what operands are known by -> Entry */
+        PyObject *operator;   /* the same operator, of arrays */
+        PyObject *not_numpys; /* names of arguments that NumPy's function does not have */
+        PyObject *ops;        /* (aval, axis, dtype, keepdims) -> op */
+        PyObject *steps;      /* number of dimensions -> step */
+        PyObject *slot_type;  /* the class of slots' values */
+    };
+    union {
+        PyObject *second;
+        PyObject *quiet;  /* calls a function without NumPy's warnings */
+        PyObject *handle; /* `_eager.handle` */
+    };
+    int operands;    /* how many there are; of `whole`, at most */
+    int depth;       /* how many Python frames up the user's is, from who calls */
+    int swap;        /* the operands come in the other order */
+    int records;     /* it is one operation, which may be recorded */
+    int arrays_only; /* operands are arrays, whose order is not the result's */
+    int creates;     /* it makes an array, of arguments that need not be arrays */
+    int counted;     /* what `_ownership.counts` says of what only a list refers to */
+    int symbol;      /* which attribute, or which operator of doubles */
     PyObject *weak;
 } Front;
 
@@ -96,8 +111,8 @@ static inline int nothing_staged(void)
 /* Whether floating-point errors may matter somewhere, or NaN. */
 static inline int watched(void)
 {
-    PyObject *watching = PyDict_GetItemWithError(the.errstate, the.watching);
-    return watching != Py_False || SLOT(the.config, the.config_debug_nans) != Py_False;
+    return OF(the.state, State, watching) != Py_False ||
+           SLOT(the.config, the.config_debug_nans) != Py_False;
 }
 
 static inline int is_array(PyObject *x)
@@ -182,7 +197,7 @@ static int is_full(PyObject *recorder)
 
 static inline int is_eager(PyObject *recorder)
 {
-    return OF(recorder, Recorder, eager) == Py_True;
+    return OF(recorder, Recorder, backend) == the.eager;
 }
 
 /* Whether the hot path may go on: else a cut has to be looked for. */
@@ -194,7 +209,7 @@ static inline int may_go_on(PyObject *recorder)
 /* What the user calls `array[...]` etc. in loops of small operations is done if it is no larger. */
 static inline int is_small(PyObject *recorder, PyArrayObject *memory)
 {
-    PyObject *largest = OF(recorder, Recorder, largest);
+    PyObject *largest = OF(OF(recorder, Recorder, policy), Policy, largest);
     double bound = PyFloat_CheckExact(largest) ? PyFloat_AS_DOUBLE(largest)
                                                : PyLong_AsDouble(largest);
     return (double)PyArray_NBYTES(memory) <= bound;

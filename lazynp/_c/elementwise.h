@@ -6,13 +6,6 @@
 
 /* -- elementwise functions and operators: `_recording.binary`, `unary`, `composed` ------------- */
 
-enum {
-    PLAIN = 'p', /* as `code`: one operation, `function` for whatever there is */
-    FRESH = 'f', /* of arrays only; the order of the operands is not that of the result */
-};
-
-#define MOST_DONE (1 << 14) /* see `_recording._Done` */
-
 typedef struct {
     PyObject *operand; /* a node, or a Python scalar; NULL for a NumPy scalar. All borrowed */
     PyObject *known;
@@ -73,14 +66,14 @@ static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_
 }
 
 /* Whether operands not met before are to be left to NumPy at once, as far as can be seen here. */
-static int is_for_numpy(Front *front, PyObject *key, PyObject *now, PyObject *const *xs,
+static int is_for_numpy(Front *front, PyObject *entry, PyObject *now, PyObject *const *xs,
                         const Operand *them, Py_ssize_t n)
 {
-    if ((front->code != PLAIN && front->code != FRESH) || watched() ||
-        PyDict_GetItemWithError(front->memo, key) || PyDict_GET_SIZE(front->done) >= MOST_DONE)
+    if ((!front->records && !front->arrays_only) || entry ||
+        PyDict_GET_SIZE(front->entries) >= the.bound)
         return 0;
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (front->code == FRESH && !is_array(xs[i]))
+        if (front->arrays_only && !is_array(xs[i]))
             return 0;
         PyArrayObject *memory = (PyArrayObject *)them[i].value;
         if (is_memory(them[i].value) && (!is_of_numbers(memory) || !is_small(now, memory)))
@@ -95,9 +88,16 @@ static PyObject *learnt(Front *front, PyObject *key, PyObject *result)
 {
     PyObject *aval = is_memory(result) ? aval_of_memory((PyArrayObject *)result)
                                        : Py_XNewRef(aval_of_number(result));
-    if (aval && PyDict_SetItem(front->done, key, aval) < 0)
+    PyTypeObject *type = (PyTypeObject *)the.Entry;
+    PyObject *entry = aval ? type->tp_alloc(type, 0) : NULL;
+    if (entry) {
+        OF(entry, Entry, op) = Py_NewRef(Py_None);
+        OF(entry, Entry, aval) = Py_NewRef(aval);
+    }
+    if (aval && (!entry || PyDict_SetItem(front->entries, key, entry) < 0))
         Py_CLEAR(aval);
-    if (aval && watched() && PyDict_DelItem(front->done, key) < 0) /* it may have begun meanwhile */
+    Py_XDECREF(entry);
+    if (aval && watched() && PyDict_DelItem(front->entries, key) < 0) /* begun meanwhile */
         PyErr_Clear();
     return aval;
 }
@@ -129,10 +129,11 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         goto end;
     if (is_python_number(xs[0]) && (n == 1 || is_python_number(xs[1])))
         goto end; /* their size decides the dtype */
+    PyObject *entry = PyDict_GetItemWithError(front->entries, key);
     if (is_eager(now)) {
-        found = Py_XNewRef(PyDict_GetItemWithError(front->done, key));
+        found = entry && OF(entry, Entry, aval) != Py_None ? Py_NewRef(OF(entry, Entry, aval)) : NULL;
         if (!them[0].value || (n == 2 && !them[1].value) ||
-            (!found && !is_for_numpy(front, key, now, xs, them, n))) {
+            (!found && !is_for_numpy(front, entry, now, xs, them, n))) {
             Py_XDECREF(found);
             goto end;
         }
@@ -151,7 +152,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         Py_XDECREF(found);
     }
     else {
-        found = PyDict_GetItemWithError(front->memo, key);
+        found = entry && front->records ? OF(entry, Entry, op) : NULL;
         if (!found || Py_TYPE(found) != (PyTypeObject *)the.Op || OF(found, Op, scalar) != Py_False)
             goto end;
         if (OF(found, Op, bounds) != Py_None)
@@ -164,7 +165,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         Py_DECREF(found);
         out = new ? owner(the.NDArray, new) : NULL;
     }
-    if (out && order && front->code != FRESH) {
+    if (out && order && !front->arrays_only) {
         PyObject *all[3] = {out, xs[0], xs[1]};
         Py_SETREF(out, PyObject_Vectorcall(the.in_common_order, all, 1 + n, NULL));
     }

@@ -120,12 +120,12 @@ static PyObject *matched(PyObject *self_, PyObject *const *args, size_t nargsf, 
         leaves = items_at(flat, OF(like, Likeness, _leaves));
         slots = items_at(flat, OF(like, Likeness, _slots));
     }
-    int same = leaves && slots && are_leaves(leaves, front->memo) &&
+    int same = leaves && slots && are_leaves(leaves, front->slot_type) &&
                is_wired(OF(like, Likeness, _pairs), flat, nodes, leaves) &&
-               see_slots(slots, OF(like, Likeness, _host), front->memo);
+               see_slots(slots, OF(like, Likeness, _host), front->slot_type);
     Py_DECREF(flat);
-    if (same && are_counts(nodes, OF(like, Likeness, counts), front->operands, asked) &&
-        are_counts(leaves, OF(like, Likeness, leaf_counts), front->operands, asked))
+    if (same && are_counts(nodes, OF(like, Likeness, counts), front->counted, asked) &&
+        are_counts(leaves, OF(like, Likeness, leaf_counts), front->counted, asked))
         out = PyTuple_Pack(2, leaves, slots);
     Py_XDECREF(leaves);
     Py_XDECREF(slots);

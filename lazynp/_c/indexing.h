@@ -224,7 +224,7 @@ static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, P
     if (is_memory(value) && is_of_numbers(memory) && is_small(now, memory) &&
         is_in_owner(self, memory)) {
         PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory)); /* small: no code runs here */
-        step = ndim ? Py_XNewRef(PyDict_GetItemWithError(front->memo, ndim)) : NULL;
+        step = ndim ? Py_XNewRef(PyDict_GetItemWithError(front->steps, ndim)) : NULL;
         Py_XDECREF(ndim);
     }
     seen = step ? Py_NewRef(seen_by(self)) : NULL;

@@ -15,7 +15,7 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
     PyObject *node = node_of(x), *aval = node ? known(node) : NULL;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(aval, Aval, device) != Py_True)
         return hand_on(front, args, nargsf, names); /* fields have more to be said of */
-    switch (front->code) {
+    switch (front->symbol) {
     case 's': return Py_NewRef(OF(aval, Aval, shape));
     case 'd': return Py_NewRef(OF(aval, Aval, dtype));
     case 'n': return Py_NewRef(OF(aval, Aval, ndim));

@@ -16,8 +16,8 @@ static int front_traverse(PyObject *self, visitproc visit, void *arg)
     Front *front = (Front *)self;
     Py_VISIT(front->python);
     Py_VISIT(front->function);
-    Py_VISIT(front->done);
-    Py_VISIT(front->memo);
+    Py_VISIT(front->second);
+    Py_VISIT(front->first);
     return 0;
 }
 
@@ -26,8 +26,8 @@ static int front_clear(PyObject *self)
     Front *front = (Front *)self;
     Py_CLEAR(front->python);
     Py_CLEAR(front->function);
-    Py_CLEAR(front->done);
-    Py_CLEAR(front->memo);
+    Py_CLEAR(front->second);
+    Py_CLEAR(front->first);
     return 0;
 }
 
@@ -95,15 +95,39 @@ static PyTypeObject FrontType = {
 
 /* -- the module -------------------------------------------------------------------------------- */
 
-static const struct {
+/* A kind of front, and what it is given by name: what `first` and `second` are to it. */
+typedef struct {
     const char *name;
     vectorcallfunc call;
-} KINDS[] = {
-    {"elementwise", elementwise}, {"of_scalars", of_scalars}, {"converted", converted},
-    {"getitem", getitem},         {"setitem", setitem},       {"in_place", in_place},
-    {"attribute", attribute},     {"called", called},         {"whole", whole},
-    {"reduction", reduction},     {"of_arrays", of_arrays},   {"iterate", iterate},
-    {"matched", matched},         {"turned", turned},
+    const char *first, *second;
+} Kind;
+
+static const Kind KINDS[] = {
+    {"elementwise", elementwise, "entries", NULL},
+    {"of_scalars", of_scalars, "operator", "quiet"},
+    {"converted", converted, NULL, NULL},
+    {"getitem", getitem, NULL, NULL},
+    {"setitem", setitem, NULL, NULL},
+    {"in_place", in_place, NULL, NULL},
+    {"attribute", attribute, NULL, NULL},
+    {"called", called, NULL, NULL},
+    {"whole", whole, "not_numpys", "handle"},
+    {"reduction", reduction, "ops", "handle"},
+    {"of_arrays", of_arrays, NULL, NULL},
+    {"iterate", iterate, NULL, NULL},
+    {"matched", matched, "slot_type", NULL},
+    {"turned", turned, "steps", NULL},
+};
+
+/* The numbers that any kind may be given. */
+static const struct {
+    const char *name;
+    size_t offset;
+} NUMBERS[] = {
+    {"operands", offsetof(Front, operands)}, {"depth", offsetof(Front, depth)},
+    {"swap", offsetof(Front, swap)},         {"records", offsetof(Front, records)},
+    {"creates", offsetof(Front, creates)},   {"arrays_only", offsetof(Front, arrays_only)},
+    {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 
 static int find_slot(PyObject *class, const char *name, Py_ssize_t *offset)
@@ -125,15 +149,11 @@ static PyObject *new_front(PyObject *python, const Front *like)
     Front *new = PyObject_GC_New(Front, &FrontType);
     if (!new)
         return NULL;
-    new->vectorcall = like->vectorcall;
+    memcpy(&new->vectorcall, &like->vectorcall, sizeof(Front) - offsetof(Front, vectorcall));
     new->python = Py_NewRef(python);
-    new->function = Py_NewRef(like->function);
-    new->done = Py_NewRef(like->done);
-    new->memo = Py_NewRef(like->memo);
-    new->operands = like->operands;
-    new->depth = like->depth;
-    new->swap = like->swap;
-    new->code = like->code;
+    Py_INCREF(new->function);
+    Py_INCREF(new->first);
+    Py_INCREF(new->second);
     new->weak = NULL;
     PyObject_GC_Track(new);
     return (PyObject *)new;
@@ -155,27 +175,50 @@ static int find_slots_of(vectorcallfunc kind, PyObject *class)
     return failed ? -1 : 0;
 }
 
+/* One named argument of `front`. */
+static int specify(Front *spec, const Kind *kind, const char *name, PyObject *value)
+{
+    if (!strcmp(name, "function"))
+        spec->function = value;
+    else if (kind->first && !strcmp(name, kind->first))
+        spec->first = value;
+    else if (kind->second && !strcmp(name, kind->second))
+        spec->second = value;
+    else {
+        for (size_t i = 0; i < sizeof(NUMBERS) / sizeof(NUMBERS[0]); i++) {
+            if (strcmp(name, NUMBERS[i].name))
+                continue;
+            int number = PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1
+                             ? (int)PyUnicode_READ_CHAR(value, 0)
+                             : (int)PyLong_AsLong(value);
+            *(int *)((char *)spec + NUMBERS[i].offset) = number;
+            return number == -1 && PyErr_Occurred() ? -1 : 0;
+        }
+        PyErr_Format(PyExc_TypeError, "a front %s has no %s", kind->name, name);
+        return -1;
+    }
+    return 0;
+}
+
 static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *named)
 {
-    static char *names[] = {"kind", "python", "function", "done", "memo", "operands", "depth",
-                            "swap", "code", NULL};
-    const char *kind;
-    PyObject *python, *function = Py_None, *done = Py_None, *memo = Py_None;
-    int operands = 0, depth = 1, swap = 0, code = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "sO|$OOOiipC", names, &kind, &python, &function,
-                                     &done, &memo, &operands, &depth, &swap, &code))
+    const char *name;
+    PyObject *python, *key, *value;
+    if (!PyArg_ParseTuple(args, "sO", &name, &python))
         return NULL;
     for (size_t i = 0; i < sizeof(KINDS) / sizeof(KINDS[0]); i++) {
-        if (strcmp(KINDS[i].name, kind))
+        if (strcmp(KINDS[i].name, name))
             continue;
-        if (find_slots_of(KINDS[i].call, function) < 0)
+        Front spec = {.vectorcall = KINDS[i].call, .function = Py_None, .first = Py_None,
+                      .second = Py_None, .depth = 1};
+        for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &key, &value);)
+            if (specify(&spec, &KINDS[i], PyUnicode_AsUTF8(key), value) < 0)
+                return NULL;
+        if (find_slots_of(KINDS[i].call, spec.function) < 0)
             return NULL;
-        Front like = {.vectorcall = KINDS[i].call, .function = function, .done = done,
-                      .memo = memo, .operands = operands, .depth = depth, .swap = swap,
-                      .code = code};
-        return new_front(python, &like);
+        return new_front(python, &spec);
     }
-    return PyErr_Format(PyExc_ValueError, "no kind of front is called %s", kind);
+    return PyErr_Format(PyExc_ValueError, "no kind of front is called %s", name);
 }
 
 /* The same front, of a Python function that does the same. */
@@ -209,17 +252,23 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
 #undef X
     if (find_slot((PyObject *)Py_TYPE(the.config), "debug_nans", &the.config_debug_nans) < 0)
         return NULL;
-    PyObject *large = PyDict_GetItemString(named, "large");
-    the.large = large ? PyLong_AsSsize_t(large) : -1;
+    struct {
+        const char *name;
+        Py_ssize_t *at;
+    } sizes[] = {{"large", &the.large}, {"bound", &the.bound}, {"few", &the.few}};
+    for (int i = 0; i < 3; i++) {
+        PyObject *given = PyDict_GetItemString(named, sizes[i].name);
+        *sizes[i].at = given ? PyLong_AsSsize_t(given) : -1;
+        if (*sizes[i].at < 0)
+            return PyErr_Format(PyExc_TypeError, "configure needs %s", sizes[i].name);
+    }
     the.recorder = PyUnicode_InternFromString("recorder");
-    the.watching = PyUnicode_InternFromString("watching");
     the.acquire = PyUnicode_InternFromString("acquire");
     the.release = PyUnicode_InternFromString("release");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
-    if (the.large < 0 || !the.recorder || !the.watching || !the.acquire || !the.release ||
-        !the.aval_of_double) {
+    if (!the.recorder || !the.acquire || !the.release || !the.aval_of_double) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "configure needs large, and avals of numbers");
+            PyErr_SetString(PyExc_TypeError, "configure needs avals of numbers");
         return NULL;
     }
     Py_RETURN_NONE;
@@ -254,7 +303,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
     if (module && PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0)
         Py_CLEAR(module);
     /* another number wherever `configure` or `front` are to be called otherwise than before */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 4) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 5) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -60,7 +60,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     PyObject *values[2] = {NULL}, *result = NULL, *aval;
     double a, b;
     int again = 0;
-    if (n != front->operands || names || !the.staged || watched())
+    if (n != front->operands || names || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *x = args[i];
@@ -68,17 +68,17 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
         if (!value && i && (PyFloat_CheckExact(x) || PyLong_CheckExact(x)))
             value = x;
         if (!value && i && is_array(x))
-            return PyObject_Vectorcall(front->memo, args, n, NULL);
+            return PyObject_Vectorcall(front->operator, args, n, NULL);
         if (!value)
             return hand_on(front, args, nargsf, names);
         values[front->swap ? n - 1 - i : i] = value;
     }
     if (n == 2 && as_double(values[0], &a) && as_double(values[1], &b))
-        result = of_doubles(front->code, a, b);
+        result = of_doubles(front->symbol, a, b);
     if (!result && !PyErr_Occurred()) {
         Py_INCREF(values[0]);
         Py_XINCREF(values[1]);
-        result = quiet(front->done, front->function, values, n, &again);
+        result = quiet(front->quiet, front->function, values, n, &again);
         Py_DECREF(values[0]);
         Py_XDECREF(values[1]);
     }

@@ -6,10 +6,6 @@
 
 /* -- functions as a whole: `_eager.by_numpy`, `created`; `_reduce` ----------------------------- */
 
-enum { CREATED = 'c' }; /* as `code`: makes an array, of arguments that need not be arrays */
-
-#define FEW 4096 /* elements: see `_eager._is_small` */
-
 /* What NumPy is given for an argument, new; NULL where Python has to look. */
 static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
 {
@@ -32,7 +28,7 @@ static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
         PyType_Check(x) || PyArray_DescrCheck(x))
         return Py_NewRef(x);
     int list = PyList_CheckExact(x);
-    if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > FEW)
+    if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > the.few)
         return NULL;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
     PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
@@ -59,19 +55,19 @@ static int makes_little(PyObject *x)
     Py_ssize_t size = 1;
     if (is_array(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
-        return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= FEW;
+        return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.few;
     }
     if (PyList_CheckExact(x))
         return PyList_GET_SIZE(x) > 0; /* `argument` takes no long ones */
     for (Py_ssize_t i = 0; i < (PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) : 1); i++) {
         PyObject *n = PyTuple_CheckExact(x) ? PyTuple_GET_ITEM(x, i) : x;
         Py_ssize_t length = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
-        if (length < 0 || length > FEW) {
+        if (length < 0 || length > the.few) {
             PyErr_Clear();
             return 0;
         }
         size *= length;
-        if (size > FEW)
+        if (size > the.few)
             return 0;
     }
     return 1;
@@ -97,7 +93,7 @@ static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *v
         for (Py_ssize_t i = 0; arguments && i < count; i++)
             PyTuple_SET_ITEM(arguments, i, Py_NewRef(args[i]));
         if (given && arguments)
-            out = PyObject_CallFunctionObjArgs(front->done, result, given, arguments, NULL);
+            out = PyObject_CallFunctionObjArgs(front->handle, result, given, arguments, NULL);
         Py_XDECREF(given);
         Py_XDECREF(arguments);
         if (out == Py_None) {
@@ -117,16 +113,16 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
     Py_ssize_t all = n + named, made = 0;
     PyObject *values[MOST_ARGUMENTS], *now, *result = NULL, *out = NULL;
-    int ours = front->code == CREATED, again = 1;
+    int ours = front->creates, again = 1;
     if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++)
-        if (PySet_Contains(front->memo, PyTuple_GET_ITEM(names, i)) != 0)
+        if (PySet_Contains(front->not_numpys, PyTuple_GET_ITEM(names, i)) != 0)
             return hand_on(front, args, nargsf, names);
     now = recorder();
     if (!now)
         return NULL;
-    if (is_eager(now) && (front->code != CREATED || makes_little(args[0]))) {
+    if (is_eager(now) && (!front->creates || makes_little(args[0]))) {
         while (made < all && (values[made] = argument(args[made], now, &ours, 2)))
             made++;
         if (made == all && ours)
@@ -165,7 +161,7 @@ static PyObject *reduction_recorded(Front *front, PyObject *x, PyObject *axis, P
     Py_INCREF(node); /* as the rest may run code */
     key = is_users() ? PyTuple_Pack(4, known(node), axis, Py_None, keepdims) : NULL;
     if (key)
-        op = Py_XNewRef(PyDict_GetItemWithError(front->memo, key));
+        op = Py_XNewRef(PyDict_GetItemWithError(front->ops, key));
     Py_XDECREF(key);
     if (!op) {
         Py_DECREF(node);

@@ -23,7 +23,7 @@ from lazynp.functions import (
     ufuncs as u,
 )
 from lazynp.functions._arguments import own
-from lazynp.functions._recording import as_array, cast
+from lazynp.functions._operands import as_array, cast
 
 
 def _array(x: Any) -> Array:

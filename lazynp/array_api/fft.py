@@ -21,7 +21,7 @@ from lazynp.fft import (
     rfftn as rfftn,
 )
 from lazynp.functions._arguments import check_device, dtype_argument
-from lazynp.functions._recording import as_array, cast
+from lazynp.functions._operands import as_array, cast
 
 __all__ = [
     "fft", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifftn", "ifftshift", "ihfft", "irfft",

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from lazynp import linalg as _linalg
 from lazynp._array import Array
-from lazynp.functions._recording import as_array, cast
+from lazynp.functions._operands import as_array, cast
 from lazynp.functions.manipulation import matrix_transpose as matrix_transpose
 from lazynp.functions.products import (
     matmul as matmul,

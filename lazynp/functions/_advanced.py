@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _errstate
 from lazynp._array import (
     Array,
     as_operand,
@@ -31,19 +30,11 @@ from lazynp._node import (
     leaf,
     op_of,
 )
+from lazynp._positions import user_frame
+from lazynp._recorder import known, local, staged
 from lazynp._strides import layout, named, order_of
-from lazynp._trace import (
-    extent,
-    host_value,
-    knowable,
-    known,
-    local,
-    on_host,
-    record,
-    record_traced,
-    staged,
-    user_frame,
-)
+from lazynp._trace import host_value, on_host, record, record_traced
+from lazynp._values import extent, knowable
 from lazynp._views import (
     INVALID_INDEX,
     Slice,
@@ -53,7 +44,7 @@ from lazynp._views import (
 from lazynp.functions._assigned import assigned, assigned_scalar, tuple_text
 from lazynp.functions._checks import traced
 from lazynp.functions._foreign import elements
-from lazynp.functions._recording import as_array, broadcast, cast, operand_of
+from lazynp.functions._operands import as_array, broadcast, cast, operand_of
 from lazynp.functions._selected import Selection, selection
 from lazynp.functions._stores import host_index
 from lazynp.primitives import elementwise, indexing, shaping
@@ -264,7 +255,7 @@ def get_advanced(self: Array, index: Any) -> Any:
     mask = _sole_mask(aval, index)
     if mask is not None and not local.level and aval.device:
         recorder = local.recorder
-        if recorder.eager and knowable(mask._read()) and not _errstate.watching:
+        if recorder.backend.at_once and knowable(mask._read()):
             return new_array(leaf(host_value(node)[host_value(mask._read())]))
         recorder.chose()
     if mask is not None and not knowable(mask._read()):

@@ -14,13 +14,10 @@ from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._node import (
     aval_of_node,
 )
-from lazynp._trace import (
-    host_value,
-    record,
-)
+from lazynp._trace import host_value, record
 from lazynp.functions._foreign import elements
 from lazynp.functions._nested import holds_lazy
-from lazynp.functions._recording import operand_of
+from lazynp.functions._operands import operand_of
 from lazynp.primitives import shaping
 
 _SCALARS = (str, bytes, np.str_, np.bytes_, np.datetime64, np.timedelta64)  # not as of arrays

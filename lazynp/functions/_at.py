@@ -10,7 +10,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, new_array
 from lazynp.functions import _advanced, _assigned, _getset, ufuncs
 from lazynp.functions._index_keys import normal_item
-from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
+from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.primitives import elementwise, indexing, shaping
 
 _INT64 = np.dtype(np.int64)

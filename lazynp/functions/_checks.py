@@ -8,8 +8,9 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._node import is_tracer
-from lazynp._trace import extent, knowable, local
-from lazynp.functions._recording import as_array, plain
+from lazynp._recorder import local
+from lazynp._values import extent, knowable
+from lazynp.functions._operands import as_array, plain
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp.functions._recording import as_array, cast
+from lazynp.functions._operands import as_array, cast
 from lazynp.functions.manipulation import reshape
 
 

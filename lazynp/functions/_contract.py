@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from lazynp._array import Array
-from lazynp.functions._recording import plain
+from lazynp.functions._operands import plain
 from lazynp.primitives import contraction, elementwise, reduction, shaping
 
 Labels = tuple[Hashable, ...]

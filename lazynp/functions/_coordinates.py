@@ -12,7 +12,7 @@ from lazynp.functions import ufuncs
 from lazynp.functions._checks import refuse_outside
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._integers import checked_mode
-from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
+from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d
 
 _INT64 = np.dtype(np.int64)
 

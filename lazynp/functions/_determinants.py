@@ -12,7 +12,7 @@ from typing import Any
 from lazynp._array import Array
 from lazynp.functions import products
 from lazynp.functions._matrices import adjoint, identity, swapped
-from lazynp.functions._recording import plain
+from lazynp.functions._operands import plain
 from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
 from lazynp.transforms import cond, custom_jvp, jit
 

@@ -18,7 +18,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp.functions import linear_algebra, reductions, sorting, special, ufuncs
 from lazynp.functions._arguments import shape_argument
-from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
+from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.indexing import take_along_axis, where
 from lazynp.functions.manipulation import moveaxis, ravel, reshape
 from lazynp.primitives import shaping

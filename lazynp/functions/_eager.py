@@ -1,6 +1,6 @@
 """Composed functions done at once, as a whole, by NumPy's function of that name.
 
-In a loop of small operations (see `_trace.Recorder.eager`) nothing is recorded that costs less to
+In a loop of small operations (see `_backends.Eager`) nothing is recorded that costs less to
 do. A function made of ten primitives would then be ten calls of NumPy with a handle each; NumPy's
 own function is one. Its result, its errors and its promotion are what ours must give anyway.
 """
@@ -17,16 +17,19 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy import ndarray
 
-from lazynp import _errstate, lowering
+from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._config import config
 from lazynp._fronts import in_front
+from lazynp._memo import state
 from lazynp._node import leaf
 from lazynp._overrides import overrides
 from lazynp._quiet import quiet_result
+from lazynp._recorder import local
 from lazynp._strides import laid_out, order_of_strides
-from lazynp._trace import Recorder, host_value, knowable, local, there
+from lazynp._trace import host_value
+from lazynp._values import knowable, there
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
 
@@ -46,7 +49,6 @@ _NOT_NUMPYS = frozenset(
 )
 
 _ANY_NUMBER = 99  # of arguments
-_CREATED = "c"  # see `whole` in C
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,18 +73,13 @@ def by_numpy(
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            recorder = local.recorder
-            if _errstate.watching or len(args) > before_out:
+            largest = _largest(always)
+            if not largest or len(args) > before_out:
                 return function(*args, **kwargs)
-            if always and config.execution == "adaptive" and _is_outside(recorder):
-                largest = math.inf
+            if largest == math.inf:
                 for a in (*args, *kwargs.values()):
                     if type(a) is NDArray:
                         _settle(a)
-            elif recorder.eager:
-                largest = recorder.largest
-            else:
-                return function(*args, **kwargs)
             if kwargs:
                 out = kwargs.get("out")
                 if out is not None and _written(reference, out, args, kwargs):
@@ -96,7 +93,7 @@ def by_numpy(
                 if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
                     return function(*args, **kwargs)
                 whole = functools.partial(reference, **named)
-            result = quiet_result(recorder.quiet, whole, *values)
+            result = quiet_result(local.recorder.quiet, whole, *values)
             out = handle(result, values, args)
             if out is None:
                 return function(*args, **kwargs)
@@ -105,7 +102,7 @@ def by_numpy(
         if kind is not None:
             return call  # type: ignore[return-value]
         return in_front(
-            "whole", call, function=reference, done=handle, memo=_NOT_NUMPYS,
+            "whole", call, function=reference, handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER),
         )  # fmt: skip
 
@@ -152,9 +149,14 @@ def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> boo
     return write_into(out, first, lambda *v: reference(v[0], *rest, out=v[-1], **named))
 
 
-def _is_outside(recorder: Recorder) -> bool:
-    """Whether nothing is traced, and the host's memory is the device's."""
-    return not recorder.staging and not config.debug_nans and lowering.on_host()
+def _largest(always: bool = False) -> float:
+    """How large the operands may be, in bytes, of what NumPy does as a whole; 0 where all is
+    recorded. always: for functions that NumPy does best whatever the size."""
+    recorder = local.recorder
+    if always and config.execution == "adaptive" and not state.watching:
+        if not recorder.staging and not config.debug_nans and lowering.on_host():
+            return math.inf
+    return recorder.policy.largest if recorder.backend.at_once else 0
 
 
 def _settle(x: NDArray) -> None:
@@ -172,8 +174,8 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs and overrides(kwargs.get("like")):
                 return _by_its_like(public, *args, **kwargs)
-            recorder = local.recorder
-            if not recorder.eager or not args or _errstate.watching:
+            largest = _largest()
+            if not largest or not args:
                 return function(*args, **kwargs)
             shape = args[0].shape if like and type(args[0]) is NDArray else args[0]
             if not _is_small(shape):
@@ -182,18 +184,16 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
                 result = reference(args[0]) if not like else None
                 if type(result) is ndarray and result.ndim:
                     return new_array(leaf(result))
-            values = [_value(a, recorder.largest) for a in args]
-            named = (
-                {k: _value(v, recorder.largest) for k, v in kwargs.items()} if kwargs else kwargs
-            )
+            values = [_value(a, largest) for a in args]
+            named = {k: _value(v, largest) for k, v in kwargs.items()} if kwargs else kwargs
             if _Unfit in map(type, values) or _Unfit in map(type, named.values()):
                 return function(*args, **kwargs)
             out = handle(reference(*values, **named), values)
             return function(*args, **kwargs) if out is None else out
 
         public = in_front(
-            "whole", call, function=reference, done=handle, memo=_NOT_NUMPYS | {"like"},
-            operands=_ANY_NUMBER, code=_CREATED,
+            "whole", call, function=reference, handle=handle, not_numpys=_NOT_NUMPYS | {"like"},
+            operands=_ANY_NUMBER, creates=True,
         )  # fmt: skip
         return public
 
@@ -213,20 +213,20 @@ def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
     return made
 
 
-_SMALL = 1 << 12  # elements
+FEW = 1 << 12  # elements
 
 
 def _is_small(shape: Any) -> bool:
     if type(shape) is int:
-        return shape <= _SMALL
+        return shape <= FEW
     if type(shape) is tuple or type(shape) is list:
         size = 1
         for n in shape:
             if type(n) is not int:  # elements, or rows, whose length is not asked for
-                few = _SMALL if type(n) is not list and type(n) is not tuple else _SMALL >> 6
+                few = FEW if type(n) is not list and type(n) is not tuple else FEW >> 6
                 return type(shape) is list and len(shape) <= few
             size *= n
-        return size <= _SMALL
+        return size <= FEW
     return False
 
 

@@ -16,7 +16,7 @@ from lazynp.functions._arguments import fortran, order_argument
 from lazynp.functions._contract import arranged, contract, summed
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d, store
+from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d, store
 
 _KEYWORDS = ("dtype", "order", "casting")
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import extent, local
+from lazynp._recorder import local
+from lazynp._values import extent
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
@@ -23,7 +24,7 @@ from lazynp.functions._matrices import (
     result,
     swapped,
 )
-from lazynp.functions._recording import as_array, plain
+from lazynp.functions._operands import as_array, plain
 from lazynp.functions.indexing import take_along_axis
 from lazynp.functions.sorting import argsort, sort
 from lazynp.primitives import elementwise, linear_algebra

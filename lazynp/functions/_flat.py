@@ -13,7 +13,7 @@ from lazynp.functions import manipulation, ufuncs
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range
 from lazynp.functions._getset import getitem, setitem
-from lazynp.functions._recording import as_array
+from lazynp.functions._operands import as_array
 
 
 class flatiter:

@@ -9,9 +9,10 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._config import config
-from lazynp._trace import host_value, knowable
+from lazynp._trace import host_value
+from lazynp._values import knowable
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._recording import as_array, cast, scalar_if_0d, store
+from lazynp.functions._operands import as_array, cast, scalar_if_0d, store
 from lazynp.functions._reduce import (
     NO_VALUE,
     Reduction,

@@ -7,87 +7,61 @@ not parameters: a moving index is one program. For advanced indices see `_advanc
 
 from __future__ import annotations
 
-from sys import _getframe, getrefcount
+from sys import _getframe
 from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
-from lazynp import _errstate, _reference, lowering
+from lazynp import _reference, lowering
 from lazynp._array import (
     PART,
     VIEWED,
     Array,
     NDArray,
     Scalar,
-    enter,
+    begin,
+    begins,
     new_array,
     new_scalar,
+    wrap_array,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, known_avals, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, on_device
 from lazynp._fronts import in_front
-from lazynp._node import (
-    AVAL,
-    OP,
-    VALUE,
-    Node,
-    Traced,
-    Tracer,
-    leaf,
-    op_of,
-)
+from lazynp._memo import state
+from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
+from lazynp._ownership import exclusive
+from lazynp._recorder import Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._strides import laid_out, order_of_strides, writeable
-from lazynp._trace import (
-    at_once,
-    flush,
-    host_value,
-    knowable,
-    known,
-    large_update,
-    local,
-    on_host,
-    record_traced,
-    seen_value,
-    staged,
-    there,
-)
-from lazynp._views import (
-    Basic,
-    Field,
-    Slice,
-    basic_slice,
-    expand_ellipsis,
-    view,
-)
+from lazynp._trace import flush, host_value, large_update, on_host, record_traced
+from lazynp._values import knowable, seen_value, there
+from lazynp._views import Basic, Field, Slice, basic_slice, expand_ellipsis, view
 from lazynp.functions._advanced import bounded, get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import (
     NOT_BASIC,
-    PLACES,
-    count_places,
+    element_index,
+    gives_view,
     has_array,
     index_key,
-    is_basic,
     known_places,
     normal,
 )
-from lazynp.functions._recording import cast
+from lazynp.functions._operands import cast
 from lazynp.functions._records import record as record_at
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import (
     host_index,
     is_same_view,
     store_at_once,
-    store_basic,
     store_element,
     store_slice,
 )
 from lazynp.primitives import shaping
 
-_new = object.__new__
 _MEMO_SIZE = 4096
 _SCALAR = "scalar"  # in a memo: the aval of one element
 
@@ -96,113 +70,39 @@ _SCALAR = "scalar"  # in a memo: the aval of one element
 
 
 def getitem(self: Array, index: Any) -> Any:
-    """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy."""
-    node = self._node if self._base is None and not staged else self._read()
-    value = node[2]
-    t = type(index)
-    axes = t is int  # how many, if this is the place of one element
-    basic = axes or t is slice
-    if t is tuple:
-        basic = True
-        axes = len(index)
-        for item in index:
-            kind = type(item)
-            if kind is not int:
-                axes = 0
-                if kind is slice:
-                    continue
-                if kind in PLACES:
-                    index = known_places(index)
-                    axes = count_places(index)
-                    basic = is_basic(index)
-                    break
-                if item is not None and item is not Ellipsis:
-                    basic = False
-    elif t in PLACES:
-        index = known_places(index)
-        axes = basic = type(index) is int
-    if axes and type(value) is ndarray and value.ndim == axes and not staged:
-        element = value[index]
-        aval = AVALS.get(type(element))
-        if aval is not None:
-            return scalar(element, aval)
+    """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy.
+
+    In this order: one element of data that is there; a part of it, where the back end does things
+    at once; a slice that is recorded; what a transformation interprets; an advanced index.
+    """
+    index, axes = element_index(index)
+    if axes and not staged:
+        element = _element_there(self, index, axes)
+        if element is not None:
+            return element
     recorder = local.recorder
-    eager = recorder.eager
-    if (not eager or recorder.due) and len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1), self)
-        node = self._node if self._base is None else self._read()
-        eager = recorder.eager
-    op = node[0]
-    aval = node[4] if op is None else op.aval
-    if axes and axes == aval.ndim and node[2] is not None:
+    begins(recorder, self)
+    node = self._node if self._base is None and not staged else self._read()
+    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    if axes and axes == aval.ndim and node[VALUE] is not None:
         element = _element(node, aval, index)
         if element is not None:
             return element
-    if eager and aval.device:
-        value = node[2]
-        if type(value) is not ndarray:
-            value = there(node)
-        if type(value) is ndarray:
-            if not basic:
-                out = _chosen(self, value, index)
-                if out is not None:
-                    return out
-            else:  # NumPy's view, and nothing inferred; a large one is part of what reads it
-                value = value[index]
-                if type(value) is ndarray:
-                    try:
-                        part = aval.parts[value.shape]
-                    except KeyError:
-                        part = aval_of(value.shape, value.dtype)
-                        aval.parts[value.shape] = part
-                    if part.ndim and part.nbytes <= recorder.largest:
-                        out = _new(NDArray)
-                        flags = self._flags
-                        out._flags = flags if flags is None else _inherited(flags)
-                        out._order = self._order and True
-                        base = self._base
-                        if base is None:
-                            base = out._base = self
-                            out._path = (Basic((index, aval)),)
-                        else:
-                            out._base = base
-                            out._path = (*self._path, Basic((index, aval)))
-                        if base._seen is VIEWED:
-                            out._node, out._seen = [None, None, None, None, part], None
-                        else:
-                            out._node, out._seen = [None, None, value, None, part], base._node
-                        return out
-    key = index_key(index)
-    if key is NOT_BASIC and t is tuple:
-        index = known_places(index)
-        key = index_key(index)
-    try:
-        op, starts, step = aval.get_memo[key]
-    except (KeyError, TypeError):
-        if type(aval) is TracedAval or key is NOT_BASIC and _moves(index):
-            return _get_traced(self, aval, index)
-        if aval.dtype.names is not None and _is_field(index):
-            return view(self, Field(index))
-        entry = _get_entry(aval, key, index)
-        if entry is None:
-            return get_advanced(self, normal(index))
-        if key is NOT_BASIC and has_array(index):  # a 0-d array: its elements are copied
-            out = getitem(self, normal(index))
-            return out if type(out) is Scalar else new_array(out._read())
-        op, starts, step = entry
+    if recorder.backend.at_once:
+        out = _part_at_once(self, node, aval, index)
+        if out is not None:
+            return out
+    entry = _entry(aval, index)
+    if entry is None:
+        return _get_other(self, aval, index)
+    op, starts, step = entry
     if op.host:
         return _get_on_host(self, op, node, starts, step)
-    got = at_once(op, (node, *starts)) if recorder.eager else None
+    got = recorder.backend.operation(op, (node, *starts))
+    if got is None and recorder.backend.at_once:
+        got = _after_cut(self, op, node, starts)
     if got is None:
         frame = _getframe(1)
-        if recorder.eager and recorder.pending:
-            if 4 * op.aval.nbytes <= aval.nbytes:
-                flush(recorder, reason=PART)
-            elif len(recorder.pending) >= recorder.limit:
-                enter(frame, self)
-            if node[VALUE] is not None:
-                got = at_once(op, (node, *starts))  # a cut was made
-    if got is None:
         got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
         recorder.pending.append(got)
     if op.scalar and step.scalar:
@@ -210,10 +110,84 @@ def getitem(self: Array, index: Any) -> Any:
     return _made_view(self, step, node, got)
 
 
+def _element_there(self: Array, index: Any, axes: int) -> Any:
+    """One element of host memory: NumPy's own, in a Scalar."""
+    value = (self._node if self._base is None else self._read())[VALUE]
+    if type(value) is not ndarray or value.ndim != axes:
+        return None
+    element = value[index]
+    aval = AVALS.get(type(element))
+    return None if aval is None else scalar(element, aval)
+
+
+def _part_at_once(self: Array, node: Node, aval: Aval, index: Any) -> Array | None:
+    """NumPy's view, with nothing inferred, or what NumPy chooses by an index with arrays."""
+    value = there(node) if aval.device else None
+    if type(value) is not ndarray:
+        return None
+    if not gives_view(index):
+        return _chosen(self, value, index)
+    shown = value[index]
+    if type(shown) is not ndarray or not shown.ndim:
+        return None
+    if shown.nbytes > local.recorder.policy.largest:
+        return None  # it is part of the program that reads it
+    part = aval.parts.get(shown.shape)
+    if part is None:
+        part = aval.parts[shown.shape] = aval_of(shown.shape, shown.dtype)
+    out = _view_along(self, Basic((index, aval)), node, [None, None, shown, None, part])
+    if out._base._seen is VIEWED:  # type: ignore[union-attr]
+        out._node, out._seen = [None, None, None, None, part], None
+    return out
+
+
+def _after_cut(self: Array, op: Op, node: Node, starts: tuple[Any, ...]) -> Node | None:
+    """A small part of a large pending result makes a cut: then it is there."""
+    recorder = local.recorder
+    if not recorder.pending:
+        return None
+    if 4 * op.aval.nbytes <= aval_of_node(node).nbytes:
+        flush(recorder, reason=PART)
+    else:
+        begin(recorder, self, depth=2)
+    if node[VALUE] is None:
+        return None
+    return recorder.backend.operation(op, (node, *starts))
+
+
+def _entry(aval: Aval, index: Any) -> Any:
+    """What is remembered of a basic index: (op, start indices, step). None for any other index."""
+    key = index_key(index)
+    if key is NOT_BASIC and type(index) is tuple:
+        key = index_key(known_places(index))
+    try:
+        return aval.get_memo[key]
+    except (KeyError, TypeError):
+        pass
+    if type(aval) is TracedAval or aval.dtype.names is not None and _is_field(index):
+        return None
+    if key is NOT_BASIC and (_moves(index) or has_array(index)):
+        return None
+    return _new_entry(aval, key, index)
+
+
+def _get_other(self: Array, aval: Aval, index: Any) -> Any:
+    """`getitem` where no slice is remembered for the index."""
+    if type(aval) is TracedAval or _moves(index):
+        return _get_traced(self, aval, index)
+    if aval.dtype.names is not None and _is_field(index):
+        return view(self, Field(index))
+    index = normal(index)
+    if index_key(index) is NOT_BASIC:
+        return get_advanced(self, index)
+    out = getitem(self, index)  # 0-d arrays as integers: the elements are copied
+    return new_array(out._read()) if type(out) is NDArray else out
+
+
 def _chosen(self: Array, value: Any, index: Any) -> Array | None:
     """What NumPy chooses by an index with arrays that are there."""
     where = host_index(index)
-    if where is None or _errstate.watching:
+    if where is None:
         return None
     if self._order is not None or not value.flags.c_contiguous:
         value = laid_out(value, self)
@@ -228,8 +202,13 @@ def _chosen(self: Array, value: Any, index: Any) -> Array | None:
 
 def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
     """The view of `self`, whose value is `node`, along one more step; `got` is its value."""
-    out = _new(NDArray)
-    out._node = got
+    out = _view_along(self, step, node, got)
+    note(out)
+    return out
+
+
+def _view_along(self: Array, step: Any, node: Node, got: Node) -> Array:
+    out = wrap_array(got)
     out._flags = self._flags if self._flags is None else _inherited(self._flags)
     out._order = self._order and True
     base = self._base
@@ -237,7 +216,6 @@ def _made_view(self: Array, step: Any, node: Node, got: Node) -> Array:
         out._base, out._path, out._seen = self, (step,), node
     else:
         out._base, out._path, out._seen = base, (*self._path, step), base._node
-    note(out)
     return out
 
 
@@ -255,7 +233,7 @@ class _ScalarStep(Slice):
     scalar = True
 
 
-def _get_entry(aval: Aval, key: Any, index: Any) -> Any:
+def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
     """Make the memo entry of a basic index; None for an advanced one."""
     if key is NOT_BASIC:
         index = normal(index)
@@ -379,99 +357,101 @@ def _is_field(index: Any) -> bool:
 
 
 def setitem(self: Array, index: Any, value: Any) -> None:
-    """`self[index] = value`, in the owner and so in every view."""
-    if type(value) is NDArray and value._base is self:
-        if local.recorder.eager and self._flags is None and is_same_view(self, index, value):
+    """`self[index] = value`, in the owner and so in every view.
+
+    In this order: the second half of `x[i] += v`; one element of memory nobody else can see; what
+    the back end does at once; host dtypes; a slice that is recorded; an advanced index.
+    """
+    if type(value) is NDArray and value._base is self and self._flags is None:
+        if local.recorder.backend.at_once and is_same_view(self, index, value):
             return
-    t = type(index)
-    axes = t is int  # how many, if this is the place of one element
-    if t is tuple:
-        for item in index:
-            if type(item) is not int:
-                if type(item) in PLACES:
-                    index = known_places(index)
-                    axes = count_places(index)
-                break
-        else:
-            axes = len(index)
-    elif t in PLACES:
-        index = known_places(index)
-        axes = type(index) is int
+    index, axes = element_index(index)
     if axes and self._base is None and self._flags is None and not staged:
         if store_element(self, index, axes, value):
             return
     recorder = local.recorder
-    pending = recorder.pending
-    # one large assignment after another: the last makes the cut
-    if len(pending) >= recorder.limit and not (
-        recorder.due and pending[-1][OP].primitive is shaping.update_slice
-    ):
-        enter(_getframe(1), self, value)
+    if not _follows_store(recorder):
+        begin(recorder, self, value)
     if self._flags is not None and not writeable(self):
         raise ValueError("assignment destination is read-only")
-    if recorder.eager:
-        if self._base is None:
-            if (t is tuple or t is slice or t is int) and store_basic(self, index, value):
-                return
-        if store_at_once(self, index, value):
-            return
-    frame = _getframe(1)
+    if store_at_once(self, index, value):
+        return
     with write_lock:
-        node = self._node if self._base is None else self._read()
-        aval = node[AVAL] if node[OP] is None else node[OP].aval
-        if aval.dtype.kind in "OSUVMm":
-            del node  # it counts who has the memory
+        if aval_of_node(self._read()).dtype.kind in "OSUVMm":
             _set_on_host(self, index, value)
             return
-        key = index_key(index)
-        try:
-            step = aval.set_memo[key]
-        except (KeyError, TypeError):
-            step = _set_entry(aval, key, index)
-            if step is None:
-                set_advanced(self, normal(index), value)
-                return
-        if type(value) is NDArray and value._base is not None and _is_itself(self, step, value):
-            return
-        u, op = value, None
-        if type(value) is NDArray or type(value) is Scalar:
-            u = value._node if value._base is None else value._read()
-            op = step.ops.get(u[AVAL] if u[OP] is None else u[OP].aval)
-        elif type(value) is float and aval.dtype.kind == "f":
-            op = step.ops.get(float)
-        operands = (node, u, *step.starts)
-        if op is None:
-            _check_depth(value, aval, index, step.params["shape"])
-            looked_at = _check_fits(value, aval.dtype)
-            u = assigned(value, aval.dtype, step.params["shape"])
-            if _errstate.watching and type(u) is list and known(u).dtype != aval.dtype:
-                u = cast(new_array(u), aval.dtype)._read()  # which may overflow
-            operands = (node, u, *step.starts)
-            try:
-                op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
-            except Traced:
-                self._write(record_traced(shaping.update_slice, operands, step.params))
-                return
-            if op.host:
-                self._write(on_host(op, operands))
-                return
-            if not looked_at and (u is value or isinstance(value, Array) and u is value._read()):
-                _errstate.remember(step.ops, known(u), op)
-        new = None
-        if recorder.eager:
-            if recorder.pending and 4 * op.explicit[1].nbytes <= aval.nbytes:
-                flush(recorder, reason=PART)
-            if op.reuses and self._base is None:
-                del node, operands  # it counts who has the memory
-                if store_slice(self, op, u, step.starts):
-                    return
-                operands = (self._node, u, *step.starts)
-            new = at_once(op, operands)
-        if new is None:
-            new = [op, operands, None, frame.f_code, frame.f_lasti]
-            recorder.pending.append(new)
-            large_update(recorder, op)
-        self._write(new)
+        new = _recorded_store(self, index, value, _getframe(1))
+        if new is not None:
+            self._write(new)
+
+
+def _follows_store(recorder: Recorder) -> bool:
+    """Of one large assignment after another, the last makes the cut."""
+    if not recorder.due or not recorder.pending:
+        return False
+    op = recorder.pending[-1][OP]
+    return op is not None and op.primitive is shaping.update_slice
+
+
+def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | None:
+    """The node that a store gives the array; None if there is nothing left to do."""
+    recorder = local.recorder
+    node = self._node if self._base is None else self._read()
+    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    step = _set_step(aval, index)
+    if step is None:
+        set_advanced(self, normal(index), value)
+        return None
+    if type(value) is NDArray and value._base is not None and _is_itself(self, step, value):
+        return None
+    op, operands = _store_op(node, aval, step, index, value)
+    if op is None:
+        return record_traced(shaping.update_slice, operands, step.params)
+    if op.host:
+        return on_host(op, operands)
+    if recorder.backend.at_once:
+        if recorder.pending and 4 * op.explicit[1].nbytes <= aval.nbytes:
+            flush(recorder, reason=PART)
+        u = operands[1]
+        del node, operands  # nobody else is to have the memory
+        if op.reuses and self._base is None and store_slice(self, op, u, step.starts):
+            return None
+        operands = (self._read(), u, *step.starts)
+        new = recorder.backend.operation(op, operands)
+        if new is not None:
+            return new
+    new = [op, operands, None, frame.f_code, frame.f_lasti]
+    recorder.pending.append(new)
+    large_update(recorder, op)
+    return new
+
+
+def _store_op(
+    node: Node, aval: Aval, step: Slice, index: Any, value: Any
+) -> tuple[Op | None, tuple[Any, ...]]:
+    """The op of a store, and its operands; no op if a transformation interprets it."""
+    u, op = value, None
+    if type(value) is NDArray or type(value) is Scalar:
+        u = value._node if value._base is None else value._read()
+        op = step.ops.get(u[AVAL] if u[OP] is None else u[OP].aval)
+    elif type(value) is float and aval.dtype.kind == "f":
+        op = step.ops.get(float)
+    if op is not None:
+        return op, (node, u, *step.starts)
+    _check_depth(value, aval, index, step.params["shape"])
+    looked_at = _check_fits(value, aval.dtype)
+    u = assigned(value, aval.dtype, step.params["shape"])
+    if state.watching and type(u) is list and known(u).dtype != aval.dtype:
+        u = cast(new_array(u), aval.dtype)._read()  # which may overflow
+    operands = (node, u, *step.starts)
+    try:
+        op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
+    except Traced:
+        return None, operands
+    if not op.host and not looked_at and not state.watching:
+        if u is value or isinstance(value, Array) and u is value._read():
+            step.ops[known(u)] = op
+    return op, operands
 
 
 def _set_on_host(self: Array, index: Any, value: Any) -> None:
@@ -482,21 +462,14 @@ def _set_on_host(self: Array, index: Any, value: Any) -> None:
         value = np.asarray(to_host(value)) if zero_d else to_host(value)
     with write_lock:
         owner = self if self._base is None else self._base
-        node = owner._node
-        memory = node[VALUE]
-        shared = getrefcount(node) != 3  # the handle's, the variable's, the argument's
-        if shared or type(memory) is not np.ndarray or getrefcount(memory) != 3:
-            memory = None
-        elif memory.base is not None or not memory.flags.writeable:
-            memory = None
-        if memory is None:
-            memory = np.array(host_value(node))
+        memory = exclusive(owner)
+        if memory is None or memory.base is not None:
+            owner._node = leaf(np.array(host_value(owner._node)))
+            memory = owner._node[VALUE]
         target = memory
         for step in () if self._base is None else self._path:
             target = step.layout(target)
         target[index] = value
-        if memory is not node[VALUE]:
-            owner._node = leaf(memory)
 
 
 def _is_whole(index: Any, ndim: int) -> bool:
@@ -505,7 +478,13 @@ def _is_whole(index: Any, ndim: int) -> bool:
     return len(items) == ndim and all(isinstance(i, (int, np.integer)) for i in items)
 
 
-def _set_entry(aval: Aval, key: Any, index: Any) -> Any:
+def _set_step(aval: Aval, index: Any) -> Any:
+    """The step of a basic index; None for an advanced one."""
+    key = index_key(index)
+    try:
+        return aval.set_memo[key]
+    except (KeyError, TypeError):
+        pass
     if key is NOT_BASIC or not isinstance(key, int):
         index = normal(index)
         key = index_key(index)
@@ -572,14 +551,6 @@ def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
         assigned_scalar(value, dtype)
     return True  # a 0-d array too: it shares its entry in the memo with a scalar
 
-
-def _forget_stores() -> None:
-    """Stores that cast may raise floating-point errors."""
-    for aval in known_avals():
-        aval.set_memo.clear()
-
-
-_errstate.on_watch(_forget_stores)
 
 # -- in C ----------------------------------------------------------------------------------------
 

@@ -28,8 +28,8 @@ from lazynp.functions._construct import array, asarray
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
+from lazynp.functions._operands import as_array, cast
 from lazynp.functions._ranges import arange, linspace
-from lazynp.functions._recording import as_array, cast
 from lazynp.primitives import shaping
 
 

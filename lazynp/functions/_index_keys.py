@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar
-from lazynp._trace import knowable, seen_value
+from lazynp._values import knowable, seen_value
 from lazynp._views import INVALID_INDEX
 
 NOT_BASIC: Any = object()
@@ -31,17 +31,29 @@ def known_places(index: Any) -> Any:
 PLACES = frozenset({Scalar, *(np.dtype(t).type for t in "bhilqBHILQ")})
 
 
-def count_places(index: tuple[Any, ...]) -> int:
-    """How many axes an index of nothing but ints has; 0 for any other."""
-    for item in index:
-        if type(item) is not int:
-            return 0
-    return len(index)
+def element_index(index: Any) -> tuple[Any, int]:
+    """The index with the integers that are there as ints; and, if it is the place of one element,
+    how many axes it has, else 0."""
+    t = type(index)
+    if t is int:
+        return index, 1
+    if t is tuple:
+        index = known_places(index)
+        return index, len(index) if _INT.issuperset(map(type, index)) else 0
+    if t in PLACES:
+        index = known_places(index)
+        return index, int(type(index) is int)
+    return index, 0
 
 
-def is_basic(index: tuple[Any, ...]) -> bool:
-    """Whether the index gives a view: nothing but ints, slices, None, Ellipsis."""
-    return _BASIC.issuperset(map(type, index))
+_INT = frozenset({int})
+
+
+def gives_view(index: Any) -> bool:
+    """Whether the index is made of nothing but ints, slices, None, Ellipsis."""
+    if type(index) is tuple:
+        return _BASIC.issuperset(map(type, index))
+    return type(index) is slice or type(index) is int
 
 
 _BASIC = frozenset({int, slice, type(None), EllipsisType})

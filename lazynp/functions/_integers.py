@@ -14,7 +14,7 @@ from lazynp.functions import _advanced, ufuncs
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import traced
-from lazynp.functions._recording import as_array, cast, plain
+from lazynp.functions._operands import as_array, cast, plain
 from lazynp.primitives import shaping
 
 _INT64 = np.dtype(np.int64)

@@ -14,7 +14,7 @@ from lazynp._trace import host_value
 from lazynp.functions import _assigned, _getset
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
-from lazynp.functions._recording import as_array, cast, plain
+from lazynp.functions._operands import as_array, cast, plain
 from lazynp.primitives import shaping
 
 ndindex = np.ndindex

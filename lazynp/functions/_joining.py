@@ -20,7 +20,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._construct import asarray
 from lazynp.functions._eager import by_numpy
-from lazynp.functions._recording import as_array, cast, check_writeable, store
+from lazynp.functions._operands import as_array, cast, check_writeable, store
 from lazynp.primitives import shaping
 
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
-from lazynp._trace import extent, host_value
+from lazynp._trace import host_value
+from lazynp._values import extent
 from lazynp.functions._arguments import SMALL, from_numpy
-from lazynp.functions._recording import broadcast, cast, plain, scalar_if_0d
+from lazynp.functions._operands import broadcast, cast, plain, scalar_if_0d
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import check_later
 

@@ -17,7 +17,7 @@ from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write
 from lazynp._strides import copied_order, in_order
 from lazynp._trace import host_value
 from lazynp.functions._host import to_device, to_host
-from lazynp.functions._recording import check_writeable
+from lazynp.functions._operands import check_writeable
 
 
 def _host(self: Array) -> Any:

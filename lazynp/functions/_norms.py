@@ -25,7 +25,7 @@ from lazynp.functions._matrices import (
     real_type,
     result,
 )
-from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
+from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d
 from lazynp.functions.logic import real
 from lazynp.functions.manipulation import moveaxis, reshape, transpose
 from lazynp.functions.products import dot

@@ -28,8 +28,9 @@ from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call
 from lazynp.functions._nested import holds_lazy
+from lazynp.functions._operands import broadcast, cast
 from lazynp.functions._ranges import linspace
-from lazynp.functions._recording import apply, broadcast, cast
+from lazynp.functions._recording import apply
 from lazynp.functions._shapes import moveaxis
 from lazynp.primitives import elementwise, reduction, shaping, sorting
 

@@ -24,7 +24,8 @@ from lazynp.functions._arguments import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
 from lazynp.functions._eager import by_numpy
-from lazynp.functions._recording import apply, as_array, broadcast, cast
+from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
 
 _NO_VALUE: Any = object()

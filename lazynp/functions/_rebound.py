@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import inside_operation, local
+from lazynp._recorder import inside_operation, local
 from lazynp.functions._checks import traced
 from lazynp.functions._host import hosted
 

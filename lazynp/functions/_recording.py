@@ -1,35 +1,23 @@
-"""The hot path: how operators, ufuncs and composed functions record.
+"""How operators, ufuncs and composed functions record: the definition of the fast path.
 
-`binary(primitive)` and `unary(primitive)` make the functions behind operators and ufunc calls.
-They hold a memo from what the operands are known by to the interned op, so that recording is a
-few lookups, a list and a handle. Whatever is not two plain operands goes the long way round.
+`binary(primitive)` and `unary(primitive)` make the functions behind operators and ufunc calls. What
+the operands are known by leads to one `Entry`, which holds the interned op and the aval of NumPy's
+result. So an operation is a look-up, a node and a handle. Operands that are neither arrays nor
+Python's or NumPy's scalars take the slow way, which is handed in.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from sys import _getframe
 from typing import Any, Literal
 
 import numpy as np
-from numpy import ndarray
 
-from lazynp import _errstate
-from lazynp._array import (
-    Array,
-    NDArray,
-    Scalar,
-    as_operand,
-    enter,
-    new_array,
-    new_scalar,
-    wrap,
-    write_lock,
-)
+from lazynp._array import Array, NDArray, Scalar, begin, begins, wrap
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, on_device
-from lazynp._config import config
 from lazynp._fronts import in_front
+from lazynp._memo import Memo
 from lazynp._node import (
     ARGS,
     AVAL,
@@ -43,332 +31,163 @@ from lazynp._node import (
     leaf,
     op_of,
 )
-from lazynp._overrides import ask
+from lazynp._positions import user_frame
 from lazynp._primitive import Primitive
-from lazynp._quiet import quiet_result, quietly
-from lazynp._strides import in_common_order, out_of_order, writeable
-from lazynp._trace import (
-    Recorder,
-    at_once,
-    check_bounds,
-    checked,
-    host_value,
-    known,
-    local,
-    on_host,
-    record_traced,
-    staged,
-    there,
-    user_frame,
-)
-from lazynp.functions._nested import assemble, holds_lazy, opened
+from lazynp._quiet import quiet_result
+from lazynp._recorder import Recorder, known, local, staged
+from lazynp._strides import in_common_order, out_of_order
+from lazynp._trace import check_bounds, node_of, record_traced, scalar_node
+from lazynp._values import watched
+from lazynp.functions._operands import operand_of
 from lazynp.functions._scalars import AVALS
-from lazynp.functions._stores import write_into
-from lazynp.primitives import elementwise, shaping
 
-_new = object.__new__
 Slow = Callable[..., Any]
 
 
-def _at_once(op: Op, operands: tuple[Any, ...]) -> Node | None:
-    """Arithmetic between concrete host scalars costs less to do than to record."""
-    if config.debug_nans:
-        return None  # what is recorded is looked at
+class Entry:
+    """What is known of one function, for operands of one kind."""
+
+    __slots__ = ("op", "aval")
+
+    op: Op | Literal[False] | None  # as it is recorded; False: it is more than one operation
+    aval: Aval | None  # of NumPy's result
+
+    def __init__(self) -> None:
+        self.op = self.aval = None
+
+
+Entries = Memo[Any, Entry]
+
+
+def entries_of(function: Any) -> Entries:
+    return Memo(getattr(function, "__name__", "function"), hot=True)
+
+
+def plain_operand(x: Any) -> Any:
+    """A node, or a Python scalar as it is; None for what the slow way takes."""
+    t = type(x)
+    if t is NDArray or t is Scalar:
+        return x._node if x._base is None else x._read()
+    if t in SCALAR_DTYPES:
+        return x
+    aval = AVALS.get(t)  # of NumPy's scalar
+    return None if aval is None else [None, None, x, None, aval]
+
+
+def done_at_once(
+    entry: Entry,
+    function: Callable[..., Any],
+    operands: tuple[Any, ...],
+    recorder: Recorder,
+    any_size: bool = False,
+) -> Array | None:
+    """NumPy's result for operands that are there and small; None: record it.
+
+    In loops whose slices grow or shrink hardly any operation comes twice, so nothing is inferred;
+    of those that do come again, the aval of the result is remembered.
+    """
+    aval = entry.aval
+    any_size = any_size or aval is not None
     values = []
     for o in operands:
         if type(o) is list:
-            o = o[VALUE]
-            if not isinstance(o, np.generic):
+            o = recorder.backend.value(o, any_size)
+            if o is None:
                 return None
         values.append(o)
-    return [None, None, _computed(op, values, local.recorder), None, op.aval]
-
-
-def _scalar(node: Node, recorder: Recorder) -> Scalar:
-    """The end of the hot path for a result without dimensions: computed, if its operands are."""
-    values = []
-    for o in node[ARGS]:
-        if type(o) is list:
-            o = o[VALUE]
-            if not isinstance(o, np.generic):
-                done = at_once(node[OP], node[ARGS]) if recorder.eager else None
-                if done is None:
-                    recorder.pending.append(node)
-                else:
-                    node = done
-                break
-        values.append(o)
-    else:
-        op = node[OP]
-        if config.debug_nans:  # what is recorded is looked at
-            recorder.pending.append(node)
-        else:
-            node = [None, None, _computed(op, values, recorder), None, op.aval]
-    scalar = _new(Scalar)
-    scalar._node = node
-    scalar._base = scalar._flags = scalar._seen = scalar._order = None
-    return scalar
-
-
-def _computed(op: Op, values: list[Any], recorder: Recorder) -> Any:
-    """The result for scalars. Python's own arithmetic is IEEE's, and a tenth of a ufunc's time."""
-    if len(values) == 2 and type(values[0]) in _DOUBLES and type(values[1]) in _DOUBLES:
-        of_floats = _OF_FLOATS.get(op.primitive.name)
-        if of_floats is not None:
-            return np.float64(of_floats(*values))
-    out = quiet_result(recorder.quiet, op.reference, *values)
-    return out[()] if type(out) is ndarray else out  # `numpy.where` of scalars is an array
-
-
-_DOUBLES = frozenset({float, np.float64})
-_OF_FLOATS = {"add": float.__add__, "subtract": float.__sub__, "multiply": float.__mul__}
-
-
-def _host_result(node: Node) -> Any:
-    """Objects, strings, dates alone are Python's and NumPy's own; everything else is wrapped."""
-    op = node[OP]
-    if op.scalar and not on_device(op.aval.dtype):
-        value = node[VALUE]
-        return value[()] if isinstance(value, np.ndarray) else value
+    result = quiet_result(recorder.quiet, function, *values)
+    node = leaf(result) if aval is None else [None, None, result, None, aval]
+    entry.aval = node[AVAL]
     return wrap(node)
 
 
-def _record_slow(op: Op, operands: tuple[Any, ...]) -> Array:
-    """Recording with every check: the first time an op is met, and for host dtypes."""
-    if op.bounds is not None:
-        check_bounds(op, operands)
-    if op.host:
-        return _host_result(on_host(op, operands))
-    if _errstate.watching:
-        node = checked(op, operands)
-        if node is not None:
-            return wrap(node)
-    if op.scalar:
-        node = _at_once(op, operands)
-        if node is not None:
-            return new_scalar(node)
-    if local.recorder.eager:
-        node = at_once(op, operands)
-        if node is not None:
-            return wrap(node)
-    frame = user_frame(_getframe(2))
-    node = [op, operands, None, frame.f_code, frame.f_lasti]
-    local.recorder.pending.append(node)
+def recorded(op: Op, operands: tuple[Any, ...], recorder: Recorder, depth: int) -> Array:
+    """The handle of an operation that is recorded. depth: how many frames up the user's is."""
+    node = scalar_node(op, operands) if op.scalar else None
+    if node is None:
+        frame = _getframe(depth + 1)
+        node = [op, operands, None, frame.f_code, frame.f_lasti]
+        recorder.pending.append(node)
     return wrap(node)
 
 
-def _out_of_bounds(op: Op, a: Any, b: Any) -> bool:
-    number = a if type(a) is int else b
-    return not op.bounds[0] <= number <= op.bounds[1]  # type: ignore[index]
+class _Elementwise:
+    """One elementwise primitive and NumPy's function for it."""
 
+    __slots__ = ("primitive", "function", "slow", "depth", "entries")
 
-class _Done:
-    """What an eager recorder has done at once: NumPy is called, nothing is inferred.
+    def __init__(self, primitive: Primitive, function: np.ufunc, slow: Slow, depth: int) -> None:
+        self.primitive, self.function, self.slow = primitive, function, slow
+        self.depth = depth  # how many frames up the user's is, from who calls `result`
+        self.entries = entries_of(function)
 
-    In loops whose slices grow or shrink hardly any operation comes twice; of those that do, the
-    aval of the result is remembered. `any_size`: else what is larger than the recorder's `largest`
-    is recorded, as it may gain from a program.
-    """
+    def result(self, recorder: Recorder, xs: tuple[Any, ...], operands: tuple[Any, ...]) -> Any:
+        key = known(operands[0]) if len(operands) == 1 else tuple(map(known, operands))
+        entry = self.entries.get(key)
+        if entry is None:
+            if TracedAval in map(type, map(known, operands)):
+                return _ordered(wrap(record_traced(self.primitive, operands, {})), xs)
+            if watched():
+                return self.slow(*xs)
+            entry = self.entries.put(key, Entry())
+        if recorder.backend.at_once:
+            out = self._at_once(recorder, entry, operands)
+            if out is not None:
+                return _ordered(out, xs)
+            begin(recorder, *xs, depth=self.depth + 1)
+        op = entry.op or self._infer(entry, operands)
+        if not op or op.bounds is not None and _out_of_bounds(op, operands):
+            return self.slow(*xs)
+        return _ordered(recorded(op, operands, recorder, self.depth + 1), xs)
 
-    __slots__ = ("avals", "function", "any_size")
+    def _at_once(self, recorder: Recorder, entry: Entry, operands: tuple[Any, ...]) -> Any:
+        small = entry.op and entry.op.small  # then its size is no reason to record it
+        if small or entry.op is None:
+            out = done_at_once(entry, self.function, operands, recorder, bool(small))
+            if out is not None or small:
+                return out
+            op = self._infer(entry, operands)
+            if op and op.small:
+                return done_at_once(entry, self.function, operands, recorder, True)
+        elif entry.aval is not None:
+            return done_at_once(entry, self.function, operands, recorder)
+        return None
 
-    def __init__(self, function: Callable[..., Any], *, any_size: bool = False) -> None:
-        self.avals: dict[Any, Aval] = _errstate.memo({})
-        self.function = function
-        self.any_size = any_size
-
-    def first(self, key: Any, *operands: Any, any_size: bool = False) -> Array | None:
-        """The result for operands not met before; None if this is for the recorder."""
-        if _errstate.watching:
+    def _infer(self, entry: Entry, operands: tuple[Any, ...]) -> Op | None:
+        """The op; None for the slow way, which raises what inferring it raised, or knows better."""
+        try:
+            op = op_of(self.primitive, {}, tuple(map(known, operands)))
+        except TypeError:
             return None
-        recorder = local.recorder
-        largest = math.inf if any_size or self.any_size else recorder.largest
-        values = []
-        for o in operands:
-            if type(o) is list:
-                o = there(o)
-                if type(o) is not ndarray or o.nbytes > largest or not on_device(o.dtype):
-                    if not isinstance(o, np.generic):
-                        return None
-            values.append(o)
-        result = quiet_result(recorder.quiet, self.function, *values)
-        node = leaf(result)
-        if len(self.avals) >= _MOST:
-            self.avals.clear()
-        _errstate.remember(self.avals, key, node[AVAL])
-        return wrap(node)
-
-    def again(self, recorder: Recorder, a: Any, b: Any) -> Array | None:
-        """The result for two operands, nodes or Python scalars; see `first`."""
-        known_a, known_b = known(a), known(b)
-        aval = self.avals.get((known_a, known_b))
-        if aval is None:
-            return self.first((known_a, known_b), a, b)
-        if type(a) is list:
-            a = a[2] if type(a[2]) is ndarray else there(a)
-        if type(b) is list:
-            b = b[2] if type(b[2]) is ndarray else there(b)
-        if a is None or b is None:
+        if op.host:
             return None
-        value = quiet_result(recorder.quiet, self.function, a, b)
-        out = _new(NDArray if type(value) is ndarray else Scalar)
-        out._node = [None, None, value, None, aval]
-        out._base = out._flags = out._seen = out._order = None
-        return out
-
-
-_MOST = 1 << 14
-
-
-def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
-    """`slow`, but where an eager recorder has NumPy's `function` do it: for what is no one op."""
-    done = _Done(function)
-
-    def call(x: Any, y: Any) -> Any:
-        recorder = local.recorder
-        if recorder.eager and not staged:
-            if type(x) is NDArray and (type(y) is NDArray or type(y) in _REALS):
-                a = x._node if x._base is None else x._read()
-                b = y if type(y) in _REALS else y._node if y._base is None else y._read()
-                # of bools, the dtype of the square is another than that of the cube
-                out = None if known(a).dtype.kind == "b" else done.again(recorder, a, b)
-                if out is not None:
-                    return in_common_order(out, x, y) if out_of_order(x, y) else out
-        return slow(x, y)
-
-    return in_front("elementwise", call, function=function, done=done.avals, memo={}, operands=2)
-
-
-_REALS = frozenset({int, float})
-_PLAIN, _FRESH = "p", "f"  # see `elementwise` in C
+        entry.op = op
+        return op
 
 
 def binary(
-    primitive: Primitive,
-    slow: Slow,
-    function: np.ufunc,
-    *,
-    depth: int = 1,
-    swap: bool = False,
+    primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1, swap: bool = False
 ) -> Callable[[Any, Any], Any]:
-    """`f(x, y)`; `slow(x, y)` takes operands that are neither arrays nor Python scalars.
+    """`f(x, y)`; `slow(x, y)` takes operands that are neither arrays nor scalars.
 
     function: NumPy's own. depth: how many frames up the user's is. swap: make it `f(y, x)`, for
     reflected operators.
     """
-    done = _Done(function)
-    avals = done.avals
-    memo: dict[tuple[Any, Any], Op] = _errstate.memo({})
+    elementwise = _Elementwise(primitive, function, slow, depth)
 
     def call(x: Any, y: Any) -> Any:
         if swap:
             x, y = y, x
         recorder = local.recorder
-        eager = recorder.eager
-        pending = recorder.pending
-        if (not eager or recorder.due) and len(pending) >= recorder.limit:
-            enter(_getframe(depth), x, y)
-        order = None
-        t = type(x)
-        if t is NDArray or t is Scalar:
-            order = x._order
-            a = x._node if x._base is None else x._read()
-            op = a[0]
-            known_a = a[4] if op is None else op.aval
-        elif t in SCALAR_DTYPES:
-            a = x
-            known_a = t
-        elif t in AVALS:  # NumPy's scalar
-            known_a = AVALS[t]
-            a = [None, None, x, None, known_a]
-        else:
-            return slow(x, y)
-        t = type(y)
-        if t is NDArray or t is Scalar:
-            order = order or y._order
-            b = y._node if y._base is None else y._read()
-            op = b[0]
-            known_b = b[4] if op is None else op.aval
-        elif t in SCALAR_DTYPES:
-            if type(a) is not list:  # two numbers of Python's: their size decides the dtype
-                return slow(x, y)
-            b = y
-            known_b = t
-        elif t in AVALS:
-            known_b = AVALS[t]
-            b = [None, None, y, None, known_b]
-        else:
-            return slow(x, y)
-        key = known_a, known_b
-        if eager:
-            aval = avals.get(key)
-            if aval is None:
-                op = memo.get(key)
-                if op is None and (type(known_a) is TracedAval or type(known_b) is TracedAval):
-                    out = wrap(record_traced(primitive, (a, b), {}))
-                    return out if order is None else in_common_order(out, x, y)
-                out = None
-                if op is None or op.small:  # which tells that its size is none to record it for
-                    out = done.first(key, a, b, any_size=op is not None)
-                if out is not None:
-                    return out if order is None else in_common_order(out, x, y)
-            else:  # `done.first`, without the call
-                u = a
-                if type(a) is list:
-                    u = a[2]
-                    if type(u) is not ndarray and type(u) not in AVALS:
-                        u = there(a)
-                v = b
-                if type(b) is list:
-                    v = b[2]
-                    if type(v) is not ndarray and type(v) not in AVALS:
-                        v = there(b)
-                if u is not None and v is not None:
-                    try:
-                        u = recorder.quiet(function, u, v)
-                    except RuntimeError:  # see `quiet_result`
-                        u = quietly(function, [u, v])
-                    out = _new(NDArray if type(u) is ndarray else Scalar)
-                    out._node = [None, None, u, None, aval]
-                    out._base = out._flags = out._seen = out._order = None
-                    return out if order is None else in_common_order(out, x, y)
-        try:
-            op = memo[key]
-        except KeyError:
-            try:
-                op = op_of(primitive, {}, key)
-            except Traced:
-                out = wrap(record_traced(primitive, (a, b), {}))
-                return out if order is None else in_common_order(out, x, y)
-            except TypeError:
-                return slow(x, y)  # which raises it again, or knows better
-            if op.host or op.bounds is not None and _out_of_bounds(op, a, b):
-                return slow(x, y)
-            if _errstate.watching and _errstate.strict():
-                return slow(x, y)
-            _errstate.remember(memo, key, op)
-        if op.bounds is not None and _out_of_bounds(op, a, b):
-            return slow(x, y)
-        if eager:
-            made = at_once(op, (a, b))
-            if made is not None:
-                out = wrap(made)
-                return out if order is None else in_common_order(out, x, y)
-            if len(pending) >= recorder.limit:
-                enter(_getframe(depth), x, y)
-        frame = _getframe(depth)
-        node = [op, (a, b), None, frame.f_code, frame.f_lasti]
-        if op.scalar:
-            return _scalar(node, recorder)
-        pending.append(node)
-        out = _new(NDArray)
-        out._node = node
-        out._base = out._flags = out._seen = out._order = None
-        return out if order is None else in_common_order(out, x, y)
+        begins(recorder, x, y, depth=depth)
+        a, b = plain_operand(x), plain_operand(y)
+        if a is None or b is None or type(a) is not list and type(b) is not list:
+            return slow(x, y)  # of two Python numbers, their size decides the dtype
+        return elementwise.result(recorder, (x, y), (a, b))
 
     return in_front(
-        "elementwise", call, function=function, done=avals, memo=memo, operands=2, depth=depth,
-        swap=swap, code=_PLAIN,
+        "elementwise", call, function=function, entries=elementwise.entries, operands=2,
+        depth=depth, swap=swap, records=True,
     )  # fmt: skip
 
 
@@ -376,84 +195,41 @@ def unary(
     primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1
 ) -> Callable[[Any], Any]:
     """`f(x)`; see `binary`."""
-    done = _Done(function)
-    avals = done.avals
-    memo: dict[Any, Op] = _errstate.memo({})
+    elementwise = _Elementwise(primitive, function, slow, depth)
 
     def call(x: Any) -> Any:
         recorder = local.recorder
-        eager = recorder.eager
-        pending = recorder.pending
-        if (not eager or recorder.due) and len(pending) >= recorder.limit:
-            enter(_getframe(depth), x)
-        order = None
-        t = type(x)
-        if t is NDArray or t is Scalar:
-            order = x._order
-            a = x._node if x._base is None else x._read()
-            op = a[0]
-            known_a = a[4] if op is None else op.aval
-        elif t in AVALS:
-            known_a = AVALS[t]
-            a = [None, None, x, None, known_a]
-        else:
+        begins(recorder, x, depth=depth)
+        a = plain_operand(x)
+        if type(a) is not list:
             return slow(x)
-        if eager:
-            aval = avals.get(known_a)
-            if aval is None:
-                op = memo.get(known_a)
-                out = None
-                if op is None or op.small:
-                    out = done.first(known_a, a, any_size=op is not None)
-                if out is not None:
-                    return out if order is None else in_common_order(out, x)
-            else:
-                u = a[2]
-                if type(u) is not ndarray and type(u) not in AVALS:
-                    u = there(a)
-                if u is not None:
-                    try:
-                        u = recorder.quiet(function, u)
-                    except RuntimeError:
-                        u = quietly(function, [u])
-                    out = _new(NDArray if type(u) is ndarray else Scalar)
-                    out._node = [None, None, u, None, aval]
-                    out._base = out._flags = out._seen = out._order = None
-                    return out if order is None else in_common_order(out, x)
-        try:
-            op = memo[known_a]
-        except KeyError:
-            try:
-                op = op_of(primitive, {}, (known_a,))
-            except Traced:
-                out = wrap(record_traced(primitive, (a,), {}))
-                return out if order is None else in_common_order(out, x)
-            if op.host:
-                return slow(x)
-            if _errstate.watching and _errstate.strict():
-                return slow(x)
-            _errstate.remember(memo, known_a, op)
-        if eager:
-            made = at_once(op, (a,))
-            if made is not None:
-                out = wrap(made)
-                return out if order is None else in_common_order(out, x)
-            if len(pending) >= recorder.limit:
-                enter(_getframe(depth), x)
-        frame = _getframe(depth)
-        node = [op, (a,), None, frame.f_code, frame.f_lasti]
-        if op.scalar:
-            return _scalar(node, recorder)
-        pending.append(node)
-        out = _new(NDArray)
-        out._node = node
-        out._base = out._flags = out._seen = out._order = None
-        return out if order is None else in_common_order(out, x)
+        return elementwise.result(recorder, (x,), (a,))
 
     return in_front(
-        "elementwise", call, function=function, done=avals, memo=memo, operands=1, depth=depth,
-        code=_PLAIN,
+        "elementwise", call, function=function, entries=elementwise.entries, operands=1,
+        depth=depth, records=True,
     )  # fmt: skip
+
+
+def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
+    """`slow`, unless NumPy's `function` does it at once: for what is no one op."""
+    entries = entries_of(function)
+
+    def call(x: Any, y: Any) -> Any:
+        recorder = local.recorder
+        if recorder.backend.at_once and type(x) is NDArray and not staged:
+            a, b = plain_operand(x), plain_operand(y)
+            if type(y) is NDArray or type(b) in (int, float):
+                # of bools, the dtype of the square is another than that of the cube
+                key = known(a), known(b)
+                if key[0].dtype.kind != "b":  # type: ignore[union-attr]
+                    entry = entries.get(key) or entries.put(key, Entry())
+                    out = done_at_once(entry, function, (a, b), recorder)
+                    if out is not None:
+                        return _ordered(out, (x, y))
+        return slow(x, y)
+
+    return in_front("elementwise", call, function=function, entries=entries, operands=2)
 
 
 def composed(
@@ -463,196 +239,84 @@ def composed(
 
     What it came down to is remembered and recorded straight away the next time; see `binary`.
     """
-    done = _Done(of_numpy, any_size=True)
-    # False: it comes down to more than one operation
-    memo: dict[tuple[Any, Any], Op | Literal[False]] = _errstate.memo({})
+    entries = entries_of(of_numpy)
 
-    def look(x: Any, y: Any, key: Any, recorder: Recorder) -> Any:
-        eager = recorder.eager
-        recorder.eager = False  # recorded, so that it can be seen
-        try:
+    def look(x: Any, y: Any, entry: Entry) -> Any:
+        with local.recorder.recording():  # so that it can be seen
             out = function(x, y)
-        finally:
-            recorder.eager = eager
-        op: Op | Literal[False] = False
+        entry.op = False
         if isinstance(out, Array):
             node = out._node
             if node[OP] is not None and node[VALUE] is None and len(node[ARGS]) == 2:
                 if node[ARGS][0] is x._read() and node[ARGS][1] is y._read():
-                    op = False if node[OP].host else node[OP]
-        _errstate.remember(memo, key, op)
+                    entry.op = False if node[OP].host else node[OP]
         return out
 
     def call(x: Any, y: Any) -> Any:
         if type(x) is not NDArray or type(y) is not NDArray or staged:
             return function(x, y)
-        a = x._node if x._base is None else x._read()
-        b = y._node if y._base is None else y._read()
-        recorder = local.recorder
-        if recorder.eager:
-            out = done.again(recorder, a, b)
-            if out is not None:
-                return out
-        key = (aval_of_node(a), aval_of_node(b))
+        a, b = plain_operand(x), plain_operand(y)
         if is_tracer(a) or is_tracer(b):
             return function(x, y)
-        op = memo.get(key)
+        recorder = local.recorder
+        key = aval_of_node(a), aval_of_node(b)
+        entry = entries.get(key) or entries.put(key, Entry())
+        if recorder.backend.at_once:
+            out = done_at_once(entry, of_numpy, (a, b), recorder, any_size=True)
+            if out is not None:
+                return out
+        op = entry.op
         if op is None:
-            return look(x, y, key, recorder)
-        if not op:
-            return function(x, y)
-        if len(recorder.pending) >= recorder.limit:
-            return function(x, y)
-        frame = user_frame(_getframe(1))
-        node = [op, (a, b), None, frame.f_code, frame.f_lasti]
-        if op.scalar:
-            return _scalar(node, recorder)
-        recorder.pending.append(node)
-        return new_array(node)
+            return look(x, y, entry)
+        if not op or len(recorder.pending) >= recorder.limit:
+            return function(x, y)  # which looks for a cut where it begins
+        node = scalar_node(op, (a, b)) if op.scalar else None
+        if node is None:
+            frame = user_frame(_getframe(1))
+            node = [op, (a, b), None, frame.f_code, frame.f_lasti]
+            recorder.pending.append(node)
+        return wrap(node)
 
     return in_front(
-        "elementwise", call, function=of_numpy, done=done.avals, memo={}, operands=2, code=_FRESH
+        "elementwise", call, function=of_numpy, entries=entries, operands=2, arrays_only=True
     )
 
 
 def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
     """Record an elementwise primitive on anything NumPy takes: a Scalar if the result is 0-d."""
     nodes = tuple([operand_of(o) for o in operands])
-    recorder = local.recorder
-    if len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1))
+    begin(local.recorder)
     try:
         op = op_of(primitive, params, tuple([known(n) for n in nodes]))
     except Traced:
         out = wrap(record_traced(primitive, nodes, params))
     else:
-        out = _record_slow(op, nodes)
+        out = _made(op, nodes)
     return in_common_order(out, *operands) if out_of_order(*operands) else out
 
 
-# -- arguments that every room takes ---------------------------------------------------------------
+def _made(op: Op, operands: tuple[Any, ...]) -> Any:
+    if op.bounds is not None:
+        check_bounds(op, operands)
+    node = scalar_node(op, operands) if op.scalar and not watched() else None
+    if node is None:
+        node = node_of(op, operands)
+    if op.host and op.scalar and not on_device(op.aval.dtype):
+        return _host_scalar(node)
+    return wrap(node)
 
 
-def operand_of(x: Any) -> Any:
-    """`as_operand`, which leaves what is lazy in a list lazy."""
-    if isinstance(x, (list, tuple)):
-        if holds_lazy(x):
-            return assemble(x)._read()
-        try:
-            return as_operand(x)
-        except ValueError:
-            if not holds_lazy(x := opened(x)):
-                raise
-        return assemble(x)._read()
-    return as_operand(x)
+def _host_scalar(node: Node) -> Any:
+    """Objects, strings, dates alone are Python's and NumPy's own."""
+    value = node[VALUE]
+    return value[()] if isinstance(value, np.ndarray) else value
 
 
-def as_array(x: Any) -> Array:
-    """Whatever NumPy takes for an array, as an Array (no copy of an Array; a view is read)."""
-    if type(x) is NDArray or type(x) is Scalar:
-        return x
-    if isinstance(x, Array):
-        ask(x)
-        return x
-    operand = operand_of(x)
-    return new_array(operand) if type(operand) is list else scalar_array(operand)
+def _ordered(out: Any, xs: tuple[Any, ...]) -> Any:
+    """The result in the memory order that NumPy's would have."""
+    return in_common_order(out, *xs) if out_of_order(*xs) else out
 
 
-def scalar_array(x: Any) -> Array:
-    """A Python scalar as a 0-d Array of NumPy's dtype for it."""
-    value = np.asarray(x)  # an object where no integer dtype holds it
-    return new_array(leaf(value if value.dtype.kind == "O" else value[()]))
-
-
-def plain(x: Any) -> Array:
-    """An owner holding the same value: what rules and reductions are given."""
-    return new_array(as_array(x)._read())
-
-
-def scalar_if_0d(x: Array) -> Array:
-    """What NumPy returns for this result: a Scalar if it has no dimension."""
-    if x.ndim:
-        return x
-    if on_device(x.dtype):
-        return new_scalar(x._read())
-    return host_value(x._read())[()]  # an object, string, date
-
-
-def cast(x: Any, dtype: Any) -> Array:
-    """The array in this dtype; itself if it has it already."""
-    array, dtype = as_array(x), np.dtype(dtype)
-    return array if array.dtype == dtype else elementwise.convert(array, dtype=dtype)
-
-
-def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
-    """A fresh array of the value broadcast to a shape. Raises ValueError as NumPy does."""
-    if x.shape == shape:
-        return x
-    first = len(shape) - x.ndim
-    if first < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[first:], strict=True)):
-        raise ValueError(
-            f"could not broadcast input array from shape {_text(x.shape)} into shape {_text(shape)}"
-        )
-    return shaping.broadcast_in_dim(x, shape=shape, dims=tuple(range(first, len(shape))))
-
-
-def _text(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
-
-
-def check_writeable(out: Any, what: str = "return arrays must be of ArrayType") -> None:
-    if isinstance(out, np.ndarray):  # somebody's memory: a buffer, a memmap
-        if not out.flags.writeable:
-            raise ValueError("output array is read-only")
-        return
-    if not isinstance(out, Array) or isinstance(out, Scalar):
-        raise TypeError(what)
-    if not writeable(out):
-        raise ValueError("output array is read-only")
-
-
-def check_shapes(
-    inputs: list[tuple[int, ...]],
-    outs: list[tuple[int, ...]],
-    masks: Sequence[tuple[int, ...]] = (),
-) -> None:
-    """NumPy's errors where operands, masks and outputs do not fit together."""
-    try:
-        shape = np.broadcast_shapes(*inputs, *outs, *masks)
-    except ValueError:
-        listed = " ".join(map(_text, (*inputs, *outs, *masks)))
-        raise ValueError(
-            f"operands could not be broadcast together with shapes {listed} "
-        ) from None
-    for out in outs:
-        if out != shape:
-            raise ValueError(
-                f"non-broadcastable output operand with shape {_text(out)} doesn't match the "
-                f"broadcast shape {_text(shape)}"
-            )
-
-
-def _copied(value: Any, out: Any) -> None:
-    np.copyto(out, value, casting="unsafe")
-
-
-def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> Any:
-    """Store a result into `out` with NumPy's checks, and return `out`; the result if None."""
-    if out is None:
-        return result
-    check_writeable(out)
-    result = as_array(result)
-    if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(
-            f"Cannot cast {f'ufunc {name!r} ' if name else ''}output from {result.dtype!r} to "
-            f"{out.dtype!r} with casting rule {casting!r}"
-        )
-    check_shapes([result.shape], [out.shape])
-    if write_into(out, (result,), _copied):
-        return out
-    if isinstance(out, np.ndarray):
-        np.copyto(out, host_value(result._read()), casting="unsafe")
-        return out
-    with write_lock:
-        out._write(broadcast(cast(result, out.dtype), out.shape)._read())
-    return out
+def _out_of_bounds(op: Op, operands: tuple[Any, ...]) -> bool:
+    low, high = op.bounds  # type: ignore[misc]
+    return any([type(o) is int and not low <= o <= high for o in operands])

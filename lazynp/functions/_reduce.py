@@ -17,19 +17,19 @@ import numpy as np
 from numpy import ndarray
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from lazynp import _errstate
-from lazynp._array import Array, NDArray, enter, new_array, new_scalar
+from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import in_front
+from lazynp._memo import Memo
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
+from lazynp._positions import user_frame
 from lazynp._quiet import quiet_result
+from lazynp._recorder import local, staged
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
-from lazynp._trace import at_once, local, staged, there, user_frame
 from lazynp.functions._arguments import check_axis, converted, mask_argument
 from lazynp.functions._eager import handle
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._recording import (
-    apply,
+from lazynp.functions._operands import (
     as_array,
     broadcast,
     cast,
@@ -37,6 +37,7 @@ from lazynp.functions._recording import (
     scalar_if_0d,
     store,
 )
+from lazynp.functions._recording import apply
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, reduction, shaping
@@ -58,7 +59,7 @@ class Reduction:
     combine: Any  # the elementwise primitive
     identity: Callable[[Dtype], Any] | None  # what changes nothing; None if there is no such value
     # those that are one operation, by (aval, axis, dtype, keepdims)
-    ops: dict[Any, Op] = field(default_factory=lambda: _errstate.memo({}))
+    ops: Memo[Any, Op] = field(default_factory=lambda: Memo("reduce", hot=True))
 
     @property
     def name(self) -> str:
@@ -162,7 +163,7 @@ def reduced_shape(shape: Sequence[int], axes: Axes) -> tuple[int, ...]:
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-_loops: dict[Any, Dtype] = {}
+_loops: Memo[Any, Dtype] = Memo("loop dtypes")
 
 
 def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtype:
@@ -176,8 +177,7 @@ def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtyp
     found: Dtype = ufunc.resolve_dtypes(
         (out, x, None), casting="unsafe", reduction=True, **options
     )[1]  # type: ignore[call-overload]
-    _loops[key] = found
-    return found
+    return _loops.put(key, found)
 
 
 def single_out(out: Any) -> Any:
@@ -208,7 +208,7 @@ def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> 
 
 # axes that are no keys: True and 1.0 would be found as 1
 _LOOK_ALIKE = frozenset({list, bool, float, np.bool_, np.float64})
-_plans: dict[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = {}
+_plans: Memo[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = Memo("reductions")
 
 
 def reduce(
@@ -238,17 +238,14 @@ def reduce(
             result._order = reduced_order(x, reduced_axes(axis, x.ndim), keepdims)
         return result
     recorder = local.recorder
-    if recorder.eager and not _errstate.watching:
-        value = there(node)
-        if type(value) is ndarray and value.nbytes <= recorder.largest and on_device(value.dtype):
-            result = quiet_result(
-                recorder.quiet, row.ufunc.reduce, value, axis, dtype, None, keepdims
-            )
-            aval = AVALS.get(type(result))
-            if aval is not None:
-                return scalar(result, aval)
-            if type(result) is ndarray:  # else of objects, one
-                return new_array(leaf(result))
+    value = recorder.backend.value(node)
+    if type(value) is ndarray:
+        result = quiet_result(recorder.quiet, row.ufunc.reduce, value, axis, dtype, None, keepdims)
+        aval = AVALS.get(type(result))
+        if aval is not None:
+            return scalar(result, aval)
+        if type(result) is ndarray:  # else of objects, one
+            return new_array(leaf(result))
     key = (aval_of_node(node), axis, dtype, keepdims)
     op = row.ops.get(key) if type(axis) not in _LOOK_ALIKE and not is_tracer(node) else None
     if op is not None:
@@ -263,7 +260,7 @@ def reduce(
         axes = reduced_axes(axis, x.ndim)
         shape = kept_shape(x.shape, axes) if keepdims else None
         plan = None if loop == x.dtype else loop, axes, shape
-        _plans[row, key] = plan
+        _plans.put((row, key), plan)
     loop, axes, shape = plan
     if loop is not None:
         x = converted(x, loop) if x.dtype.kind == "c" else elementwise.convert(x, dtype=loop)
@@ -272,7 +269,7 @@ def reduce(
         result = shaping.reshape(result, shape=shape)
     made = result._read()
     if made[OP] is not None and made[OP].primitive is row.over and loop is None and shape is None:
-        _errstate.remember(row.ops, key, made[OP])
+        row.ops.put(key, made[OP])
     return scalar_if_0d(result)
 
 
@@ -281,23 +278,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def reduced_by(row: Reduction) -> Callable[[F], F]:
     """Decorates a function `(a, axis, ...)` that is `reduce` of this row."""
-    known = {"function": row.ufunc.reduce, "done": handle, "memo": row.ops}
+    known = {"function": row.ufunc.reduce, "handle": handle, "ops": row.ops}
     return lambda function: in_front("reduction", function, **known)
 
 
 def record_reduction(op: Op, node: Node) -> Any:
     """The hot path: one node, as operators record theirs."""
     recorder = local.recorder
-    if recorder.eager:
-        done = at_once(op, (node,))
-        if done is not None:
-            return new_scalar(done) if op.scalar else new_array(done)
-    frame = _getframe(2)
-    if len(recorder.pending) >= recorder.limit:
-        enter(frame)
-    frame = user_frame(frame)
-    made = [op, (node,), None, frame.f_code, frame.f_lasti]
-    recorder.pending.append(made)
+    made = recorder.backend.operation(op, (node,))
+    if made is None:
+        begin(recorder, depth=2)
+        frame = user_frame(_getframe(2))
+        made = [op, (node,), None, frame.f_code, frame.f_lasti]
+        recorder.pending.append(made)
     return new_scalar(made) if op.scalar else new_array(made)
 
 

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _errstate
 from lazynp._array import Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
+from lazynp._memo import state
 from lazynp._quiet import quiet_context
-from lazynp._trace import host_value, staged
+from lazynp._recorder import staged
+from lazynp._trace import host_value
 
 _new = object.__new__
 quiet = quiet_context()
@@ -52,7 +53,7 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
                 b = y
                 there = t is float or t is int
             if there and node[4] is AVALS[type(a)]:
-                if not _errstate.watching and not config.debug_nans:
+                if not _is_looked_at():
                     value = quiet(function, a, b)
                     aval = AVALS[type(value)]
                     out = _new(Scalar)
@@ -64,6 +65,11 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
         return general(x, y)
 
     return call
+
+
+def _is_looked_at() -> bool:
+    """Whether somebody may notice an operation: errors, NaN, a function being staged."""
+    return state.watching or config.debug_nans or bool(staged)
 
 
 def swapped(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,7 +84,7 @@ def unary_operator_of(
 ) -> Callable[..., Any]:
     def call(x: Any) -> Any:
         node = x._node
-        if node[4] is not AVALS.get(type(node[2])) or _errstate.watching or config.debug_nans:
+        if node[4] is not AVALS.get(type(node[2])) or _is_looked_at():
             return general(x)
         try:
             value = quiet(function, node[2])

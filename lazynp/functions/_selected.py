@@ -13,8 +13,10 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._node import ARGS, OP, VALUE, Tracer
-from lazynp._trace import host_value, knowable, local, user_position
-from lazynp.functions._recording import broadcast
+from lazynp._recorder import local, user_position
+from lazynp._trace import host_value
+from lazynp._values import knowable
+from lazynp.functions._operands import broadcast
 from lazynp.primitives import elementwise, shaping
 
 _DEEP = 16  # operations that two masks are compared over

@@ -11,7 +11,8 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._strides import in_common_order, out_of_order
-from lazynp._trace import host_value, knowable, seen_value
+from lazynp._trace import host_value
+from lazynp._values import knowable, seen_value
 from lazynp.functions import _getset, ufuncs
 from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import asking, refuse, refuse_outside
@@ -26,7 +27,7 @@ from lazynp.functions._integers import (
     repeated,
     target,
 )
-from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
 from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 
 _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)

@@ -27,6 +27,7 @@ from lazynp.functions import _clenshaw, linear_algebra, sorting, ufuncs
 from lazynp.functions._checks import refuse, traced
 from lazynp.functions._factorizations import eigvals
 from lazynp.functions._host import hosted, to_host
+from lazynp.functions._operands import as_array
 from lazynp.functions._rebound import (
     LAZYNP,
     Scope,
@@ -35,7 +36,6 @@ from lazynp.functions._rebound import (
     transforming,
     where_traced,
 )
-from lazynp.functions._recording import as_array
 from lazynp.functions.creation import zeros
 from lazynp.functions.manipulation import concatenate, moveaxis, stack
 

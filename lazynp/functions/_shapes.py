@@ -31,7 +31,7 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import asarray
-from lazynp.functions._recording import as_array
+from lazynp.functions._operands import as_array
 
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 normalize_axis_tuple = np.lib.array_utils.normalize_axis_tuple

@@ -25,7 +25,7 @@ from lazynp.functions._construct import array
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._joining import concatenate
-from lazynp.functions._recording import as_array, broadcast, cast
+from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._shapes import moveaxis, ravel
 from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 

@@ -16,7 +16,7 @@ from lazynp._strides import Order, layout, layouts, writeable
 from lazynp._views import Exact, view
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
-from lazynp.functions._recording import as_array
+from lazynp.functions._operands import as_array
 from lazynp.primitives import elementwise, indexing, shaping, windows
 
 NDArray = np.ndarray[Any, Any]

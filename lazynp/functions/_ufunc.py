@@ -17,8 +17,10 @@ from lazynp._fronts import BUILT, in_front
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
+from lazynp._recorder import known, local
 from lazynp._strides import in_common_order, out_of_order
-from lazynp._trace import host_value, known, local, watched
+from lazynp._trace import host_value
+from lazynp._values import watched
 from lazynp.functions import _advanced, _assigned, _getset
 from lazynp.functions._arguments import mask_argument, order_argument, result_order
 from lazynp.functions._checks import traced
@@ -26,20 +28,17 @@ from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
 from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
 from lazynp.functions._index_keys import normal_item
-from lazynp.functions._recording import (
-    apply,
+from lazynp.functions._operands import (
     as_array,
-    binary,
     broadcast,
     cast,
     check_shapes,
     check_writeable,
-    done_first,
     operand_of,
     plain,
     store,
-    unary,
 )
+from lazynp.functions._recording import apply, binary, done_first, unary
 from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out, to_loop
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import host_index, write_into
@@ -129,7 +128,7 @@ class ufunc:
 
     def _as_operator(self, *xs: Any) -> Any:
         """`_apply`; where errors matter, by the operator, which may call other kernels."""
-        values = _strictly(*xs) if _errstate.watching else None
+        values = _strictly(*xs)
         if values is None:
             if self.__name__ == "power" and _is_square_of_bools(*xs):
                 return apply(elementwise.square, xs[0])
@@ -229,11 +228,10 @@ class ufunc:
         except ValueError:
             self._check_dtypes(inputs, outs, casting)  # which NumPy looks at first
             raise
-        if _errstate.watching:
-            values = _strictly(*inputs)
-            if values is not None:
-                del options["signature"]
-                return self._by_numpy(values, outs, options, signature)
+        values = _strictly(*inputs)
+        if values is not None:
+            del options["signature"]
+            return self._by_numpy(values, outs, options, signature)
         results = self._apply(*inputs)
         if not isinstance(results, tuple):
             results = (results,)
@@ -407,7 +405,7 @@ class ufunc:
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
         """In place and unbuffered: repeated indices apply repeatedly."""
-        if type(a) is NDArray and local.recorder.eager:
+        if type(a) is NDArray and local.recorder.backend.at_once:
             where = host_index(indices) if type(indices) is not int else indices
             inputs = () if b is None else (b,)
             if where is not None and write_into(
@@ -585,10 +583,9 @@ def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
                 return x.apply(function, xs)
         if overridden(*xs):
             return elsewhere(function, "__call__", xs, {})
-        if _errstate.watching:
-            values = _strictly(*xs)
-            if values is not None:
-                return to_device(_errstate.checked(reference, *values))
+        values = _strictly(*xs)
+        if values is not None:
+            return to_device(_errstate.checked(reference, *values))
         if len(xs) == 1 and type(xs[0]) is int and not -(1 << 63) <= xs[0] < 1 << 63:
             xs = (as_array(xs[0]),)
         if primitive is not None:

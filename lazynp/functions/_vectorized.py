@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import knowable
+from lazynp._values import knowable
 from lazynp.functions._checks import traced
 from lazynp.functions._host import to_device
+from lazynp.functions._operands import as_array, cast
 from lazynp.functions._rebound import transforming
-from lazynp.functions._recording import as_array, cast
 from lazynp.functions.creation import empty
 from lazynp.functions.manipulation import broadcast_to, reshape, stack
 from lazynp.transforms import vmap

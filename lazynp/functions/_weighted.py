@@ -11,7 +11,8 @@ from lazynp._array import Array
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._fold import item, part
-from lazynp.functions._recording import apply, as_array, broadcast, cast
+from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, indexing, shaping, sorting
 
 _FLOAT64 = np.dtype(np.float64)

@@ -16,7 +16,7 @@ from lazynp._array import Array, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._node import leaf
 from lazynp._strides import Order, fortran_order, in_order
-from lazynp._trace import seen_value
+from lazynp._values import seen_value
 from lazynp._views import Diagonal, view
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
@@ -62,8 +62,9 @@ from lazynp.functions._grids import (
     s_,
 )
 from lazynp.functions._host import to_host
+from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._ranges import arange, geomspace, linspace, logspace
-from lazynp.functions._recording import apply, as_array, broadcast, cast
+from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
 
 __all__ = [

@@ -8,7 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._strides import layouts
-from lazynp._trace import there
+from lazynp._values import there
 from lazynp.functions._host import to_host
 
 

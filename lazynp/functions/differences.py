@@ -16,7 +16,8 @@ from lazynp.functions import reductions, ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host
-from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d
+from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d
+from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, kept_shape
 from lazynp.primitives import elementwise, indexing, shaping, sorting
 

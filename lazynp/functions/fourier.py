@@ -15,7 +15,7 @@ from lazynp.functions import ufuncs
 from lazynp.functions._arguments import check_device, static
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._recording import as_array, cast, plain, store
+from lazynp.functions._operands import as_array, cast, plain, store
 from lazynp.functions.manipulation import roll
 from lazynp.primitives import fourier, shaping
 

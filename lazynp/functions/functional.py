@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._tree import register_alike, show, tree_flatten, tree_unflatten
-from lazynp.functions._recording import as_array
+from lazynp.functions._operands import as_array
 from lazynp.functions.creation import zeros
 from lazynp.functions.manipulation import flip, moveaxis
 

@@ -20,7 +20,8 @@ from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, needs_host, to_host
-from lazynp.functions._recording import apply, as_array, cast
+from lazynp.functions._operands import as_array, cast
+from lazynp.functions._recording import apply
 from lazynp.functions.creation import linspace
 from lazynp.functions.differences import diff, flat
 from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
-from lazynp._trace import seen_value
+from lazynp._values import seen_value
 from lazynp.functions import _assigned
 from lazynp.functions._arguments import NO_AXIS, check_axis, converted
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
@@ -31,7 +31,7 @@ from lazynp.functions._iteration import (
     ndindex,
     nditer,
 )
-from lazynp.functions._recording import (
+from lazynp.functions._operands import (
     as_array,
     broadcast,
     cast,

@@ -20,7 +20,7 @@ from lazynp.functions import sorting, ufuncs
 from lazynp.functions._arguments import shape_argument
 from lazynp.functions._distributions import Distributions, accepted, sample_shape
 from lazynp.functions._getset import getitem
-from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
+from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.creation import arange
 from lazynp.functions.indexing import take, where
 from lazynp.functions.manipulation import concatenate, reshape

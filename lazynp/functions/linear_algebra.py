@@ -17,7 +17,8 @@ from numpy.linalg import LinAlgError
 from lazynp._array import Array
 from lazynp._errstate import checked, quiet
 from lazynp._node import is_tracer
-from lazynp._trace import host_value, knowable, seen_value, watched
+from lazynp._trace import host_value
+from lazynp._values import knowable, seen_value, watched
 from lazynp.functions import indexing, products, reductions, ufuncs
 from lazynp.functions._checks import traced
 from lazynp.functions._determinants import determinant, differentiable
@@ -53,7 +54,7 @@ from lazynp.functions._matrices import (
     swapped,
 )
 from lazynp.functions._norms import cond, matrix_norm, norm, vector_norm
-from lazynp.functions._recording import as_array, broadcast, cast, plain, scalar_if_0d
+from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
 from lazynp.functions.manipulation import atleast_2d, matrix_transpose, ravel, reshape, transpose
 from lazynp.primitives import elementwise, linear_algebra, reduction, shaping
 

@@ -14,7 +14,8 @@ from lazynp.functions import reductions, ufuncs
 from lazynp.functions._arguments import NO_COPY
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
-from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
+from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d, store
+from lazynp.functions._recording import apply
 from lazynp.functions._reduce import BOOL
 from lazynp.primitives import elementwise, shaping
 

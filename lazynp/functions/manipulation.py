@@ -48,8 +48,9 @@ from lazynp.functions._joining import (
     stack,
     vstack,
 )
+from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._padding import pad
-from lazynp.functions._recording import apply, as_array, broadcast, cast
+from lazynp.functions._recording import apply
 from lazynp.functions._shapes import (
     atleast_1d,
     atleast_2d,

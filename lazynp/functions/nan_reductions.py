@@ -12,7 +12,8 @@ from lazynp.functions import reductions, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._recording import apply, as_array, broadcast, cast, scalar_if_0d, store
+from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d, store
+from lazynp.functions._recording import apply
 from lazynp.functions._reduce import FMAX, FMIN, NO_VALUE, reduce
 from lazynp.primitives import elementwise, shaping
 

@@ -15,8 +15,7 @@ from lazynp.functions._checks import refuse, traced
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_into, needs_host
-from lazynp.functions._recording import (
-    apply,
+from lazynp.functions._operands import (
     as_array,
     broadcast,
     cast,
@@ -24,6 +23,7 @@ from lazynp.functions._recording import (
     scalar_if_0d,
     store,
 )
+from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, kept_shape
 from lazynp.functions._weighted import spread_weights, weighted_quantile
 from lazynp.primitives import elementwise, indexing, shaping, sorting

@@ -12,13 +12,13 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._node import is_tracer
-from lazynp._trace import knowable
+from lazynp._values import knowable
 from lazynp.functions import linear_algebra, sorting, ufuncs
 from lazynp.functions._checks import asking
 from lazynp.functions._factorizations import eigvals
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, to_host
-from lazynp.functions._recording import as_array, cast
+from lazynp.functions._operands import as_array, cast
 from lazynp.functions.creation import diag, ones, vander, zeros, zeros_like
 from lazynp.functions.logic import allclose
 from lazynp.functions.manipulation import atleast_1d, concatenate, hstack

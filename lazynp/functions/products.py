@@ -21,7 +21,8 @@ from lazynp.functions._einsum import einsum, einsum_path
 from lazynp.functions._foreign import elsewhere, overridden
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, host_into, needs_host
-from lazynp.functions._recording import as_array, cast, composed, plain, scalar_if_0d, store
+from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d, store
+from lazynp.functions._recording import composed
 from lazynp.functions._stores import write_into
 from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import contraction, shaping

@@ -16,7 +16,7 @@ from typing import Any
 
 from lazynp._array import Array, NDArray, Scalar
 from lazynp._observers import observers
-from lazynp._trace import position, user_frame
+from lazynp._positions import position, user_frame
 
 _MOST_EVENTS = 200_000  # of a timeline
 _ROWS = 12  # of each table that is printed

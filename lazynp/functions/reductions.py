@@ -21,8 +21,7 @@ from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._foreign import by_numpy as by_numpys, overridden
 from lazynp.functions._host import host_call, host_into, needs_host
-from lazynp.functions._recording import (
-    apply,
+from lazynp.functions._operands import (
     as_array,
     broadcast,
     cast,
@@ -30,6 +29,7 @@ from lazynp.functions._recording import (
     scalar_if_0d,
     store,
 )
+from lazynp.functions._recording import apply
 from lazynp.functions._reduce import (
     ADD,
     ALL,

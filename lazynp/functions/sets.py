@@ -17,7 +17,7 @@ from lazynp.functions._eager import by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
-from lazynp.functions._recording import as_array, cast, plain
+from lazynp.functions._operands import as_array, cast, plain
 from lazynp.functions._selection import sized_places
 from lazynp.primitives import elementwise, indexing as gathers, reduction, shaping
 

@@ -14,7 +14,7 @@ from lazynp.functions._checks import refuse_outside
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
-from lazynp.functions._recording import as_array, cast, plain, scalar_if_0d
+from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d
 from lazynp.primitives import indexing, shaping, sorting as primitives
 
 __all__ = [

@@ -15,7 +15,8 @@ from lazynp._avals import SCALAR_DTYPES
 from lazynp._primitive import Primitive
 from lazynp.functions import fourier, reductions, ufuncs
 from lazynp.functions._arguments import static
-from lazynp.functions._recording import apply, as_array, cast
+from lazynp.functions._operands import as_array, cast
+from lazynp.functions._recording import apply
 from lazynp.primitives import convolution, elementwise as e, shaping
 from lazynp.transforms import stop_gradient
 

@@ -12,7 +12,7 @@ from lazynp.functions import reductions, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
-from lazynp.functions._recording import as_array, cast
+from lazynp.functions._operands import as_array, cast
 from lazynp.functions._ufunc import OutputCastingError
 from lazynp.functions.histograms import (
     bincount,

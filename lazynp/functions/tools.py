@@ -15,9 +15,10 @@ from lazynp._graph import jaxpr_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, CODE, OFFSET, VALUE
 from lazynp._plan import STATS, Plan, Stats
+from lazynp._positions import position
 from lazynp._reference import host_view, note_read
 from lazynp._strides import writeable
-from lazynp._trace import host_value, materialize as evaluate_node, position
+from lazynp._trace import host_value, materialize as evaluate_node
 from lazynp._tree import tree_flatten
 from lazynp.transforms._jit import Jitted
 

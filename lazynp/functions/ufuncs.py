@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, as_operand, new_array
-from lazynp._trace import extent, known
-from lazynp.functions._recording import apply, as_array
+from lazynp._recorder import known
+from lazynp._values import extent
+from lazynp.functions._operands import as_array
+from lazynp.functions._recording import apply
 from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import elementwise as e
 from lazynp.primitives.checks import check_later

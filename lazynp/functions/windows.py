@@ -12,7 +12,7 @@ from lazynp._array import Array
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._fold import part
-from lazynp.functions._recording import as_array, cast
+from lazynp.functions._operands import as_array, cast
 from lazynp.functions.creation import arange, ones, zeros
 from lazynp.functions.differences import i0
 from lazynp.functions.indexing import where

@@ -4,7 +4,7 @@ from lazynp.lowering._builder import Builder, Value
 from lazynp.lowering._cache import state as cache_state
 from lazynp.lowering._compat import collect_garbage
 from lazynp.lowering._emit import module_text as lower
-from lazynp.lowering._host import is_aligned, keep_freed_memory, on_host, owns_base
+from lazynp.lowering._host import is_aligned, keep_freed_memory, on_host
 from lazynp.lowering._runtime import (
     Buffer,
     Executable,
@@ -36,6 +36,5 @@ __all__ = [
     "keep_freed_memory",
     "lower",
     "on_host",
-    "owns_base",
     "put",
 ]

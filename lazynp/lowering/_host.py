@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,6 @@ ALIGNMENT = 64  # XLA's; memory less aligned is copied
 def is_aligned(array: np.ndarray[Any, Any]) -> bool:
     """Whether `put` can hand this array's memory to XLA without a copy."""
     return array.flags.c_contiguous and array.ctypes.data % ALIGNMENT == 0
-
-
-def owns_base(array: np.ndarray[Any, Any]) -> bool:
-    """Whether the memory under an `aligned_empty` array is known to that array alone."""
-    base = array.base
-    return type(base) is np.ndarray and base.base is None and getrefcount(base) == 3
 
 
 def on_host() -> bool:

@@ -16,8 +16,9 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._errors import Failure
+from lazynp._positions import position
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
-from lazynp._trace import position, user_position
+from lazynp._recorder import user_position
 from lazynp.primitives import elementwise, reduction, shaping
 
 _INT = np.dtype(np.int64)

@@ -18,7 +18,7 @@ from lazynp._array import Array, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._node import VALUE, is_tracer
 from lazynp._primitive import Missing, Primitive, Rule, Undefined
-from lazynp._trace import StagingRecorder, local
+from lazynp._recorder import StagingRecorder, local
 from lazynp._tree import tree_map
 from lazynp.primitives import elementwise
 from lazynp.transforms._jvp import JVPTracer

@@ -15,7 +15,8 @@ from lazynp._avals import Aval, In
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import Node, aval_of_node, is_tracer, tracer_node
 from lazynp._primitive import Missing, Primitive
-from lazynp._trace import StagingRecorder, innermost, local
+from lazynp._recorder import StagingRecorder, local
+from lazynp._trace import innermost
 from lazynp.primitives import reduction
 from lazynp.transforms._call import jaxpr_explicit, jit_call, present
 from lazynp.transforms._checks import discharged, unchecked

@@ -7,7 +7,7 @@ from typing import Any
 
 from lazynp._array import Array, NDArray
 from lazynp._node import Trace, Tracer, is_tracer, tracer_node
-from lazynp._trace import local
+from lazynp._recorder import local
 
 _ABOVE_ALL = 1 << 30  # levels of transformations
 

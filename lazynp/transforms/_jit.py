@@ -20,7 +20,9 @@ from lazynp._avals import Aval
 from lazynp._config import config
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import VALUE, Node, aval_of_node, is_tracer
-from lazynp._trace import StagingRecorder, local, position, staging, user_position
+from lazynp._positions import position
+from lazynp._recorder import StagingRecorder, local, user_position
+from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.transforms._arguments import START, Arguments, at_places, difference, fixed
 from lazynp.transforms._call import Places, delivered, jit_call

@@ -17,8 +17,10 @@ from lazynp._array import Array
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, is_tracer, tracer_node
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
-from lazynp._trace import extent, host_value, knowable, local, record, record_multiple, seen_value
+from lazynp._recorder import local
+from lazynp._trace import host_value, record, record_multiple
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
+from lazynp._values import extent, knowable, seen_value
 from lazynp.transforms._stack import (
     Flat,
     Params,

@@ -9,19 +9,19 @@ backwards, each entry by its primitive's `transpose` rule, by `vjp` and `grad`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from sys import _getframe
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, enter, new_array
+from lazynp._array import Array, begin, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf, tracer_node
 from lazynp._plan import cast_scalar
 from lazynp._primitive import Missing, Undefined
-from lazynp._trace import check_bounds, inside_operation, interpreting, local, staging
+from lazynp._recorder import inside_operation, local
+from lazynp._trace import check_bounds, interpreting, staging
 from lazynp.primitives import shaping
 from lazynp.transforms._dependence import results_of
 from lazynp.transforms._jvp import JVPTrace, JVPTracer, explicit, jvp_nodes
@@ -304,8 +304,7 @@ def _transposed(entry: Entry, node: Node) -> list[Node | None] | None:
     if made is None:
         return None
     recorder = local.recorder
-    if len(recorder.pending) >= recorder.limit:
-        enter(_getframe(1))
+    begin(recorder)
     values = made.steps.take(nodes)
     return [None if i is None else values[i] for i in made.outs]
 

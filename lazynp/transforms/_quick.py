@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from sys import _getframe
 from typing import Any
 
-from lazynp._array import NDArray, Scalar, enter, new_array, new_scalar
+from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import AVAL, OP, Node, Op, aval_of_node, leaf, op_of, projection
+from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
-from lazynp._trace import known, local, only_checks, user_frame
+from lazynp._recorder import known, local
+from lazynp._trace import only_checks
 from lazynp._tree import LEAF, tree_unflatten
 from lazynp.transforms._call import jit_call
 from lazynp.transforms._checks import Failures, discharged
@@ -74,8 +76,7 @@ class Quick:
         """Record it: what `bind` does, all known beforehand. The caller is called by the user."""
         recorder = local.recorder
         pending = recorder.pending
-        if len(pending) >= recorder.limit:
-            enter(_getframe(2), *args)
+        begin(recorder, *args, depth=2)
         where = local.where
         if where is None:
             frame = user_frame(_getframe(2))

@@ -27,8 +27,9 @@ from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, VALUE, Node, Op, Trace, aval_of_node, is_tracer, leaf, op_of
 from lazynp._plan import cast_scalar
+from lazynp._recorder import local
 from lazynp._strides import writeable
-from lazynp._trace import check_bounds, interpreting, local
+from lazynp._trace import check_bounds, interpreting
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _errstate
 from lazynp._avals import TracedAval
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
-from lazynp._trace import StagingRecorder, checked, local, watched
+from lazynp._recorder import StagingRecorder, local
+from lazynp._values import watched
 
 KINDS = frozenset({"elementwise", "reduction", "view", "contract"})
 Key = tuple[Any, ...]
@@ -65,10 +65,10 @@ class Steps:
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]  # rules run inside an operation
         values = [*self.constants, *inputs]
-        look = _errstate.watching and watched()
+        strictly = watched()
         for op, places in self.operations:
             operands = tuple([values[i] for i in places])
-            node = checked(op, operands) if look else None
+            node = local.recorder.backend.operation(op, operands) if strictly else None
             if node is None:
                 node = [op, operands, None, code, offset]
                 pending.append(node)

@@ -9,8 +9,8 @@ import pytest
 import lazynp as np
 from lazynp import _node
 from lazynp._array import Scalar
-from lazynp._trace import local
-from tests.helpers import fresh_start
+from lazynp._recorder import local
+from tests.helpers import be_eager, fresh_start, is_eager
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +24,7 @@ def at_first() -> Iterator[None]:
 
 @pytest.fixture
 def eager() -> None:
-    local.recorder.eager = True
+    be_eager(True)
 
 
 def pending() -> int:
@@ -39,7 +39,7 @@ def test_a_loop_of_small_operations() -> None:
     x, step = np.array(numpy.arange(8.0)), np.array(numpy.ones(8))
     for _ in range(100):
         x = x * 0.5 + step
-    assert local.recorder.eager
+    assert is_eager()
     assert pending() == 0
     assert x.tolist() == pytest.approx([2.0] * 8)
 
@@ -49,7 +49,7 @@ def test_a_loop_of_large_ones_is_not() -> None:
     x = np.array(numpy.ones(500_000))
     for _ in range(60):
         x = x * 0.5 + x * x - 0.25
-    assert not local.recorder.eager
+    assert not is_eager()
 
 
 def test_slices_of_large_arrays_are_parts_of_programs(eager: None) -> None:
@@ -68,7 +68,7 @@ def test_a_loop_whose_programs_differ_each_time() -> None:
         y = x[n:] * 0.5 + x[:-n]
         y = y * y - 0.25
         assert float(y[0]) == 2.0
-    assert local.recorder.eager
+    assert is_eager()
 
 
 def test_a_loop_that_chooses_by_masks() -> None:
@@ -77,7 +77,7 @@ def test_a_loop_that_chooses_by_masks() -> None:
     for _ in range(40):
         few = x[x > 0.5]
         x = x * 0.999
-    assert local.recorder.eager
+    assert is_eager()
     assert few.shape == (few.size,)
 
 
@@ -87,20 +87,20 @@ def test_not_where_everything_is_to_be_compiled() -> None:
         x = np.array(numpy.arange(8.0))
         for _ in range(100):
             x = x[x >= 0.0] * 0.5
-        assert not local.recorder.eager
+        assert not is_eager()
 
 
 def test_nothing_is_inferred(eager: None) -> None:
     """An op takes as long to make as twenty operations to do."""
     x, y = np.array(numpy.ones(91)), np.array(numpy.ones((91, 3)))
-    known = set(_node._ops)
+    known = set(_node._ops.table)
     for _ in range(3):
         z = np.sqrt(x[1:] + x[:-1]) * 2.0
         w = (x @ y)[1:].sum() + y[:, 1].max() + np.concatenate([z, z]).mean()
         y[3:5] = w
         y[:, 0] *= 2.0
         z = np.where(z > 1, z, 0).reshape(9, 10).T.astype(int)
-    assert not _node._ops.keys() - known
+    assert not _node._ops.table.keys() - known
     assert pending() == 0
 
 
@@ -254,7 +254,7 @@ def test_an_old_value_is_kept(eager: None) -> None:
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("dtype", ["?", "i1", "u8", "i8", "f2", "f4", "f8", "c8", "c16"])
 def test_numpys_scalars_as_operands(dtype: str, at_once: bool) -> None:
-    local.recorder.eager = at_once
+    be_eager(at_once)
     s = numpy.dtype(dtype).type(3)
     for of_x in ("f4", "i8", "c16"):
         n = numpy.arange(1, 7).astype(of_x)
@@ -276,7 +276,7 @@ def test_numpys_scalars_as_operands(dtype: str, at_once: bool) -> None:
 @pytest.mark.parametrize("at_once", [True, False])
 @pytest.mark.parametrize("kind", [numpy.int64, numpy.int8, numpy.uint16, numpy.uint64])
 def test_numpys_integers_as_indices(kind: Any, at_once: bool) -> None:
-    local.recorder.eager = at_once
+    be_eager(at_once)
     n, i = numpy.arange(20.0).reshape(4, 5), kind(2)
     x = np.array(n)
     for index in (i, (i, 1), (i, kind(3)), (slice(None), i), (i, None, slice(1, 3)), (..., i)):

@@ -11,7 +11,7 @@ import pytest
 
 import lazynp as np
 from lazynp._array import Scalar
-from lazynp._trace import local
+from lazynp._recorder import local
 
 DTYPES = "?bhilqBHILQefdFD"
 VALUES = {"?": (True, False), "F": (2 - 1j, -0.5j), "D": (2 - 1j, -0.5j)}

@@ -1,0 +1,93 @@
+"""Who does an operation, where it is not recorded.
+
+`Eager` does small operations on values that are there at once, by NumPy: in loops where recording
+costs more than it can gain. `Strict` does the operations that may raise floating-point errors under
+the user's own state of NumPy's, so that warnings, errors and calls are NumPy's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from lazynp import _errstate
+from lazynp._avals import on_device
+from lazynp._node import OP, VALUE, Node, Op
+from lazynp._quiet import quiet_result
+from lazynp._recorder import Backend, choose_everywhere, install, local, user_position
+from lazynp._values import host_value, there, watched
+
+
+class Eager(Backend):
+    """Does what would gain no more in a program than a cut costs."""
+
+    at_once = True
+
+    def value(self, node: Node, any_size: bool = False) -> Any:
+        value = node[VALUE]
+        if type(value) is not ndarray:
+            value = there(node)
+            if type(value) is not ndarray:
+                return value if isinstance(value, np.generic) and on_device(value.dtype) else None
+        if not on_device(value.dtype):
+            return None
+        return value if any_size or value.nbytes <= local.recorder.policy.largest else None
+
+    def operation(self, op: Op, operands: tuple[Any, ...]) -> Node | None:
+        if op.free and not op.scalar:
+            return self._free(op, operands)
+        if not op.small:
+            return None
+        values = []
+        for o in operands:
+            if type(o) is list:
+                value = o[VALUE]
+                if type(value) is not ndarray:
+                    value = there(o)
+                    if value is None:
+                        return None
+                values.append(value)
+            else:
+                values.append(o)
+        result = quiet_result(local.recorder.quiet, op.reference, *values)
+        if op.scalar:
+            if type(result) is ndarray:
+                result = result[()]
+            return [None, None, result, None, op.aval]
+        return [op, None, result, None, 0]
+
+    def _free(self, op: Op, operands: tuple[Any, ...]) -> Node | None:
+        """A view, a fill: NumPy's view if it is small, else parked, to be made where it is used."""
+        first = operands[0] if operands else None
+        if op.primitive.kind == "view" and type(first) is list and type(first[VALUE]) is ndarray:
+            if not any([type(o) is list for o in operands[1:]]):
+                if op.aval.nbytes <= local.recorder.policy.largest:  # else part of what reads it
+                    return [op, None, op.reference(first[VALUE], *operands[1:]), None, 0]
+        for o in operands:
+            if type(o) is list and o[VALUE] is None and (o[OP] is None or not o[OP].free):
+                return None
+        return [op, operands, None, *user_position()]
+
+
+_RAISES_FLAGS = ("elementwise", "reduction", "contract", "fft")  # kinds of operations that may
+
+
+class Strict(Backend):
+    """Does at once, by NumPy's kernels, what may raise floating-point errors: where the state of
+    the context it runs in asks for that."""
+
+    def operation(self, op: Op, operands: tuple[Any, ...]) -> Node | None:
+        if op.primitive.kind not in _RAISES_FLAGS or not watched():
+            return None
+        values = [host_value(o) if type(o) is list else o for o in operands]
+        value = _errstate.checked(op.reference, *values)
+        if not op.primitive.multiple_results and np.ndim(value) == 0:
+            value = op.aval.dtype.type(value)
+        return [op, None, value, None, 0]
+
+
+EAGER, STRICT = Eager(), Strict()
+install(EAGER, STRICT)
+_errstate.on_change(choose_everywhere)

@@ -1,0 +1,194 @@
+"""Where a loop that nobody cuts is cut: at the instruction where its code comes round.
+
+A cut site once used attracts the next cut, so that each iteration of a loop yields the same
+program. Sites are looked for when an operation begins, never inside one, when no half-made result
+is on Python's stack.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType, FrameType
+from typing import Any
+
+from lazynp._config import config
+from lazynp._entries import CODE, OFFSET, OP, Node
+from lazynp._positions import ends_statement_between, instruction, next_instruction
+
+EARLY = 16  # pending nodes before recurrence is looked for
+LARGE = 1 << 16  # bytes: one iteration over arrays of this size is worth a program
+_FORMS = 2  # programs a cut site may have before it is cut at every visit
+_WINDOW = 64
+_MOST = 1 << 12  # places remembered
+
+
+class Site:
+    """An instruction where a loop is cut.
+
+    For small arrays, several iterations make one program, unless iterations differ: then every
+    combination would be a program of its own.
+    """
+
+    __slots__ = ("code", "minimum", "forms")
+
+    def __init__(self, code: CodeType, minimum: int) -> None:
+        self.code, self.minimum = code, minimum
+        self.forms: list[Any] = []  # kept, so that none is taken for another made in its place
+
+    def saw(self, form: Any) -> None:
+        if len(self.forms) <= _FORMS and not any(f is form for f in self.forms):
+            self.forms.append(form)
+        if len(self.forms) > _FORMS:
+            self.minimum = 1
+
+
+class Gap:
+    """How many operations came between a cut at one place and the cut after it.
+
+    With fewer than `least` pending, the search for a cut site is skipped; up to `most`, only known
+    sites are considered.
+    """
+
+    __slots__ = ("least", "most", "recent", "count", "visits")
+
+    def __init__(self) -> None:
+        self.least = self.most = self.count = self.visits = 0
+        self.recent = sys.maxsize
+
+    def saw(self, length: int, asked: bool) -> None:
+        """asked: the cut came because a value was needed; a site may never come."""
+        self.most = max(self.most, length)
+        self.visits += 1
+        if asked:
+            if not self.count:
+                self.least = self.most
+            return
+        self.least = min(self.least, length) if self.count else length
+        self.recent = min(self.recent, length)
+        self.count += 1
+        if self.count % _WINDOW == 0:  # what was short once need not stay so
+            self.least, self.recent = self.recent, sys.maxsize
+
+
+class CutSites:
+    """The sites of one thread, and how far apart its cuts are."""
+
+    __slots__ = ("sites", "codes", "gaps", "origin", "idle", "looked")
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.sites: dict[tuple[int, int], Site] = {}  # by id of code, and offset
+        self.codes: set[int] = set()  # of the sites
+        self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
+        self.origin: Any = None  # where the last cut was made
+        self.idle = EARLY  # operations before a look after a cut at an unknown origin
+        self.looked = 0  # how much was pending when recurrence was last looked for
+
+    def limit_after(self, count: int, asked: bool, origin: Any) -> int:
+        """A cut of so many operations is made here: from how many on is the next to be looked for?
+
+        One early: whether a composed function has just been entered is seen by comparing with the
+        operation before. At least 1: with nothing pending there is nothing to cut.
+        """
+        self.looked = 0
+        gap = self.gaps.get(self.origin)
+        if gap is None and count:
+            if len(self.gaps) >= _MOST:
+                self.gaps.clear()
+            gap = self.gaps[self.origin] = Gap()
+        if gap is not None:
+            gap.saw(count, asked)
+        if origin != self.origin:
+            self.origin = origin
+            gap = self.gaps.get(origin)
+        if gap is None:
+            return self.idle
+        return max(gap.least - 1 if gap.count else gap.least, 1)
+
+    def visits(self) -> int:
+        gap = self.gaps.get(self.origin)
+        return 0 if gap is None else gap.visits
+
+    def expects(self, count: int) -> bool:
+        """Whether the next cut may still come at a site that is known."""
+        gap = self.gaps.get(self.origin)
+        return gap is not None and count <= min(gap.most, config.max_pending - 1)
+
+    def reason_to_cut(
+        self, pending: list[Node], frame: FrameType, due: bool
+    ) -> tuple[Any, Site | None]:
+        """Why to cut where an operation begins, and at which site; None for no cut."""
+        count, code = len(pending), frame.f_code
+        expected = self.expects(count) and not due
+        if expected and id(code) not in self.codes:
+            return None, None
+        offset = instruction(code, frame.f_lasti)
+        site = self.sites.get((id(code), offset))
+        if due:
+            return "the end of a large slice assignment, or of recording small operations", site
+        if site is not None:
+            if count < site.minimum:
+                if not _any_large(pending):
+                    return None, None
+                site.minimum = 1
+            return (code, offset), site
+        if expected:
+            return None, None
+        if count >= config.max_pending:
+            return f"{count} operations pending", None
+        if count >= EARLY and self._comes_round(pending, code, offset):
+            if count < 4 * EARLY and self._has_site(pending):
+                return None, None  # this loop has one already, which will come round
+            return (code, offset), self._new_site(pending, code, offset)
+        return None, None
+
+    def saw(self, site: Site, form: Any) -> bool:
+        """A cut at a site was run. Whether cuts will come more often from now on."""
+        before = site.minimum
+        site.saw(form)
+        if site.minimum < before:  # gaps were learnt with the other minimum
+            self.gaps.clear()
+        self.idle = 1 if min(s.minimum for s in self.sites.values()) == 1 else EARLY
+        return self.origin not in self.gaps
+
+    def _new_site(self, pending: list[Node], code: CodeType, offset: int) -> Site:
+        if len(self.sites) >= _MOST:
+            self.reset()
+        site = self.sites[id(code), offset] = Site(code, 1 if _any_large(pending) else EARLY)
+        self.codes.add(id(code))
+        return site
+
+    def _comes_round(self, pending: list[Node], code: CodeType, offset: int) -> bool:
+        count = len(pending)
+        if count > 4 * EARLY and count < self.looked + EARLY:
+            return False  # a long program without loops: a look costs as much as it is long
+        if not _begins_statement(pending, code, offset):
+            return False
+        self.looked = count
+        end = next_instruction(code, offset)
+        return any(n[CODE] is code and offset <= n[OFFSET] < end for n in pending)
+
+    def _has_site(self, pending: list[Node]) -> bool:
+        codes = {id(site.code) for site in self.sites.values()}
+        return any(
+            id(n[CODE]) in codes and (id(n[CODE]), instruction(n[CODE], n[OFFSET])) in self.sites
+            for n in pending
+        )
+
+
+def _begins_statement(pending: list[Node], code: CodeType, offset: int) -> bool:
+    """Whether this is a statement's first operation: no half-made result waits to be used."""
+    last = pending[-1]
+    if last[CODE] is not code or last[OFFSET] >= offset or len(pending) >= 16 * EARLY:
+        return True
+    return ends_statement_between(code, last[OFFSET], offset)
+
+
+def _any_large(pending: list[Node]) -> bool:
+    for node in pending:
+        aval = node[OP].aval
+        if type(aval) is not tuple and aval.nbytes >= LARGE:
+            return True
+    return False

@@ -1,0 +1,25 @@
+"""The entries of a node.
+
+A node is a plain list, the cheapest object Python can build (a third of a slotted class with
+`__init__`), laid out by the constants below:
+
+    pending    [op, operands, None,  code, offset]
+    evaluated  [op, plan,     value, code, offset]   plan: what computed it, for `explain`
+    leaf       [None, None,   value, None, aval]     data, recorded by nobody
+    tracer     [None, None,  tracer, None, aval]     a value as a transformation sees it
+    input      [None, None,    None, None, aval]     of a function that is staged
+
+`operands` is a tuple of nodes and Python scalars. `code, offset` is the position of the user's
+instruction.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+OP, ARGS, VALUE, CODE, OFFSET = range(5)
+AVAL = 4  # of a leaf
+
+LENT = "lent"  # as the code of a leaf: its memory is a program's operand
+
+Node = list[Any]

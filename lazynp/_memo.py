@@ -1,0 +1,160 @@
+"""Memo tables: bounded, emptied by one call, counted.
+
+Whatever is remembered to save time, and for no other reason, is remembered in a `Memo`. When a
+table is full it is emptied: its entries come back at the price of one slow call each. `Interned`
+is for tables whose entries have an identity that matters, such as abstract values: when one of
+these has grown, the memo tables are emptied and it drops the entries that nobody else refers to.
+
+`lazynp.stats()` counts the entries of all tables, and `forget_all` empties them.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+from lazynp._ownership import unshared
+
+K = TypeVar("K")
+V = TypeVar("V")
+F = TypeVar("F", bound=Callable[..., Any])
+
+BOUND = 1 << 14  # entries of a table, unless it says otherwise
+
+_memos: weakref.WeakSet[Memo[Any, Any]] = weakref.WeakSet()
+_interned: list[Interned[Any, Any]] = []
+_cached: list[Any] = []  # functions behind `cached`
+_others: list[tuple[Callable[[], int], Callable[[], None]]] = []  # sizes, and what empties them
+
+
+class Memo(dict[K, V]):
+    """A table that may be emptied at any moment. Fill it by `put`.
+
+    name: what it is counted as. hot: it belongs to the recording path. Such a table is empty while
+    floating-point errors are to be noticed somewhere, so that every operation takes the slow path,
+    which looks (see `_errstate`). costly: it holds programs, so a sweep leaves it alone.
+    """
+
+    __slots__ = ("name", "bound", "hot", "costly", "__weakref__")
+
+    def __init__(
+        self, name: str, bound: int = BOUND, *, hot: bool = False, costly: bool = False
+    ) -> None:
+        super().__init__()
+        self.name, self.bound, self.hot, self.costly = name, bound, hot, costly
+        _memos.add(self)
+
+    def put(self, key: K, value: V) -> V:
+        if len(self) >= self.bound:
+            self.clear()
+        self[key] = value
+        if self.hot and state.watching:  # looked at afterwards: another thread may just have begun
+            self.pop(key, None)
+        return value
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+class State:
+    """Whether floating-point errors are to be noticed in some context; `_errstate` says when."""
+
+    __slots__ = ("watching",)
+
+    def __init__(self) -> None:
+        self.watching = False
+
+
+state = State()
+
+
+def begin_watching() -> None:
+    """Empty the tables of the recording path, and keep them empty."""
+    state.watching = True
+    for memo in list(_memos):
+        if memo.hot:
+            memo.clear()
+
+
+class Interned(Generic[K, V]):
+    """One object a key. `table` may be read directly; fill it by `put`.
+
+    before: called before a sweep, to drop what the objects refer to among themselves.
+    """
+
+    def __init__(self, name: str, bound: int = BOUND, before: Callable[[V], None] | None = None):
+        self.name, self.table, self.before = name, {}, before
+        self.bound = self.least = bound
+        _interned.append(self)
+
+    table: dict[K, V]
+
+    def put(self, key: K, value: V) -> V:
+        found = self.table.setdefault(key, value)
+        if len(self.table) > self.bound:
+            sweep()
+        return found
+
+    def sweep(self) -> None:
+        """Drop what only this table refers to."""
+        for key in unshared(self.table):
+            self.table.pop(key, None)
+        self.bound = max(self.least, 2 * len(self.table))
+
+
+def sweep() -> None:
+    """Bring the interned tables down to what is in use."""
+    _forget(costly=False)
+    for interned in _interned:
+        if interned.before is not None:
+            for value in list(interned.table.values()):
+                interned.before(value)
+    for interned in reversed(_interned):  # what was made later refers to what was made before
+        interned.sweep()
+
+
+def cached(bound: int = 1 << 12) -> Callable[[F], F]:
+    """`functools.lru_cache`, among the tables that `forget_all` empties."""
+
+    def decorate(function: F) -> F:
+        made: Any = functools.lru_cache(bound)(function)
+        _cached.append(made)
+        return made
+
+    return decorate
+
+
+def adopt(size: Callable[[], int], clear: Callable[[], None]) -> None:
+    """Let `forget_all` empty, and `sizes` count, tables kept elsewhere."""
+    _others.append((size, clear))
+
+
+def forget_all() -> None:
+    """Empty every memo table. Nothing but time is lost."""
+    _forget(costly=True)
+
+
+def _forget(costly: bool) -> None:
+    for memo in list(_memos):
+        if costly or not memo.costly:
+            memo.clear()
+    for function in _cached:
+        function.cache_clear()
+    for _, clear in _others:
+        clear()
+
+
+def sizes() -> Iterator[tuple[str, int]]:
+    """The tables that hold something, and how many entries they have."""
+    for memo in list(_memos):
+        yield memo.name, len(memo)
+    for interned in _interned:
+        yield interned.name, len(interned.table)
+    for function in _cached:
+        yield function.__name__, function.cache_info().currsize
+    for size, _ in _others:
+        yield "other", size()

@@ -1,0 +1,150 @@
+"""Who else refers to it: the one room that counts references.
+
+An array's value is immutable, but memory that nobody else can see may as well be changed in place.
+`exclusive` answers whether that is so, for every way of writing. It takes handles, never nodes or
+memory, so that no variable of a caller's is among what it counts. The counts it compares with are
+measured at import, by the same functions on fresh objects: CPython's versions differ in how many
+references a call holds.
+
+The C extension exports the same function, and tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from lazynp._entries import CODE, LENT, VALUE, Node
+
+Memory = np.ndarray[Any, Any]
+
+
+# -- items of lists --------------------------------------------------------------------------------
+
+
+def counts(items: list[Any]) -> list[int]:
+    """How many references there are to each item: `COUNTED` if only this list has it."""
+    return list(map(getrefcount, items))
+
+
+def only_here(items: Any, place: int) -> bool:
+    """Whether nothing but this list or tuple refers to its item."""
+    return _item_count(items, place) == _ITEM
+
+
+def _item_count(items: Any, place: int) -> int:
+    return getrefcount(items[place])
+
+
+def unshared(table: dict[Any, Any]) -> list[Any]:
+    """The keys of those values that nothing but the table refers to."""
+    return [k for k, n in zip(table, map(getrefcount, table.values())) if n == _VALUE_OF_TABLE]
+
+
+COUNTED = counts([[None]])[0]
+_VALUE_OF_TABLE = list(map(getrefcount, {0: [None]}.values()))[0]
+_ITEM = _item_count([[None]], 0)
+
+
+# -- values of nodes -------------------------------------------------------------------------------
+
+
+def owned(node: Node) -> bool:
+    """Whether the node's value is host memory that may be written, and that only the node has."""
+    if not _may_be_written(node):
+        return False
+    return _value_counts(node) == _OWNED[node[VALUE].base is not None]
+
+
+def _may_be_written(node: Node) -> bool:
+    value = node[VALUE]
+    if type(value) is not ndarray or not value.flags.writeable:
+        return False
+    base = value.base
+    return base is None or type(base) is ndarray and base.base is None
+
+
+def _value_counts(node: Node) -> tuple[int, ...]:
+    if node[VALUE].base is None:
+        return (getrefcount(node[VALUE]),)
+    return getrefcount(node[VALUE]), getrefcount(node[VALUE].base)
+
+
+# -- handles ---------------------------------------------------------------------------------------
+
+
+def has_own_node(handle: Any) -> bool:
+    """Whether nothing but this handle refers to its node."""
+    return _node_count(handle) == _NODE
+
+
+def _node_count(handle: Any) -> int:
+    return getrefcount(handle._node)
+
+
+def exclusive(owner: Any, view: Any = None) -> Memory | None:
+    """The host memory of an owner's value if nobody but the owner, and one view of it, can see it.
+
+    None if somebody else may: another handle, a pending operation, another view, a NumPy view that
+    the user holds, a program. None too if the value is not host memory, or if the `view` of this
+    owner does not show a part of it. Hold `write_lock`, and no reference to a node or its memory.
+    """
+    if view is None:
+        if not has_own_node(owner) or not owned(owner._node):
+            return None
+    elif not _may_be_written(owner._node) or not _is_part(owner, view):
+        return None
+    elif _counts_of_both(owner, view) != _BOTH[owner._node[VALUE].base is not None]:
+        return None
+    return None if owner._node[CODE] is LENT else owner._node[VALUE]
+
+
+def _is_part(owner: Any, view: Any) -> bool:
+    """Whether the view is up to date, and what it shows lies in the owner's memory."""
+    data, shown = owner._node[VALUE], view._node[VALUE]
+    if view._seen is not owner._node or view._node is owner._node:
+        return False
+    if type(shown) is not ndarray or not shown.flags.writeable or shown.base is None:
+        return False
+    return shown.base is (data if data.base is None else data.base)
+
+
+def _counts_of_both(owner: Any, view: Any) -> tuple[int, ...]:
+    return (
+        _node_count(owner),
+        _node_count(view),
+        getrefcount(view._node[VALUE]),
+        *_value_counts(owner._node),
+    )
+
+
+# -- calibration -----------------------------------------------------------------------------------
+
+
+class _Handle:
+    """What is read of an `Array`."""
+
+    __slots__ = ("_node", "_seen")
+
+    def __init__(self, value: Any, seen: Node | None = None) -> None:
+        self._node, self._seen = [None, None, value, None, None], seen
+
+
+def _fresh(with_base: bool) -> Memory:
+    return np.empty(4)[:3] if with_base else np.empty(3)
+
+
+def _pair(with_base: bool) -> tuple[_Handle, _Handle]:
+    owner = _Handle(_fresh(with_base))
+    return owner, _Handle(owner._node[VALUE][1:], owner._node)
+
+
+_NODE = _node_count(_Handle(None))
+_OWNED = {b: _value_counts(_Handle(_fresh(b))._node) for b in (False, True)}
+_BOTH = {b: _counts_of_both(*_pair(b)) for b in (False, True)}
+
+assert exclusive(_Handle(_fresh(True))) is not None
+assert exclusive(*_pair(True)) is not None and exclusive(*_pair(False)) is not None

@@ -1,0 +1,100 @@
+"""The policy: whether a thread records its operations or lets NumPy do them at once.
+
+Recording gains nothing in a loop that no program will be compiled for: one of small operations,
+one whose programs never come twice, one whose shapes the data decide. `LoopPolicy` finds such
+loops from what is known of each cut. It is a pure function of what it has observed: it asks
+nobody, and no clock.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from lazynp import _cost
+
+_LARGEST = 5 << 16  # bytes: an eager recorder still records operations on larger operands
+_OFTEN = 3  # cuts at one place: from then on it is a loop
+_LOOP = 64  # operations in such loops before the recorder becomes eager
+_CHOICES = 16  # results whose shape the data decide, or visits by programs never met before
+
+
+class Mode(Enum):
+    RECORD = "record"
+    EAGER = "eager"
+
+
+@dataclass(frozen=True)
+class Cut:
+    """What is known of a cut that was run."""
+
+    operations: int
+    gain: float  # microseconds that they might gain in a program; infinite if one was called
+    place: Any  # where it was made; a tuple if that is a position in the code
+    visits: int  # how many cuts have come after one made there
+    first: bool  # its form was met for the first time
+    compiled: bool  # a program ran it
+
+    @property
+    def large(self) -> bool:
+        return self.compiled or self.gain > 2 * _cost.RECORDING * self.operations
+
+    @property
+    def small(self) -> bool:
+        return not self.compiled and self.gain <= _cost.CUT + _cost.RECORDING * self.operations
+
+
+class LoopPolicy:
+    """Counts operations that gained nothing by being recorded, less others since."""
+
+    __slots__ = ("mode", "largest", "_small", "_novel", "_chosen", "_novel_at")
+
+    def __init__(self) -> None:
+        self._novel_at: dict[Any, int] = {}  # by place: visits by new forms, less others since
+        self.reset()
+
+    def reset(self) -> None:
+        """Record everything, until loops are found in which that gains nothing."""
+        self.mode = Mode.RECORD
+        self.largest: float = _LARGEST
+        self._small = 0  # operations in loops of small ones
+        self._novel = 0  # operations of forms never met before, at places met often
+        self._chosen = 0  # results whose shape only the data decide
+        self._novel_at.clear()
+
+    def observe(self, cut: Cut) -> Mode:
+        """The mode after this cut."""
+        often = cut.visits >= _OFTEN
+        if cut.large:
+            self._chosen = 0
+        self._novel = _counted(self._novel, cut.operations, self._is_novel(cut, often))
+        small = cut.small and (often or type(cut.place) is tuple)
+        self._small = _counted(self._small, cut.operations, small)
+        self.mode = Mode.EAGER if max(self._small, self._novel) > _LOOP else Mode.RECORD
+        if self._novel > _LOOP:
+            self.largest = math.inf
+        return self.mode
+
+    def observe_choice(self) -> Mode:
+        """The mode after the data were looked at for the shape of a result: where that is done
+        again and again, no program will be met twice."""
+        self._chosen += 1
+        if self._chosen > _CHOICES:
+            self.mode = Mode.EAGER
+        return self.mode
+
+    def _is_novel(self, cut: Cut, often: bool) -> bool:
+        novel = often and cut.first
+        if cut.visits:
+            if len(self._novel_at) > 1 << 12:
+                self._novel_at.clear()
+            here = _counted(self._novel_at.get(cut.place, 0), 1, novel)
+            self._novel_at[cut.place] = here
+            return novel and (not cut.large or here > _CHOICES)
+        return novel
+
+
+def _counted(count: int, step: int, more: bool) -> int:
+    return count + step if more else max(0, count - step)

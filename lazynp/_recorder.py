@@ -1,0 +1,288 @@
+"""The recorder: what one thread has pending, where it is cut, and who does its operations now.
+
+`Recorder.backend` answers the one question that every operation asks: is this done at once, or
+recorded? `Backend` itself declines everything, so all is recorded. The others (`_backends`) are
+exchanged for it when the state changes, rather than asked about at each step: `EAGER` in loops of
+small operations, as the policy decides, and `STRICT` while floating-point errors are to be noticed
+somewhere. While a function is staged, all is recorded.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from sys import _getframe
+from types import CodeType
+from typing import Any
+
+from lazynp._avals import In, aval_of, native
+from lazynp._config import config
+from lazynp._cutsites import EARLY, CutSites
+from lazynp._memo import state
+from lazynp._node import (
+    AVAL,
+    CODE,
+    OFFSET,
+    OP,
+    VALUE,
+    Node,
+    Op,
+    Trace,
+    Tracer,
+    aval_of_node,
+    escaped,
+    is_tracer,
+    tracer_node,
+)
+from lazynp._ownership import only_here
+from lazynp._policy import LoopPolicy, Mode
+from lazynp._positions import user_frame
+from lazynp._quiet import quiet_context
+
+UNKNOWN = (0, -1, ())  # for `Recorder.inside`; None is outside any function of lazynp's
+
+
+class Backend:
+    """Records everything: it declines to do anything at once."""
+
+    at_once = False  # whether small operations are done rather than recorded
+
+    def value(self, node: Node, any_size: bool = False) -> Any:
+        """The memory that NumPy is to work on at once, for this operand; None: record it."""
+        return None
+
+    def operation(self, op: Op, operands: tuple[Any, ...]) -> Node | None:
+        """The operation, done at once; None: record it."""
+        return None
+
+
+RECORD = Backend()
+backends: dict[Any, Backend] = {}  # "eager", "strict"; `_backends` provides them
+
+
+class Recorder:
+    """What one thread has pending, and where it is cut."""
+
+    __slots__ = (
+        "pending", "limit", "due", "backend", "quiet", "inside", "staging", "sites", "policy",
+        "_recording", "__weakref__",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.pending: list[Node] = []
+        self.limit = EARLY  # with so many pending, a cut is considered at the next operation
+        self.due = False  # a cut is to be made at the next operation
+        self.sites = CutSites()
+        self.policy = LoopPolicy()
+        self.quiet = quiet_context()  # calls a pure function, without NumPy's warnings
+        # The user's operation being recorded: its position, and how far its function has come.
+        self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
+        self.staging = ""  # what is being traced, where nothing has a value
+        self._recording = 0  # blocks of `recording` that are open
+        self.choose()
+
+    def choose(self) -> None:
+        """Take the back end that the state asks for. Called whenever that changes."""
+        if state.watching:
+            self.backend = backends["strict"]
+        elif self.policy.mode is Mode.EAGER and not self._recording:
+            self.backend = backends["eager"]
+        else:
+            self.backend = RECORD
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """A block in which nothing is done at once."""
+        self._recording += 1
+        self.choose()
+        try:
+            yield
+        finally:
+            self._recording -= 1
+            self.choose()
+
+    def reset_policy(self) -> None:
+        """Forget what was found out about loops."""
+        self.policy.reset()
+        self.choose()
+
+    @property
+    def learns(self) -> bool:
+        """Whether it is still to be found out if recording gains anything."""
+        if config.execution == "compiled" or config.debug_nans:
+            return False
+        return self.policy.mode is Mode.RECORD
+
+    def chose(self) -> None:
+        """The data were looked at for the shape of a result."""
+        if config.execution != "compiled" and not config.debug_nans:
+            self.policy.observe_choice()
+            self.choose()
+
+    def learnt(self) -> None:
+        """The policy has observed something."""
+        self.choose()
+        if self.policy.mode is Mode.EAGER:  # what this iteration has yet to record would keep the
+            self.due, self.limit = True, 1  # next from being done
+
+
+class StagingRecorder(Recorder):
+    """Records a function that is only traced: nothing in it is evaluated.
+
+    What it meets from outside becomes an operand. A handle does so by its owner, which holds an
+    input of the staged program until that is complete: reads and writes of it are then seen like
+    any other. A tracer, or the node of an immutable scalar, does so by itself.
+    """
+
+    __slots__ = (
+        "level", "outer", "handles", "aliases", "inputs", "effects", "_own", "_counted", "_fresh",
+    )  # fmt: skip
+
+    def __init__(self, what: str, outer: Recorder, level: int) -> None:
+        super().__init__()
+        self.staging, self.outer, self.level = what, outer, level
+        self.limit = -1  # `enter` is called for every operation
+        self.handles: dict[int, tuple[Any, Node, Node]] = {}  # owner, its node before, the input
+        self.aliases: dict[int, tuple[Node, Node]] = {}  # of tracers of outer levels
+        self.inputs: list[Node] = []
+        self.effects: list[Node] = []  # calls of host code that are made for no result
+        self._own: set[int] = set()
+        self._counted = 0
+        self._fresh: dict[int, Node] = {}  # nodes of handles made while this is traced
+
+    def choose(self) -> None:
+        self.backend = RECORD
+
+    def input(self, aval: Any) -> Node:
+        node = [None, None, None, None, aval]
+        self.inputs.append(node)
+        self._fresh[id(node)] = node
+        return node
+
+    def owns(self, node: Node) -> bool:
+        """Whether the node was recorded here, or is that of a handle made here."""
+        return id(node) in self._fresh or self.recorded(node)
+
+    def recorded(self, node: Node) -> bool:
+        if self._counted < len(self.pending):
+            self._own.update(map(id, self.pending[self._counted :]))
+            self._counted = len(self.pending)
+        return id(node) in self._own
+
+    def fresh(self, node: Node) -> None:
+        self._fresh[id(node)] = node
+
+    def alias(self, node: Node) -> Node:
+        """The input that stands for a tracer of an outer level."""
+        found = self.aliases.get(id(node))
+        if found is None:
+            found = self.aliases[id(node)] = node, self.input(aval_of_node(node))
+        return found[1]
+
+    def capture(self, owner: Any) -> None:
+        """Let an array from outside hold an input of this program."""
+        node = owner._node
+        if is_tracer(node):
+            if not node[VALUE].trace.alive:
+                raise escaped(node[VALUE])
+            if node[VALUE].trace.level > self.level:
+                return  # of a transformation inside the function
+        if id(owner) not in self.handles and not self.owns(node):
+            aval = aval_of_node(node)
+            aval = aval if aval.dtype.isnative else aval_of(aval.shape, native(aval.dtype))
+            self.handles[id(owner)] = owner, node, self.input(aval)
+            owner._node = self.handles[id(owner)][2]
+
+    def release(self) -> None:
+        """Arrays from outside hold again what they held; what escapes tells where it was made."""
+        for owner, node, _ in self.handles.values():
+            owner._node = node
+        trace = Trace(self.staging)
+        trace.alive = False
+        self._fresh.clear()
+        self.effects.clear()
+        pending = self.pending
+        while pending:  # from the end, so that operands are free when they are looked at
+            constant = pending[-1][VALUE] is not None  # no operand decides it
+            if not constant and not only_here(pending, -1):
+                if not isinstance(aval_of_node(pending[-1]), tuple):
+                    _make_dead(pending[-1], trace)
+            pending.pop()
+        for node in self.inputs:
+            _make_dead(node, trace)
+
+
+def _make_dead(node: Node, trace: Trace) -> None:
+    """Whoever uses this node from now on gets an error that names what traced it."""
+    tracer = Tracer()
+    tracer.trace, tracer.aval = trace, aval_of_node(node)
+    tracer.code, tracer.offset = (None, 0) if node[OP] is None else (node[CODE], node[OFFSET])
+    node[:] = tracer_node(tracer)
+
+
+class _Local(threading.local):
+    level = 0  # of the innermost transformation
+    where: tuple[CodeType, int] | None = None  # the user's operation that a rule is about
+    cure: str | None = None  # for who asks for a value where there is none
+
+    def __init__(self) -> None:
+        self.recorder = Recorder()
+        recorders.add(self.recorder)
+
+
+recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
+staged: list[StagingRecorder] = []  # of all threads: empty on the ordinary path
+
+
+def install(eager: Backend, strict: Backend) -> None:
+    """Called once, by the room that declares these."""
+    backends["eager"], backends["strict"] = eager, strict
+
+
+local: _Local
+
+
+def choose_everywhere() -> None:
+    for recorder in list(recorders):
+        recorder.choose()
+
+
+def reset_everywhere() -> None:
+    """With other settings, loops may better be recorded."""
+    for recorder in list(recorders):
+        recorder.reset_policy()
+
+
+config.observers.append(reset_everywhere)
+local = _Local()
+
+
+def user_position() -> tuple[CodeType, int]:
+    """Where the user's program is now."""
+    if local.where is not None:
+        return local.where
+    frame = user_frame(_getframe(1))
+    return frame.f_code, frame.f_lasti
+
+
+class inside_operation:
+    """While rules run: what they record is of the user's operation, which is found only once."""
+
+    def __enter__(self) -> None:
+        self.before = local.where
+        if self.before is None:
+            frame = user_frame(_getframe(1))
+            local.where = frame.f_code, frame.f_lasti
+
+    def __exit__(self, *_: Any) -> None:
+        local.where = self.before
+
+
+def known(operand: Any) -> In:
+    """What an operand is known by: an aval, or the type of a Python scalar."""
+    if type(operand) is list:
+        op = operand[OP]
+        return operand[AVAL] if op is None else op.aval
+    return type(operand)

@@ -1,0 +1,75 @@
+"""Values: what can be seen of a node, with and without a program.
+
+`host_value` and `materialize`, which may run one, are the trace's own (`_trace`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp import _errstate, _reference
+from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
+from lazynp._recorder import StagingRecorder, local
+from lazynp._trace import below, host_value
+
+
+def there(node: Node) -> Any:
+    """The value as a NumPy array or scalar if no program has to run to get it, else None."""
+    value = node[VALUE]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value
+    op = node[OP]
+    if isinstance(value, Tracer) or value is None and op is None:
+        return None
+    args = node[ARGS]
+    if value is None and op.primitive.kind == "view" and type(args) is tuple:
+        base = args[0]
+        if type(base) is list and type(base[VALUE]) is np.ndarray:  # in short, the usual case
+            if not any([type(a) is list for a in args[1:]]):
+                return op.reference(base[VALUE], *args[1:])
+    return _reference.host_view(node)
+
+
+def seen_value(node: Node) -> Any:
+    """`host_value` for those who only look, and for whom a tangent is not lost."""
+    value = node[VALUE]
+    return value.seen() if isinstance(value, Tracer) else host_value(node)
+
+
+def watched() -> bool:
+    """Whether floating-point errors are to be noticed here and now. In a staged function nothing
+    has a value."""
+    return _errstate.strict() and not local.recorder.staging
+
+
+def description(node: Node) -> str | None:
+    """What is printed for a value that is not known."""
+    if knowable(node):
+        return None
+    value = node[VALUE]
+    what = value.trace.what if isinstance(value, Tracer) else local.recorder.staging
+    return f"<{aval_of_node(node)} traced by {what}>"
+
+
+def knowable(node: Node) -> bool:
+    """Whether `seen_value` gives a value: not for what differs from example to example, nor for
+    what depends on the operands of a function that is staged."""
+    value = node[VALUE]
+    if value is not None:
+        return value.known() if isinstance(value, Tracer) else True
+    recorder = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        if recorder.owns(node):
+            return node[OP] is not None and all(n[OP] is not None for n in below(node))
+        recorder = recorder.outer
+    return True
+
+
+def extent(node: Node) -> Any:
+    """All values behind a node, for checks of bounds; None where they are not known."""
+    value = node[VALUE]
+    if isinstance(value, Tracer):
+        return value.extent()
+    return host_value(node) if knowable(node) else None

@@ -1,0 +1,143 @@
+"""Operands: what every room makes of its arguments, and how results go into `out`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, new_scalar, write_lock
+from lazynp._avals import on_device
+from lazynp._node import leaf
+from lazynp._overrides import ask
+from lazynp._strides import writeable
+from lazynp._trace import host_value
+from lazynp.functions._nested import assemble, holds_lazy, opened
+from lazynp.functions._stores import write_into
+from lazynp.primitives import elementwise, shaping
+
+
+def operand_of(x: Any) -> Any:
+    """`as_operand`, which leaves what is lazy in a list lazy."""
+    if isinstance(x, (list, tuple)):
+        if holds_lazy(x):
+            return assemble(x)._read()
+        try:
+            return as_operand(x)
+        except ValueError:
+            if not holds_lazy(x := opened(x)):
+                raise
+        return assemble(x)._read()
+    return as_operand(x)
+
+
+def as_array(x: Any) -> Array:
+    """Whatever NumPy takes for an array, as an Array (no copy of an Array; a view is read)."""
+    if type(x) is NDArray or type(x) is Scalar:
+        return x
+    if isinstance(x, Array):
+        ask(x)
+        return x
+    operand = operand_of(x)
+    return new_array(operand) if type(operand) is list else scalar_array(operand)
+
+
+def scalar_array(x: Any) -> Array:
+    """A Python scalar as a 0-d Array of NumPy's dtype for it."""
+    value = np.asarray(x)  # an object where no integer dtype holds it
+    return new_array(leaf(value if value.dtype.kind == "O" else value[()]))
+
+
+def plain(x: Any) -> Array:
+    """An owner holding the same value: what rules and reductions are given."""
+    return new_array(as_array(x)._read())
+
+
+def scalar_if_0d(x: Array) -> Array:
+    """What NumPy returns for this result: a Scalar if it has no dimension."""
+    if x.ndim:
+        return x
+    if on_device(x.dtype):
+        return new_scalar(x._read())
+    return host_value(x._read())[()]  # an object, string, date
+
+
+def cast(x: Any, dtype: Any) -> Array:
+    """The array in this dtype; itself if it has it already."""
+    array, dtype = as_array(x), np.dtype(dtype)
+    return array if array.dtype == dtype else elementwise.convert(array, dtype=dtype)
+
+
+def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
+    """A fresh array of the value broadcast to a shape. Raises ValueError as NumPy does."""
+    if x.shape == shape:
+        return x
+    first = len(shape) - x.ndim
+    if first < 0 or any(n not in (1, m) for n, m in zip(x.shape, shape[first:], strict=True)):
+        raise ValueError(
+            f"could not broadcast input array from shape {_text(x.shape)} into shape {_text(shape)}"
+        )
+    return shaping.broadcast_in_dim(x, shape=shape, dims=tuple(range(first, len(shape))))
+
+
+def _text(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def check_writeable(out: Any, what: str = "return arrays must be of ArrayType") -> None:
+    if isinstance(out, np.ndarray):  # somebody's memory: a buffer, a memmap
+        if not out.flags.writeable:
+            raise ValueError("output array is read-only")
+        return
+    if not isinstance(out, Array) or isinstance(out, Scalar):
+        raise TypeError(what)
+    if not writeable(out):
+        raise ValueError("output array is read-only")
+
+
+def check_shapes(
+    inputs: list[tuple[int, ...]],
+    outs: list[tuple[int, ...]],
+    masks: Sequence[tuple[int, ...]] = (),
+) -> None:
+    """NumPy's errors where operands, masks and outputs do not fit together."""
+    try:
+        shape = np.broadcast_shapes(*inputs, *outs, *masks)
+    except ValueError:
+        listed = " ".join(map(_text, (*inputs, *outs, *masks)))
+        raise ValueError(
+            f"operands could not be broadcast together with shapes {listed} "
+        ) from None
+    for out in outs:
+        if out != shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {_text(out)} doesn't match the "
+                f"broadcast shape {_text(shape)}"
+            )
+
+
+def _copied(value: Any, out: Any) -> None:
+    np.copyto(out, value, casting="unsafe")
+
+
+def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> Any:
+    """Store a result into `out` with NumPy's checks, and return `out`; the result if None."""
+    if out is None:
+        return result
+    check_writeable(out)
+    result = as_array(result)
+    if not np.can_cast(result.dtype, out.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast {f'ufunc {name!r} ' if name else ''}output from {result.dtype!r} to "
+            f"{out.dtype!r} with casting rule {casting!r}"
+        )
+    check_shapes([result.shape], [out.shape])
+    if write_into(out, (result,), _copied):
+        return out
+    if isinstance(out, np.ndarray):
+        np.copyto(out, host_value(result._read()), casting="unsafe")
+        return out
+    with write_lock:
+        out._write(broadcast(cast(result, out.dtype), out.shape)._read())
+    return out

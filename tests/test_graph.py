@@ -16,7 +16,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _graph, _plan, _policy, _reference, lowering
+from lazynp import _graph, _plan, _reference, lowering
 from lazynp._node import ARGS, OP, VALUE
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.lowering import _runtime
@@ -281,7 +281,7 @@ def test_nodes_of_two_threads_are_put_in_order() -> None:
 def test_a_form_that_came_before_is_recognised_without_a_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_policy, "_LOOP", 1 << 30)  # else what comes later is done at once
+    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # else what comes later is done at once
     if np.config.execution == "reference":
         return  # which has no forms
     a, b = np.arange(8.0), np.ones(8)

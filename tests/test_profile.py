@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _cost, _policy
+from lazynp import _cost
 from lazynp._observers import observers
 from tests.helpers import POLICIES, fresh_start, in_thread, leave_to_host
 
@@ -172,7 +172,7 @@ def test_a_table_and_a_timeline(tmp_path: Path) -> None:
 
 
 def test_a_long_table_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_policy, "_LOOP", 1 << 30)  # else what comes later is done at once
+    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # else what comes later is done at once
     x = np.array(numpy.linspace(0.0, 1.0, 9))
     with np.config(execution="reference"), np.profile() as p:
         for n in range(1, 20):

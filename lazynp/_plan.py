@@ -22,6 +22,7 @@ from lazynp import _cost, lowering
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
+from lazynp._memo import Memo, sizes
 from lazynp._node import CODE, LENT, OP, PROJECT, VALUE, Node, Op
 from lazynp._observers import observers
 from lazynp._pieces import Pieces
@@ -33,7 +34,8 @@ class Stats:
     """Counters of this process. Exact, so tests may compare them.
 
     compiles: programs that were compiled. cache_hits: programs that were found on disk instead,
-    all of them. compile_seconds: for both, with lowering.
+    all of them. compile_seconds: for both, with lowering. memo_entries: what is remembered at the
+    moment it is read, to save time.
     """
 
     cuts: int = 0
@@ -43,6 +45,11 @@ class Stats:
     compile_seconds: float = 0.0
     compiled_runs: int = 0
     reference_runs: int = 0
+
+    @property
+    def memo_entries(self) -> int:
+        """What is remembered to save time, in all tables together."""
+        return sum([size for _, size in sizes()])
 
 
 STATS = Stats()
@@ -237,7 +244,7 @@ class Plan:
         begin = time.perf_counter()
         program = _Lowerer(self, slots, self.varying).program()
         if not self.programs:
-            _families[self.family] = _families.get(self.family, 0) + 1
+            _families.put(self.family, _families.get(self.family, 0) + 1)
         self.jaxpr = program.jaxpr
         from_disk = program.executable.from_disk
         if from_disk is not None:  # else NumPy does all of it
@@ -255,7 +262,9 @@ class Plan:
         return lowerer.jaxpr(outputs)
 
 
-_families: dict[int, int] = {}  # structure without sizes: forms of it compiled so far
+_families: Memo[int, int] = Memo(
+    "families", costly=True
+)  # structure without sizes: forms of it compiled so far
 _VARIANTS = 6
 
 

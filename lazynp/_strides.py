@@ -8,7 +8,6 @@ slowest to the fastest; of a view it is else True, for its path and its owner te
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from collections.abc import Iterable, Sequence
@@ -18,6 +17,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray as Ours
 from lazynp._avals import Aval, Shape
+from lazynp._memo import cached
 from lazynp._node import VALUE
 
 NDArray = np.ndarray[Any, Any]
@@ -67,7 +67,7 @@ def _owner_layout(owner: Array) -> NDArray:
     return np.lib.stride_tricks.as_strided(memory, aval.shape, strides, writeable=True)
 
 
-@functools.lru_cache(4096)
+@cached()
 def _strides(shape: Shape, itemsize: int, order: Order | None) -> Shape:
     """NumPy's strides of a fresh array, in bytes."""
     step, strides = itemsize, [0] * len(shape)
@@ -134,7 +134,7 @@ def order_of(shape: Shape, strides: Shape) -> Order | None:
     return _common_order(((shape, strides),), shape)
 
 
-@functools.lru_cache(4096)
+@cached()
 def _common_order(operands: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Order | None:
     """What NumPy's iterator does: `npyiter_find_best_axis_ordering`."""
     fastest_first = _sorted_in(_spread(operands, len(shape)), range(len(shape))[::-1], operator.le)

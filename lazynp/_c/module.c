@@ -278,6 +278,8 @@ static PyMethodDef METHODS[] = {
     {"front", (PyCFunction)(void (*)(void))front, METH_VARARGS | METH_KEYWORDS,
      "front(kind, python, ...): what stands in front of a Python function."},
     {"moved", moved, METH_VARARGS, "moved(front, python): the same in front of another function."},
+    {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
+     "exclusive(owner, view=None): see lazynp._ownership."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "configure(**objects): what the fronts have to know of lazynp. Before any is called."},
     {NULL},

@@ -47,9 +47,9 @@ static void unlock(int locked)
 
 /* The memory of an owner's value if nobody else can see it; else NULL. Borrowed.
 
-   Counted are the references that there are when only the handle has the node, and it the
-   memory. */
-static PyArrayObject *sole_memory(PyObject *node)
+   The counts are those of a node that only the handle refers to, and of memory that only the node
+   refers to. */
+static PyArrayObject *memory_of_one(PyObject *node)
 {
     PyObject *value = PyList_GET_ITEM(node, VALUE);
     if (Py_REFCNT(node) != 1 || !is_memory(value) || Py_REFCNT(value) != 1)
@@ -61,7 +61,13 @@ static PyArrayObject *sole_memory(PyObject *node)
         return NULL;
     if (!PyArray_ISWRITEABLE(memory) || PyList_GET_ITEM(node, CODE) == the.lent)
         return NULL;
-    return is_of_numbers(memory) ? memory : NULL;
+    return memory;
+}
+
+static PyArrayObject *sole_memory(PyObject *node)
+{
+    PyArrayObject *memory = memory_of_one(node);
+    return memory && is_of_numbers(memory) ? memory : NULL;
 }
 
 /* The memory that a view shows if nobody but it and its owner can see it; else NULL. Borrowed. */
@@ -89,6 +95,23 @@ static PyArrayObject *memory_of_both(PyObject *view)
                    Py_REFCNT(memory) != 1 + (of_shown == memory)))
         return NULL;
     return shown;
+}
+
+/* `_ownership.exclusive`, of handles. */
+static PyObject *exclusive(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *owner = n ? args[0] : Py_None, *view = n > 1 ? args[1] : Py_None, *node;
+    PyArrayObject *memory = NULL;
+    if (n < 1 || n > 2) {
+        PyErr_SetString(PyExc_TypeError, "exclusive takes an owner, and a view of it");
+        return NULL;
+    }
+    node = the.NDArray && is_array(owner) ? node_of(owner) : NULL;
+    if (node && view == Py_None)
+        memory = memory_of_one(node);
+    else if (node && is_array(view) && OF(view, Array, _base) == owner && memory_of_both(view))
+        memory = (PyArrayObject *)PyList_GET_ITEM(node, VALUE);
+    return Py_NewRef(memory ? (PyObject *)memory : Py_None);
 }
 
 /* An integer of Python's or NumPy's, if a C integer holds it. */

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,6 +11,7 @@ from lazynp import _views
 from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._errstate import quiet
+from lazynp._memo import cached
 from lazynp.functions._arguments import fortran, order_argument
 from lazynp.functions._contract import arranged, contract, summed
 from lazynp.functions._eager import by_numpy
@@ -112,7 +112,7 @@ def _plan(form: Any, arrays: list[Array], optimize: Any) -> _Steps:
         return _steps.__wrapped__(form, avals, optimize)
 
 
-@functools.lru_cache(1024)
+@cached(1024)
 def _steps(form: Any, avals: tuple[Aval, ...], optimize: Any) -> _Steps:
     """What to contract, in which order: positions, labels of those operands, labels left."""
     arguments = _arguments(form, map(_dummy, avals))

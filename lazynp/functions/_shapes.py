@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import operator
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
+from lazynp._memo import cached
 from lazynp._strides import layout
 from lazynp._trace import host_value
 from lazynp._views import (
@@ -102,7 +102,7 @@ def _target_shape(x: Array, shape: Any) -> Shape:
     return _resolved(x.shape, dims)
 
 
-@functools.lru_cache(4096)
+@cached()
 def _resolved(before: Shape, dims: Shape) -> Shape:
     size = math.prod(before)
     if all(n >= 0 for n in dims) and math.prod(dims) == size:

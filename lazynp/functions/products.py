@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import operator
 import warnings
 from collections.abc import Callable, Hashable, Sequence
@@ -13,6 +12,7 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, NDArray
 from lazynp._avals import Aval, on_device
+from lazynp._memo import cached
 from lazynp._strides import layout
 from lazynp.functions import ufuncs
 from lazynp.functions._contract import Labels, contract, ordered_labels
@@ -367,7 +367,7 @@ def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signatu
     )  # fmt: skip
 
 
-@functools.lru_cache(4096)
+@cached()
 def _direct(x: Aval, y: Aval) -> Any:
     """The dimension numbers, where a matmul is one contraction and nothing more; else None."""
     if x.dtype != y.dtype or not on_device(x.dtype) or not x.ndim or not y.ndim:

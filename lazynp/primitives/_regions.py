@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, Shape
+from lazynp._memo import cached
 from lazynp.primitives._layout import INT64, Axes, check_axes
 
 
@@ -29,7 +29,7 @@ class Region:
         return tuple((n - 1) * step + 1 for n, step in zip(self.sizes, self.steps, strict=True))
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def region_of(dims: Shape, axes: Axes, sizes: Shape, strides: Shape, shape: Shape) -> Region:
     """The region of an array of shape `dims`, checked."""
     check_axes("slice", len(dims), axes)

@@ -10,12 +10,12 @@ such starts must not overlap; `add_slice` adds them up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, In, Shape, aval_of, aval_of_operand
+from lazynp._memo import cached
 from lazynp._primitive import Undefined
 from lazynp.primitives._layout import (
     INT64,
@@ -56,7 +56,7 @@ def _start_aval(start: In) -> Aval:
     return aval_of(shape_of(start), INT64)
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def index_of(ndim: int, starts: Axes, axes: Axes, sizes: Shape, strides: Shape) -> Any:
     """The NumPy index of a slice, which gives a view also of a 0-d array."""
     index: list[Any] = [slice(None)] * ndim

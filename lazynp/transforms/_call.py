@@ -7,12 +7,12 @@ Under a transformation the values are read again: there nothing is donated.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._memo import cached
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise
 from lazynp.transforms._checks import discharge_call
@@ -54,7 +54,7 @@ def joined(avals: Sequence[Sequence[Aval]]) -> tuple[Aval, ...]:
     ])  # fmt: skip
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def delivered(jaxpr: Jaxpr) -> Jaxpr:
     """The jaxpr whose results nothing traces: there none is weak, as none of NumPy's is."""
     if not any(a.weak for a in jaxpr.out_avals):

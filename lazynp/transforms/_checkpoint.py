@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._jaxpr import Eqn, Jaxpr, Var, eval_reference
+from lazynp._memo import cached
 from lazynp._primitive import Missing, Primitive, Undefined
 from lazynp._tree import tree_flatten
 from lazynp.transforms._branches import Operands
@@ -65,7 +65,7 @@ def _remat_linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, policy: str) 
     return outs[:n], spread_out(moved, moves)
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def with_products(jaxpr: Jaxpr) -> tuple[Jaxpr, tuple[int, ...]]:
     """The jaxpr with inner calls inlined and its products as further results; their places."""
     if any(eqn.primitive is jit_call for eqn in jaxpr.eqns):
@@ -82,7 +82,7 @@ def _inlined(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
     return run_jaxpr(jaxpr, args, special)
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def _replayed(
     jaxpr: Jaxpr, saved: tuple[int, ...], moving: tuple[bool, ...], n: int
 ) -> tuple[Jaxpr, tuple[bool, ...]]:

@@ -6,7 +6,6 @@ See `primitives.checks`. Each primitive with jaxprs in it says how, by its rule 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from lazynp._array import Array
 from lazynp._avals import aval_of
 from lazynp._errors import Failure
 from lazynp._jaxpr import Eqn, Jaxpr, Var, jaxprs_in
+from lazynp._memo import cached
 from lazynp._primitive import Primitive
 from lazynp.primitives.checks import check, earlier, nothing, renumbered
 from lazynp.primitives.elementwise import select
@@ -23,7 +23,7 @@ from lazynp.transforms._stage import batch_jaxpr, run_jaxpr, stage_closed
 Failures = tuple[Failure, ...]
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def has_checks(jaxpr: Jaxpr) -> bool:
     return any(e.primitive is check or _holds_checks(e) for e in jaxpr.eqns)
 
@@ -32,7 +32,7 @@ def _holds_checks(eqn: Eqn) -> bool:
     return any(map(has_checks, jaxprs_in(eqn.params)))
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def discharged(jaxpr: Jaxpr, first: int) -> tuple[Jaxpr, Failures]:
     """The jaxpr without checks, with what they find as its last result, and their failures,
     which are numbered from `first + 1`."""
@@ -103,7 +103,7 @@ _BOOL = aval_of((), np.dtype(bool))
 _HANDED_ON = {"jit", "cond", "checkpoint", "custom_call"}  # last operand: last input of the jaxprs
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def holds_rules(jaxpr: Jaxpr) -> bool:
     return any("rule" in e.params or _inner_rules(e) for e in jaxpr.eqns)
 
@@ -112,7 +112,7 @@ def _inner_rules(eqn: Eqn) -> bool:
     return any(map(holds_rules, jaxprs_in(eqn.params)))
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def guarded(jaxpr: Jaxpr) -> Jaxpr:
     """The jaxpr with one more input, last: whether what the checks of rules find counts."""
     active = Var(_BOOL)
@@ -155,7 +155,7 @@ def _guarded_part(part: Jaxpr) -> Jaxpr:
     return stage_closed(run, inner.in_avals)
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def without_rules_checks(jaxpr: Jaxpr) -> Jaxpr:
     """The jaxpr with rules that check nothing."""
     if not holds_rules(jaxpr):

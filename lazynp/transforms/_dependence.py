@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from lazynp._jaxpr import Jaxpr, Literal
+from lazynp._memo import cached
 
 Flags = tuple[bool, ...]
 _PLAIN = ("jit", "checkpoint", "custom_call")  # nothing but their jaxpr
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def dependent(jaxpr: Jaxpr, flags: Flags) -> Flags:
     """The results that depend on an input with a flag."""
     reached = {v for v, f in zip(jaxpr.inputs, flags, strict=True) if f}

@@ -161,7 +161,7 @@ class LinearTrace(Trace):
         kinds = tuple(key)
         made = _rules.get(kinds, _rules)
         if made is _rules:
-            made = _rules.keep(kinds, _rule_template(primitive, primals, tangents, params))
+            made = _rules.put(kinds, _rule_template(primitive, primals, tangents, params))
         return None if made is None else made.apply(self, primals, moving)
 
 
@@ -243,7 +243,7 @@ def _scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
         return leaf(cast_scalar(value, dtype))
     key = type(value), value, dtype
     found = _scalars.get(key)
-    return found or _scalars.keep(key, leaf(cast_scalar(value, dtype)))
+    return found or _scalars.put(key, leaf(cast_scalar(value, dtype)))
 
 
 _scalars = Table()
@@ -317,7 +317,7 @@ def _find_transposed(entry: Entry, nodes: list[Node]) -> _TransposeTemplate | No
         key += (known_by(a),) if type(a) is list else (None, a.aval)
     made = _transposes.get(tuple(key), _transposes)
     if made is _transposes:
-        made = _transposes.keep(tuple(key), _transpose_template(entry, nodes))
+        made = _transposes.put(tuple(key), _transpose_template(entry, nodes))
     return made
 
 

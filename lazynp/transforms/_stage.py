@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._graph import program_of
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from lazynp._memo import cached
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
 from lazynp._recorder import StagingRecorder
 from lazynp._trace import host_value, record, staging
@@ -280,7 +280,7 @@ def spread_out(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     return [next(rest) if f else None for f in flags]
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def jvp_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) -> tuple[Jaxpr, Flags]:
     """`(primals, tangents that move) -> (results, tangents that move)`, and which results move.
 
@@ -317,7 +317,7 @@ def batch_jaxpr(
     return _batch_jaxpr(jaxpr, size, batched, forced, current_axis())
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def _batch_jaxpr(
     jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None, axis_name: Any
 ) -> tuple[Jaxpr, Flags]:
@@ -362,7 +362,7 @@ class LinearPair:
     constant: tuple[int | None, ...]
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def linearize_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) -> LinearPair:
     """See `LinearPair`."""
     with staging("linearize of a jaxpr") as recorder:
@@ -422,7 +422,7 @@ def _tangent_jaxpr(
     return stage_closed(run, avals)
 
 
-@lru_cache(maxsize=4096)
+@cached()
 def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags, onto: int = 0) -> Jaxpr:
     """Of a jaxpr linear in some inputs: `(other inputs, cotangents) -> cotangents of those`.
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import TracedAval
+from lazynp._memo import Memo
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
 from lazynp._recorder import StagingRecorder, local
 from lazynp._values import watched
@@ -83,11 +84,10 @@ def known_by(node: Node) -> Any:
     return None if type(aval) is TracedAval or not aval.dtype.isnative else aval
 
 
-class Table(dict[Key, Any]):
-    """Templates by key; None: unfit. Emptied when it is full."""
+class Table(Memo[Key, Any]):
+    """Templates by key; None: unfit."""
 
-    def keep(self, key: Key, made: Any) -> Any:
-        if len(self) >= 1 << 13:
-            self.clear()
-        self[key] = made
-        return made
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__("templates", 1 << 13)

@@ -1,0 +1,129 @@
+"""Memo tables: bounded, emptied by one call, counted."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import _memo
+from lazynp._avals import aval_of, interned
+from lazynp._memo import Interned, Memo, cached, forget_all, sizes
+from tests.helpers import POLICIES
+
+
+def test_a_full_table_is_emptied() -> None:
+    memo: Memo[int, int] = Memo("test", 10)
+    for k in range(25):
+        assert memo.put(k, -k) == -k
+        assert len(memo) <= 10
+    assert memo[24] == -24 and 3 not in memo
+
+
+def test_forget_all_and_sizes() -> None:
+    memo: Memo[int, int] = Memo("test of sizes")
+
+    @cached(4)
+    def double(x: int) -> int:
+        return 2 * x
+
+    memo.put(1, 2)
+    assert double(3) == double(3) == 6
+    found = dict(sizes())
+    assert found["test of sizes"] == 1 and found["double"] == 1
+    forget_all()
+    found = dict(sizes())
+    assert found["test of sizes"] == 0 and found["double"] == 0
+
+
+def test_hot_tables_stay_empty_while_errors_are_watched_for() -> None:
+    memo: Memo[int, int] = Memo("hot", hot=True)
+    memo.put(1, 1)
+    with np.errstate(all="raise"):
+        assert not memo
+        memo.put(2, 2)
+        assert not memo
+    memo.put(3, 3)
+    assert list(memo) == [3]
+
+
+def test_a_sweep_keeps_what_is_in_use() -> None:
+    table: Interned[int, list[int]] = Interned("swept", 100)
+    try:
+        kept = [table.put(k, [k]) for k in range(0, 300, 10)]
+        for k in range(300):
+            table.put(k, [k])
+        assert len(table.table) <= 300
+        _memo.sweep()
+        assert all(table.table[v[0]] is v for v in kept)
+        assert sorted(table.table) == list(range(0, 300, 10))
+    finally:
+        _memo._interned.remove(table)
+
+
+def test_avals_in_use_keep_their_identity() -> None:
+    x = np.ones((3, 5, 7)) * 2.0
+    aval = x.aval
+    _memo.sweep()
+    assert x.aval is aval and aval_of((3, 5, 7), "f8") is aval
+    numpy.testing.assert_array_equal(x + 1.0, numpy.full((3, 5, 7), 3.0))
+
+
+def test_stats_count_entries() -> None:
+    float(np.sin(np.ones(11)).sum())
+    assert np.stats().memo_entries > 0
+    before = np.stats().memo_entries
+    forget_all()
+    assert np.stats().memo_entries < before
+
+
+PROGRAM = """
+import sys
+import lazynp as np
+from lazynp import _memo
+
+def resident():
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * 4096
+
+def calls(begin, count):
+    for n in range(begin, begin + count):
+        x = np.ones(n % 1000 + n // 1000 + 1).reshape(1, -1)[:, : n // 1000 + 1]
+        y = np.zeros((n // 1000 + 1, n % 1000 + 1), dtype="f4")
+        z = (x * 2.0 + 1.0)[0, :1]
+        float(z[0])
+        y[:1, :1] = 3.0
+
+few = COUNT // 4
+calls(0, few)
+before, entries = resident(), np.stats().memo_entries
+calls(few, COUNT - few)
+after = resident()
+assert np.stats().memo_entries < 400_000, np.stats().memo_entries
+print((after - before) / 1e6)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is read from /proc")
+@pytest.mark.parametrize("execution", [e for e in POLICIES if e != "compiled"])
+def test_memory_is_flat_over_many_shapes(execution: str) -> None:
+    """After warm-up. Under `compiled` each shape would be a compilation of 20 ms."""
+    program = PROGRAM.replace("COUNT", "50_000")
+    environment = {**os.environ, "LAZYNP_EXECUTION": execution}
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 60.0, done.stdout
+
+
+def test_interned_tables_shrink() -> None:
+    count = len(interned.table)
+    for n in range(3 * interned.least):
+        aval_of((n, 3), "i2")
+    assert len(interned.table) <= max(interned.bound, 2 * count + interned.least) + 1

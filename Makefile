@@ -1,10 +1,10 @@
 # Every target sets up what it needs in .venv on its first run; stamps make the second run quick.
-# PYTHON=... chooses the interpreter (3.11 or later), JOBS=... the number of test processes.
+# PYTHON=... chooses the interpreter (3.11 to 3.13), JOBS=... the number of test processes.
 
 VENV ?= .venv
 JOBS ?= 2
-USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
-PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13 python3.14; do \
+USABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 	if $$p -c '$(USABLE)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
@@ -79,7 +79,7 @@ clean:
 	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
-	@test -n "$(PYTHON)" || { echo "no Python >= 3.11 with venv and pip found; set PYTHON=" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 with venv and pip found; set PYTHON=" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed-%: pyproject.toml setup.py $(wildcard lazynp/_c/*) | $(BIN)/python

@@ -127,6 +127,16 @@ def _counts_of_both(owner: Any, view: Any) -> tuple[int, ...]:
     )
 
 
+def has_other_names(handle: Any) -> bool:
+    """Whether more than one variable holds a handle. To be called by a method of it, which a user
+    called: what such a call holds is calibrated."""
+    return _handle_count(handle) > _ONE_NAME
+
+
+def _handle_count(handle: Any) -> int:
+    return getrefcount(handle)
+
+
 # -- calibration -----------------------------------------------------------------------------------
 
 
@@ -139,6 +149,21 @@ class _Handle:
         self._node, self._seen = [None, None, value, None, None], seen
 
 
+class _Named:
+    def resize(self, *shape: Any, refcheck: bool = True) -> int:
+        return _between(self)
+
+
+def _between(handle: Any) -> int:
+    """Stands for `has_other_names`."""
+    return _handle_count(handle)
+
+
+def _one_name() -> int:
+    x = _Named()
+    return x.resize(1)
+
+
 def _fresh(with_base: bool) -> Memory:
     return np.empty(4)[:3] if with_base else np.empty(3)
 
@@ -149,5 +174,6 @@ def _pair(with_base: bool) -> tuple[_Handle, _Handle]:
 
 
 _NODE = _node_count(_Handle(None))
+_ONE_NAME = _one_name()
 _OWNED = {b: _value_counts(_Handle(_fresh(b))._node) for b in (False, True)}
 _BOTH = {b: _counts_of_both(*_pair(b)) for b in (False, True)}

@@ -1,5 +1,8 @@
 """jit: traced once, mutation written back, captured arrays read afresh, every rule."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy
 import pytest
 
@@ -350,3 +353,21 @@ def test_values_that_are_known(execution) -> None:
         assert cond(True, _decides, lambda x: x, x).tolist() == want
         assert jit(grad(lambda x: _decides(x).sum()))(x).tolist() == [1, 3, 5]
         assert grad(jit(lambda x: _decides(x).sum()))(x).tolist() == [1, 3, 5]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: np.multiply(np.asarray(2.0), np.asarray(3.0)),
+        lambda: np.asarray(2.0) * np.asarray(3.0),
+        lambda: np.asarray(2.0)[()] * 3.0,
+        lambda: 6.0 + np.add(np.asarray(-1), np.asarray(1))[()],
+        lambda: -np.sqrt(np.asarray(4.0)),
+    ],
+)
+def test_staged_functions_record_arithmetic_of_scalars(
+    function: Callable[[], Any],
+) -> None:
+    jaxpr = np.make_jaxpr(function)()
+    assert len(jaxpr.eqns) >= 1
+    numpy.testing.assert_array_equal(np.jit(function)(), function())

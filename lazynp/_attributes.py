@@ -1,0 +1,197 @@
+"""Attributes of `Array`: shape, dtype, strides, real, flags, and what sets them."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
+from lazynp._conversions import view_as
+from lazynp._node import VALUE
+from lazynp._strides import (
+    layout,
+    order_of_strides,
+)
+from lazynp._views import (
+    Imag,
+    Real,
+    Reshape,
+    transpose,
+    turned,
+    view,
+)
+from lazynp.functions import (
+    _at,
+    creation,
+    manipulation,
+    tools,
+)
+from lazynp.functions._arguments import (
+    converted,
+)
+from lazynp.functions._flags import Flags
+from lazynp.functions._flat import flatiter
+from lazynp.functions._getset import setitem
+from lazynp.functions._operands import as_array
+from lazynp.functions._strided import as_strided
+
+
+def set_shape(self: Array, shape: Any) -> None:
+    new = manipulation.reshape(self, shape)
+    if new._base is None:
+        raise AttributeError(
+            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
+            "the desired shape."
+        )
+    if self._base is None:  # views of this owner must go on seeing its memory
+        if new.shape != self.shape:
+            owner = new_array(self._read())
+            owner._order, self._order = self._order, self._order and True
+            self._base, self._path, self._seen = owner, (Reshape(new.shape),), owner._node
+            self._node = new._read()
+        return
+    self._path, self._node, self._seen = new._path, new._read(), new._seen
+
+
+def _dtype(self: Array) -> np.dtype[Any]:
+    dtype = self.aval.dtype
+    if dtype.names is None:
+        return dtype
+    value = self._read()[VALUE]  # whose own it is: the names in it can be changed
+    return value.dtype if isinstance(value, (np.ndarray, np.generic)) else dtype
+
+
+def _set_dtype(self: Array, dtype: Any) -> None:
+    new = view_as(self, dtype)
+    if self._base is None:
+        owner = new_array(self._read())
+        owner._flags, owner._order = self._flags, self._order
+        self._order = self._order and True
+        self._base, self._path, self._seen = owner, new._path, owner._node
+        self._node = new._read()
+    else:
+        self._path, self._node, self._seen = new._path, new._read(), new._seen
+
+
+def _set_strides(self: Array, strides: Any) -> None:
+    warnings.warn(_STRIDES, DeprecationWarning, stacklevel=2)
+    target = tuple([operator.index(s) for s in strides])
+    if len(target) != self.ndim:
+        raise ValueError(f"strides must be  same length as shape ({self.ndim})")
+    if target == self.strides:
+        return
+    try:
+        new = as_strided(self, self.shape, target)
+    except ValueError:
+        new = self
+    if new is self or new._base is None:  # or it would cut elements into pieces
+        raise ValueError("strides is not compatible with available memory")
+    if self._base is None:
+        owner = new_array(self._read())
+        owner._flags, owner._order = self._flags, self._order
+        self._base = owner
+    self._path, self._node, self._seen = new._path, new._read(), self._owner()._node
+    self._order = True
+
+
+_STRIDES = (
+    "Setting the strides on a NumPy array has been deprecated in NumPy 2.4.\n"
+    "As an alternative, you can create a new view using np.lib.stride_tricks.as_strided, or "
+    "create a new array with the desired strides."
+)
+
+
+def _setstate(self: Array, state: Any) -> None:
+    """What pickle calls with what NumPy's arrays are pickled as."""
+    memory: Any = np.empty(0)
+    memory.__setstate__(state)
+    self._base, self._node, self._flags = None, from_host(memory), None
+    self._order = order_of_strides(memory)
+
+
+def _real(self: Array) -> Array:
+    if self.dtype.kind != "c":
+        return self
+    if isinstance(self, Scalar):
+        return new_scalar(Real().get(self._read()))
+    return view(self, Real())
+
+
+def _imag(self: Array) -> Array:
+    if self.dtype.kind == "c":
+        if isinstance(self, Scalar):
+            return new_scalar(Imag().get(self._read()))
+        return view(self, Imag())
+    zeros = creation.zeros(self.shape, self.dtype)
+    if isinstance(self, Scalar):
+        return new_scalar(zeros._read())
+    zeros._flags = {"readonly": True}
+    return zeros
+
+
+def _set_real(self: Array, value: Any) -> None:
+    setitem(_real(self), ..., _part(self, value))
+
+
+def _set_imag(self: Array, value: Any) -> None:
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    setitem(_imag(self), ..., _part(self, value))
+
+
+def _part(self: Array, value: Any) -> Any:
+    """What a part of a complex number is set to: the imaginary part is lost, with a warning."""
+    given = as_array(value)
+    if self.dtype.kind != "c" or given.dtype.kind != "c":
+        return value
+    return converted(given, self.dtype.type(0).real.dtype)
+
+
+def _base(self: Array) -> Array | None:
+    return self._base
+
+
+def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    if uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+    if write is not None:
+        Flags(self).writeable = write
+
+
+def _matrix_transpose(self: Array) -> Array:
+    if self.ndim < 2:
+        raise ValueError("matrix transpose with ndim < 2 is undefined")
+    return transpose(self, (*range(self.ndim - 2), self.ndim - 1, self.ndim - 2))
+
+
+def _set_flat(self: Array, value: Any) -> None:
+    flatiter(self)[:] = value
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "__setstate__": _setstate,
+    "setflags": _setflags,
+}
+PROPERTIES: dict[str, tuple[Any, ...]] = {
+    "at": (_at.At,),
+    "T": (turned,),
+    "mT": (_matrix_transpose,),
+    "base": (_base,),
+    "dtype": (_dtype, _set_dtype),
+    "flags": (Flags,),
+    "flat": (flatiter, _set_flat),
+    "imag": (_imag, _set_imag),
+    "itemsize": (lambda self: self.dtype.itemsize,),
+    "jaxpr": (tools.array_jaxpr,),
+    "nbytes": (lambda self: self.aval.nbytes,),
+    "real": (_real, _set_real),
+    "shape": (lambda self: self.aval.shape, set_shape),
+    "strides": (lambda self: layout(self).strides, _set_strides),
+    "device": (lambda self: "cpu",),
+}
+# What the fast path answers, and by which symbol.
+QUICK = {"shape": "s", "dtype": "d", "ndim": "n", "size": "z"}

@@ -1,0 +1,304 @@
+"""Conversions, copies and pickling: methods of `Array` that look at its value or copy it."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable, Iterator
+from sys import _getframe
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
+from lazynp._avals import on_device
+from lazynp._fronts import in_front
+from lazynp._node import leaf
+from lazynp._quiet import quiet_result
+from lazynp._recorder import local
+from lazynp._strides import (
+    copied_order,
+    in_order,
+    laid_out,
+    layout,
+    order_of_strides,
+)
+from lazynp._trace import host_value
+from lazynp._values import description, seen_value
+from lazynp._views import (
+    Bitcast,
+    Reshape,
+    view,
+)
+from lazynp.functions import (
+    _memory,
+    manipulation,
+    reductions,
+)
+from lazynp.functions._arguments import (
+    NO_COPY,
+    converted,
+    dtype_argument,
+    is_fortran,
+    order_argument,
+    order_like,
+)
+from lazynp.functions._eager import by_numpy
+from lazynp.functions._getset import getitem
+from lazynp.functions._reduce import NO_VALUE
+from lazynp.functions._scalars import (
+    AVALS,
+    scalar,
+)
+from lazynp.functions._subclass import Subclass, of_class
+
+
+def host_of(self: Array) -> Any:
+    return host_value(self._read())
+
+
+def seen_of(self: Array) -> Any:
+    """The value for who only looks at it: while differentiating, the primal."""
+    return seen_value(self._read())
+
+
+def _real_host(self: Array) -> Any:
+    """A 0-d complex array is no real number, where NumPy's complex scalars are, with a warning."""
+    value = host_of(self)
+    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
+
+
+def _seen_real(self: Array) -> Any:
+    value = seen_of(self)
+    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
+
+
+def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
+    """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
+    value = np.asarray(host_of(self))
+    if copy is None and _memory.scipy_asks(_getframe(1), self):
+        copy = True
+    if dtype is not None and np.dtype(dtype) != value.dtype:
+        if copy is False:
+            raise ValueError(NO_COPY)
+        return value.astype(dtype)
+    if copy:
+        return value.copy()
+    if value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def _buffer(self: Array, flags: int) -> memoryview:
+    """The buffer protocol, which Python 3.12 and later ask classes for: read-only."""
+    try:
+        value = host_of(self)
+    except FloatingPointError as error:  # of a NaN: it is raised once
+        _memory.unheard[:] = [(self._node, error)]
+        raise
+    if _memory.scipy_asks(_getframe(1), self) and on_device(self.dtype):
+        copied: Any = np.array(value)
+        return memoryview(copied)
+    if flags & 1:  # PyBUF_WRITABLE
+        raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
+    if not on_device(self.dtype):
+        raise BufferError(f"no buffer for {self.dtype}: use numpy.asarray")
+    try:
+        return memoryview(_array(self))
+    except ValueError as e:  # dtypes that the protocol has no name for
+        raise BufferError(str(e)) from None
+
+
+def _len(self: Array) -> int:
+    if not self.ndim:
+        raise TypeError("len() of unsized object")
+    return self.shape[0]
+
+
+def _iter(self: Array) -> Iterator[Any]:
+    if not self.ndim:
+        raise TypeError("iteration over a 0-d array")
+    return _elements(self) if self.ndim == 1 else (getitem(self, i) for i in range(self.shape[0]))
+
+
+def _elements(self: Array) -> Iterator[Any]:
+    """As they are when it is their turn: the array may be written meanwhile."""
+    for i in range(self.shape[0]):
+        value = self._read()[2]
+        element = value[i] if type(value) is np.ndarray and value.ndim == 1 else None
+        aval = AVALS.get(type(element))
+        yield getitem(self, i) if aval is None else scalar(element, aval)
+
+
+def _contains(self: Array, item: Any) -> bool:
+    if isinstance(self, Scalar):
+        kind = self.dtype.type.__name__
+        raise TypeError(f"argument of type 'numpy.{kind}' is not iterable")
+    return bool(reductions.any(operator.eq(self, item)))
+
+
+def _complex(self: Array) -> complex:
+    """NaN is NaN + NaN j, as the array API standard has it; of a Scalar NaN + 0j, as of a float."""
+    out = complex(host_of(self))
+    if out.real != out.real and type(self) is NDArray and self.dtype.kind == "f":
+        return complex(math.nan, math.nan)
+    return out
+
+
+def _index(self: Array) -> int:
+    return operator.index(seen_of(self))
+
+
+def _format(self: Array, spec: str) -> str:
+    return description(self._read()) or format(seen_of(self), spec)
+
+
+def _item(self: Array, *args: Any) -> Any:
+    return np.asarray(host_of(self)).item(*args)
+
+
+def _tolist(self: Array) -> Any:
+    return host_of(self).tolist()
+
+
+def _tobytes(self: Array, order: Any = "C") -> bytes:
+    if order == "A":
+        order = "F" if is_fortran(self) else "C"
+    return np.asarray(host_of(self)).tobytes(order)
+
+
+def _str(self: Array) -> str:
+    return description(self._read()) or str(seen_of(self))
+
+
+def _repr(self: Array) -> str:
+    unknown = description(self._read())
+    if unknown is not None:
+        return unknown
+    value = seen_of(self)
+    return repr(value if isinstance(self, Scalar) else np.asarray(value))
+
+
+def copy_of(self: Array, order: str = "C") -> Array:
+    return in_order(new_array(self._read()), order_like(self, order_argument(order)))
+
+
+def _flatten(self: Array, order: str = "C") -> Array:
+    return copy_of(manipulation.ravel(self, order))
+
+
+def _flattened(value: Any, order: Any = "C") -> Any:
+    return np.asarray(value).flatten(order)
+
+
+def _dunder_copy(self: Array) -> Array:
+    return new_scalar(self._read()) if isinstance(self, Scalar) else copy_of(self, "K")
+
+
+def _rebuild(value: Any, scalar: bool) -> Array:
+    node = from_host(value)
+    if scalar:
+        return new_scalar(node)
+    return in_order(new_array(node), order_of_strides(value))
+
+
+def _reduce(self: Array) -> Any:
+    value = host_of(self)
+    if self._order is not None:
+        value = laid_out(np.asarray(value), self)
+    return _rebuild, (value, isinstance(self, Scalar))
+
+
+def _astype(
+    self: Array,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Array:
+    """A copy in another dtype. `subok` has no effect."""
+    dtype = dtype_argument(dtype)
+    order = "K" if order == "K" else order_argument(order)
+    if order == "K" and casting == "unsafe" and self.dtype != dtype:
+        out = _cast_at_once(self, dtype)
+        if out is not None:
+            return out
+    if casting == "same_value":  # whether it raises depends on the data
+        same = np.asarray(host_of(self)).astype(dtype, casting=casting)
+        return (new_scalar if isinstance(self, Scalar) else new_array)(from_host(same))
+    if not np.can_cast(self.dtype, dtype, casting):
+        np.empty(0, self.dtype).astype(dtype, casting=casting)  # NumPy's own exception
+    if self.dtype == dtype:
+        if not copy:
+            return self
+        return copy_of(self, order) if self.ndim else _dunder_copy(self)
+    if isinstance(self, Scalar) and not on_device(dtype):
+        return host_of(self).astype(dtype)  # a string as long as this one is, a date, an object
+    out = in_order(converted(self, dtype), order_like(self, order_argument(order)))
+    return new_scalar(out._read()) if isinstance(self, Scalar) else out
+
+
+def _cast_at_once(self: Array, dtype: Any) -> Array | None:
+    """By NumPy, in a loop of small operations. Not where a warning is to name the user's line."""
+    value = local.recorder.backend.value(self._read())
+    if value is None or not on_device(dtype) or value.dtype.kind == "c" and dtype.kind != "c":
+        return None
+    node = leaf(quiet_result(local.recorder.quiet, value.astype, dtype))
+    if type(self) is Scalar:
+        return new_scalar(node)
+    return in_order(new_array(node), None if self._order is None else copied_order(self))
+
+
+def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
+    """A view of the same memory; with a dtype, of its bytes read as that dtype."""
+    dtype = None if dtype is NO_VALUE else np.dtype(float) if dtype is None else dtype
+    if isinstance(dtype, builtins.type) and issubclass(dtype, Array):
+        dtype, type = None, dtype
+    if isinstance(type, builtins.type) and issubclass(type, Array):
+        made = view(self, Reshape(self.shape)) if dtype is None else view_as(self, dtype)
+        return made if type is NDArray else of_class(type, made, self)
+    if dtype is None and type is None:
+        return kept_class(self, view(self, Reshape(self.shape)))
+    for kind in (dtype, type):
+        if isinstance(kind, builtins.type) and issubclass(kind, np.ndarray):
+            copied = np.array(host_of(self))  # a recarray, a matrix: NumPy's, of a copy
+            return copied.view(kind) if dtype is None or kind is dtype else copied.view(dtype, kind)
+    dtype = np.dtype(dtype)
+    if dtype == self.dtype:
+        return kept_class(self, view(self, Reshape(self.shape)))
+    shape = layout(self).view(dtype).shape  # NumPy's checks and errors
+    return kept_class(self, view(self, Bitcast(dtype, shape)))
+
+
+def kept_class(self: Array, made: Array) -> Array:
+    return of_class(type(self), made, self) if isinstance(self, Subclass) else made
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "__array__": _array,
+    "__buffer__": _buffer,
+    "__bytes__": lambda self: bytes(host_of(self)) if type(self) is Scalar else _tobytes(self),
+    "__bool__": lambda self: bool(seen_of(self)),
+    "__complex__": _complex,
+    "__contains__": _contains,
+    "__copy__": _dunder_copy,
+    "__float__": lambda self: float(_real_host(self)),
+    "__format__": _format,
+    "__index__": _index,
+    "__int__": lambda self: int(_seen_real(self)),
+    "__iter__": in_front("iterate", _iter, function=getitem),
+    "__len__": _len,
+    "__reduce__": _reduce,
+    "__repr__": _repr,
+    "__str__": _str,
+    "astype": _astype,
+    "copy": copy_of,
+    "flatten": by_numpy(_flattened)(_flatten),
+    "item": _item,
+    "tobytes": _tobytes,
+    "tolist": _tolist,
+    "view": view_as,
+}

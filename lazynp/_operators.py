@@ -1,0 +1,216 @@
+"""The operators of `Array` and `Scalar`, attached from tables."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray, Scalar, new_array, write_lock
+from lazynp._avals import Aval
+from lazynp._conversions import METHODS, host_of
+from lazynp._fronts import in_front
+from lazynp._node import AVAL, OP
+from lazynp._recorder import staged
+from lazynp.functions import (
+    products,
+    ufuncs,
+)
+from lazynp.functions._foreign import elements
+from lazynp.functions._getset import getitem, setitem
+from lazynp.functions._operands import check_writeable, store
+from lazynp.functions._scalars import (
+    conversion_of,
+    operator_of,
+    quiet,
+    swapped,
+    unary_operator_of,
+)
+from lazynp.functions._selected import Selection
+from lazynp.functions._stores import update_view
+from lazynp.functions._ufunc import defers, ufunc, yielded
+
+_BINARY = {
+    "add": ufuncs.add,
+    "sub": ufuncs.subtract,
+    "mul": ufuncs.multiply,
+    "truediv": ufuncs.divide,
+    "floordiv": ufuncs.floor_divide,
+    "mod": ufuncs.remainder,
+    "divmod": ufuncs.divmod,
+    "pow": ufuncs.power,
+    "and": ufuncs.bitwise_and,
+    "or": ufuncs.bitwise_or,
+    "xor": ufuncs.bitwise_xor,
+    "lshift": ufuncs.left_shift,
+    "rshift": ufuncs.right_shift,
+    "matmul": products.matmul,
+}
+_COMPARISONS = {
+    "eq": ufuncs.equal,
+    "ne": ufuncs.not_equal,
+    "lt": ufuncs.less,
+    "le": ufuncs.less_equal,
+    "gt": ufuncs.greater,
+    "ge": ufuncs.greater_equal,
+}
+_UNARY = {
+    "neg": ufuncs.negative,
+    "pos": ufuncs.positive,
+    "abs": ufuncs.absolute,
+    "invert": ufuncs.invert,
+}
+
+
+def _matmul_operator(self: Array, other: Any) -> Any:
+    if type(self) is Scalar and (type(other) is Scalar or isinstance(other, _NUMBERS)):
+        return NotImplemented
+    if type(other) is not NDArray and defers(other):
+        return yielded("matmul", self, other)
+    return products.matmul_operator(self, other)
+
+
+_NUMBERS = (np.generic, int, float, complex)
+
+
+def _matmul_reflected(self: Array, other: Any) -> Any:
+    if defers(other):
+        return yielded("matmul", other, self)
+    return products.matmul_operator(other, self)
+
+
+def _in_place(function: Any, name: str) -> Any:
+    is_ufunc = isinstance(function, ufunc)
+    compute = function.in_place() if is_ufunc else lambda x, y: function(x, elements(y))
+
+    def in_place(self: Array, other: Any) -> Any:
+        if is_ufunc and type(self) is NDArray and update_view(self, function._numpy, other):
+            return self
+        if type(self) is Scalar:
+            return NotImplemented  # rebinds, as a Python number
+        if name == "matmul" and self.ndim and getattr(other, "ndim", 0) == 1:
+            raise ValueError(_IN_PLACE_MATMUL)
+        check_writeable(self)
+        return update(self, compute(self, other), function)
+
+    in_place.__name__ = f"__i{name}__"
+    if name == "matmul" or not is_ufunc:
+        return in_place
+    return in_front("in_place", in_place, function=function._numpy)
+
+
+_IN_PLACE_MATMUL = (
+    "inplace matrix multiplication requires the first operand to have at least one and the second "
+    "at least two dimensions."
+)
+
+
+def update(self: Array, result: Array, function: Any) -> Array:
+    """`self op= ...`: the value becomes the result, if dtype and shape allow."""
+    if self._base is None and type(result) is NDArray and result._base is None and not staged:
+        node, before = result._node, self._node
+        aval = node[AVAL] if node[OP] is None else node[OP].aval
+        known = before[AVAL] if before[OP] is None else before[OP].aval
+        if aval is known and type(aval) is Aval:  # no tracer, of which a note would be taken
+            self._node = node
+            return self
+    if result.aval is self.aval:
+        with write_lock:
+            self._write(result._read())
+        return self
+    if isinstance(function, ufunc):
+        function._check_cast(result, self, "same_kind")
+    return store(result, self)
+
+
+def attach_operators() -> None:
+    for name, function in _BINARY.items():
+        if isinstance(function, ufunc):
+            setattr(Array, f"__{name}__", function.operator())
+            setattr(Array, f"__r{name}__", function.operator(reflected=True))
+        if name != "divmod":
+            setattr(Array, f"__i{name}__", _in_place(function, name))
+    for name, function in _COMPARISONS.items():
+        setattr(Array, f"__{name}__", function.operator())
+    for name, function in _UNARY.items():
+        setattr(Array, f"__{name}__", function.operator())
+    _attach_scalar_operators()
+    for name, function in (_BINARY | _COMPARISONS | _UNARY).items():  # of x[m], m traced
+        if isinstance(function, ufunc):
+            setattr(Selection, f"__{name}__", lambda *operands, f=function: f(*operands))
+            if name in _BINARY:
+                setattr(Selection, f"__r{name}__", lambda x, y, f=function: f(y, x))
+    Array.__matmul__ = in_front(  # type: ignore[attr-defined]
+        "of_arrays", _matmul_operator, function=products.matmul_operator
+    )
+    Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
+    Array.__getitem__ = getitem  # type: ignore[attr-defined]
+    Array.__setitem__ = setitem  # type: ignore[attr-defined]
+    Array.__delitem__ = _delitem  # type: ignore[attr-defined]
+    Array.__hash__ = None  # type: ignore[assignment]
+    Scalar.__hash__ = _hash  # type: ignore[assignment]
+    Scalar.__getitem__ = _getitem_of_scalar  # type: ignore[attr-defined]
+    Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
+
+
+def _attach_scalar_operators() -> None:
+    """Those of scalars that are there; the others go on to `Array`'s."""
+    for name, function in (_BINARY | _COMPARISONS).items():
+        if not isinstance(function, ufunc) or name == "divmod":
+            continue
+        plain = getattr(operator, f"__{name}__")
+        known: dict[str, Any] = {"quiet": quiet, "operands": 2, "symbol": _CODES.get(name, "?")}
+        known["operator"] = vars(Array)[f"__{name}__"]  # with arrays
+        forward = operator_of(plain, function.operator(depth=2))
+        forward = in_front("of_scalars", forward, function=plain, **known)
+        setattr(Scalar, f"__{name}__", forward)
+        if name in _BINARY:
+            setattr(Scalar, f"__i{name}__", forward)
+            general = function.operator(reflected=True, depth=2)
+            reflected = operator_of(swapped(plain), general)
+            known["operator"] = vars(Array)[f"__r{name}__"]
+            reflected = in_front("of_scalars", reflected, function=plain, swap=True, **known)
+            setattr(Scalar, f"__r{name}__", reflected)
+    for name, function in _UNARY.items():
+        plain = getattr(operator, f"__{name}__")
+        single = unary_operator_of(plain, function.operator(depth=2))
+        single = in_front("of_scalars", single, function=plain, quiet=quiet, operands=1)
+        setattr(Scalar, f"__{name}__", single)
+    for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
+        convert = conversion_of(kind, METHODS[f"__{name}__"])
+        setattr(Scalar, f"__{name}__", in_front("converted", convert, function=kind))
+
+
+_CODES = {
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/",
+    "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!",
+}  # fmt: skip
+
+
+def _delitem(self: Array, index: Any) -> None:
+    raise ValueError("cannot delete array elements")
+
+
+def _getitem_of_scalar(self: Scalar, index: Any) -> Any:
+    """What a 0-d array gives for the index, of a copy: what is done to it is not done to this."""
+    try:
+        return getitem(new_array(self._read()), index)
+    except IndexError:
+        raise IndexError("invalid index to scalar variable.") from None  # NumPy's words
+
+
+def _no_assignment(self: Scalar, index: Any, value: Any) -> None:
+    raise TypeError(f"'numpy.{self.dtype.type.__name__}' object does not support item assignment")
+
+
+def _hash(self: Scalar) -> int:
+    return hash(host_of(self))
+
+
+def operator_names() -> Iterator[str]:
+    for name in _BINARY.keys() - {"matmul"}:
+        yield from (f"__{name}__", f"__r{name}__", f"__i{name}__")
+    for name in (*_COMPARISONS, *_UNARY):
+        yield f"__{name}__"

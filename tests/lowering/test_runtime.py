@@ -69,10 +69,11 @@ def test_put_uses_owned_aligned_memory():
 @pytest.mark.parametrize("dtype", sorted(DEVICE_DTYPES, key=str), ids=str)
 def test_aligned_empty(dtype):
     for shape in ((), (0,), (3,), (5, 7)):
-        array = lowering.aligned_empty(shape, dtype)
+        node = leaf(lowering.aligned_empty(shape, dtype))
+        assert _ownership.owned(node)
+        array = node[VALUE]
         assert array.dtype == dtype and array.shape == shape
-        assert lowering.is_aligned(array) and lowering.owns_base(array)
-        assert array.flags.writeable
+        assert lowering.is_aligned(array) and array.flags.writeable
 
 
 @pytest.mark.parametrize("owned", [False, True])
@@ -323,7 +324,8 @@ def test_the_client_is_made_once_and_late():
     out, err = child("""
         import sys, threading
         import numpy as np
-        from lazynp import lowering
+        from lazynp import _ownership, lowering
+from lazynp._node import VALUE, leaf
         from lazynp.lowering import _compat, _runtime
         assert not _runtime._backends
         made, real = [], _compat.cpu_client
@@ -339,7 +341,8 @@ def test_the_client_is_made_once_and_late():
 FORK = """
     import os, sys
     import numpy as np
-    from lazynp import lowering
+    from lazynp import _ownership, lowering
+from lazynp._node import VALUE, leaf
     from lazynp._errors import ForkError
     from tests.lowering.helpers import compiled
     {before}
@@ -384,7 +387,8 @@ def test_the_log_level_of_the_user_is_kept():
     out, _ = child("""
         import os
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-        from lazynp import lowering
+        from lazynp import _ownership, lowering
+from lazynp._node import VALUE, leaf
         print(os.environ["TF_CPP_MIN_LOG_LEVEL"])
     """)
     assert out == ["3"]

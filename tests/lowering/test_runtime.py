@@ -14,9 +14,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from lazynp import _cost, lowering
+from lazynp import _cost, _ownership, lowering
 from lazynp._avals import DEVICE_DTYPES, aval_of
 from lazynp._errors import ForkError, InternalError
+from lazynp._node import VALUE, leaf
 from lazynp.lowering import _compat, _options, _runtime
 from tests.lowering.helpers import compiled, evaluate
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import SCALAR_DTYPES, Aval, In, Shape, aval_of
+from lazynp._cost import Cost
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Rule, Undefined
 
 Dtype = np.dtype[Any]
@@ -180,6 +181,11 @@ def enter(
     complex_scale: float = 0.0,
 ) -> Primitive:
     """Put a primitive into the table."""
+    if primitive.cost is None:  # a cost that is forgotten would be none
+        raise TypeError(
+            f"{primitive.name}: cost=(nanoseconds an element by NumPy, by XLA) is required, or "
+            "cost=MEMORY_BOUND"
+        )
     ROWS[primitive.name] = Row(
         primitive, ufunc, ulp, ulp if complex_ulp is None else complex_ulp, scale, complex_scale
     )
@@ -191,6 +197,7 @@ def row(
     lower: Rule,
     jvp: Missing | Sequence[Formula] = FLAT,
     *,
+    cost: Cost | None = None,
     ufunc: np.ufunc | None = None,
     reference: Rule | None = None,
     output: int = 0,
@@ -202,6 +209,8 @@ def row(
 ) -> Primitive:
     """The elementwise primitive `name`, of NumPy's ufunc of that name unless another is given.
 
+    `cost`: nanoseconds an element beyond moving it, by NumPy and by XLA; `benchmarks/calibrate.py
+    --rows` measures them. It must be given: of most functions it is `MEMORY_BOUND`.
     With a `reference` the ufunc only decides dtypes; `output` is which of its results is meant.
     """
     oracle: np.ufunc = getattr(np, name) if ufunc is None else ufunc
@@ -215,6 +224,7 @@ def row(
         jvp=jvp if isinstance(jvp, Missing) else jvp_of(lambda: primitive, jvp),
         transpose=transpose,
         batch=batch_of(lambda: primitive),
+        cost=cost,
         kind="elementwise",
     )
     return enter(primitive, oracle, ulp, complex_ulp, scale, complex_scale)

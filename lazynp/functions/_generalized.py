@@ -11,6 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray
 from lazynp._avals import Aval, on_device
+from lazynp._loops import resolve_dtypes
 from lazynp.functions import ufuncs
 from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._foreign import elsewhere, overridden
@@ -116,7 +117,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
         places = _core_axes(given, x, y, (of_x, of_y, of_out))
         if places is None or not _fits(x, of_x, y, of_y, places):
             raise _numpys_error(reference, x, y, out, given)
-        dtypes = reference.resolve_dtypes((x.dtype, y.dtype, None), **chosen)
+        dtypes = resolve_dtypes(reference, (x.dtype, y.dtype, None), **chosen)
         x, y = cast(x, dtypes[0]), cast(y, dtypes[1])
         result = _core_product(x, y, (of_x, of_y, of_out), places, bool(keepdims), conjugate)
         if out is not None and not _out_fits(out, result, len(of_out), given, casting):

@@ -21,6 +21,7 @@ from lazynp import _errstate
 from lazynp._array import Array, NDArray, enter, new_array, new_scalar
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import in_front
+from lazynp._loops import resolve_dtypes
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
 from lazynp._quiet import quiet_result
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
@@ -173,9 +174,7 @@ def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtyp
         return known
     options = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
     # unsafe: a dtype that is asked for may lose something
-    found: Dtype = ufunc.resolve_dtypes(
-        (out, x, None), casting="unsafe", reduction=True, **options
-    )[1]  # type: ignore[call-overload]
+    found = resolve_dtypes(ufunc, (out, x, None), casting="unsafe", reduction=True, **options)[1]
     _loops[key] = found
     return found
 

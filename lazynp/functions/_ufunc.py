@@ -14,6 +14,7 @@ from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import BUILT, in_front
+from lazynp._loops import resolve_dtypes
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
@@ -164,8 +165,13 @@ class ufunc:
     def __hash__(self) -> int:
         return hash(self._numpy)
 
-    def resolve_dtypes(self, *args: Any, **kwargs: Any) -> Any:
-        return self._numpy.resolve_dtypes(*args, **kwargs)
+    def resolve_dtypes(
+        self, dtypes: Any, *, signature: Any = None, casting: Any = None, reduction: bool = False
+    ) -> tuple[np.dtype[Any], ...]:
+        """See `numpy.ufunc.resolve_dtypes`."""
+        return resolve_dtypes(
+            self._numpy, dtypes, signature=signature, casting=casting, reduction=reduction
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and len(args) == self.nin:
@@ -287,7 +293,7 @@ class ufunc:
         dtype = options.pop("dtype", None)
         if dtype is not None:
             options["signature"] = (None,) * self.nin + (np.dtype(dtype),) * self.nout
-        dtypes = self._numpy.resolve_dtypes((*ins, *(None,) * self.nout), **options)
+        dtypes = resolve_dtypes(self._numpy, (*ins, *(None,) * self.nout), **options)
         shape = np.broadcast_shapes(*map(np.shape, values), np.shape(where))
         return tuple([np.zeros(shape, d) for d in dtypes[self.nin :]])
 
@@ -296,7 +302,6 @@ class ufunc:
             kind = known(as_operand(x))
             return np.empty(0, kind.dtype) if isinstance(kind, Aval) else x
 
-        # not `resolve_dtypes`: for Python scalars its errors crash
         ins = [empty(x) for x in inputs]
         if not any(isinstance(x, np.ndarray) for x in ins):
             ins = [np.empty(0, np.asarray(x).dtype) for x in ins]
@@ -359,9 +364,8 @@ class ufunc:
         ins = [np.dtype(bool) if k is bool else k for k in ins]
         if signature is None:
             signature = (None,) * self.nin + (np.dtype(dtype),) * self.nout
-        dtypes = self._numpy.resolve_dtypes(
-            (*ins, *(None,) * self.nout), signature=signature, casting=casting
-        )
+        known_as = (*ins, *(None,) * self.nout)
+        dtypes = resolve_dtypes(self._numpy, known_as, signature=signature, casting=casting)
         return tuple(
             to_loop(new_array(o if type(o) is list else leaf(np.asarray(o)[()])), d)
             for o, d in zip(operands, dtypes, strict=False)

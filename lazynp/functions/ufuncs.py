@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazynp._array import Array, as_operand, new_array
+from lazynp._loops import resolve_dtypes
 from lazynp._primitive import Primitive
 from lazynp._trace import extent, known
 from lazynp.functions._recording import apply, as_array
@@ -78,7 +79,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 def _modf(x: Any) -> tuple[Any, Any]:
     array = as_array(x)
     if array.dtype.kind in "biu":  # in the floating dtype that holds them, float16 first
-        array = apply(e.convert, array, dtype=np.modf.resolve_dtypes((array.dtype, None, None))[0])
+        array = apply(e.convert, array, dtype=resolve_dtypes(np.modf, (array.dtype, None, None))[0])
     whole = trunc(array)
     part = where_(isinf(array), 0.0, subtract(array, whole))
     return copysign(part, array), whole

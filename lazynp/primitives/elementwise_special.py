@@ -10,6 +10,7 @@ import numpy as np
 import scipy  # scipy.special itself is loaded when first used: that takes 0.15 s
 
 from lazynp._cost import Cost
+from lazynp._loops import resolve_dtypes
 from lazynp._primitive import Primitive
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
@@ -47,7 +48,7 @@ def special_row(
 
     def reference(*xs: Any) -> Any:
         xs = tuple([np.asarray(x) for x in xs])
-        dtype = oracle.resolve_dtypes((*[x.dtype for x in xs], None))[-1]
+        dtype = resolve_dtypes(oracle, (*[x.dtype for x in xs], None))[-1]
         function = getattr(scipy.special, of_scipy) if isinstance(of_scipy, str) else of_scipy
         with np.errstate(all="ignore"):
             return np.asarray(function(*[x.astype(np.float64) for x in xs])).astype(dtype)

@@ -339,7 +339,7 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
         found = advanced(aval, index)
         shape = found.shape
     try:
-        u = assigned(value, aval.dtype, shape)
+        u = assigned(value, aval.dtype, shape, by_index=True)
     except ValueError:
         _explain_mismatch(value, shape, whole)
         raise
@@ -421,7 +421,12 @@ def _set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> b
         shape = known(operand).shape
         if len(shape) > len(rest) and not (len(shape) == len(rest) + 1 and shape[0] == 1):
             return False
-        u = assigned(value, aval.dtype, (1, *rest))
+        try:
+            u = assigned(value, aval.dtype, (1, *rest))
+        except ValueError:
+            if not knowable(mask._read()):
+                raise
+            return False  # what NumPy says of it names how many elements the mask chooses
     else:
         u = assigned_scalar(operand, aval.dtype)
     if any(not n and m for n, m in zip(mask.shape, aval.shape, strict=False)):

@@ -45,6 +45,13 @@ class Generalized(ufunc):
         self._call = self._apply = self._with_options = function  # type: ignore[method-assign]
         self._fast = None
 
+    def check_in_place(self, x: Any, y: Any) -> None:
+        values = [np.empty((0, 0), v.dtype) if isinstance(v, Array) else v for v in (x, y)]
+        try:
+            self._numpy(*values, out=values[0])
+        except ValueError:
+            pass  # of these shapes
+
     def _refuse(self, *_: Any, **__: Any) -> Any:
         raise RuntimeError("Reduction not defined on ufunc with signature")
 

@@ -149,6 +149,11 @@ class ufunc:
 
         return binary(self._fast, slow, self._numpy, depth=2) if self._fast else slow
 
+    def check_in_place(self, x: Array, y: Any) -> None:
+        """Raise what NumPy raises of `x op= y`: it looks at dtypes, then shapes, then values."""
+        self._check_dtypes((x, y), (x,), "same_kind")
+        check_shapes([x.shape, np.shape(y)], [x.shape])
+
     def _into(self, *values: Any) -> Any:
         return self._numpy(*values[:-1], out=values[-1])
 
@@ -240,7 +245,11 @@ class ufunc:
             if values is not None:
                 del options["signature"]
                 return self._by_numpy(values, outs, options, signature)
-        results = self._apply(*inputs)
+        try:
+            results = self._apply(*inputs)
+        except (ValueError, OverflowError):
+            self._check_dtypes(inputs, outs, casting)
+            raise
         if not isinstance(results, tuple):
             results = (results,)
         if self.nout > 1:

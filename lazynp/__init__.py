@@ -295,9 +295,7 @@ from lazynp.functions.reductions import (
     any as any,
     argmax as argmax,
     argmin as argmin,
-    around as around,
     average as average,
-    clip as clip,
     count_nonzero as count_nonzero,
     cumprod as cumprod,
     cumsum as cumsum,
@@ -308,11 +306,11 @@ from lazynp.functions.reductions import (
     min as min,
     prod as prod,
     ptp as ptp,
-    round as round,
     std as std,
     sum as sum,
     var as var,
 )
+from lazynp.functions.rounding import around as around, clip as clip, round as round
 from lazynp.functions.sets import (
     intersect1d as intersect1d,
     isin as isin,

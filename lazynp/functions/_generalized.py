@@ -72,6 +72,12 @@ _GENERALIZED |= {"casting": "same_kind", "order": "K", "dtype": None, "subok": T
 _GENERALIZED |= {"signature": None}
 
 
+def _told(options: dict[str, Any], out: Any) -> dict[str, Any]:
+    """The options that were given: others need not know the rest."""
+    told = {k: v for k, v in options.items() if v is not _GENERALIZED[k]}
+    return told if out is None else {**told, "out": (out,)}
+
+
 def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Generalized:
     """A function with the interface of NumPy's generalised ufunc of this name.
 
@@ -98,11 +104,9 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
             (out,) = out
         plainly = type(x1) is NDArray and type(x2) is NDArray and out is None
         if not plainly and overridden(x1, x2, out):
-            told = {"axes": axes, "axis": axis, "keepdims": keepdims, "casting": casting}
-            told |= {"order": order, "dtype": dtype, "subok": subok, "signature": signature}
-            told = {k: v for k, v in told.items() if v is not _GENERALIZED[k]}
-            told |= {} if out is None else {"out": (out,)}
-            return elsewhere(made, "__call__", (x1, x2), told)
+            options = {"axes": axes, "axis": axis, "keepdims": keepdims, "casting": casting}
+            options |= {"order": order, "dtype": dtype, "subok": subok, "signature": signature}
+            return elsewhere(made, "__call__", (x1, x2), _told(options, out))
         x, y = as_array(x1), as_array(x2)
         if out is Ellipsis:  # as None, but never a scalar
             given = {"keepdims": keepdims, "casting": casting, "dtype": dtype}

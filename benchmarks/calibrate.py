@@ -1,11 +1,14 @@
 """What operations cost by NumPy and compiled: the measurements behind lazynp/_cost.py.
 
-    python benchmarks/calibrate.py [--only NAME...] [--repeats N]
+    python benchmarks/calibrate.py [--only NAME...] [--repeats N] [--rows]
 
 Each operation runs alone at three sizes, by the reference interpreter and as a compiled program.
 Printed are microseconds for a call (the least of the repeats: what else the machine does only
 adds), and per thousand elements what the largest size costs more than the smallest. At the end:
 what compiling costs, against the number of operations.
+
+`--rows` prints the cost of every elementwise row instead: nanoseconds an element beyond moving it,
+and the `cost` that the row declares.
 """
 
 from __future__ import annotations
@@ -13,11 +16,14 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
 
 import lazynp as np
+from lazynp import _cost
+from lazynp.primitives.elementwise_factory import ROWS
 
 SIZES = (1_000, 30_000, 1_000_000)
 
@@ -130,11 +136,60 @@ def print_compiling() -> None:
             print(f"{2 * count:6d}{1e3 * (np.stats().compile_seconds - before):10.1f}")
 
 
+def row_operands(name: str, n: int) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Operands that the row takes, inside its domain, and its parameters."""
+    rng = numpy.random.default_rng(0)
+    unit, greater = rng.random(n) * 0.4 + 0.5, rng.random(n) + 1.5
+    integers, few = rng.integers(1, 1000, n), rng.integers(1, 8, n)
+    mask = rng.random(n) < 0.5
+    special: dict[str, tuple[Any, ...]] = {
+        "arccosh": (greater,), "zeta": (greater, unit), "select": (mask, unit, greater),
+        "polygamma": (few, unit), "ldexp": (unit, few), "left_shift": (integers, few),
+        "right_shift": (integers, few), "real": (unit + 1j,), "imag": (unit + 1j,),
+        "conjugate": (unit + 1j,),
+    }  # fmt: skip
+    params = {"convert": {"dtype": numpy.dtype("f4")}, "integer_power": {"exponent": 3}}
+    if name in special:
+        return special[name], {}
+    if name in params:
+        return (unit,), params[name]
+    ufunc = ROWS[name].ufunc
+    count = 2 if ufunc is None else ufunc.nin
+    real = ufunc is None or any("d" in loop.split("->")[0] for loop in ufunc.types)
+    return ((unit, greater) if real else (integers, few))[:count], {}
+
+
+def print_rows(only: list[str], repeats: int) -> None:
+    """Between two sizes that fit into the caches: what is left is not the memory's."""
+    small, large = 2_000, 32_000
+    print(f"{'row':18}{'by NumPy':>12}{'by XLA':>12}{'declared':>18}")
+    for name, row in ROWS.items():
+        if only and name not in only:
+            continue
+        found = []
+        for tier in ("reference", "compiled"):
+            times = []
+            for n in (small, large):
+                operands, params = row_operands(name, n)
+                arrays = [np.array(x) for x in operands]
+                with np.config(execution=tier):
+                    result = np.materialize(row.primitive(*arrays, **params))
+                    times.append(least(partial(row.primitive, *arrays, **params), repeats))
+            moved = result.itemsize + sum(a.itemsize for a in arrays)
+            per_byte = _cost.MOVED if tier == "reference" else _cost.MOVED_FUSED
+            found.append(1e3 * ((times[1] - times[0]) / (large - small) - moved * per_byte))
+        print(f"{name:18}{found[0]:12.2f}{found[1]:12.2f}{row.primitive.cost!s:>18}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--repeats", type=int, default=2000)
+    parser.add_argument("--rows", action="store_true", help="the elementwise rows, nothing else")
     options = parser.parse_args()
+    if options.rows:
+        print_rows(options.only, options.repeats)
+        return
     print_operations(options.only, options.repeats)
     print_compiling()
 

@@ -8,7 +8,7 @@ program are better left to NumPy.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynp._avals import Aval
@@ -21,57 +21,16 @@ _CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
 _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
 # that fuses, most do not.
-_MOVED, _MOVED_FUSED = 1.2e-5, 0.6e-5
+MOVED, MOVED_FUSED = 1.2e-5, 0.6e-5
 # The same of arrays beyond the caches.
 _FAR = 1 << 18  # bytes
-_MOVED_FAR, _MOVED_FUSED_FAR = 1.6e-5, 0.6e-5
+MOVED_FAR, MOVED_FUSED_FAR = 1.6e-5, 0.6e-5
 
-# Nanoseconds an element, where it is more than moving it: by NumPy, by XLA.
-_ELEMENT: dict[str, tuple[float, float]] = {
-    "exp": (0.8, 1.3),
-    "exp2": (1.0, 2.0),
-    "expm1": (8.0, 4.0),
-    "log": (0.8, 2.5),
-    "log1p": (8.0, 5.0),
-    "log2": (1.0, 3.0),
-    "log10": (5.0, 3.0),
-    "logaddexp": (15.0, 6.0),
-    "sin": (8.0, 8.5),
-    "cos": (8.0, 8.5),
-    "tan": (10.0, 12.0),
-    "arcsin": (4.0, 8.0),
-    "arccos": (4.0, 8.0),
-    "arctan": (5.0, 6.0),
-    "arctan2": (2.3, 3.5),
-    "sinh": (8.0, 6.0),
-    "cosh": (8.0, 6.0),
-    "tanh": (1.8, 4.0),
-    "hypot": (3.0, 2.5),
-    "power": (2.3, 6.5),
-    "cbrt": (8.0, 9.0),
-    "sqrt": (1.0, 0.5),
-    "divide": (0.4, 0.4),
-    "remainder": (8.5, 7.0),
-    "fmod": (8.0, 7.0),
-    "floor_divide": (0.7, 1.2),
-    "select": (1.0, 0.2),
-    # these move data about, one element at a time
-    "take": (1.5, 2.0),
-    "put": (2.5, 4.5),
-    "put_mask": (1.5, 1.0),
-    "put_masked_values": (3.0, 8.0),
-    "take_mask": (1.0, 10.0),
-    "searchsorted": (20.0, 60.0),
-    "cumsum": (3.4, 4.5),
-    "cumprod": (3.4, 4.5),
-    "cummax": (2.0, 6.0),
-    "cummin": (2.0, 6.0),
-    "argmax": (0.1, 0.6),
-    "argmin": (0.1, 0.6),
-    "reduce_max": (0.0, 0.2),
-    "reduce_min": (0.0, 0.2),
-}
-_COMPARED = {"sort": (1.5, 3.0), "argsort": (6.0, 13.0), "sort_pairs": (8.0, 13.0)}  # times log2(n)
+# What an operation takes beyond moving its data: each primitive states its own. Nanoseconds, by
+# NumPy and by XLA: of an element, or a function of what goes in that gives those of the whole.
+Cost = tuple[float, float]
+MEMORY_BOUND: Cost = (0.0, 0.0)
+
 _FLOP = {"f": (1.3e-5, 1.4e-5), "c": (4e-5, 6e-5)}  # of products: by BLAS, by XLA
 _FETCHED = {"f": (1e-5, 1.4e-5), "c": (1e-5, 4e-5)}  # of a byte: for a vector all that counts
 _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
@@ -88,8 +47,6 @@ ALONE = 250.0
 RECORDING = 5.0  # an operation, and what it adds to a cut
 CUT = 30.0  # for one operation
 
-Cost = tuple[float, float]
-
 
 def compiling(primitive: Rules, params: dict[str, Any]) -> float:
     """What one operation adds to compiling its program."""
@@ -102,17 +59,17 @@ def cost(
     primitive: Rules, params: dict[str, Any], ins: Sequence[Aval], outs: Sequence[Aval]
 ) -> Cost:
     """By reference, and in a compiled program. `ins`: what the operands are given as."""
-    kind, name = primitive.kind, primitive.name
+    kind = primitive.kind
     if kind == "call":
-        return _of_call(name, params)
+        return _of_call(primitive.name, params)
     if primitive.free:
         return 0.8, 0.0
     read = ins[1:] if kind == "index" else ins  # however large what it takes from is
     moved = sum(a.nbytes for a in (*outs, *read))
     size = max((a.size for a in (*outs, *ins)), default=0)
     far = max((a.nbytes for a in outs), default=0) >= _FAR
-    reference = _CALL + moved * (_MOVED_FAR if far else _MOVED)
-    compiled = _FUSED + moved * (_MOVED_FUSED_FAR if far else _MOVED_FUSED)
+    reference = _CALL + moved * (MOVED_FAR if far else MOVED)
+    compiled = _FUSED + moved * (MOVED_FUSED_FAR if far else MOVED_FUSED)
     if kind == "contract":
         numpys, xlas = _FLOP.get(outs[0].dtype.kind, _FLOP_PLAIN)
         flops = 2.0 * products(ins, outs[0])
@@ -122,18 +79,35 @@ def cost(
             _CALL + 1.0 + moved * by_numpy + flops * numpys,
             _FUSED + 1.0 + moved * by_xla + flops * xlas,
         )
-    if name in _COMPARED:
-        numpys, xlas = (c * max(size, 2).bit_length() for c in _COMPARED[name])
-    else:
-        if name in ("take", "put"):
-            size = max((a.size for a in ins[1:]), default=0)
-        numpys, xlas = _ELEMENT.get(name, (0.0, 0.0))
-    if kind == "update" and name != "put_mask":  # in place, where NumPy's own would be
-        reference = _CALL + 1.0 + 2 * _MOVED * ins[1].nbytes
+    extra = primitive.cost or MEMORY_BOUND
+    by_numpy, by_xla = extra(ins) if callable(extra) else (size * extra[0], size * extra[1])
+    if kind == "update" and primitive.name != "put_mask":  # in place, where NumPy's own would be
+        reference = _CALL + 1.0 + 2 * MOVED * ins[1].nbytes
         # a large one is a select over all of the target
         written = ins[0] if 4 * ins[1].size > ins[0].size else ins[1]
-        compiled = _FUSED + 5 * _MOVED_FUSED * written.nbytes
-    return reference + size * numpys * 1e-3, compiled + size * xlas * 1e-3
+        compiled = _FUSED + 5 * MOVED_FUSED * written.nbytes
+    return reference + by_numpy * 1e-3, compiled + by_xla * 1e-3
+
+
+def per_comparison(numpys: float, xlas: float) -> Callable[[Sequence[Aval]], Cost]:
+    """The cost of a sort: n log2(n) comparisons."""
+
+    def extra(ins: Sequence[Aval]) -> Cost:
+        size = max((a.size for a in ins), default=0)
+        size *= max(size, 2).bit_length()
+        return size * numpys, size * xlas
+
+    return extra
+
+
+def per_index(numpys: float, xlas: float) -> Callable[[Sequence[Aval]], Cost]:
+    """The cost of going to places, however large the first operand is."""
+
+    def extra(ins: Sequence[Aval]) -> Cost:
+        size = max((a.size for a in ins[1:]), default=0)
+        return size * numpys, size * xlas
+
+    return extra
 
 
 def products(ins: Sequence[Aval], out: Aval) -> float:
@@ -185,7 +159,7 @@ def host_gain(
 
 def stored(aval: Aval) -> float:
     """What it costs to write an array, or to read it."""
-    return (_MOVED_FAR if aval.nbytes >= _FAR else _MOVED) * aval.nbytes
+    return (MOVED_FAR if aval.nbytes >= _FAR else MOVED) * aval.nbytes
 
 
 def left_to_host(jaxpr: Jaxpr) -> set[int]:

@@ -79,18 +79,30 @@ class Declarations:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]: ...
     def all(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.all`."""
+
     def any(
         self, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True
-    ) -> Any: ...
-    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any: ...
-    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.any`."""
+
+    def argmax(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """See `numpy.ndarray.argmax`."""
+
+    def argmin(self, axis: Any = None, out: Any = None, *, keepdims: bool = False) -> Any:
+        """See `numpy.ndarray.argmin`."""
+
     def argpartition(
         self, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
-    ) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.argpartition`."""
+
     def argsort(
         self, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-    ) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.argsort`."""
+
     def astype(
         self,
         dtype: Any,
@@ -98,21 +110,51 @@ class Declarations:
         casting: Any = "unsafe",
         subok: bool = True,
         copy: bool = True,
-    ) -> Any: ...
-    def byteswap(self, inplace: bool = False) -> Any: ...
-    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any: ...
-    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any: ...
-    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any: ...
-    def conj(self) -> Any: ...
-    def conjugate(self) -> Any: ...
-    def copy(self, order: str = "C") -> Any: ...
-    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any: ...
-    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any: ...
-    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any: ...
-    def dot(self, b: Any, out: Any = None) -> Any: ...
-    def fill(self, value: Any) -> None: ...
-    def flatten(self, order: str = "C") -> Any: ...
-    def item(self, *args: Any) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.astype`."""
+
+    def byteswap(self, inplace: bool = False) -> Any:
+        """See `numpy.ndarray.byteswap`."""
+
+    def choose(self, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+        """See `numpy.ndarray.choose`."""
+
+    def clip(self, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
+        """See `numpy.ndarray.clip`."""
+
+    def compress(self, condition: Any, axis: Any = None, out: Any = None) -> Any:
+        """See `numpy.ndarray.compress`."""
+
+    def conj(self) -> Any:
+        """See `numpy.ndarray.conj`."""
+
+    def conjugate(self) -> Any:
+        """See `numpy.ndarray.conjugate`."""
+
+    def copy(self, order: str = "C") -> Any:
+        """See `numpy.ndarray.copy`."""
+
+    def cumprod(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """See `numpy.ndarray.cumprod`."""
+
+    def cumsum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        """See `numpy.ndarray.cumsum`."""
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """See `numpy.ndarray.diagonal`."""
+
+    def dot(self, b: Any, out: Any = None) -> Any:
+        """See `numpy.ndarray.dot`."""
+
+    def fill(self, value: Any) -> None:
+        """See `numpy.ndarray.fill`."""
+
+    def flatten(self, order: str = "C") -> Any:
+        """See `numpy.ndarray.flatten`."""
+
+    def item(self, *args: Any) -> Any:
+        """See `numpy.ndarray.item`."""
+
     def max(
         self,
         axis: Any = None,
@@ -120,7 +162,9 @@ class Declarations:
         keepdims: bool = False,
         initial: Any = ...,
         where: Any = True,
-    ) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.max`."""
+
     def mean(
         self,
         axis: Any = None,
@@ -129,7 +173,9 @@ class Declarations:
         keepdims: bool = False,
         *,
         where: Any = True,
-    ) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.mean`."""
+
     def min(
         self,
         axis: Any = None,
@@ -137,11 +183,18 @@ class Declarations:
         keepdims: bool = False,
         initial: Any = ...,
         where: Any = True,
-    ) -> Any: ...
-    def nonzero(self) -> tuple[Any, ...]: ...
+    ) -> Any:
+        """See `numpy.ndarray.min`."""
+
+    def nonzero(self) -> tuple[Any, ...]:
+        """See `numpy.ndarray.nonzero`."""
+        raise NotImplementedError
+
     def partition(
         self, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None
-    ) -> None: ...
+    ) -> None:
+        """See `numpy.ndarray.partition`."""
+
     def prod(
         self,
         axis: Any = None,
@@ -150,19 +203,41 @@ class Declarations:
         keepdims: bool = False,
         initial: Any = ...,
         where: Any = True,
-    ) -> Any: ...
-    def put(self, indices: Any, values: Any, mode: str = "raise") -> None: ...
-    def ravel(self, order: str = "C") -> Any: ...
-    def repeat(self, repeats: Any, axis: Any = None) -> Any: ...
-    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any: ...
-    def resize(self, *shape: Any, refcheck: bool = True) -> None: ...
-    def round(self, decimals: int = 0, out: Any = None) -> Any: ...
-    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any: ...
-    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None: ...
+    ) -> Any:
+        """See `numpy.ndarray.prod`."""
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """See `numpy.ndarray.put`."""
+
+    def ravel(self, order: str = "C") -> Any:
+        """See `numpy.ndarray.ravel`."""
+
+    def repeat(self, repeats: Any, axis: Any = None) -> Any:
+        """See `numpy.ndarray.repeat`."""
+
+    def reshape(self, *shape: Any, order: str = "C", copy: Any = None) -> Any:
+        """See `numpy.ndarray.reshape`."""
+
+    def resize(self, *shape: Any, refcheck: bool = True) -> None:
+        """See `numpy.ndarray.resize`."""
+
+    def round(self, decimals: int = 0, out: Any = None) -> Any:
+        """See `numpy.ndarray.round`."""
+
+    def searchsorted(self, v: Any, side: str = "left", sorter: Any = None) -> Any:
+        """See `numpy.ndarray.searchsorted`."""
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """See `numpy.ndarray.setflags`."""
+
     def sort(
         self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None
-    ) -> None: ...
-    def squeeze(self, axis: Any = None) -> Any: ...
+    ) -> None:
+        """See `numpy.ndarray.sort`."""
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """See `numpy.ndarray.squeeze`."""
+
     def std(
         self,
         axis: Any = None,
@@ -173,7 +248,9 @@ class Declarations:
         *,
         where: Any = True,
         mean: Any = ...,
-    ) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.std`."""
+
     def sum(
         self,
         axis: Any = None,
@@ -182,15 +259,30 @@ class Declarations:
         keepdims: bool = False,
         initial: Any = ...,
         where: Any = True,
-    ) -> Any: ...
-    def swapaxes(self, axis1: int, axis2: int) -> Any: ...
-    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any: ...
-    def tobytes(self, order: Any = "C") -> bytes: ...
-    def tolist(self) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.sum`."""
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """See `numpy.ndarray.swapaxes`."""
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+        """See `numpy.ndarray.take`."""
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        """See `numpy.ndarray.tobytes`."""
+        raise NotImplementedError
+
+    def tolist(self) -> Any:
+        """See `numpy.ndarray.tolist`."""
+
     def trace(
         self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
-    ) -> Any: ...
-    def transpose(self, *axes: Any) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.trace`."""
+
+    def transpose(self, *axes: Any) -> Any:
+        """See `numpy.ndarray.transpose`."""
+
     def var(
         self,
         axis: Any = None,
@@ -201,33 +293,67 @@ class Declarations:
         *,
         where: Any = True,
         mean: Any = ...,
-    ) -> Any: ...
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Any: ...
-    def view(self, dtype: Any = None, type: Any = None) -> Any: ...
+    ) -> Any:
+        """See `numpy.ndarray.var`."""
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """See `array_api.array.to_device`."""
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """See `numpy.ndarray.view`."""
 
     @property
-    def T(self) -> Any: ...
+    def T(self) -> Any:
+        """See `numpy.ndarray.T`."""
+
     @property
-    def at(self) -> Any: ...
+    def at(self) -> Any:
+        """`x.at[i].set(v)`, `add`, `multiply`, ...: a new array, as JAX has it."""
+
     @property
-    def mT(self) -> Any: ...
+    def mT(self) -> Any:
+        """See `numpy.ndarray.mT`."""
+
     @property
-    def base(self) -> Any: ...
+    def base(self) -> Any:
+        """See `numpy.ndarray.base`."""
+
     @property
-    def device(self) -> str: ...
+    def device(self) -> str:
+        """See `numpy.ndarray.device`."""
+        raise NotImplementedError
+
     @property
-    def flags(self) -> Any: ...
+    def flags(self) -> Any:
+        """See `numpy.ndarray.flags`."""
+
     @property
-    def flat(self) -> Any: ...
+    def flat(self) -> Any:
+        """See `numpy.ndarray.flat`."""
+
     @property
-    def imag(self) -> Any: ...
+    def imag(self) -> Any:
+        """See `numpy.ndarray.imag`."""
+
     @property
-    def itemsize(self) -> int: ...
+    def itemsize(self) -> int:
+        """See `numpy.ndarray.itemsize`."""
+        raise NotImplementedError
+
     @property
-    def jaxpr(self) -> Any: ...
+    def jaxpr(self) -> Any:
+        """The program that computes the array, or what is pending of it."""
+
     @property
-    def nbytes(self) -> int: ...
+    def nbytes(self) -> int:
+        """See `numpy.ndarray.nbytes`."""
+        raise NotImplementedError
+
     @property
-    def real(self) -> Any: ...
+    def real(self) -> Any:
+        """See `numpy.ndarray.real`."""
+
     @property
-    def strides(self) -> tuple[int, ...]: ...
+    def strides(self) -> tuple[int, ...]:
+        """See `numpy.ndarray.strides`."""
+        raise NotImplementedError

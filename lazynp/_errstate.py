@@ -19,7 +19,7 @@ import warnings
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar, Token
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -183,11 +183,14 @@ def checked(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
 
-def quiet(*kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def quiet(*kinds: str) -> Callable[[F], F]:
     """For functions made of others: these errors inside them are no errors of NumPy's function."""
     ignored: Any = dict.fromkeys(kinds or KINDS, "ignore")
 
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(function: F) -> F:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if not strict():
@@ -195,7 +198,7 @@ def quiet(*kinds: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             with errstate(**ignored):
                 return function(*args, **kwargs)
 
-        return call
+        return call  # type: ignore[return-value]
 
     return decorate
 

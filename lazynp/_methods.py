@@ -41,6 +41,7 @@ from lazynp.functions import (
     manipulation,
     products,
     reductions,
+    rounding,
     sorting,
     ufuncs,
 )
@@ -157,7 +158,7 @@ def _compress(self: Array, condition: Any, axis: Any = None, out: Any = None) ->
 
 
 def _clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
-    return reductions.clipped(self, min, max, out, **kwargs)
+    return rounding.clipped(self, min, max, out, **kwargs)
 
 
 def _searchsorted(self: Array, v: Any, side: str = "left", sorter: Any = None) -> Any:
@@ -197,7 +198,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "put": indexing.put,
     "ravel": manipulation.ravel,
     "repeat": manipulation.repeat,
-    "round": reductions.round,
+    "round": rounding.round,
     "squeeze": manipulation.squeeze,
     "std": reductions.std,
     "sum": reductions.sum,

@@ -271,7 +271,7 @@ class _Project:
 
     name = "project"
     explicit = None
-    inplace = specialize = specialize_inplace = None
+    inplace = specialize = specialize_inplace = cost = None
     multiple_results = False
     free = True
     kind = "project"

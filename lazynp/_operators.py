@@ -90,10 +90,15 @@ def _in_place(function: Any, name: str) -> Any:
             return self
         if type(self) is Scalar:
             return NotImplemented  # rebinds, as a Python number
-        if name == "matmul" and self.ndim and getattr(other, "ndim", 0) == 1:
-            raise ValueError(_IN_PLACE_MATMUL)
         check_writeable(self)
-        return update(self, compute(self, other), function)
+        try:
+            if name == "matmul" and self.ndim and getattr(other, "ndim", 0) == 1:
+                raise ValueError(_IN_PLACE_MATMUL)
+            return update(self, compute(self, other), function)
+        except (ValueError, OverflowError):
+            if is_ufunc:
+                function.check_in_place(self, other)
+            raise
 
     in_place.__name__ = f"__i{name}__"
     if name == "matmul" or not is_ufunc:

@@ -23,6 +23,7 @@ from typing import Any
 
 from lazynp._array import Array, bind, new_array
 from lazynp._avals import Aval
+from lazynp._cost import Cost
 from lazynp._errors import Failure
 from lazynp._trace import host_value, materialize
 
@@ -64,6 +65,8 @@ class Primitive:
     batch: Rule | Missing
     explicit: Rule | None = None
     multiple_results: bool = False
+    # nanoseconds beyond moving the data, by NumPy and by XLA: see `_cost`. None: no more than that
+    cost: Cost | Callable[[Sequence[Aval]], Cost] | None = None
     free: bool = False  # cheaper to compute again than to store: views, broadcasts, iotas
     linearize: Rule | None = None  # a jvp whose tangents are programs of their own: no values
     discharge: Rule | None = None  # of calls: see `primitives.checks`

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.testing as _numpy
 
 from lazynp.functions._host import to_host as _to_host
+
+if TYPE_CHECKING:
+    from numpy.testing import *  # noqa: F403
 
 __all__ = list(_numpy.__all__)
 

@@ -68,6 +68,17 @@ static PyObject *front_reduce(PyObject *self, PyObject *Py_UNUSED(protocol))
     return PyObject_GetAttrString(((Front *)self)->python, "__qualname__");
 }
 
+/* For help(), which looks past __getattribute__. */
+static PyObject *front_doc(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyObject_GetAttrString(((Front *)self)->python, "__doc__");
+}
+
+static PyGetSetDef FRONT_GETSET[] = {
+    {"__doc__", front_doc, NULL, NULL, NULL},
+    {NULL},
+};
+
 static PyMethodDef FRONT_METHODS[] = {
     {"__reduce__", front_reduce, METH_NOARGS, NULL},
     {"__reduce_ex__", front_reduce, METH_O, NULL},
@@ -90,6 +101,7 @@ static PyTypeObject FrontType = {
     .tp_getattro = front_getattro,
     .tp_repr = front_repr,
     .tp_methods = FRONT_METHODS,
+    .tp_getset = FRONT_GETSET,
     .tp_weaklistoffset = offsetof(Front, weak),
 };
 

@@ -115,9 +115,9 @@ from lazynp.functions.reductions import (
     mean,
     min,
     prod,
-    round,
     sum,
 )
+from lazynp.functions.rounding import round
 from lazynp.functions.sets import (
     isin,
     unique_all,

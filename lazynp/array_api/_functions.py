@@ -19,6 +19,7 @@ from lazynp.functions import (
     logic,
     manipulation,
     reductions,
+    rounding,
     sorting,
     ufuncs as u,
 )
@@ -88,7 +89,7 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
     """`x` held between bounds, in the dtype of `x`."""
     x = as_array(x)
-    out = reductions.clip(x, min, max)
+    out = rounding.clip(x, min, max)
     return _array(out if out.dtype == x.dtype else cast(out, x.dtype))
 
 

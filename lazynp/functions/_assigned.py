@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -23,8 +24,13 @@ from lazynp.primitives import shaping
 _SCALARS = (str, bytes, np.str_, np.bytes_, np.datetime64, np.timedelta64)  # not as of arrays
 
 
-def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
-    """The operand for assigning `value` to elements of this dtype, checked as NumPy checks."""
+def assigned(
+    value: Any, dtype: np.dtype[Any], shape: tuple[int, ...], *, by_index: bool = False
+) -> Any:
+    """The operand for assigning `value` to elements of this dtype, checked as NumPy checks.
+
+    by_index: to elements that index arrays choose.
+    """
     if type(value) in SCALAR_DTYPES or type(value) in _SCALARS and on_device(dtype):
         return assigned_scalar(value, dtype)
     operand = operand_of(elements(value))
@@ -37,13 +43,23 @@ def assigned(value: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     check_range(value, aval.dtype, dtype)
     if aval.dtype.kind == "c" and dtype.kind in "fiu":
         _warn_of_lost_imaginary_part()
-    if aval.ndim > len(shape) and all(n == 1 for n in aval.shape[: aval.ndim - len(shape)]):
-        kept = aval.shape[aval.ndim - len(shape) :]
+    kept = _without_needless_axes(aval.shape, len(shape), by_index)
+    if kept != aval.shape:
         operand = record(shaping.reshape, (operand,), {"shape": kept})
         aval = aval_of_node(operand)
     if aval.shape != shape and aval.ndim:
         _check_broadcast(aval.shape, shape)
     return operand
+
+
+def _without_needless_axes(shape: tuple[int, ...], ndim: int, by_index: bool) -> tuple[int, ...]:
+    """The shape less the leading axes of length 1 that the target has not. Where index arrays
+    choose, NumPy drops all such axes if the number of elements stays: of nothing, any."""
+    extra = max(len(shape) - ndim, 0)
+    if by_index:
+        return shape[extra:] if math.prod(shape) == math.prod(shape[extra:]) else shape
+    ones = next((k for k in range(extra) if shape[k] != 1), extra)
+    return shape[ones:]
 
 
 def check_range(value: Any, found: np.dtype[Any], dtype: np.dtype[Any]) -> None:

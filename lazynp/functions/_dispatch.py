@@ -41,19 +41,21 @@ _ARRAY: Any = Array  # which has more methods than are declared
 _WRITTEN = ("dst", "a", "arr")  # their first arguments
 
 
-def dispatching(names: dict[str, Any], reference: Any, module: str) -> dict[str, Any]:
-    """Those of the functions that NumPy lets objects override, such that they can be."""
+def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
+    """Let objects override the functions of a namespace that they may override in NumPy's.
+
+    The function that the namespace imported goes on being what it calls, and gives it its name,
+    signature and docstring: what an editor finds by the import is what runs.
+    """
     made: dict[Any, Any] = {}
-    out = {}
-    for name, function in names.items():
-        numpys = getattr(reference, name, None)
+    for name in namespace["__all__"]:
+        function, numpys = namespace.get(name), getattr(reference, name, None)
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
         if vars(function).get("__wrapped__") is not numpys:  # is not hosted
             if function not in made:
-                made[function] = _overridable(function, numpys, module)
-            out[name] = made[function]
-    return out
+                made[function] = _overridable(function, numpys, namespace["__name__"])
+            namespace[name] = made[function]
 
 
 def _overridable(function: FunctionType, reference: Any, module: str) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from time import perf_counter
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from lazynp._trace import host_value
 from lazynp.functions._records import Record
 
 on_host_call: list[Callable[[str], None]] = []  # for reports
+P = ParamSpec("P")  # results are Arrays where NumPy's are its own
+
 HOSTED: set[str] = set()  # names of functions that run in NumPy, for the documentation
 
 
@@ -88,13 +90,13 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return result
 
 
-def hosted(function: Callable[..., Any]) -> Callable[..., Any]:
+def hosted(function: Callable[P, Any]) -> Callable[P, Any]:
     """A function of NumPy's that computes the arguments and returns Arrays."""
     name = getattr(function, "__name__", str(function))
     HOSTED.add(name)
 
     @functools.wraps(function, updated=())
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
         return host_call(function, *args, **kwargs)
 
     call.__doc__ = f"`numpy.{name}`, run by NumPy on the values of its arguments."

@@ -20,6 +20,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import in_front
+from lazynp._loops import resolve_dtypes
 from lazynp._memo import Memo
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
 from lazynp._positions import user_frame
@@ -174,9 +175,7 @@ def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtyp
         return known
     options = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
     # unsafe: a dtype that is asked for may lose something
-    found: Dtype = ufunc.resolve_dtypes(
-        (out, x, None), casting="unsafe", reduction=True, **options
-    )[1]  # type: ignore[call-overload]
+    found = resolve_dtypes(ufunc, (out, x, None), casting="unsafe", reduction=True, **options)[1]
     return _loops.put(key, found)
 
 

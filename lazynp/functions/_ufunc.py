@@ -14,6 +14,7 @@ from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import BUILT, in_front
+from lazynp._loops import resolve_dtypes
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
@@ -147,6 +148,11 @@ class ufunc:
 
         return binary(self._fast, slow, self._numpy, depth=2) if self._fast else slow
 
+    def check_in_place(self, x: Array, y: Any) -> None:
+        """Raise what NumPy raises of `x op= y`: it looks at dtypes, then shapes, then values."""
+        self._check_dtypes((x, y), (x,), "same_kind")
+        check_shapes([x.shape, np.shape(y)], [x.shape])
+
     def _into(self, *values: Any) -> Any:
         return self._numpy(*values[:-1], out=values[-1])
 
@@ -163,8 +169,13 @@ class ufunc:
     def __hash__(self) -> int:
         return hash(self._numpy)
 
-    def resolve_dtypes(self, *args: Any, **kwargs: Any) -> Any:
-        return self._numpy.resolve_dtypes(*args, **kwargs)
+    def resolve_dtypes(
+        self, dtypes: Any, *, signature: Any = None, casting: Any = None, reduction: bool = False
+    ) -> tuple[np.dtype[Any], ...]:
+        """See `numpy.ufunc.resolve_dtypes`."""
+        return resolve_dtypes(
+            self._numpy, dtypes, signature=signature, casting=casting, reduction=reduction
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and len(args) == self.nin:
@@ -232,7 +243,11 @@ class ufunc:
         if values is not None:
             del options["signature"]
             return self._by_numpy(values, outs, options, signature)
-        results = self._apply(*inputs)
+        try:
+            results = self._apply(*inputs)
+        except (ValueError, OverflowError):
+            self._check_dtypes(inputs, outs, casting)
+            raise
         if not isinstance(results, tuple):
             results = (results,)
         if self.nout > 1:
@@ -285,7 +300,7 @@ class ufunc:
         dtype = options.pop("dtype", None)
         if dtype is not None:
             options["signature"] = (None,) * self.nin + (np.dtype(dtype),) * self.nout
-        dtypes = self._numpy.resolve_dtypes((*ins, *(None,) * self.nout), **options)
+        dtypes = resolve_dtypes(self._numpy, (*ins, *(None,) * self.nout), **options)
         shape = np.broadcast_shapes(*map(np.shape, values), np.shape(where))
         return tuple([np.zeros(shape, d) for d in dtypes[self.nin :]])
 
@@ -294,7 +309,6 @@ class ufunc:
             kind = known(as_operand(x))
             return np.empty(0, kind.dtype) if isinstance(kind, Aval) else x
 
-        # not `resolve_dtypes`: for Python scalars its errors crash
         ins = [empty(x) for x in inputs]
         if not any(isinstance(x, np.ndarray) for x in ins):
             ins = [np.empty(0, np.asarray(x).dtype) for x in ins]
@@ -357,9 +371,8 @@ class ufunc:
         ins = [np.dtype(bool) if k is bool else k for k in ins]
         if signature is None:
             signature = (None,) * self.nin + (np.dtype(dtype),) * self.nout
-        dtypes = self._numpy.resolve_dtypes(
-            (*ins, *(None,) * self.nout), signature=signature, casting=casting
-        )
+        known_as = (*ins, *(None,) * self.nout)
+        dtypes = resolve_dtypes(self._numpy, known_as, signature=signature, casting=casting)
         return tuple(
             to_loop(new_array(o if type(o) is list else leaf(np.asarray(o)[()])), d)
             for o, d in zip(operands, dtypes, strict=False)

@@ -6,13 +6,14 @@ Their results are Arrays. They compute what is pending of their arguments.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.npyio import NpzFile
 
 from lazynp._array import NDArray
-from lazynp.functions._host import hosted, to_device, to_host
+from lazynp.functions._host import P, hosted, to_device, to_host
 from lazynp.functions._vectorized import vectorize as vectorize
 
 array2string = hosted(np.array2string)
@@ -45,9 +46,9 @@ def _in_order(x: Any) -> Any:
     return np.asfortranarray(to_host(x)) if fortran else x
 
 
-def _keeping_order(function: Any, original: Any) -> Any:
+def _keeping_order(function: Any, original: Callable[P, Any]) -> Callable[P, Any]:
     @functools.wraps(original, updated=())
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: P.args, **kwargs: P.kwargs) -> Any:
         ordered = {k: _in_order(x) for k, x in kwargs.items()}
         return function(*map(_in_order, args), **ordered)
 

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from lazynp import _views
-from lazynp._array import Array, NDArray
-from lazynp._avals import Aval, on_device
-from lazynp._memo import cached
+from lazynp._array import Array
 from lazynp._strides import layout
 from lazynp.functions import ufuncs
-from lazynp.functions._contract import Labels, contract, ordered_labels
+from lazynp.functions._contract import contract
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._einsum import einsum, einsum_path
-from lazynp.functions._foreign import elsewhere, overridden
+from lazynp.functions._generalized import conjugated, direct, generalized
 from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, host_into, needs_host
 from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d, store
 from lazynp.functions._recording import composed
 from lazynp.functions._stores import write_into
-from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import contraction, shaping
 
 __all__ = [
@@ -77,7 +74,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     x, y = as_array(a), as_array(b)
     if out is None and x.ndim <= 2 and y.ndim <= 2:
-        numbers = _direct(x.aval, y.aval)  # it is the product of matrices
+        numbers = direct(x.aval, y.aval)  # it is the product of matrices
         if numbers is not None:
             return scalar_if_0d(contraction.dot_general(x, y, dimension_numbers=numbers))
     if needs_host(x, y):
@@ -115,11 +112,7 @@ def vdot(a: Any, b: Any, /) -> Any:
         raise ValueError(f"cannot reshape array of size {y.size} into shape {_text((x.size,))}")
     x, y = _same_dtype(x, y)
     x, y = (shaping.reshape(plain(v), shape=(v.size,)) for v in (x, y))
-    return scalar_if_0d(_summed_along(_conjugated(x), 0, y, 0))
-
-
-def _conjugated(x: Array) -> Array:
-    return ufuncs.conjugate(x) if x.dtype.kind == "c" else x
+    return scalar_if_0d(_summed_along(conjugated(x), 0, y, 0))
 
 
 @by_numpy(np.inner)
@@ -261,244 +254,12 @@ def _axis_last(x: Array, axis: int) -> Array:
 
 # -- generalised ufuncs ----------------------------------------------------------------------------
 
-_Core = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
-
-
-class _Generalized(ufunc):
-    """A ufunc over arrays: it has no reductions."""
-
-    __slots__ = ()
-
-    def __init__(self, reference: np.ufunc, function: Callable[..., Any], doc: str) -> None:
-        self.__name__, self.__doc__ = reference.__name__, doc
-        self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
-        self._call = self._apply = self._with_options = function  # type: ignore[method-assign]
-        self._fast = None
-
-    def _refuse(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError("Reduction not defined on ufunc with signature")
-
-    reduce = accumulate = reduceat = _refuse
-
-    def outer(self, *_: Any, **__: Any) -> Any:
-        raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
-
-    def at(self, *_: Any) -> None:
-        raise TypeError(
-            f"{self.__name__}.at does not support ufunc with non-trivial signature: "
-            f"{self.__name__} has signature {self.signature}."
-        )
-
-
-_GENERALIZED = {"axes": np._NoValue, "axis": np._NoValue, "keepdims": False}
-_GENERALIZED |= {"casting": "same_kind", "order": "K", "dtype": None, "subok": True}
-_GENERALIZED |= {"signature": None}
-
-
-def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> ufunc:
-    """A function with the interface of NumPy's generalised ufunc of this name.
-
-    core: the labels of the core dimensions of both inputs and of the output.
-    """
-    reference: np.ufunc = getattr(np, name)
-
-    def function(
-        x1: Any,
-        x2: Any,
-        /,
-        out: Any = None,
-        *,
-        axes: Any = np._NoValue,
-        axis: Any = np._NoValue,
-        keepdims: Any = False,
-        casting: Any = "same_kind",
-        order: Any = "K",
-        dtype: Any = None,
-        subok: bool = True,
-        signature: Any = None,
-    ) -> Any:
-        if isinstance(out, tuple):
-            (out,) = out
-        plainly = type(x1) is NDArray and type(x2) is NDArray and out is None
-        if not plainly and overridden(x1, x2, out):
-            told = {"axes": axes, "axis": axis, "keepdims": keepdims, "casting": casting}
-            told |= {"order": order, "dtype": dtype, "subok": subok, "signature": signature}
-            told = {k: v for k, v in told.items() if v is not _GENERALIZED[k]}
-            told |= {} if out is None else {"out": (out,)}
-            return elsewhere(made, "__call__", (x1, x2), told)
-        x, y = as_array(x1), as_array(x2)
-        if out is Ellipsis:  # as None, but never a scalar
-            given = {"keepdims": keepdims, "casting": casting, "dtype": dtype}
-            return plain(function(x, y, axes=axes, axis=axis, signature=signature, **given))
-        if name == "matmul" and _is_plain(out, axes, axis, keepdims, dtype, signature):
-            numbers = _direct(x.aval, y.aval)
-            if numbers is not None:
-                return scalar_if_0d(contraction.dot_general(x, y, dimension_numbers=numbers))
-        options = {"axes": axes, "axis": axis, "keepdims": keepdims}
-        given = {k: v for k, v in options.items() if v is not np._NoValue and v is not False}
-        if dtype is not None:
-            signature = (None, None, dtype)
-        chosen = {"casting": casting}
-        if signature is not None:
-            chosen["signature"] = signature
-        if needs_host(x, y):
-            return host_into(reference, x, y, out=out, **given, **chosen)
-        of_x, of_y, of_out = _core_labels(core, x.ndim, y.ndim)
-        places = _core_axes(given, x, y, (of_x, of_y, of_out))
-        if places is None or not _fits(x, of_x, y, of_y, places):
-            raise _numpys_error(reference, x, y, out, given)
-        dtypes = reference.resolve_dtypes((x.dtype, y.dtype, None), **chosen)
-        x, y = cast(x, dtypes[0]), cast(y, dtypes[1])
-        result = _core_product(x, y, (of_x, of_y, of_out), places, bool(keepdims), conjugate)
-        if out is not None and not _out_fits(out, result, len(of_out), given, casting):
-            raise _numpys_error(reference, x, y, out, {**given, "casting": casting})
-        return store(scalar_if_0d(result), out, casting, name)
-
-    doc = f"See `numpy.{name}`. `order` and `subok` have no effect. {doc}".strip()
-    made = _Generalized(reference, function, doc)
-    return made
-
-
-def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signature: Any) -> bool:
-    """Whether no option was given that has an effect."""
-    return (
-        out is None and axes is np._NoValue and axis is np._NoValue
-        and keepdims is False and dtype is None and signature is None
-    )  # fmt: skip
-
-
-@cached()
-def _direct(x: Aval, y: Aval) -> Any:
-    """The dimension numbers, where a matmul is one contraction and nothing more; else None."""
-    if x.dtype != y.dtype or not on_device(x.dtype) or not x.ndim or not y.ndim:
-        return None
-    i, j = x.ndim - 1, max(0, y.ndim - 2)
-    loop = y.shape[:-2]
-    if x.shape[i] != y.shape[j] or loop and (x.ndim != y.ndim or x.shape[:-2] != loop):
-        return None
-    batch = tuple(range(len(loop)))
-    return ((i,), (j,)), (batch, batch)
-
-
-def _core_labels(core: _Core, x_ndim: int, y_ndim: int) -> _Core:
-    """For matmul, whose dimensions `n?` and `m?` are missing where an operand is a vector."""
-    missing = set()
-    if core[0][0] == "n?" and x_ndim == 1:
-        missing.add("n?")
-    if core[1][-1] == "m?" and y_ndim == 1:
-        missing.add("m?")
-    x, y, out = (tuple(label for label in labels if label not in missing) for labels in core)
-    return x, y, out
-
-
-def _core_axes(given: dict[str, Any], x: Array, y: Array, labels: _Core) -> list[list[int]] | None:
-    """Which axes are the core dimensions of inputs and output; None if NumPy would object."""
-    counts = [len(group) for group in labels]
-    if x.ndim < counts[0] or y.ndim < counts[1] or ("axis" in given and "axes" in given):
-        return None
-    vectors = counts == [1, 1, 0] and labels[0] == labels[1] == ("n",)
-    if ("axis" in given or given.get("keepdims")) and not vectors:
-        return None
-    loop = max(x.ndim - counts[0], y.ndim - counts[1])
-    out_count = 1 if given.get("keepdims") else counts[2]
-    wanted = [list(range(-n, 0)) for n in (*counts[:2], out_count)]
-    if "axis" in given:
-        wanted = [[operator.index(given["axis"])] * len(w) for w in wanted]
-    if "axes" in given:
-        entries = _axes_entries(given["axes"], [*counts[:2], out_count])
-        if entries is None:
-            return None
-        wanted = entries
-    ndims = (x.ndim, y.ndim, loop + out_count)
-    places = [[normalize_axis_index(a, n) for a in w] for w, n in zip(wanted, ndims, strict=True)]
-    return places if all(len(set(p)) == len(p) for p in places) else None
-
-
-def _axes_entries(axes: Any, counts: list[int]) -> list[list[Any]] | None:
-    if not isinstance(axes, list):
-        return None
-    entries = list(axes)
-    if len(entries) == 2 and not counts[2]:
-        entries.append(())
-    if len(entries) != 3:
-        return None
-    lists: list[list[Any]] = [[e] if isinstance(e, (int, np.integer)) else list(e) for e in entries]
-    return lists if [len(e) for e in lists] == counts else None
-
-
-def _fits(
-    x: Array, of_x: Sequence[str], y: Array, of_y: Sequence[str], places: list[list[int]]
-) -> bool:
-    sizes: dict[str, int] = {}
-    for array, labels, where in ((x, of_x, places[0]), (y, of_y, places[1])):
-        for label, axis in zip(labels, where, strict=True):
-            if sizes.setdefault(label, array.shape[axis]) != array.shape[axis]:
-                return False
-    loops = [
-        [n for k, n in enumerate(array.shape) if k not in where]
-        for array, where in ((x, places[0]), (y, places[1]))
-    ]
-    return all(
-        n == m or n == 1 or m == 1
-        for n, m in zip(reversed(loops[0]), reversed(loops[1]), strict=False)
-    )
-
-
-def _core_product(
-    x: Array, y: Array, core: _Core, places: list[list[int]], keepdims: bool, conjugate: bool
-) -> Array:
-    if conjugate:
-        x = _conjugated(x)
-    xs, ys = (
-        _labelled(array.ndim, labels, where)
-        for array, labels, where in zip((x, y), core, places, strict=False)
-    )
-    loops = max(x.ndim - len(core[0]), y.ndim - len(core[1]))
-    loop = ordered_labels("loop", loops)
-    result = contract(x, xs, y, ys, (*loop, *core[2]))
-    if keepdims:
-        result = shaping.reshape(result, shape=(*result.shape, 1))
-    final = _labelled(result.ndim, range(result.ndim - loops), places[2])
-    now = (*loop, *range(result.ndim - loops))
-    if final == now:
-        return result
-    return shaping.transpose(result, permutation=tuple(map(now.index, final)))
-
-
-def _labelled(ndim: int, labels: Sequence[Hashable], where: Sequence[int]) -> Labels:
-    """Core labels at their places, labels of the loop elsewhere."""
-    loop = iter(ordered_labels("loop", ndim - len(where)))
-    at = dict(zip(where, labels, strict=True))
-    return tuple(at[k] if k in at else next(loop) for k in range(ndim))
-
-
-def _out_fits(out: Any, result: Array, core: int, given: dict[str, Any], casting: Any) -> bool:
-    """Core dimensions must be those of the output; only the others are broadcast."""
-    if not isinstance(out, Array):
-        return True
-    if not np.can_cast(result.dtype, out.dtype, casting):
-        return False
-    if "axes" in given or "axis" in given or not core:
-        return True
-    return out.ndim >= result.ndim and out.shape[-core:] == result.shape[-core:]
-
-
-def _numpys_error(
-    reference: np.ufunc, x: Array, y: Array, out: Any, given: dict[str, Any]
-) -> Exception:
-    """What NumPy raises for operands of these shapes: it checks before it reads an element."""
-    dummies = [np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)]
-    if isinstance(out, Array):
-        given = {**given, "out": np.empty(out.shape, out.dtype)}
-    try:
-        reference(*dummies, **given)
-    except (TypeError, ValueError) as error:
-        return error.with_traceback(None)
-    return ValueError(f"{reference.__name__}: operands do not fit: {x.aval}, {y.aval}")
-
-
-matmul = _generalized("matmul", (("n?", "k"), ("k", "m?"), ("n?", "m?")), conjugate=False)
-vecdot = _generalized("vecdot", (("n",), ("n",), ()), conjugate=True)
-matvec = _generalized("matvec", (("m", "n"), ("n",), ("m",)), conjugate=False)
-vecmat = _generalized("vecmat", (("n",), ("n", "m"), ("m",)), conjugate=True)
+matmul = generalized("matmul", (("n?", "k"), ("k", "m?"), ("n?", "m?")), conjugate=False)
+"""The matrix product, of stacks of matrices too."""
+vecdot = generalized("vecdot", (("n",), ("n",), ()), conjugate=True)
+"""The scalar product of vectors; the first is conjugated."""
+matvec = generalized("matvec", (("m", "n"), ("n",), ("m",)), conjugate=False)
+"""The product of a matrix and a vector."""
+vecmat = generalized("vecmat", (("n",), ("n", "m"), ("m",)), conjugate=True)
+"""The product of a vector, conjugated, and a matrix."""
 matmul_operator = composed(matmul, np.matmul)

@@ -8,7 +8,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._errstate import quiet
-from lazynp.functions import reductions, ufuncs
+from lazynp.functions import reductions, rounding, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, needs_host
@@ -161,8 +161,8 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     c = ufuncs.divide(c, shaping.reshape(deviation, shape=(n, 1)))
     c = as_array(ufuncs.divide(c, deviation))
     if c.dtype.kind != "c":
-        return reductions.clip(c, -1, 1)
-    parts = (reductions.clip(p(c), -1, 1) for p in (elementwise.real, elementwise.imag))
+        return rounding.clip(c, -1, 1)
+    parts = (rounding.clip(p(c), -1, 1) for p in (elementwise.real, elementwise.imag))
     return elementwise.complex_(*parts)
 
 

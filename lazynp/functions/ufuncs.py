@@ -1,12 +1,14 @@
-"""Universal functions. Rows: NumPy's ufunc, the primitive or composition."""
+"""Universal functions: each a line that names its primitive, and a docstring for editors."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lazynp._array import Array, as_operand, new_array
+from lazynp._loops import resolve_dtypes
+from lazynp._primitive import Primitive
 from lazynp._recorder import known
 from lazynp._values import extent
 from lazynp.functions._operands import as_array
@@ -79,7 +81,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 def _modf(x: Any) -> tuple[Any, Any]:
     array = as_array(x)
     if array.dtype.kind in "biu":  # in the floating dtype that holds them, float16 first
-        array = apply(e.convert, array, dtype=np.modf.resolve_dtypes((array.dtype, None, None))[0])
+        array = apply(e.convert, array, dtype=resolve_dtypes(np.modf, (array.dtype, None, None))[0])
     whole = trunc(array)
     part = where_(isinf(array), 0.0, subtract(array, whole))
     return copysign(part, array), whole
@@ -93,106 +95,225 @@ def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return floor_divide(x, y), remainder(x, y)
 
 
-def _comparison(name: str, outside: tuple[bool, bool]) -> ufunc:
-    primitive = getattr(e, name)
-    return ufunc(getattr(np, name), _compare(primitive, outside), fast=primitive)
+if TYPE_CHECKING:  # the signatures, which an editor shows
+
+    class _Unary(ufunc):
+        def __call__(
+            self, x: Any, /, out: Any = None, *, where: Any = True, casting: Any = "same_kind",
+            order: Any = "K", dtype: Any = None, subok: bool = True, signature: Any = None,
+        ) -> Any:  # fmt: skip
+            """Element by element, as NumPy's function of that name."""
+
+    class _Binary(ufunc):
+        def __call__(
+            self, x1: Any, x2: Any, /, out: Any = None, *, where: Any = True,
+            casting: Any = "same_kind", order: Any = "K", dtype: Any = None, subok: bool = True,
+            signature: Any = None,
+        ) -> Any:  # fmt: skip
+            """Element by element of the operands, broadcast, as NumPy's function of that name."""
+
+else:
+    _Unary = _Binary = ufunc
 
 
-def _row(name: str, implementation: Any = None) -> ufunc:
-    return ufunc(getattr(np, name), implementation or getattr(e, name))
+def _unary(primitive: Primitive) -> _Unary:
+    return _Unary(getattr(np, primitive.name), primitive)
 
 
-absolute = _row("absolute")
-add = _row("add")
-arccos = _row("arccos")
-arccosh = _row("arccosh")
-arcsin = _row("arcsin")
-arcsinh = _row("arcsinh")
-arctan = _row("arctan")
-arctan2 = _row("arctan2")
-arctanh = _row("arctanh")
-bitwise_and = _row("bitwise_and")
-bitwise_count = _row("bitwise_count")
-bitwise_or = _row("bitwise_or")
-bitwise_xor = _row("bitwise_xor")
-cbrt = _row("cbrt")
-ceil = _row("ceil")
-conjugate = _row("conjugate")
-copysign = _row("copysign")
-cos = _row("cos")
-cosh = _row("cosh")
-deg2rad = _row("deg2rad")
-degrees = _row("degrees")
-divide = _row("divide")
-divmod = _row("divmod", _divmod)
-equal = _comparison("equal", (False, False))
-exp = _row("exp")
-exp2 = _row("exp2")
-expm1 = _row("expm1")
-fabs = _row("fabs")
-float_power = _row("float_power")
-floor = _row("floor")
-floor_divide = _row("floor_divide")
-fmax = _row("fmax")
-fmin = _row("fmin")
-fmod = _row("fmod")
-frexp = _row("frexp", _frexp)
-gcd = _row("gcd")
-greater = _comparison("greater", (True, False))
-greater_equal = _comparison("greater_equal", (True, False))
-heaviside = _row("heaviside")
-hypot = _row("hypot")
-invert = _row("invert")
-isfinite = _row("isfinite")
-isinf = _row("isinf")
-isnan = _row("isnan")
-lcm = _row("lcm")
-ldexp = _row("ldexp")
-left_shift = _row("left_shift")
-less = _comparison("less", (False, True))
-less_equal = _comparison("less_equal", (False, True))
-log = _row("log")
-log10 = _row("log10")
-log1p = _row("log1p")
-log2 = _row("log2")
-logaddexp = _row("logaddexp")
-logaddexp2 = _row("logaddexp2")
-logical_and = _row("logical_and")
-logical_not = _row("logical_not")
-logical_or = _row("logical_or")
-logical_xor = _row("logical_xor")
-maximum = _row("maximum")
-minimum = _row("minimum")
-modf = _row("modf", _modf)
-multiply = _row("multiply")
-negative = _row("negative")
-nextafter = _row("nextafter")
-not_equal = _comparison("not_equal", (True, True))
-positive = _row("positive")
-power = _row("power", _power)
-rad2deg = _row("rad2deg")
-radians = _row("radians")
-reciprocal = _row("reciprocal")
-remainder = _row("remainder")
-right_shift = _row("right_shift")
-rint = _row("rint")
-sign = _row("sign")
-signbit = _row("signbit")
-sin = _row("sin")
-sinh = _row("sinh")
-spacing = _row("spacing")
-sqrt = _row("sqrt")
-square = _row("square")
-subtract = _row("subtract")
-tan = _row("tan")
-tanh = _row("tanh")
-trunc = _row("trunc")
+def _binary(primitive: Primitive, implementation: Any = None) -> _Binary:
+    return _Binary(getattr(np, primitive.name), implementation or primitive)
+
+
+def _comparison(primitive: Primitive, outside: tuple[bool, bool]) -> _Binary:
+    return _Binary(getattr(np, primitive.name), _compare(primitive, outside), fast=primitive)
+
+
+absolute = _unary(e.absolute)
+"""|x|, of complex numbers the modulus."""
+add = _binary(e.add)
+"""x1 + x2."""
+arccos = _unary(e.arccos)
+"""The angle in [0, pi] whose cosine is x."""
+arccosh = _unary(e.arccosh)
+"""The inverse of the hyperbolic cosine."""
+arcsin = _unary(e.arcsin)
+"""The angle in [-pi/2, pi/2] whose sine is x."""
+arcsinh = _unary(e.arcsinh)
+"""The inverse of the hyperbolic sine."""
+arctan = _unary(e.arctan)
+"""The angle in [-pi/2, pi/2] whose tangent is x."""
+arctan2 = _binary(e.arctan2)
+"""The angle of the point (x2, x1), in [-pi, pi]."""
+arctanh = _unary(e.arctanh)
+"""The inverse of the hyperbolic tangent."""
+bitwise_and = _binary(e.bitwise_and)
+"""x1 & x2."""
+bitwise_count = _unary(e.bitwise_count)
+"""How many bits of |x| are set."""
+bitwise_or = _binary(e.bitwise_or)
+"""x1 | x2."""
+bitwise_xor = _binary(e.bitwise_xor)
+"""x1 ^ x2."""
+cbrt = _unary(e.cbrt)
+"""The cube root."""
+ceil = _unary(e.ceil)
+"""The least whole number not below x."""
+conjugate = _unary(e.conjugate)
+"""The complex conjugate."""
+copysign = _binary(e.copysign)
+"""|x1| with the sign of x2."""
+cos = _unary(e.cos)
+"""The cosine."""
+cosh = _unary(e.cosh)
+"""The hyperbolic cosine."""
+deg2rad = _unary(e.deg2rad)
+"""Degrees in radians."""
+degrees = _unary(e.degrees)
+"""Radians in degrees."""
+divide = _binary(e.divide)
+"""x1 / x2."""
+divmod = _Binary(np.divmod, _divmod)
+"""(x1 // x2, x1 % x2)."""
+equal = _comparison(e.equal, (False, False))
+"""x1 == x2."""
+exp = _unary(e.exp)
+"""e to the power of x."""
+exp2 = _unary(e.exp2)
+"""2 to the power of x."""
+expm1 = _unary(e.expm1)
+"""exp(x) - 1, accurate near 0."""
+fabs = _unary(e.fabs)
+"""|x| as a floating-point number."""
+float_power = _binary(e.float_power)
+"""x1 to the power of x2, in double precision at least."""
+floor = _unary(e.floor)
+"""The greatest whole number not above x."""
+floor_divide = _binary(e.floor_divide)
+"""x1 // x2."""
+fmax = _binary(e.fmax)
+"""The larger of both; a number rather than nan."""
+fmin = _binary(e.fmin)
+"""The smaller of both; a number rather than nan."""
+fmod = _binary(e.fmod)
+"""The remainder with the sign of x1, as in C."""
+frexp = _Unary(np.frexp, _frexp)
+"""(mantissa, exponent): x is mantissa * 2**exponent."""
+gcd = _binary(e.gcd)
+"""The greatest common divisor."""
+greater = _comparison(e.greater, (True, False))
+"""x1 > x2."""
+greater_equal = _comparison(e.greater_equal, (True, False))
+"""x1 >= x2."""
+heaviside = _binary(e.heaviside)
+"""0 where x1 is negative, x2 where it is 0, else 1."""
+hypot = _binary(e.hypot)
+"""sqrt(x1**2 + x2**2) without overflow."""
+invert = _unary(e.invert)
+"""~x, bit by bit; of booleans, not x."""
+isfinite = _unary(e.isfinite)
+"""Whether x is neither infinite nor nan."""
+isinf = _unary(e.isinf)
+"""Whether x is infinite."""
+isnan = _unary(e.isnan)
+"""Whether x is nan."""
+lcm = _binary(e.lcm)
+"""The least common multiple."""
+ldexp = _binary(e.ldexp)
+"""x1 * 2**x2."""
+left_shift = _binary(e.left_shift)
+"""x1 << x2."""
+less = _comparison(e.less, (False, True))
+"""x1 < x2."""
+less_equal = _comparison(e.less_equal, (False, True))
+"""x1 <= x2."""
+log = _unary(e.log)
+"""The natural logarithm."""
+log10 = _unary(e.log10)
+"""The logarithm to base 10."""
+log1p = _unary(e.log1p)
+"""log(1 + x), accurate near 0."""
+log2 = _unary(e.log2)
+"""The logarithm to base 2."""
+logaddexp = _binary(e.logaddexp)
+"""log(exp(x1) + exp(x2)) without overflow."""
+logaddexp2 = _binary(e.logaddexp2)
+"""log2(2**x1 + 2**x2) without overflow."""
+logical_and = _binary(e.logical_and)
+"""x1 and x2."""
+logical_not = _unary(e.logical_not)
+"""not x."""
+logical_or = _binary(e.logical_or)
+"""x1 or x2."""
+logical_xor = _binary(e.logical_xor)
+"""Whether one of both is true, but not the other."""
+maximum = _binary(e.maximum)
+"""The larger of both; nan if one of them is."""
+minimum = _binary(e.minimum)
+"""The smaller of both; nan if one of them is."""
+modf = _Unary(np.modf, _modf)
+"""(fractional part, whole part), both with the sign of x."""
+multiply = _binary(e.multiply)
+"""x1 * x2."""
+negative = _unary(e.negative)
+"""-x."""
+nextafter = _binary(e.nextafter)
+"""The floating-point number after x1 on the way to x2."""
+not_equal = _comparison(e.not_equal, (True, True))
+"""x1 != x2."""
+positive = _unary(e.positive)
+"""+x, a copy."""
+power = _binary(e.power, _power)
+"""x1 ** x2."""
+rad2deg = _unary(e.rad2deg)
+"""Radians in degrees."""
+radians = _unary(e.radians)
+"""Degrees in radians."""
+reciprocal = _unary(e.reciprocal)
+"""1 / x."""
+remainder = _binary(e.remainder)
+"""x1 % x2, with the sign of x2."""
+right_shift = _binary(e.right_shift)
+"""x1 >> x2."""
+rint = _unary(e.rint)
+"""The nearest whole number; the even one of two."""
+sign = _unary(e.sign)
+"""-1, 0 or 1; of a complex number x / |x|."""
+signbit = _unary(e.signbit)
+"""Whether the sign is minus, also of -0.0."""
+sin = _unary(e.sin)
+"""The sine."""
+sinh = _unary(e.sinh)
+"""The hyperbolic sine."""
+spacing = _unary(e.spacing)
+"""The distance to the next floating-point number."""
+sqrt = _unary(e.sqrt)
+"""The square root."""
+square = _unary(e.square)
+"""x * x."""
+subtract = _binary(e.subtract)
+"""x1 - x2."""
+tan = _unary(e.tan)
+"""The tangent."""
+tanh = _unary(e.tanh)
+"""The hyperbolic tangent."""
+trunc = _unary(e.trunc)
+"""The whole part of x."""
 
 # NumPy's other names for the same functions
 abs = absolute
-acos, acosh, asin, asinh = arccos, arccosh, arcsin, arcsinh
-atan, atan2, atanh = arctan, arctan2, arctanh
-bitwise_invert, bitwise_left_shift, bitwise_right_shift = invert, left_shift, right_shift
-bitwise_not, conj, mod, pow, true_divide = invert, conjugate, remainder, power, divide
+acos = arccos
+acosh = arccosh
+asin = arcsin
+asinh = arcsinh
+atan = arctan
+atan2 = arctan2
+atanh = arctanh
+bitwise_invert = bitwise_not = invert
+bitwise_left_shift = left_shift
+bitwise_right_shift = right_shift
+conj = conjugate
+mod = remainder
+pow = power
+true_divide = divide
 
 _CHEAP = {1: positive, 0.5: sqrt, -1: reciprocal}

@@ -145,6 +145,7 @@ cumsum = linear(
     lower=_lower_by(_step("stablehlo.add", "stablehlo.or")),
     transpose=_cumsum_transpose,
     batch=_cumsum_batch,
+    cost=(3.4, 4.5),
     kind="reduction",
 )
 
@@ -245,6 +246,7 @@ cumprod = Primitive(
     jvp=_cumprod_jvp,
     transpose=NOT_LINEAR,
     batch=_cumprod_batch,
+    cost=(3.4, 4.5),
     kind="reduction",
 )
 
@@ -283,6 +285,7 @@ def _extremum(name: str, ufunc: np.ufunc, pick: Step) -> Primitive:
         jvp=jvp,
         transpose=NOT_LINEAR,
         batch=batch,
+        cost=(2.0, 6.0),
         kind="reduction",
     )
     return primitive

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
+from lazynp._cost import per_index
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise, shaping
 
@@ -175,6 +176,7 @@ take = Primitive(
     jvp=_take_jvp,
     transpose=_take_transpose,
     batch=_take_batch,
+    cost=per_index(1.5, 2.0),
     kind="index",
 )
 
@@ -423,5 +425,6 @@ put = Primitive(
     transpose=_put_transpose,
     batch=_put_batch,
     inplace=_put_inplace,
+    cost=per_index(2.5, 4.5),
     kind="update",
 )

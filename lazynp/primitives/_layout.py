@@ -32,14 +32,12 @@ def linear(
     transpose: Rule | Missing,
     batch: Rule,
     operands: int | None = 1,
-    explicit: Rule | None = None,
-    free: bool = False,
-    inplace: Rule | None = None,
-    specialize: Rule | None = None,
-    specialize_inplace: Rule | None = None,
-    kind: str = "other",
+    **others: Any,
 ) -> Primitive:
-    """A primitive linear in its first `operands` operands taken together (None: in all)."""
+    """A primitive linear in its first `operands` operands taken together (None: in all).
+
+    `others`: as `Primitive` takes them.
+    """
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         out = primitive(*primals, **params)
@@ -59,12 +57,7 @@ def linear(
         jvp=jvp,
         transpose=transpose,
         batch=batch,
-        explicit=explicit,
-        free=free,
-        inplace=inplace,
-        specialize=specialize,
-        specialize_inplace=specialize_inplace,
-        kind=kind,
+        **others,
     )
     return primitive
 

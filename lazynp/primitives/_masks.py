@@ -97,6 +97,7 @@ put_mask = Primitive(
     transpose=_put_mask_transpose,
     batch=_put_mask_batch,
     inplace=_put_mask_inplace,
+    cost=(1.5, 1.0),
     kind="update",
 )
 
@@ -202,6 +203,7 @@ put_masked_values = Primitive(
     transpose=_masked_values_transpose,
     batch=_masked_values_batch,
     inplace=_masked_values_inplace,
+    cost=(3.0, 8.0),
     kind="update",
 )
 
@@ -269,5 +271,6 @@ take_mask = Primitive(
     jvp=_take_mask_jvp,
     transpose=_take_mask_transpose,
     batch=_take_mask_batch,
+    cost=(1.0, 10.0),
     kind="index",
 )

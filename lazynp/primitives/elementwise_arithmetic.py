@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, In, aval_of
+from lazynp._cost import MEMORY_BOUND
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_casts import real_dtype
@@ -32,13 +33,6 @@ from lazynp.primitives.elementwise_factory import (
     row,
     same_shape,
 )
-
-__all__ = [
-    "absolute", "add", "complex_", "conjugate", "deg2rad", "degrees", "divide", "fabs", "fmax",
-    "fmin", "imag", "integer_power", "maximum", "minimum", "multiply", "negative", "positive",
-    "rad2deg", "radians", "real", "reciprocal", "sign", "square", "subtract",
-]  # fmt: skip
-
 
 # -- real and complex ------------------------------------------------------------------------------
 
@@ -69,6 +63,7 @@ real = enter(
         transpose=linear(_real_transpose),
         batch=batch_of(lambda: real),
         kind="elementwise",
+        cost=MEMORY_BOUND,
     )
 )
 
@@ -82,6 +77,7 @@ imag = enter(
         transpose=linear(_imag_transpose),
         batch=batch_of(lambda: imag),
         kind="elementwise",
+        cost=MEMORY_BOUND,
     )
 )
 
@@ -130,6 +126,7 @@ complex_ = enter(
         ),
         batch=batch_of(lambda: complex_),
         kind="elementwise",
+        cost=MEMORY_BOUND,
     )
 )
 
@@ -143,6 +140,7 @@ conjugate = row(
     _lower_conjugate,
     [lambda g, ans, x: conjugate(g)],
     transpose=linear(lambda ct, x: conjugate(ct)),
+    cost=MEMORY_BOUND,
 )
 
 
@@ -179,12 +177,14 @@ add = row(
     _by_kind(b=_or, iufc=e.add),
     [lambda g, ans, x, y: g, lambda g, ans, x, y: g],
     transpose=linear(lambda ct, x, y: ct, lambda ct, x, y: ct),
+    cost=MEMORY_BOUND,
 )
 subtract = row(
     "subtract",
     in_float32(e.sub),
     [lambda g, ans, x, y: g, lambda g, ans, x, y: negative(g)],
     transpose=linear(lambda ct, x, y: ct, lambda ct, x, y: negative(ct)),
+    cost=MEMORY_BOUND,
 )
 multiply = row(
     "multiply",
@@ -192,6 +192,7 @@ multiply = row(
     [lambda g, ans, x, y: multiply(g, y), lambda g, ans, x, y: multiply(x, g)],
     transpose=_product_transpose,
     complex_ulp=2,  # NumPy's SIMD loop fuses a product
+    cost=MEMORY_BOUND,
 )
 divide = row(
     "divide",
@@ -201,6 +202,7 @@ divide = row(
         lambda g, ans, x, y: negative(divide(multiply(g, ans), y)),
     ],
     transpose=linear(lambda ct, x, y: divide(ct, y), None),
+    cost=(0.4, 0.4),
 )
 
 
@@ -226,11 +228,13 @@ square = row(
     in_float32(_square),
     [lambda g, ans, x: multiply(g, multiply(2, x))],
     complex_ulp=2,  # as multiply
+    cost=MEMORY_BOUND,
 )
 reciprocal = row(
     "reciprocal",
     in_float32(_reciprocal),
     [lambda g, ans, x: negative(multiply(g, square(ans)))],
+    cost=MEMORY_BOUND,
 )
 
 
@@ -247,6 +251,7 @@ def _scaling(name: str, numerator: float, denominator: float) -> Primitive:
         lower,
         [lambda g, ans, x: scaling(g)],
         transpose=linear(lambda ct, x: scaling(ct)),
+        cost=MEMORY_BOUND,
     )
     return scaling
 
@@ -331,16 +336,18 @@ negative = row(
     _negative,
     [lambda g, ans, x: negative(g)],
     transpose=linear(lambda ct, x: negative(ct)),
+    cost=MEMORY_BOUND,
 )
 positive = row(
     "positive",
     _positive,
     [lambda g, ans, x: g],
     transpose=linear(lambda ct, x: ct),
+    cost=MEMORY_BOUND,
 )
-absolute = row("absolute", _absolute, [_absolute_jvp], complex_ulp=2)
-fabs = row("fabs", e.magnitude, [lambda g, ans, x: _outwards(g, x)])
-sign = row("sign", _sign, [_sign_jvp], complex_ulp=4)
+absolute = row("absolute", _absolute, [_absolute_jvp], complex_ulp=2, cost=MEMORY_BOUND)
+fabs = row("fabs", e.magnitude, [lambda g, ans, x: _outwards(g, x)], cost=(1.6, 0.0))
+sign = row("sign", _sign, [_sign_jvp], complex_ulp=4, cost=MEMORY_BOUND)
 
 
 # -- extremes --------------------------------------------------------------------------------------
@@ -375,10 +382,14 @@ def _extreme_formulas() -> list[Formula]:
 
 
 # of 0.0 and -0.0 either is taken, as in NumPy
-maximum = row("maximum", _extreme("maximum", "GE", _or, False), _extreme_formulas())
-minimum = row("minimum", _extreme("minimum", "LE", _and, False), _extreme_formulas())
-fmax = row("fmax", _extreme("maximum", "GE", _or, True), _extreme_formulas())
-fmin = row("fmin", _extreme("minimum", "LE", _and, True), _extreme_formulas())
+maximum = row(
+    "maximum", _extreme("maximum", "GE", _or, False), _extreme_formulas(), cost=MEMORY_BOUND
+)
+minimum = row(
+    "minimum", _extreme("minimum", "LE", _and, False), _extreme_formulas(), cost=MEMORY_BOUND
+)
+fmax = row("fmax", _extreme("maximum", "GE", _or, True), _extreme_formulas(), cost=MEMORY_BOUND)
+fmin = row("fmin", _extreme("minimum", "LE", _and, True), _extreme_formulas(), cost=MEMORY_BOUND)
 
 
 # -- integer_power ---------------------------------------------------------------------------------
@@ -438,5 +449,6 @@ integer_power = enter(
         transpose=linear(None),
         batch=batch_of(lambda: integer_power),
         kind="elementwise",
+        cost=MEMORY_BOUND,
     )
 )

@@ -14,8 +14,6 @@ from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import is_, like
 from lazynp.primitives.elementwise_special import special_row
 
-__all__ = ["bessel_i0", "bessel_i0e", "bessel_i1", "bessel_i1e"]
-
 # Chebyshev series of Cephes (also behind np.i0): exp(-x) I0(x) on [0, 8], and times sqrt(x) beyond
 _I0E_NEAR = (
     -4.4153416464793395e-18,
@@ -136,14 +134,15 @@ def _i1e_formula(g: Any, ans: Any, x: Any) -> Any:
     return multiply(g, slope)
 
 
-bessel_i0e = special_row("bessel_i0e", _i0e, _i0e_formula, "i0e", 16)
-bessel_i1e = special_row("bessel_i1e", _i1e, _i1e_formula, "i1e", 16)
+bessel_i0e = special_row("bessel_i0e", _i0e, _i0e_formula, "i0e", 16, cost=(29.0, 18.0))
+bessel_i1e = special_row("bessel_i1e", _i1e, _i1e_formula, "i1e", 16, cost=(30.0, 9.0))
 bessel_i0 = special_row(
     "bessel_i0",
     _unscaled(_i0e),
     lambda g, ans, x: multiply(g, bessel_i1(x)),
     _at_infinity("i0"),
     16,
+    cost=(33.0, 20.0),
 )
 bessel_i1 = special_row(
     "bessel_i1",
@@ -151,4 +150,5 @@ bessel_i1 = special_row(
     lambda g, ans, x: multiply(g, subtract(bessel_i0(x), _per_x(ans, x))),
     _at_infinity("i1"),
     16,
+    cost=(34.0, 10.0),
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
+from lazynp._cost import MEMORY_BOUND
 from lazynp._primitive import Primitive
 from lazynp.primitives.elementwise_emit import (
     BOOL,
@@ -19,8 +20,6 @@ from lazynp.primitives.elementwise_emit import (
     to_float,
 )
 from lazynp.primitives.elementwise_factory import enter, linear
-
-__all__ = ["cast", "convert", "real_dtype"]
 
 Dtype = np.dtype[Any]
 I4, I8 = np.dtype("i4"), np.dtype("i8")
@@ -126,5 +125,6 @@ convert = enter(
         transpose=linear(lambda ct, x, dtype, weak=False: convert(ct, dtype=x.aval.dtype)),
         batch=_convert_batch,
         kind="elementwise",
+        cost=MEMORY_BOUND,
     )
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import SCALAR_DTYPES, Aval, In, aval_of
+from lazynp._cost import MEMORY_BOUND
 from lazynp._primitive import Primitive
 from lazynp.primitives.elementwise_casts import cast
 from lazynp.primitives.elementwise_emit import (
@@ -28,11 +29,6 @@ from lazynp.primitives.elementwise_factory import (
     row,
     same_shape,
 )
-
-__all__ = [
-    "equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "select", "signbit",
-]  # fmt: skip
 
 _MIRRORED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE"}
 
@@ -72,7 +68,7 @@ def _comparison(name: str, direction: str) -> Primitive:
             return _mixed_compare(b, x, y, direction)
         return b.compare(x, y, direction)
 
-    return row(name, lower)
+    return row(name, lower, cost=MEMORY_BOUND)
 
 
 equal = _comparison("equal", "EQ")
@@ -91,7 +87,7 @@ def _logical(name: str, op: str) -> Primitive:
         truths = [cast(b, x, BOOL) for x in xs]
         return b.op("stablehlo." + op, *truths, out=truths[0].aval)
 
-    return row(name, lower)
+    return row(name, lower, cost=MEMORY_BOUND)
 
 
 logical_and = _logical("logical_and", "and")
@@ -114,7 +110,7 @@ def _question(name: str, ask: Callable[..., Any], of_integers: bool, join: str) 
             return b.binary("stablehlo." + join, ask(b, re), ask(b, im))
         return b.constant(of_integers, BOOL, x.aval.shape)
 
-    return row(name, lower)
+    return row(name, lower, cost=MEMORY_BOUND)
 
 
 def _is_finite(b: Any, x: Any) -> Any:
@@ -128,7 +124,7 @@ def _signbit(b: Any, x: Any) -> Any:
 isnan = _question("isnan", is_nan, False, "or")
 isinf = _question("isinf", is_inf, False, "or")
 isfinite = _question("isfinite", _is_finite, True, "and")
-signbit = row("signbit", _signbit)
+signbit = row("signbit", _signbit, cost=MEMORY_BOUND)
 
 
 # -- select ----------------------------------------------------------------------------------------
@@ -196,6 +192,7 @@ select = enter(
         ),
         batch=batch_of(lambda: select),
         kind="elementwise",
+        cost=(1.0, 0.2),
     )
 )
 

@@ -1,7 +1,7 @@
 """The factory of elementwise rows: from a NumPy ufunc and a few formulas, a primitive.
 
 The ufunc is the reference and the oracle of promotion: dtypes, and the errors about them, come
-from `ufunc.resolve_dtypes`, which takes Python scalar types as weak (NEP 50).
+from `_loops.resolve_dtypes`, which takes Python scalar types as weak (NEP 50).
 
 A formula is the derivative by one operand, `lambda g, ans, x, y: ...`, written with other rows.
 Complex functions have the holomorphic derivative; those that are not holomorphic (absolute,
@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import SCALAR_DTYPES, Aval, In, Shape, aval_of
+from lazynp._cost import Cost
+from lazynp._loops import resolve_dtypes
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Rule, Undefined
 
 Dtype = np.dtype[Any]
@@ -62,7 +64,7 @@ def loop_dtypes(ufunc: np.ufunc, ins: Sequence[In]) -> tuple[Dtype, ...]:
     known = [_known(i) for i in ins]
     if all(isinstance(k, type) for k in known):  # weak all of them: as NumPy scalars
         known = [i.dtype if isinstance(i, Aval) else k for i, k in zip(ins, known, strict=True)]
-    return ufunc.resolve_dtypes((*known, *[None] * ufunc.nout))
+    return resolve_dtypes(ufunc, (*known, *[None] * ufunc.nout))
 
 
 def common_shape(ins: Sequence[In]) -> Shape:
@@ -104,7 +106,7 @@ def same_shape(name: str, avals: Sequence[Aval]) -> Shape:
 def _abstract(name: str, ufunc: np.ufunc, output: int) -> Rule:
     def abstract(*avals: Aval) -> Aval:
         shape = same_shape(name, avals)
-        dtypes = ufunc.resolve_dtypes((*[a.dtype for a in avals], *[None] * ufunc.nout))
+        dtypes = resolve_dtypes(ufunc, (*[a.dtype for a in avals], *[None] * ufunc.nout))
         if any(a.dtype != d for a, d in zip(avals, dtypes)):
             raise TypeError(
                 f"{name}: operands of dtypes {dtypes[: len(avals)]} are required, got {avals}"
@@ -180,6 +182,11 @@ def enter(
     complex_scale: float = 0.0,
 ) -> Primitive:
     """Put a primitive into the table."""
+    if primitive.cost is None:  # a cost that is forgotten would be none
+        raise TypeError(
+            f"{primitive.name}: cost=(nanoseconds an element by NumPy, by XLA) is required, or "
+            "cost=MEMORY_BOUND"
+        )
     ROWS[primitive.name] = Row(
         primitive, ufunc, ulp, ulp if complex_ulp is None else complex_ulp, scale, complex_scale
     )
@@ -191,6 +198,7 @@ def row(
     lower: Rule,
     jvp: Missing | Sequence[Formula] = FLAT,
     *,
+    cost: Cost | None = None,
     ufunc: np.ufunc | None = None,
     reference: Rule | None = None,
     output: int = 0,
@@ -202,6 +210,8 @@ def row(
 ) -> Primitive:
     """The elementwise primitive `name`, of NumPy's ufunc of that name unless another is given.
 
+    `cost`: nanoseconds an element beyond moving it, by NumPy and by XLA; `benchmarks/calibrate.py
+    --rows` measures them. It must be given: of most functions it is `MEMORY_BOUND`.
     With a `reference` the ufunc only decides dtypes; `output` is which of its results is meant.
     """
     oracle: np.ufunc = getattr(np, name) if ufunc is None else ufunc
@@ -215,6 +225,7 @@ def row(
         jvp=jvp if isinstance(jvp, Missing) else jvp_of(lambda: primitive, jvp),
         transpose=transpose,
         batch=batch_of(lambda: primitive),
+        cost=cost,
         kind="elementwise",
     )
     return enter(primitive, oracle, ulp, complex_ulp, scale, complex_scale)

@@ -14,8 +14,6 @@ from lazynp.primitives.elementwise_emit import is_, like
 from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
 from lazynp.primitives.elementwise_special import ROOT_TWO_PI, no_formula, polynomial, special_row
 
-__all__ = ["beta", "betaln", "digamma", "gamma", "lgamma", "polygamma", "zeta"]
-
 LARGE = 13  # from here on Stirling's series, as below, is exact to rounding
 # of log(gamma(x)) - ((x - 1/2) log x - x + log(2 pi) / 2), times x, in 1/x^2
 _STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
@@ -91,15 +89,32 @@ def _zeta(b: Any, x: Any, q: Any) -> Any:
 
 
 gamma = special_row(
-    "gamma", emit_gamma, lambda g, ans, x: multiply(g, multiply(ans, digamma(x))), "gamma", 16
+    "gamma",
+    emit_gamma,
+    lambda g, ans, x: multiply(g, multiply(ans, digamma(x))),
+    "gamma",
+    16,
+    cost=(5.0, 63.0),
 )
 # near their zeros these are accurate to a fraction of 1, not of the value; digamma is less so
 # near its poles on the negative axis
 digamma = special_row(
-    "digamma", _digamma, lambda g, ans, x: multiply(g, polygamma(1, x)), "digamma", 1000, scale=1.0
+    "digamma",
+    _digamma,
+    lambda g, ans, x: multiply(g, polygamma(1, x)),
+    "digamma",
+    1000,
+    scale=1.0,
+    cost=(5.5, 20.0),
 )
 lgamma = special_row(
-    "lgamma", _lgamma, lambda g, ans, x: multiply(g, digamma(x)), "gammaln", 64, scale=1.0
+    "lgamma",
+    _lgamma,
+    lambda g, ans, x: multiply(g, digamma(x)),
+    "gammaln",
+    64,
+    scale=1.0,
+    cost=(10.0, 25.0),
 )
 polygamma = special_row(
     "polygamma",
@@ -107,6 +122,7 @@ polygamma = special_row(
     [no_formula("polygamma", "n"), lambda g, ans, n, x: multiply(g, polygamma(add(n, 1.0), x))],
     "polygamma",
     1000,
+    cost=(900.0, 300.0),
 )
 zeta = special_row(
     "zeta",
@@ -117,6 +133,7 @@ zeta = special_row(
     ],
     "zeta",
     16,
+    cost=(155.0, 133.0),
 )
 
 
@@ -196,6 +213,7 @@ betaln = special_row(
     _betaln_on_host,
     64,
     scale=1.0,
+    cost=(83.0, 850.0),
 )
 beta = special_row(
     "beta",
@@ -206,4 +224,5 @@ beta = special_row(
     ],
     _beta_on_host,
     1024,
+    cost=(640.0, 1400.0),
 )

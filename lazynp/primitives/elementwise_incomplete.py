@@ -42,8 +42,6 @@ from lazynp.primitives.elementwise_incomplete_host import (
 from lazynp.primitives.elementwise_special import ROOT_TWO_PI, no_formula, polynomial, special_row
 from lazynp.primitives.elementwise_transcendental import exp, log
 
-__all__ = ["gammainc", "gammainc_slope", "gammaincc"]
-
 
 def _prefactor(b: Any, a: Any, x: Any) -> Any:
     """x^a exp(-x) / gamma(a + 1), for large a by Stirling's formula: nothing overflows."""
@@ -239,6 +237,7 @@ gammainc = special_row(
     ],
     "gammainc",
     4096,
+    cost=(220.0, 1900.0),
 )
 gammaincc = special_row(
     "gammaincc",
@@ -249,6 +248,7 @@ gammaincc = special_row(
     ],
     "gammaincc",
     8192,
+    cost=(165.0, 7400.0),
 )
 gammainc_slope = special_row(
     "gammainc_slope",
@@ -260,4 +260,5 @@ gammainc_slope = special_row(
     slope_on_host,
     4096,
     scale=1e-3,
+    cost=(7000.0, 3900.0),
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._cost import MEMORY_BOUND
 from lazynp._primitive import Primitive
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import divide, multiply, negative
@@ -17,12 +18,6 @@ from lazynp.primitives.elementwise_emit import in_float32, is_, kind, like
 from lazynp.primitives.elementwise_factory import row
 from lazynp.primitives.elementwise_rounding import trunc
 
-__all__ = [
-    "bitwise_and", "bitwise_count", "bitwise_or", "bitwise_xor", "floor_divide", "fmod", "gcd",
-    "integer_pow", "invert", "lcm", "left_shift", "remainder", "right_shift",
-]  # fmt: skip
-
-
 # -- bits ------------------------------------------------------------------------------------------
 
 
@@ -30,7 +25,7 @@ def _bitwise(name: str, op: str) -> Primitive:
     def lower(b: Any, *xs: Any) -> Any:
         return b.op("stablehlo." + op, *xs, out=xs[0].aval)
 
-    return row(name, lower)
+    return row(name, lower, cost=MEMORY_BOUND)
 
 
 bitwise_and = _bitwise("bitwise_and", "and")
@@ -66,9 +61,9 @@ def _right_shift(b: Any, x: Any, y: Any) -> Any:
     return b.binary("stablehlo.shift_right_arithmetic", x, count)
 
 
-bitwise_count = row("bitwise_count", _bitwise_count)
-left_shift = row("left_shift", _left_shift)
-right_shift = row("right_shift", _right_shift)
+bitwise_count = row("bitwise_count", _bitwise_count, cost=MEMORY_BOUND)
+left_shift = row("left_shift", _left_shift, cost=MEMORY_BOUND)
+right_shift = row("right_shift", _right_shift, cost=MEMORY_BOUND)
 
 
 # -- quotients and remainders ----------------------------------------------------------------------
@@ -137,7 +132,7 @@ def _fmod(b: Any, x: Any, y: Any) -> Any:
     return b.binary("stablehlo.remainder", x, y) if kind(x) == "f" else _truncated(b, x, y)[1]
 
 
-floor_divide = row("floor_divide", _floor_divide)
+floor_divide = row("floor_divide", _floor_divide, cost=(0.7, 1.2))
 remainder = row(
     "remainder",
     _remainder,
@@ -145,6 +140,7 @@ remainder = row(
         lambda g, ans, x, y: g,
         lambda g, ans, x, y: negative(multiply(g, floor_divide(x, y))),
     ],
+    cost=(8.5, 7.0),
 )
 fmod = row(
     "fmod",
@@ -153,6 +149,7 @@ fmod = row(
         lambda g, ans, x, y: g,
         lambda g, ans, x, y: negative(multiply(g, trunc(divide(x, y)))),
     ],
+    cost=(8.0, 7.0),
 )
 
 
@@ -214,5 +211,5 @@ def _lcm(b: Any, x: Any, y: Any) -> Any:
     return cast(b, e.mul(b, e.div(b, u, g), v), x.aval.dtype)
 
 
-gcd = row("gcd", _gcd)
-lcm = row("lcm", _lcm)
+gcd = row("gcd", _gcd, cost=(12.0, 9.0))
+lcm = row("lcm", _lcm, cost=(13.0, 10.0))

@@ -6,17 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._cost import MEMORY_BOUND
 from lazynp._primitive import Primitive
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import multiply
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import F2, F4, in_float32, is_, kind, like
 from lazynp.primitives.elementwise_factory import linear, row
-
-__all__ = [
-    "ceil", "copysign", "floor", "frexp_exponent", "frexp_mantissa", "heaviside", "ldexp",
-    "nextafter", "rint", "spacing", "trunc",
-]  # fmt: skip
 
 _MANTISSA = {2: 10, 4: 23, 8: 52}  # bits stored, by size in bytes
 I4 = np.dtype("i4")
@@ -34,7 +30,7 @@ def _rounding(name: str, lower: Any) -> Primitive:
             return b.complex(*[lower(b, part) for part in e.parts(b, x)])
         return lower(b, x) if kind(x) == "f" else x
 
-    return row(name, of_kind)
+    return row(name, of_kind, cost=MEMORY_BOUND)
 
 
 def _trunc(b: Any, x: Any) -> Any:
@@ -60,8 +56,14 @@ copysign = row(
     "copysign",
     e.copysign,
     [lambda g, ans, x, y: multiply(g, multiply(copysign(1.0, x), copysign(1.0, ans))), None],
+    cost=MEMORY_BOUND,
 )
-heaviside = row("heaviside", _heaviside, [None, lambda g, ans, x, y: select(equal(x, 0.0), g, 0.0)])
+heaviside = row(
+    "heaviside",
+    _heaviside,
+    [None, lambda g, ans, x, y: select(equal(x, 0.0), g, 0.0)],
+    cost=MEMORY_BOUND,
+)
 
 
 # -- neighbours ------------------------------------------------------------------------------------
@@ -95,8 +97,8 @@ def _spacing(b: Any, x: Any) -> Any:
     return e.choose(b, gap, (infinite, np.nan), (is_(b, x, "EQ", 0.0), e.from_bits(b, one)))
 
 
-nextafter = row("nextafter", _nextafter, [lambda g, ans, x, y: g, None])
-spacing = row("spacing", _spacing)
+nextafter = row("nextafter", _nextafter, [lambda g, ans, x, y: g, None], cost=(2.2, 0.1))
+spacing = row("spacing", _spacing, cost=(1.7, 0.1))
 
 
 # -- exponents -------------------------------------------------------------------------------------
@@ -159,6 +161,7 @@ ldexp = row(
     _ldexp,
     [lambda g, ans, x, n: ldexp(g, n), None],
     transpose=linear(lambda ct, x, n: ldexp(ct, n), None),
+    cost=(3.0, 0.4),
 )
 frexp_mantissa = row(
     "frexp_mantissa",
@@ -166,6 +169,7 @@ frexp_mantissa = row(
     [lambda g, ans, x: ldexp(g, multiply(-1, frexp_exponent(x)))],
     ufunc=np.frexp,
     reference=lambda x: np.frexp(x)[0],
+    cost=MEMORY_BOUND,
 )
 frexp_exponent = row(
     "frexp_exponent",
@@ -173,4 +177,5 @@ frexp_exponent = row(
     ufunc=np.frexp,
     reference=lambda x: np.frexp(x)[1],
     output=1,
+    cost=MEMORY_BOUND,
 )

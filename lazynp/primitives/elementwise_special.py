@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import scipy  # scipy.special itself is loaded when first used: that takes 0.15 s
 
+from lazynp._cost import Cost
+from lazynp._loops import resolve_dtypes
 from lazynp._primitive import Primitive
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
@@ -25,11 +27,6 @@ from lazynp.primitives.elementwise_factory import Formula, row
 from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
 from lazynp.primitives.elementwise_transcendental import exp, log, log1p
 
-__all__ = [
-    "entr", "erf", "erf_inv", "erfc", "log_ndtr", "logistic", "logit", "ndtr", "ndtri", "rel_entr",
-    "xlog1py", "xlogy",
-]  # fmt: skip
-
 ROOT_PI = math.sqrt(math.pi)
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
 _ORACLES = {1: np.cbrt, 2: np.arctan2}  # ufuncs whose loops are of real numbers
@@ -42,6 +39,8 @@ def special_row(
     of_scipy: str | Callable[..., Any],
     ulp: float,
     scale: float = 0.0,
+    *,
+    cost: Cost,
 ) -> Primitive:
     """A real function of one or two real variables, computed in float64."""
     given = [formulas] if callable(formulas) else list(formulas or [None])
@@ -49,13 +48,20 @@ def special_row(
 
     def reference(*xs: Any) -> Any:
         xs = tuple([np.asarray(x) for x in xs])
-        dtype = oracle.resolve_dtypes((*[x.dtype for x in xs], None))[-1]
+        dtype = resolve_dtypes(oracle, (*[x.dtype for x in xs], None))[-1]
         function = getattr(scipy.special, of_scipy) if isinstance(of_scipy, str) else of_scipy
         with np.errstate(all="ignore"):
             return np.asarray(function(*[x.astype(np.float64) for x in xs])).astype(dtype)
 
     return row(
-        name, in_float64(lower), given, ufunc=oracle, reference=reference, ulp=ulp, scale=scale
+        name,
+        in_float64(lower),
+        given,
+        cost=cost,
+        ufunc=oracle,
+        reference=reference,
+        ulp=ulp,
+        scale=scale,
     )
 
 
@@ -105,12 +111,24 @@ def _erf_inv(b: Any, x: Any) -> Any:
     return e.copysign(b, e.choose(b, y, *edges), x)
 
 
-erf = special_row("erf", _erf, lambda g, ans, x: multiply(g, _erf_slope(x)), "erf", 4)
+erf = special_row(
+    "erf", _erf, lambda g, ans, x: multiply(g, _erf_slope(x)), "erf", 4, cost=(2.3, 3.3)
+)
 erfc = special_row(
-    "erfc", _erfc, lambda g, ans, x: negative(multiply(g, _erf_slope(x))), "erfc", 16
+    "erfc",
+    _erfc,
+    lambda g, ans, x: negative(multiply(g, _erf_slope(x))),
+    "erfc",
+    16,
+    cost=(3.0, 2.5),
 )  # 1 - erf cancels just below 1
 erf_inv = special_row(
-    "erf_inv", _erf_inv, lambda g, ans, x: divide(g, _erf_slope(ans)), "erfinv", 8
+    "erf_inv",
+    _erf_inv,
+    lambda g, ans, x: divide(g, _erf_slope(ans)),
+    "erfinv",
+    8,
+    cost=(15.0, 50.0),
 )
 
 
@@ -203,9 +221,13 @@ def _log_ndtr_formula(g: Any, ans: Any, x: Any) -> Any:
     return multiply(g, exp(subtract(log_density, ans)))
 
 
-ndtr = special_row("ndtr", _ndtr, lambda g, ans, x: multiply(g, _density(x)), "ndtr", 16)
-ndtri = special_row("ndtri", _ndtri, lambda g, ans, p: divide(g, _density(ans)), "ndtri", 16)
-log_ndtr = special_row("log_ndtr", _log_ndtr, _log_ndtr_formula, "log_ndtr", 16)
+ndtr = special_row(
+    "ndtr", _ndtr, lambda g, ans, x: multiply(g, _density(x)), "ndtr", 16, cost=(2.8, 14.0)
+)
+ndtri = special_row(
+    "ndtri", _ndtri, lambda g, ans, p: divide(g, _density(ans)), "ndtri", 16, cost=(6.5, 14.0)
+)
+log_ndtr = special_row("log_ndtr", _log_ndtr, _log_ndtr_formula, "log_ndtr", 16, cost=(13.0, 67.0))
 
 
 # -- the logistic distribution ---------------------------------------------------------------------
@@ -232,9 +254,15 @@ logistic = special_row(
     lambda g, ans, x: multiply(g, multiply(ans, logistic(negative(x)))),
     "expit",
     4,
+    cost=(3.8, 1.2),
 )
 logit = special_row(
-    "logit", _logit, lambda g, ans, p: divide(g, multiply(p, subtract(1.0, p))), "logit", 8
+    "logit",
+    _logit,
+    lambda g, ans, p: divide(g, multiply(p, subtract(1.0, p))),
+    "logit",
+    8,
+    cost=(7.5, 12.0),
 )
 
 
@@ -290,6 +318,7 @@ xlogy = special_row(
     ],
     "xlogy",
     4,
+    cost=(3.6, 2.4),
 )
 xlog1py = special_row(
     "xlog1py",
@@ -300,9 +329,15 @@ xlog1py = special_row(
     ],
     "xlog1py",
     8,
+    cost=(3.8, 3.3),
 )
 entr = special_row(
-    "entr", _entr, lambda g, ans, x: negative(multiply(g, add(log(x), 1.0))), "entr", 4
+    "entr",
+    _entr,
+    lambda g, ans, x: negative(multiply(g, add(log(x), 1.0))),
+    "entr",
+    4,
+    cost=(3.0, 2.5),
 )
 rel_entr = special_row(
     "rel_entr",
@@ -313,4 +348,5 @@ rel_entr = special_row(
     ],
     "rel_entr",
     8,
+    cost=(5.0, 14.0),
 )

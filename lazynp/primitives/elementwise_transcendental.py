@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._cost import Cost
 from lazynp._primitive import Primitive
 from lazynp.primitives import (
     elementwise_complex as z,
@@ -26,12 +27,6 @@ from lazynp.primitives.elementwise_emit import in_float32, in_float64, kind, op
 from lazynp.primitives.elementwise_factory import Formula, row
 from lazynp.primitives.elementwise_integer import integer_pow
 
-__all__ = [
-    "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "cos", "cosh",
-    "exp", "exp2", "expm1", "float_power", "hypot", "log", "log10", "log1p", "log2", "logaddexp",
-    "logaddexp2", "power", "sin", "sinh", "sqrt", "tan", "tanh",
-]  # fmt: skip
-
 Lower = Callable[..., Any]
 
 
@@ -43,6 +38,8 @@ def _function(
     ulp: float = 4,
     complex_ulp: float = 8,
     complex_scale: float = 0.0,
+    *,
+    cost: Cost,
 ) -> Primitive:
     """A function of one variable, with another lowering for complex arguments."""
 
@@ -52,7 +49,13 @@ def _function(
         return of_complex(b, x)
 
     return row(
-        name, by_kind, [formula], ulp=ulp, complex_ulp=complex_ulp, complex_scale=complex_scale
+        name,
+        by_kind,
+        [formula],
+        cost=cost,
+        ulp=ulp,
+        complex_ulp=complex_ulp,
+        complex_scale=complex_scale,
     )
 
 
@@ -64,23 +67,51 @@ def _sealed(lower: Lower) -> Lower:
 # -- roots, exponentials, logarithms ---------------------------------------------------------------
 
 sqrt = _function(
-    "sqrt", op("stablehlo.sqrt"), lambda g, ans, x: divide(multiply(0.5, g), ans), z.sqrt, ulp=0
+    "sqrt",
+    op("stablehlo.sqrt"),
+    lambda g, ans, x: divide(multiply(0.5, g), ans),
+    z.sqrt,
+    ulp=0,
+    cost=(1.0, 0.5),
 )
-cbrt = _function("cbrt", f.cbrt, lambda g, ans, x: divide(g, multiply(3.0, square(ans))))
+cbrt = _function(
+    "cbrt", f.cbrt, lambda g, ans, x: divide(g, multiply(3.0, square(ans))), cost=(8.0, 9.0)
+)
 exp = _function(
-    "exp", _sealed(op("stablehlo.exponential")), lambda g, ans, x: multiply(g, ans), z.exp
+    "exp",
+    _sealed(op("stablehlo.exponential")),
+    lambda g, ans, x: multiply(g, ans),
+    z.exp,
+    cost=(0.8, 1.3),
 )
-exp2 = _function("exp2", f.exp2, lambda g, ans, x: multiply(g, multiply(f.LN2, ans)), z.exp2)
+exp2 = _function(
+    "exp2", f.exp2, lambda g, ans, x: multiply(g, multiply(f.LN2, ans)), z.exp2, cost=(1.0, 2.0)
+)
 expm1 = _function(
-    "expm1", in_float64(f.expm1), lambda g, ans, x: multiply(g, add(ans, 1.0)), z.expm1
+    "expm1",
+    in_float64(f.expm1),
+    lambda g, ans, x: multiply(g, add(ans, 1.0)),
+    z.expm1,
+    cost=(8.0, 4.0),
 )
-log = _function("log", op("stablehlo.log"), lambda g, ans, x: divide(g, x), z.log)
-log2 = _function("log2", f.log2, lambda g, ans, x: divide(g, multiply(f.LN2, x)), z.log2)
+log = _function("log", op("stablehlo.log"), lambda g, ans, x: divide(g, x), z.log, cost=(0.8, 2.5))
+log2 = _function(
+    "log2", f.log2, lambda g, ans, x: divide(g, multiply(f.LN2, x)), z.log2, cost=(1.0, 3.0)
+)
 log10 = _function(
-    "log10", f.log10, lambda g, ans, x: divide(g, multiply(float(np.log(10.0)), x)), z.log10
+    "log10",
+    f.log10,
+    lambda g, ans, x: divide(g, multiply(float(np.log(10.0)), x)),
+    z.log10,
+    cost=(5.0, 3.0),
 )
 log1p = _function(
-    "log1p", f.log1p, lambda g, ans, x: divide(g, add(x, 1.0)), z.log1p, complex_scale=1.0
+    "log1p",
+    f.log1p,
+    lambda g, ans, x: divide(g, add(x, 1.0)),
+    z.log1p,
+    complex_scale=1.0,
+    cost=(8.0, 5.0),
 )  # of complex numbers NumPy's own has an absolute error
 
 
@@ -98,6 +129,7 @@ logaddexp = row(
     ],
     ulp=4,
     scale=1.0,  # the sum passes through zero
+    cost=(15.0, 6.0),
 )
 logaddexp2 = row(
     "logaddexp2",
@@ -108,6 +140,7 @@ logaddexp2 = row(
     ],
     ulp=4,
     scale=1.0,
+    cost=(15.0, 11.0),
 )
 
 
@@ -118,35 +151,65 @@ def _one_minus_square(x: Any) -> Any:
     return multiply(subtract(1.0, x), add(1.0, x))
 
 
-sin = _function("sin", op("stablehlo.sine"), lambda g, ans, x: multiply(g, cos(x)), z.sin)
-cos = _function(
-    "cos", op("stablehlo.cosine"), lambda g, ans, x: negative(multiply(g, sin(x))), z.cos
+sin = _function(
+    "sin", op("stablehlo.sine"), lambda g, ans, x: multiply(g, cos(x)), z.sin, cost=(8.0, 8.5)
 )
-tan = _function("tan", op("chlo.tan"), lambda g, ans, x: multiply(g, add(1.0, square(ans))), z.tan)
+cos = _function(
+    "cos",
+    op("stablehlo.cosine"),
+    lambda g, ans, x: negative(multiply(g, sin(x))),
+    z.cos,
+    cost=(8.0, 8.5),
+)
+tan = _function(
+    "tan",
+    op("chlo.tan"),
+    lambda g, ans, x: multiply(g, add(1.0, square(ans))),
+    z.tan,
+    cost=(10.0, 12.0),
+)
 arcsin = _function(
-    "arcsin", f.arcsin, lambda g, ans, x: divide(g, sqrt(_one_minus_square(x))), z.arcsin
+    "arcsin",
+    f.arcsin,
+    lambda g, ans, x: divide(g, sqrt(_one_minus_square(x))),
+    z.arcsin,
+    cost=(4.0, 8.0),
 )
 arccos = _function(
     "arccos",
     f.arccos,
     lambda g, ans, x: negative(divide(g, sqrt(_one_minus_square(x)))),
     z.arccos,
+    cost=(4.0, 8.0),
 )
-arctan = _function("arctan", f.arctan, lambda g, ans, x: divide(g, add(1.0, square(x))), z.arctan)
-sinh = _function("sinh", f.sinh, lambda g, ans, x: multiply(g, cosh(x)), z.sinh)
-cosh = _function("cosh", f.cosh, lambda g, ans, x: multiply(g, sinh(x)), z.cosh)
-tanh = _function("tanh", f.tanh, lambda g, ans, x: multiply(g, _one_minus_square(ans)), z.tanh)
+arctan = _function(
+    "arctan", f.arctan, lambda g, ans, x: divide(g, add(1.0, square(x))), z.arctan, cost=(5.0, 6.0)
+)
+sinh = _function("sinh", f.sinh, lambda g, ans, x: multiply(g, cosh(x)), z.sinh, cost=(8.0, 6.0))
+cosh = _function("cosh", f.cosh, lambda g, ans, x: multiply(g, sinh(x)), z.cosh, cost=(8.0, 6.0))
+tanh = _function(
+    "tanh", f.tanh, lambda g, ans, x: multiply(g, _one_minus_square(ans)), z.tanh, cost=(1.8, 4.0)
+)
 arcsinh = _function(
-    "arcsinh", op("chlo.asinh"), lambda g, ans, x: divide(g, sqrt(add(1.0, square(x)))), z.arcsinh
+    "arcsinh",
+    op("chlo.asinh"),
+    lambda g, ans, x: divide(g, sqrt(add(1.0, square(x)))),
+    z.arcsinh,
+    cost=(1.0, 8.0),
 )
 arccosh = _function(
     "arccosh",
     op("chlo.acosh"),
     lambda g, ans, x: divide(g, multiply(sqrt(subtract(x, 1.0)), sqrt(add(x, 1.0)))),
     z.arccosh,
+    cost=(1.3, 7.0),
 )
 arctanh = _function(
-    "arctanh", f.arctanh, lambda g, ans, x: divide(g, _one_minus_square(x)), z.arctanh
+    "arctanh",
+    f.arctanh,
+    lambda g, ans, x: divide(g, _one_minus_square(x)),
+    z.arctanh,
+    cost=(0.7, 5.0),
 )
 arctan2 = row(
     "arctan2",
@@ -156,6 +219,7 @@ arctan2 = row(
         lambda g, ans, x, y: negative(multiply(g, divide(x, add(square(x), square(y))))),
     ],
     ulp=4,
+    cost=(2.3, 3.5),
 )
 
 
@@ -178,6 +242,7 @@ hypot = row(
         lambda g, ans, x, y: multiply(g, _hypot_by(y, ans)),
     ],
     ulp=2,
+    cost=(3.0, 2.5),
 )
 
 
@@ -205,6 +270,6 @@ def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
 
 _POWER_FORMULAS = [_power_by_base, _power_by_exponent]
 power = row(
-    "power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=4000
+    "power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=4000, cost=(2.3, 6.5)
 )  # errors of log grow with |w log z|
-float_power = row("float_power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=4000)
+float_power = row("float_power", _power, _POWER_FORMULAS, ulp=4, complex_ulp=4000, cost=(8.0, 8.5))

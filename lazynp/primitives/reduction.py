@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
+from lazynp._cost import MEMORY_BOUND, Cost
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.primitives import elementwise
 from lazynp.primitives._cumulative import (
@@ -75,7 +76,14 @@ def _reference_by(ufunc: np.ufunc) -> Any:
     return reference
 
 
-def _reduction(name: str, ufunc: np.ufunc, lower: Any, jvp: Any, abstract: Any = None) -> Primitive:
+def _reduction(
+    name: str,
+    ufunc: np.ufunc,
+    lower: Any,
+    jvp: Any,
+    abstract: Any = None,
+    cost: Cost = MEMORY_BOUND,
+) -> Primitive:
     """A reduction that is not linear; `jvp(x, out, dx, axes)` gives its tangent."""
 
     def plain_abstract(x: Aval, *, axes: Axes) -> Aval:
@@ -98,6 +106,7 @@ def _reduction(name: str, ufunc: np.ufunc, lower: Any, jvp: Any, abstract: Any =
         jvp=full_jvp if callable(jvp) else jvp,
         transpose=NOT_LINEAR,
         batch=batch,
+        cost=cost,
         kind="reduction",
     )
     return primitive
@@ -153,7 +162,7 @@ def _extremum(name: str, ufunc: np.ufunc, pick: Any, neutral: Any) -> Primitive:
         init = b.constant(neutral(x.aval.dtype), x.aval.dtype)
         return b.reduce([x], [init], axes, lambda b, acc, elem: [pick(b, acc[0], elem[0])])[0]
 
-    return _reduction(name, ufunc, lower, _extremum_tangent, abstract)
+    return _reduction(name, ufunc, lower, _extremum_tangent, abstract, cost=(0.0, 0.2))
 
 
 def _extremum_tangent(x: Any, out: Any, dx: Any, axes: Axes) -> Any:
@@ -226,6 +235,7 @@ def _arg(name: str, function: Any, direction: str, extremum: Primitive, neutral:
         jvp=jvp,
         transpose=NOT_LINEAR,
         batch=batch,
+        cost=(0.1, 0.6),
         kind="reduction",
     )
     return primitive

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
+from lazynp._cost import per_comparison
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.primitives import shaping
 from lazynp.primitives._index_arrays import broadcast_front
@@ -137,6 +138,7 @@ sort = Primitive(
     transpose=NOT_LINEAR,
     batch=_sort_batch,
     inplace=_sort_inplace,
+    cost=per_comparison(1.5, 3.0),
     kind="sort",
 )
 
@@ -175,6 +177,7 @@ argsort = Primitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=_argsort_batch,
+    cost=per_comparison(6.0, 13.0),
     kind="sort",
 )
 
@@ -240,6 +243,7 @@ sort_pairs = Primitive(
     transpose=NOT_LINEAR,
     batch=_sort_pairs_batch,
     multiple_results=True,
+    cost=per_comparison(8.0, 13.0),
     kind="sort",
 )
 
@@ -335,5 +339,6 @@ searchsorted = Primitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=_searchsorted_batch,
+    cost=(20.0, 60.0),
     kind="sort",
 )

@@ -16,7 +16,7 @@ class Stub:
     """A primitive whose `lower` rule is a function of the test."""
 
     name, multiple_results, explicit = "stub", True, None
-    free, kind = False, "other"
+    free, kind, cost = False, "other", None
 
     def __init__(self, lower: Callable[..., Any]) -> None:
         self._lower = lower

@@ -181,6 +181,7 @@ def test_put_last_without_an_order() -> None:
 
     class Unordered:
         name, abstract, multiple_results, kind, free = "put", put.abstract, False, "update", False
+        cost = put.cost
 
         @staticmethod
         def lower(b: Any, *operands: Any, **params: Any) -> Any:

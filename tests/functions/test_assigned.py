@@ -1,0 +1,43 @@
+"""`x[i] = v`: which shapes of v fit, and what is said of the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp
+
+EMPTY = numpy.zeros(0, int)
+INDICES: list[Any] = [
+    [], EMPTY, EMPTY.reshape(0, 2), EMPTY.reshape(2, 0), ([], Ellipsis), (Ellipsis, []),
+    (None, []), [[]], slice(0, 0), Ellipsis, [0, 1, 2], [0],
+]  # fmt: skip
+OF_MATRICES: list[Any] = [([], []), ([], 1), (slice(None), []), (1, []), (slice(0, 2), [0, 1])]
+VALUES = [
+    (0,), (1, 0), (3, 0), (0, 3), (1, 5, 0), (0, 5, 1), (2, 0), (0, 2), (0, 1), (2, 0, 2),
+    (5, 0, 3), (3, 1), (1, 3), (2,), (1,), (3, 3, 0), (1, 1), (2, 5, 0), (4,), (1, 7), (),
+]  # fmt: skip
+
+
+def _outcome(np: Any, shape: Any, index: Any, value: Any) -> Any:
+    x, v = np.zeros(shape), np.ones(value)
+    try:
+        x[index] = v
+    except Exception as error:
+        return type(error), str(error)
+    return numpy.asarray(x).tolist()
+
+
+@pytest.mark.parametrize("execution", ["compiled", "reference"])
+@pytest.mark.parametrize("shape", [(5,), (5, 3), (0,), (5, 0), (3, 3)])
+def test_shapes_that_fit(shape: Any, execution: str) -> None:
+    masks = [numpy.zeros(shape[0], bool), numpy.arange(shape[0]) % 2 == 0]
+    with lazynp.config(execution=execution):
+        for index in [*INDICES, *masks, *(OF_MATRICES if len(shape) > 1 else [])]:
+            if _outcome(numpy, shape, index, ())[:1] == (IndexError,):
+                continue  # which of two faults is found first is another matter
+            for value in VALUES:
+                want = _outcome(numpy, shape, index, value)
+                assert _outcome(lazynp, shape, index, value) == want, (index, value)

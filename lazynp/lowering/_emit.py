@@ -32,6 +32,6 @@ def module_text(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu")
             f"{v.name}: {type_text(v.aval)}{attr}" for v, attr in zip(args, attrs, strict=True)
         ),
         kinds=kinds,
-        body="\n".join(b.lines),
+        body=b.text(),
         tail=f"return {names} : {kinds}" if results else "return",
     )

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
-from lazynp.lowering import _rounding
+from lazynp.lowering import _holds, _rounding
+from lazynp.lowering._holds import Operation
 from lazynp.lowering._rounding import Product
 from lazynp.lowering._text import dense_text, scalar_text, type_text
 
@@ -71,6 +72,8 @@ class Core:
         self._names = names or _Names()
         self._constants: dict[tuple[str, Aval], str] = {}
         self.looping = False  # whether this is within the body of a loop
+        self.operations: list[Operation] = []
+        self.functions: dict[str, str] = {}  # of the module, by name
 
     def _fresh(self) -> str:
         self._names.count += 1
@@ -122,6 +125,7 @@ class Core:
             value.fixed = bool(operands) and all([v.fixed for v in operands])
             value.operands, value.products = operands, products
             value.renames = name in _RENAMING and out.nbytes == operands[0].aval.nbytes
+            self.operations.append(Operation(name, attrs, operands, (value,)))
             return value
         head = f"%{count}:{len(out)} = " if out else ""
         types = ", ".join([type_text(aval) for aval in out])
@@ -130,6 +134,8 @@ class Core:
         for value in values:
             value.operands, value.products = operands, products
             value.fixed = bool(operands) and all([v.fixed for v in operands])
+        if values:
+            self.operations.append(Operation(name, attrs, operands, values))
         return values
 
     def region(self, avals: Sequence[Aval], body: Callable[..., Any], loop: bool = False) -> str:
@@ -138,7 +144,7 @@ class Core:
         `body(inner_builder, arguments)` returns a Value or a sequence of them.
         """
         inner = type(self)(self.platform, self._names)
-        inner.looping = loop or self.looping
+        inner.looping, inner.functions = loop or self.looping, self.functions
         args = [Value(self._fresh(), aval) for aval in avals]
         results = body(inner, args)
         results = [results] if isinstance(results, Value) else list(results)
@@ -149,7 +155,10 @@ class Core:
 
     def text(self) -> str:
         """All that was written, once nothing more will be."""
-        return "\n".join(_rounding.written(self.lines))
+        lines, held = _rounding.written(self.lines), _holds.held(self.operations)
+        for value in held:
+            self.functions[_holds.function_name(value)] = _holds.function_text(value)
+        return "\n".join(_holds.stored(lines, held) if held else lines)
 
     def multiplied(self, x: Value, y: Value) -> Value:
         """x * y, kept from being contracted with an addition if it meets one."""
@@ -161,6 +170,7 @@ class Core:
         value.fixed, value.operands = x.fixed and y.fixed, (x, y)
         _rounding.met("stablehlo.multiply", (x, y), [x.aval])
         value.products = frozenset((line,))
+        self.operations.append(Operation("stablehlo.multiply", "", (x, y), (value,)))
         return value
 
     def static(self, value: Value) -> Any:

@@ -14,6 +14,7 @@ func.func public @main({args}) -> ({kinds}) {{
 {body}
 {tail}
 }}
+{functions}
 }}
 """
 
@@ -33,5 +34,6 @@ def module_text(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu")
         ),
         kinds=kinds,
         body=b.text(),
+        functions="\n".join(b.functions.values()),
         tail=f"return {names} : {kinds}" if results else "return",
     )

@@ -10,7 +10,7 @@ own types and constants, `_routines` its functions but for the ufuncs, which are
 import gc as _gc
 from importlib import import_module as _import_module
 
-import lazynp._supported as _supported  # isort: skip  # refuses what cannot work, before anything
+from lazynp import _supported as _supported  # isort: skip  # before all that relies on it
 
 import numpy as _numpy
 from numpy import __array_namespace_info__ as __array_namespace_info__

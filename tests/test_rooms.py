@@ -10,19 +10,12 @@ import lazynp
 LIBRARY = Path(lazynp.__file__).parent
 FILE, FUNCTION = 500, 60
 
-_ENGINE = "dispatch, memo tables and the choice of a back end are still in one place"
 LONG_FILES = {
-    "_methods.py": "five chapters of ndarray in one table",
-    "_plan.py": _ENGINE,
-    "_trace.py": _ENGINE,
-    "functions/_getset.py": _ENGINE,
-    "functions/_recording.py": _ENGINE,
-    "functions/_ufunc.py": _ENGINE,
+    "_plan.py": "a plan, and how it becomes a jaxpr",
+    "functions/_getset.py": "reading and writing by index, which share their checks",
+    "functions/_ufunc.py": "the ufunc object, with all of NumPy's methods and options",
 }
 LONG_FUNCTIONS = {
-    "functions/_getset.py": {"getitem": _ENGINE, "setitem": _ENGINE},
-    "functions/_recording.py": {"binary": _ENGINE, "unary": _ENGINE, "call": _ENGINE},
-    "functions/_reduce.py": {"reduce": _ENGINE},
     "functions/_ufunc.py": {"_with_options": "NumPy's eleven options, in NumPy's order"},
 }
 

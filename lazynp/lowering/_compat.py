@@ -6,6 +6,7 @@ Verified on 0.10.2 (Python 3.11), 0.11 and 0.12 (Python 3.12 and later).
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Any
 
 # Read once, when jaxlib is loaded. XLA logs to stderr at every client creation, and at times that
@@ -85,6 +86,34 @@ def cpu_client(threads: int | None = None) -> Any:
 
 
 _THREADS = ("PJRT_NPROC", "NPROC")
+
+
+def with_backend_options(options: Any, pairs: Sequence[tuple[str, str]]) -> Any:
+    """Compile options with entries of `xla_backend_extra_options`, which only XLA_FLAGS sets, for
+    the whole process: merged in as protobuf bytes. Set `env_option_overrides` afterwards.
+
+    The fields: CompileOptionsProto.executable_build_options = 3,
+    ExecutableBuildOptionsProto.debug_options = 3, DebugOptions.xla_backend_extra_options = 500.
+    """
+    options.executable_build_options.debug_options  # noqa: B018 - makes the message exist
+    entries = b"".join(
+        _field(500, _field(1, name.encode()) + _field(2, value.encode())) for name, value in pairs
+    )
+    merged = options.SerializeAsString() + _field(3, _field(3, entries))
+    return CompileOptions.ParseFromString(merged)
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    """A protobuf field of bytes."""
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
+
+
+def _varint(n: int) -> bytes:
+    out = bytearray()
+    while n > 127:
+        out.append(n & 127 | 128)
+        n >>= 7
+    return bytes([*out, n])
 
 
 def register_custom_call(name: str, target: object, platform: str, api_version: int) -> None:

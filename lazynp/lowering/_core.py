@@ -15,6 +15,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
+from lazynp.lowering import _holds, _rounding
+from lazynp.lowering._holds import Operation
+from lazynp.lowering._rounding import Product
 from lazynp.lowering._text import dense_text, scalar_text, type_text
 
 
@@ -22,10 +25,12 @@ class Value:
     """An SSA value. A constant has no name of its own, but `literal`, its text.
 
     operands: what it was computed from. fixed: constants only, so that XLA computes it. parts:
-    of a complex one, if it was put together from them.
+    of a complex one, if it was put together from them. products: those whose value it may be.
     """
 
-    __slots__ = ("name", "aval", "static", "literal", "fixed", "parts", "operands", "renames")
+    __slots__ = (
+        "name", "aval", "static", "literal", "fixed", "parts", "operands", "renames", "products",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, aval: Aval, static: Any = None, literal: str | None = None
@@ -35,6 +40,7 @@ class Value:
         self.parts: tuple[Value, Value] | None = None
         self.operands: tuple[Value, ...] = ()
         self.renames = False  # XLA may take it for other dimensions of its operand's memory
+        self.products = _rounding.NONE
 
     def __repr__(self) -> str:
         return f"{self.name or self.literal}: {self.aval}"
@@ -62,10 +68,12 @@ class Core:
 
     def __init__(self, platform: str = "cpu", names: _Names | None = None) -> None:
         self.platform = platform
-        self.lines: list[str] = []
+        self.lines: list[str | Product] = []
         self._names = names or _Names()
         self._constants: dict[tuple[str, Aval], str] = {}
         self.looping = False  # whether this is within the body of a loop
+        self.operations: list[Operation] = []
+        self.functions: dict[str, str] = {}  # of the module, by name
 
     def _fresh(self) -> str:
         self._names.count += 1
@@ -105,21 +113,29 @@ class Core:
         if regions:
             attrs += " (" + ", ".join(regions) + ")"
         self._names.count = count = self._names.count + 1
+        products = _rounding.NONE
+        for v in operands:
+            if v.products:
+                products = _rounding.met(name, operands, [out] if isinstance(out, Aval) else out)
+                break
         if isinstance(out, Aval):
             kind = type_text(out)
             self.lines.append(f'%{count} = "{name}"({args}){attrs} : ({kinds}) -> {kind}')
             value = Value(f"%{count}", out)
             value.fixed = bool(operands) and all([v.fixed for v in operands])
-            value.operands = operands
+            value.operands, value.products = operands, products
             value.renames = name in _RENAMING and out.nbytes == operands[0].aval.nbytes
+            self.operations.append(Operation(name, attrs, operands, (value,)))
             return value
         head = f"%{count}:{len(out)} = " if out else ""
         types = ", ".join([type_text(aval) for aval in out])
         self.lines.append(f'{head}"{name}"({args}){attrs} : ({kinds}) -> ({types})')
         values = tuple([Value(f"%{count}#{i}", aval) for i, aval in enumerate(out)])
         for value in values:
-            value.operands = operands
+            value.operands, value.products = operands, products
             value.fixed = bool(operands) and all([v.fixed for v in operands])
+        if values:
+            self.operations.append(Operation(name, attrs, operands, values))
         return values
 
     def region(self, avals: Sequence[Aval], body: Callable[..., Any], loop: bool = False) -> str:
@@ -128,14 +144,34 @@ class Core:
         `body(inner_builder, arguments)` returns a Value or a sequence of them.
         """
         inner = type(self)(self.platform, self._names)
-        inner.looping = loop or self.looping
+        inner.looping, inner.functions = loop or self.looping, self.functions
         args = [Value(self._fresh(), aval) for aval in avals]
         results = body(inner, args)
         results = [results] if isinstance(results, Value) else list(results)
         inner.op("stablehlo.return", *results, out=())
         head = ", ".join(f"{v.name}: {type_text(v.aval)}" for v in args)
         block = f"^bb0({head}):\n" if args else ""
-        return "{\n" + block + "\n".join(inner.lines) + "\n}"
+        return "{\n" + block + inner.text() + "\n}"
+
+    def text(self) -> str:
+        """All that was written, once nothing more will be."""
+        lines, held = _rounding.written(self.lines), _holds.held(self.operations)
+        for value in held:
+            self.functions[_holds.function_name(value)] = _holds.function_text(value)
+        return "\n".join(_holds.stored(lines, held) if held else lines)
+
+    def multiplied(self, x: Value, y: Value) -> Value:
+        """x * y, kept from being contracted with an addition if it meets one."""
+        args = f"{x.name or self.use(x)}, {y.name or self.use(y)}"
+        self._names.count = count = self._names.count + 1
+        line = Product(count, args, x.aval)
+        self.lines.append(line)
+        value = Value(f"%{count}", x.aval)
+        value.fixed, value.operands = x.fixed and y.fixed, (x, y)
+        _rounding.met("stablehlo.multiply", (x, y), [x.aval])
+        value.products = frozenset((line,))
+        self.operations.append(Operation("stablehlo.multiply", "", (x, y), (value,)))
+        return value
 
     def static(self, value: Value) -> Any:
         """The Python scalar a constant is made of (every element), or None for what is computed."""

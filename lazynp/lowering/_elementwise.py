@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp.lowering._core import Core, Value
+from lazynp.lowering._rounding import FUSABLE
 
 BOOL = np.dtype(np.bool_)
-# What is contracted, and the integers of that size. float16 is rounded after each operation.
-_FUSABLE = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 _EXTREMA = {"stablehlo.maximum": "GT", "stablehlo.minimum": "LT"}
 
 
@@ -43,16 +41,17 @@ class Elementwise(Core):
 
     def product(self, x: Value, y: Value) -> Value:
         """x * y as NumPy rounds it, whatever is added to it later."""
-        kind = x.aval.dtype.kind
-        if kind == "c":
+        dtype = x.aval.dtype
+        if dtype.kind == "c":
             return self._complex_product(x, y)
+        if dtype not in FUSABLE:
+            return self.op("stablehlo.multiply", x, y, out=x.aval)
         for a, b in ((x, y), (y, x)):
-            if kind == "f" and isinstance(b.static, float) and b.static < 0:
-                # `rounded` does nothing where the compiler can tell that the product is negative
+            if isinstance(b.static, float) and b.static < 0:
+                # the guard does nothing where the compiler can tell that the product is negative
                 b = self.constant(-b.static, b.aval.dtype, b.aval.shape)
-                negated = self.rounded(self.op("stablehlo.multiply", a, b, out=x.aval))
-                return self.unary("stablehlo.negate", negated)
-        return self.rounded(self.op("stablehlo.multiply", x, y, out=x.aval))
+                return self.unary("stablehlo.negate", self.multiplied(a, b))
+        return self.multiplied(x, y)
 
     def hidden(self, x: Value) -> Value:
         """x; if it is a floating constant, such that XLA cannot tell. For operands of additions:
@@ -68,17 +67,6 @@ class Elementwise(Core):
             "stablehlo.broadcast_in_dim", one, out=x.aval, attrs="broadcast_dimensions = array<i64>"
         )
 
-    def rounded(self, product: Value) -> Value:
-        """Keeps a floating product from being contracted with an addition into one fused
-        multiply-add. Nothing at the level of floats does that for less: this integer minimum,
-        one instruction, changes the bits of no value (of a nan with a payload, perhaps)."""
-        dtype = product.aval.dtype
-        if dtype not in _FUSABLE:
-            return product
-        shape, integer = product.aval.shape, _FUSABLE[dtype]
-        bits, limit = self.bitcast(product, integer, shape), _quiet_nan(product.aval)
-        return self.bitcast(self.binary("stablehlo.minimum", bits, limit), dtype, shape)
-
     def _complex_product(self, x: Value, y: Value) -> Value:
         """NumPy's kernel rounds the second product of each part and fuses the first, where the
         processor can; so does the compiler with this, wherever the first is used only once."""
@@ -87,7 +75,8 @@ class Elementwise(Core):
             self.op("stablehlo.multiply", u, v, out=u.aval)
             for u, v in ((a, c), (a, d), (b, d), (b, c))
         )
-        # Not `rounded`: after an integer minimum the vectoriser pairs a*a with b*b, unfused.
+        # Not the guard of other products: after an integer minimum the vectoriser pairs a*a with
+        # b*b, unfused.
         nan = self.constant(np.nan, a.aval.dtype, a.aval.shape)
         bd, bc = (self.select(self.compare(p, p, "NE"), nan, p) for p in (bd, bc))
         ac, ad, bd, bc = map(self.hidden, (ac, ad, bd, bc))
@@ -141,15 +130,6 @@ class Elementwise(Core):
         value = self.op("stablehlo.complex", re, im, out=aval_of(re.aval.shape, dtype))
         value.parts = re, im
         return value
-
-
-@cache
-def _quiet_nan(aval: Aval) -> Value:
-    """The bits of a positive nan as an integer constant. No finite number's or inf's are larger,
-    and as an integer every negative float's are smaller."""
-    bits = np.array(np.nan, aval.dtype).view(_FUSABLE[aval.dtype])
-    limit = aval_of(aval.shape, bits.dtype)
-    return Value("", limit, int(bits), str(int(bits)))
 
 
 def _real_aval(aval: Aval) -> Aval:

@@ -14,6 +14,7 @@ func.func public @main({args}) -> ({kinds}) {{
 {body}
 {tail}
 }}
+{functions}
 }}
 """
 
@@ -32,6 +33,7 @@ def module_text(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu")
             f"{v.name}: {type_text(v.aval)}{attr}" for v, attr in zip(args, attrs, strict=True)
         ),
         kinds=kinds,
-        body="\n".join(b.lines),
+        body=b.text(),
+        functions="\n".join(b.functions.values()),
         tail=f"return {names} : {kinds}" if results else "return",
     )

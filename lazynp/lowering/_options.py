@@ -1,12 +1,39 @@
-"""Compile options by jaxlib version and platform: one table.
+"""Compile options by jaxlib version, platform and program: one table.
 
-What is in it was measured with float32 and float64, on two slow cores; times are best of many.
+Measured on two cores with 512-bit vectors, float64; microseconds are the best of many runs,
+milliseconds those of compiling.
 
-Emitters (0.10.2). The older ones compile small programs in half the time (2 operations 16 ms
-against 28, 10 operations 17 against 28) and their code is as fast or faster (10-operation chain
-over 1e6 elements 0.06 of NumPy's time against 0.26, transpose + add 0.7 against 7.2; exp 1.9
-against 1.4). From 0.11 they are gone, and the new ones as good (0.06, 0.4; 2 to 10 operations
-compile in 17 to 28 ms).
+Emitters (0.10.2) and width of vectors. 256-bit vectors are XLA's default; 512 costs nothing where
+the CPU lacks them, for LLVM then splits them.
+
+| program, elements | older, 256 | older, 512 | default, 256 | default, 512 |
+|---|---|---|---|---|
+| ten operations, 10^5: ms | 17 | 18 | 25 | 25 |
+| the same: us | 44 | 24 | 45 | 24 |
+| exp, 10^5: us | 100 | 53 | 53 | 53 |
+| cbrt, 10^5: us | 930 | 920 | 1510 | 1460 |
+| transpose and add, 1000 x 1000: us | 790 | 670 | 12600 | 5100 |
+| `while`, 50 rounds of ten operations, 10^5: us | 8600 | 8500 | 2060 | 1000 |
+| the same: ms | 26 | 26 | 45 | 50 |
+
+So a program without a loop takes the older emitters, which compile in two thirds of the time; a
+program with a loop takes the default ones, for in the body of a loop the older ones write scalar
+code. From 0.11 the older ones are gone.
+
+Unrolled stages (a value held between two: `_holds`) are the exception, from four on. The default
+emitters compile equal stages once:
+
+| program | no holds, older | holds, older | holds, default |
+|---|---|---|---|
+| 8 rounds of np.roll, 100 x 100 | 880 ms, 68 us | 267 ms, 31 us | 171 ms, 32 us |
+| 16 rounds, heat equation in place, 10^4 | | 565 ms, 37 us | 190 ms, 39 us |
+| 32 rounds of Jacobi in place, 400 x 400 | 1200 ms, 27 ms | 1145 ms, 1.2 ms | 321 ms, 1.2 ms |
+| gradient of 32 rounds of Jacobi, 100 x 100 | 44 s, 96 ms | 3400 ms, 0.19 ms | 580 ms, 0.27 ms |
+
+Small loops (`backend` below). XLA turns a `while` into one function if a round touches fewer bytes
+than a threshold, 1024 by default. Otherwise each fusion is a kernel, at 35 to 65 ns a round, and
+each conditional costs 1 to 3 us. A loop over the elements of an array touches little but, with
+bounds checks and several reads, often more than that.
 
 Library reductions (YNN), on by default, stay on. With them a sum over 1e6 elements takes 0.2
 (float32) or 0.4 (float64) of NumPy's time, is as accurate (relative error 1e-8 or 2e-17, without
@@ -21,32 +48,58 @@ reductions 9 times slower than np.max, and sums 3 to 5 times slower than they ar
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 from lazynp.lowering import _compat
 
 Option = tuple[str, Any]
 
-# (platform, first version, options): the first row that fits is taken.
-_TABLE: tuple[tuple[str, tuple[int, ...], tuple[Option, ...]], ...] = (
-    ("cpu", (0, 11), ()),
-    ("cpu", (0, 0), (("xla_cpu_use_fusion_emitters", False),)),
+
+class Row(NamedTuple):
+    """The options of a platform, from a version on."""
+
+    platform: str
+    since: tuple[int, ...]
+    always: tuple[Option, ...]
+    straight: tuple[Option, ...] = ()  # programs without a loop, and of few stages
+    # Programs with a loop: the backend's own options. XLA ignores those it does not know without a
+    # word; tests/lowering/test_options.py shows that these work.
+    backend: tuple[tuple[str, str], ...] = ()
+
+
+_WIDE = ("xla_cpu_prefer_vector_width", 512)
+_OLDER = ("xla_cpu_use_fusion_emitters", False)
+_SMALL_LOOPS = ("xla_cpu_small_while_loop_byte_threshold", "16384")
+
+# The first row that fits is taken.
+_TABLE: tuple[Row, ...] = (
+    Row("cpu", (0, 11), (_WIDE,), backend=(_SMALL_LOOPS,)),
+    Row("cpu", (0, 0), (_WIDE,), straight=(_OLDER,), backend=(_SMALL_LOOPS,)),
 )
+
+_HOLD, _STAGES = '"func.call"(', 4
 
 _unknown: set[str] = set()  # options this release turned out not to have
 
 
-def options_for(platform: str) -> tuple[Option, ...]:
-    """The options every program is compiled with on this platform."""
-    for name, since, options in _TABLE:
-        if name == platform and since <= _compat.VERSION:
-            return tuple(o for o in options if o[0] not in _unknown)
-    return ()
+def options_for(platform: str, straight: bool = True) -> tuple[Option, ...]:
+    """The options of every program on this platform, with or without loops and stages."""
+    row = _row(platform)
+    if row is None:
+        return ()
+    options = row.always + (row.straight if straight else ())
+    return tuple(o for o in options if o[0] not in _unknown)
 
 
-def compile_options(platform: str) -> Any:
+def compile_options(platform: str, text: str = "") -> Any:
+    """The options to compile the text of a module with."""
+    looping, row = '"stablehlo.while"' in text, _row(platform)
     opts = _compat.CompileOptions()
-    opts.env_option_overrides = list(options_for(platform))
+    if looping and row is not None:
+        opts = _compat.with_backend_options(opts, row.backend)
+    straight = not looping and text.count(_HOLD) < _STAGES
+    opts.env_option_overrides = list(options_for(platform, straight))
     return opts
 
 
@@ -54,6 +107,21 @@ def forget_unknown(message: str) -> bool:
     """Whether a compile failed only for an option this release lacks; it is not given again."""
     if "No such compile option" not in message:
         return False
-    lacking = {name for row in _TABLE for name, _ in row[2] if name in message} - _unknown
+    options = {name for row in _TABLE for part in row[2:4] for name, _ in part}
+    lacking = {name for name in options if name in message} - _unknown
     _unknown.update(lacking)
+    if lacking:
+        warnings.warn(
+            f"lazynp: jaxlib {_compat.RELEASE} has no compile option {', '.join(sorted(lacking))}; "
+            "programs are compiled without it and may be slower",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     return bool(lacking)
+
+
+def _row(platform: str) -> Row | None:
+    for row in _TABLE:
+        if row.platform == platform and row.since <= _compat.VERSION:
+            return row
+    return None

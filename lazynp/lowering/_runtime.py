@@ -246,7 +246,7 @@ def compile_text(
     here = backend(platform, alone)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
-    options = compile_options(platform)
+    options = compile_options(platform, text)
     key = _cache.key_of(text, options, f"{platform} alone" if alone else platform)
     loaded = None if key is None else _from_disk(here, key)
     from_disk = loaded is not None
@@ -257,7 +257,7 @@ def compile_text(
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise _translated(e, "compile", text) from None
-            options = compile_options(platform)
+            options = compile_options(platform, text)
     if key is not None and not from_disk:
         blob = _compat.serialized(here.client, loaded)
         if blob is not None:

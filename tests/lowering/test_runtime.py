@@ -18,7 +18,7 @@ from lazynp import _cost, _ownership, lowering
 from lazynp._avals import DEVICE_DTYPES, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._node import VALUE, leaf
-from lazynp.lowering import _compat, _options, _runtime
+from lazynp.lowering import _compat, _runtime
 from tests.lowering.helpers import compiled, evaluate
 
 F8 = np.dtype("f8")
@@ -247,25 +247,7 @@ def test_too_large_is_a_memory_error():
     assert (evaluate(double, X) == 2 * X).all()
 
 
-# -- options -----------------------------------------------------------------------------------
-
-
-def test_options_of_this_release_are_known_to_it():
-    """The table names nothing the compiler lacks, or it says so and is not asked again."""
-    evaluate(double, X)
-    assert not _options._unknown
-
-
-def test_an_option_the_release_lacks_is_dropped(monkeypatch):
-    row = ("cpu", (0, 0), (("xla_no_such_option", True),))
-    monkeypatch.setattr(_options, "_TABLE", (row,))
-    monkeypatch.setattr(_options, "_unknown", set())
-    np.testing.assert_array_equal(evaluate(double, X), 2 * X)
-    assert _options._unknown == {"xla_no_such_option"}
-
-
-def test_other_platforms_have_no_options_yet():
-    assert _options.options_for("cuda") == ()
+def test_other_platforms_are_refused():
     with pytest.raises(NotImplementedError, match="cpu is supported"):
         lowering.put(X, platform="cuda")
 

@@ -1,0 +1,159 @@
+"""Values that XLA would compute again for each reader that moves them: they are stored instead.
+
+XLA's fusion copies an elementwise operation, with all that is fused into it, into each reader. Two
+readers at one place share the copy. A reader that shifts the value (a slice, a pad, a roll) needs
+another, so in a program of T stages of a stencil the last stage computes all earlier ones many
+times: its size and time grow with T squared. Barriers are gone before fusion; a call that is not
+put in line is the one thing that fusion stops at. It costs a copy of the value. `_options` has the
+measurements.
+
+All is found from the operations of a region once it is complete:
+
+- backwards, the distinct movements by which a value reaches what is stored. Two or more make it a
+  candidate, and what it is computed from is then read at one place;
+- forwards, how many operations a candidate would do again, down to what is stored or held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from lazynp.lowering._text import type_text
+
+_MOVERS = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "broadcast_in_dim", "concatenate", "dynamic_slice", "gather", "pad", "reverse", "slice",
+        "transpose",
+    )
+)  # fmt: skip
+# Their results are in memory.
+_STORED = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "case", "concatenate", "convolution", "custom_call", "dot_general", "dynamic_update_slice",
+        "fft", "if", "reduce", "reduce_window", "return", "scatter", "sort", "while",
+    )
+) | {"func.call"}  # fmt: skip
+_FREE = frozenset(
+    f"stablehlo.{name}"
+    for name in ("bitcast_convert", "iota", "optimization_barrier", "reshape", "real", "imag")
+)
+_COSTS = {"stablehlo.divide": 4, "stablehlo.sqrt": 4, "stablehlo.remainder": 8}
+_CALLED = 8  # an exponential, a sine
+_PLAIN = frozenset(
+    f"stablehlo.{name}"
+    for name in (
+        "abs", "add", "and", "compare", "complex", "convert", "maximum", "minimum", "multiply",
+        "negate", "not", "or", "select", "subtract", "xor",
+    )
+)  # fmt: skip
+
+# Operations done again that take as long as storing the value and reading it: while it stays in the
+# caches (10^4 numbers: 2 to 4), and beyond (10^6: 20).
+_NEAR, _FAR = 4, 20
+_LARGE = 1 << 18  # bytes
+_MOST = 200  # values looked at
+_HERE = frozenset((0,))
+
+
+class Operation(NamedTuple):
+    """One that was written: what the analysis knows of it."""
+
+    name: str
+    attrs: str
+    operands: tuple[Any, ...]
+    results: tuple[Any, ...]
+
+
+def held(operations: Sequence[Operation]) -> list[Any]:
+    """The values of a region to be stored."""
+    if not any(o.name in _MOVERS for o in operations):
+        return []
+    makers: dict[Any, Operation] = {v: o for o in operations for v in o.results}
+    candidates = _moved_apart(operations)
+    found: set[Any] = set()
+    for value, places in reversed(candidates):
+        limit = _NEAR if value.aval.nbytes < _LARGE else _FAR
+        if _is_heavy(value, makers, found, -(-limit // (places - 1))):
+            found.add(value)
+    return [v for v, _ in candidates if v in found]
+
+
+def _moved_apart(operations: Sequence[Operation]) -> list[tuple[Any, int]]:
+    """The values that are read at several places, the last first, and at how many."""
+    places: dict[Any, frozenset[int]] = {}
+    candidates = []
+    for operation in reversed(operations):
+        name, attrs, operands, results = operation
+        if name in _STORED:
+            at = _HERE
+        else:
+            at = places.get(results[0], _HERE)
+            if len(at) > 1 and name not in _MOVERS and name not in _FREE:
+                candidates.append((results[0], len(at)))
+                at = _HERE
+        for position, operand in enumerate(operands):
+            if not operand.operands:
+                continue  # an argument or a constant
+            there = at
+            if name in _MOVERS:
+                others = [v.name for v in operands if v is not operand]
+                move = hash((name, attrs, position, *others))
+                there = frozenset([hash((move, place)) for place in at])
+            known = places.get(operand)
+            places[operand] = there if known is None else known | there
+    return candidates
+
+
+def _is_heavy(value: Any, makers: dict[Any, Operation], found: set[Any], limit: int) -> bool:
+    """Whether it takes so many operations to compute it again."""
+    total, seen, stack = 0, set(), [(value, 0)]
+    while stack:
+        v, place = stack.pop()
+        operation = makers.get(v)
+        if (v, place) in seen or operation is None or operation.name in _STORED:
+            continue
+        if v in found:
+            continue
+        seen.add((v, place))
+        name = operation.name
+        if name in _MOVERS:
+            place = hash((name, operation.attrs, place))
+        elif name not in _FREE:
+            total += 1 if name in _PLAIN else _COSTS.get(name, _CALLED)
+        if total >= limit or len(seen) > _MOST:
+            return True
+        stack += [(operand, place) for operand in operation.operands]
+    return False
+
+
+def function_name(value: Any) -> str:
+    """The function that stores a value of this type."""
+    kind = type_text(value.aval)
+    return "hold_" + "".join([c if c.isalnum() else "_" for c in kind])
+
+
+def stored(lines: Sequence[str], values: Sequence[Any]) -> list[str]:
+    """The lines of a region with a call for each of these values."""
+    names = {v.name: v for v in values}
+    out: list[str] = []
+    for line in lines:
+        name, _, rest = line.partition(" ")
+        value = names.get(name)
+        if value is None:
+            out.append(line)
+            continue
+        kind, whole = type_text(value.aval), f"%h{name[1:]}"
+        out.append(f"{whole} {rest}")
+        out.append(
+            f'{name} = "func.call"({whole}) <{{callee = @{function_name(value)}}}> '
+            f'{{mhlo.frontend_attributes = {{inlineable = "false"}}}} : ({kind}) -> {kind}'
+        )
+    return out
+
+
+def function_text(value: Any) -> str:
+    kind, name = type_text(value.aval), function_name(value)
+    return f"func.func private @{name}(%x: {kind}) -> {kind} {{\nreturn %x : {kind}\n}}"

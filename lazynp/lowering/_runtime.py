@@ -79,7 +79,7 @@ class Backend:
 
 
 _backends: dict[tuple[str, bool], Backend] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()  # making a client runs Python code, which may compute
 _forked = False
 
 
@@ -94,14 +94,15 @@ def backend(platform: str = "cpu", alone: bool = True) -> Backend:
         pass
     with _lock:
         if key not in _backends:
-            _backends[key] = Backend(platform, alone)
+            made = Backend(platform, alone)
+            _backends.setdefault(key, made)
         return _backends[key]
 
 
 def _after_fork_in_child() -> None:
     """The client's threads did not survive: compiling would hang, a new client aborts."""
     global _forked, _lock
-    _lock = threading.Lock()  # another thread may have held it
+    _lock = threading.RLock()  # another thread may have held it
     _forked = bool(_backends)
 
 

@@ -325,39 +325,42 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         if asked is not None:
             _flush_staged(recorder, asked, reason)
         return
-    with _reference.lock:
-        if asked is not None and asked[VALUE] is not None:
-            return None
-        if asked is not None:
-            for tell in on_force:
-                tell()
-            pending = recorder.pending
-            plan = _graph.run_alone(pending, asked, reason) if pending and not observers else None
-            if plan is not None:
-                recorder.due, recorder.inside = False, UNKNOWN
-                return plan
-        nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
-        recorder.pending.clear()
-        recorder.due = False
-        recorder.inside = UNKNOWN
-        _origin(recorder, len(nodes), asked is not None, _place(asked, reason))
-        count = len(nodes)
-        learns = recorder.learns()
-        gain = sum([_gain(n[OP]) for n in nodes]) if learns else 0.0
-        begin = perf_counter() if observers else 0.0
-        first: Any = (nodes[0] if nodes else asked) if begin else None
-        first = first and first[CODE:]  # no reference to a node
-        try:
-            plan = _graph.evaluate(nodes, asked, reason)
-            if learns:
-                recorder.ran(count, gain, plan)
-            if begin:
-                for o in observers:
-                    o.ran(begin, "reference" if plan is None else plan.tier, count, first, reason)
+    return _reference.exclusively(_cut, recorder, asked, reason)
+
+
+def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
+    if asked is not None and asked[VALUE] is not None:
+        return None
+    if asked is not None:
+        for tell in on_force:
+            tell()
+        pending = recorder.pending
+        plan = _graph.run_alone(pending, asked, reason) if pending and not observers else None
+        if plan is not None:
+            recorder.due, recorder.inside = False, UNKNOWN
             return plan
-        except BaseException:
-            recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
-            raise
+    nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
+    recorder.pending.clear()
+    recorder.due = False
+    recorder.inside = UNKNOWN
+    _origin(recorder, len(nodes), asked is not None, _place(asked, reason))
+    count = len(nodes)
+    learns = recorder.learns()
+    gain = sum([_gain(n[OP]) for n in nodes]) if learns else 0.0
+    begin = perf_counter() if observers else 0.0
+    first: Any = (nodes[0] if nodes else asked) if begin else None
+    first = first and first[CODE:]  # no reference to a node
+    try:
+        plan = _graph.evaluate(nodes, asked, reason)
+        if learns:
+            recorder.ran(count, gain, plan)
+        if begin:
+            for o in observers:
+                o.ran(begin, "reference" if plan is None else plan.tier, count, first, reason)
+        return plan
+    except BaseException:
+        recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
+        raise
 
 
 def _origin(recorder: Recorder, count: int, asked: bool, origin: Any) -> None:
@@ -413,8 +416,7 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
             f"not known, but {position(*user_position())} asks for it {cure(aval)}, or make the "
             "argument static (static_argnums)"
         )
-    with _reference.lock:
-        _graph.evaluate(needed, asked, reason)
+    _reference.exclusively(_graph.evaluate, needed, asked, reason)
 
 
 def cure(aval: Any) -> str:

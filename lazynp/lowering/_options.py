@@ -27,10 +27,15 @@ from lazynp.lowering import _compat
 
 Option = tuple[str, Any]
 
+# XLA's evaluator computes what constants alone decide while it compiles: a sort of 300,000 elements
+# takes 5 s, and where memory is short, it ends the process. Small constants are folded by LLVM as
+# well: 24 programs, with and without loops, compiled as fast and ran as fast without this pass.
+_UNFOLDED: Option = ("xla_disable_hlo_passes", "constant_folding")
+
 # (platform, first version, options): the first row that fits is taken.
 _TABLE: tuple[tuple[str, tuple[int, ...], tuple[Option, ...]], ...] = (
-    ("cpu", (0, 11), ()),
-    ("cpu", (0, 0), (("xla_cpu_use_fusion_emitters", False),)),
+    ("cpu", (0, 11), (_UNFOLDED,)),
+    ("cpu", (0, 0), (("xla_cpu_use_fusion_emitters", False), _UNFOLDED)),
 )
 
 _unknown: set[str] = set()  # options this release turned out not to have

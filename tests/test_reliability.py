@@ -89,3 +89,83 @@ def test_a_destructor_computes_while_lapack_is_imported() -> None:
         gc.collect()
         assert log == [[0.5, 0.5]] * 5
     """, "compiled")  # fmt: skip
+
+
+# -- what constants alone decide -------------------------------------------------------------------
+
+
+def test_xla_does_not_compute_with_constants_while_it_compiles() -> None:
+    """As a part of compiling, the sort of a million elements did not come to an end."""
+    run("""
+        import lazynp as np
+        x = np.ones(1_000_000) * 3
+        x[0] = 5
+        assert float(np.sort(x)[-1]) == 5
+        assert float(np.cumsum(x)[-1]) == 3_000_002
+        y = np.zeros(1_000_000)
+        np.add.at(y, np.arange(1_000_000)[::-1] // 2, 1)
+        assert float(y.max()) == 2
+        z = np.fori_loop(0, 3, lambda i, x: np.sort(x) + 1, x)
+        assert float(z[-1]) == 8
+    """, "compiled")  # fmt: skip
+
+
+# -- little memory ---------------------------------------------------------------------------------
+
+LIMITED = """
+    import resource
+    import lazynp as np, numpy
+    float((np.ones(1000) * 2).sum())
+    status = open("/proc/self/status").read()
+    size = int(status.partition("VmSize:")[2].split()[0]) << 10
+    resource.setrlimit(resource.RLIMIT_AS, (size + ({more} << 20),) * 2)
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="others do not limit address space")
+
+
+@linux
+@pytest.mark.parametrize(
+    ("policy", "more"), [("compiled", 60), ("compiled", 300), ("adaptive", 200)]
+)
+def test_constants_where_memory_is_short(policy: str, more: int) -> None:
+    """A result or MemoryError, under adaptive a result where NumPy would have one."""
+    program = (
+        LIMITED.format(more=more)
+        + """
+    for k in range(9):
+        try:
+            x = np.ones(4_000_000) * (k + 1)
+            x[0] = 5
+            y = x * x + 1
+            y[1] += 1
+            assert float(y[0]) == 26
+            assert float(y[1]) == (k + 1) ** 2 + 2
+            print("result")
+        except MemoryError:
+            print("MemoryError")
+    """
+    )
+    said = run(program, policy).split()
+    assert len(said) == 9
+    if policy == "adaptive" and more >= 200:
+        assert set(said) == {"result"}
+
+
+@linux
+@pytest.mark.parametrize("before", ["", "np.sort(numpy.ones(1 << 20)).tolist()"])
+@pytest.mark.parametrize("more", [60, 200, 500])
+def test_the_second_client_where_memory_is_short(before: str, more: int) -> None:
+    program = (
+        LIMITED.format(before=before, more=more)
+        + """
+    for k in range(4):
+        try:
+            x = np.array(numpy.ones(1_000_000))
+            y = x * (x + k) if k % 2 else x - x * 3
+            assert float(y[0]) == (1 + k if k % 2 else -2)
+            print("result")
+        except MemoryError:
+            print("MemoryError")
+    """
+    )
+    assert len(run(program, "compiled").split()) == 4

@@ -22,7 +22,7 @@ from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp.lowering import _cache, _compat, _lapack
 from lazynp.lowering._emit import module_text
-from lazynp.lowering._host import ALIGNMENT
+from lazynp.lowering._host import ALIGNMENT, room_for_client, room_for_compiling
 from lazynp.lowering._options import compile_options, forget_unknown
 from lazynp.lowering._progress import Told
 
@@ -54,6 +54,7 @@ class Backend:
         if platform != "cpu":
             raise NotImplementedError(f"device: cpu is supported, got {platform!r}")
         self.platform = platform
+        room_for_client(0 if alone else os.cpu_count() or 1)
         self.client = _compat.cpu_client(1 if alone else None)
         self.device = self.client.devices()[0]
         self.devices = _compat.device_list(self.device)
@@ -94,9 +95,24 @@ def backend(platform: str = "cpu", alone: bool = True) -> Backend:
         pass
     with _lock:
         if key not in _backends:
-            made = Backend(platform, alone)
+            try:
+                made = Backend(platform, alone)
+            except MemoryError:  # the client of one thread, if there is one, can do all
+                if (platform, not alone) not in _backends:
+                    raise
+                made = _backends[platform, not alone]
             _backends.setdefault(key, made)
         return _backends[key]
+
+
+def has_room(platform: str = "cpu") -> bool:
+    """Whether the system would give a compiler the memory it takes."""
+    try:
+        backend(platform)
+        room_for_compiling("")
+    except MemoryError:
+        return False
+    return True
 
 
 def _after_fork_in_child() -> None:
@@ -247,6 +263,7 @@ def compile_text(
     here = backend(platform, alone)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
+    room_for_compiling(text)
     options = compile_options(platform)
     key = _cache.key_of(text, options, f"{platform} alone" if alone else platform)
     loaded = None if key is None else _from_disk(here, key)

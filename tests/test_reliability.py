@@ -169,3 +169,54 @@ def test_the_second_client_where_memory_is_short(before: str, more: int) -> None
     """
     )
     assert len(run(program, "compiled").split()) == 4
+
+
+# -- the end of the process ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("body", [
+    "k += 1; float(np.jit(lambda z: (z * k).sum())(np.ones(k % 50 + 1)))",
+    "k += 1; x = f(x); x[0] = k; x.tolist()",
+])  # fmt: skip
+def test_daemon_threads_compute_while_the_process_ends(policy: str, body: str) -> None:
+    run(f"""
+        import threading, time
+        import lazynp as np
+
+        f = np.jit(lambda x: np.sort(np.sin(x)) * 0.5)
+
+        def work():
+            k, x = 1, np.arange(20_000.0)
+            while True:
+                {body}
+
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(1)
+    """, policy)  # fmt: skip
+
+
+def test_a_daemon_thread_is_joined_at_the_end() -> None:
+    """By who registered before lazynp was imported, and so is called after it."""
+    said = run("""
+        import atexit, threading
+
+        def end():
+            stopped.set()
+            thread.join(60)
+            print("joined", not thread.is_alive(), float(np.ones(3).sum()))
+
+        atexit.register(end)
+        import lazynp as np
+
+        def work():
+            while not stopped.is_set():
+                float((np.arange(50.0) * 2).sum())
+
+        stopped = threading.Event()
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        float(np.ones(5).sum())
+    """, "compiled")  # fmt: skip
+    assert said == "joined True 3.0\n"

@@ -20,7 +20,7 @@ from lazynp import _cost
 from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
-from lazynp.lowering import _cache, _compat, _lapack
+from lazynp.lowering import _cache, _closing, _compat, _lapack
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import ALIGNMENT, room_for_client, room_for_compiling
 from lazynp.lowering._options import compile_options, forget_unknown
@@ -151,6 +151,8 @@ def put(
 
     `platform`, `alone`: of the program that it is for. Another will take it too, a little later.
     """
+    if _closing.closing:
+        _closing.keep_out()
     dtype = array.dtype
     if not dtype.isnative:
         array, owned = array.astype(dtype.newbyteorder("=")), True
@@ -171,6 +173,8 @@ def put(
 
 def host(buffer: Any) -> np.ndarray[Any, Any]:
     """A read-only array of the buffer's elements, on the CPU without a copy; also after a fork."""
+    if _closing.closing:
+        _closing.keep_out()
     _compat.collect_garbage()
     try:
         return np.asarray(buffer)  # by the buffer protocol: the method looks for jax each time
@@ -231,6 +235,8 @@ class Executable:
         into = [] if into is None else into
         if _forked:
             _refuse_fork()
+        if _closing.closing:
+            _closing.keep_out()
         if not checked and [b.aval for b in buffers] != self.wanted:
             got = [b.aval.aval for b in buffers]
             if got != [w.aval for w in self.wanted]:
@@ -260,6 +266,8 @@ def compile_text(
     alone: bool = True, jaxpr: Jaxpr | None = None,
 ) -> Executable:  # fmt: skip
     """The one place where programs are compiled, or found on disk. `jaxpr`: for reports."""
+    if _closing.closing:
+        _closing.keep_out()
     here = backend(platform, alone)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
@@ -281,6 +289,9 @@ def compile_text(
         if blob is not None:
             _cache.store(key, blob)
     return Executable(loaded, in_avals, out_avals, text, platform, alone, from_disk)
+
+
+_closing.is_door(put, host, Executable.run, compile_text)
 
 
 def _from_disk(here: Backend, key: bytes) -> Any:

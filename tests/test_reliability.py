@@ -220,3 +220,49 @@ def test_a_daemon_thread_is_joined_at_the_end() -> None:
         float(np.ones(5).sum())
     """, "compiled")  # fmt: skip
     assert said == "joined True 3.0\n"
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+def test_a_thread_goes_on_with_its_own_recorder() -> None:
+    """Though letting go of the recorder of a thread that ended runs other threads."""
+    run("""
+        import threading, weakref
+        import lazynp as np, numpy
+        from lazynp._trace import local
+
+        def switch(reference):
+            going.set()
+            done.wait(5)
+
+        def first():
+            host = numpy.ones(3)
+            x = np.array(host, copy=False)
+            references.append(weakref.ref(host, switch))
+            y = x * 2
+            z = y + 1
+
+        def second():
+            going.wait(5)
+            for i in range(3):
+                a = np.arange(4.0) + i
+                a = a * 2
+            done.set()
+            end.wait(5)
+
+        references = []
+        going, done, end = threading.Event(), threading.Event(), threading.Event()
+        float((np.ones(2) * 2).sum())
+        np.ones(2) * 2
+        threads = [threading.Thread(target=f) for f in (second, first)]
+        for thread in threads:
+            thread.start()
+        threads[1].join()
+        x = np.ones(3) * 5
+        before = len(local.recorder.pending)
+        y = (x + 1) * 2
+        assert len(local.recorder.pending) == before + 2
+        assert y.tolist() == [12, 12, 12]
+        end.set()
+    """, "compiled")  # fmt: skip

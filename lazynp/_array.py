@@ -40,6 +40,7 @@ else:
 
 
 PART = "part of a large result, in a loop of small operations"  # a reason to cut
+_LONG = 4  # steps
 VIEWED = "viewed"  # views were in the way of a store: from now on they hold no memory
 
 
@@ -74,7 +75,7 @@ class Array(Declarations):
                 value = self._look(seen[VALUE])
                 if value is not None:  # not kept: memory that views hold is not written in place
                     return [None, None, value, None, aval_of(value.shape, value.dtype)]
-            for step in self._path:
+            for step in self._short_path():
                 node = step.get(node)
             self._node, self._seen = node, seen
             note(self)
@@ -106,21 +107,33 @@ class Array(Declarations):
             self._node = node
             return
         base = self._owner()
+        path = self._short_path()
         before = [base._node]
-        for step in self._path[:-1]:
+        for step in path[:-1]:
             before.append(step.get(before[-1]))
         new = node
-        for step, old in zip(reversed(self._path), reversed(before), strict=True):
+        for step, old in zip(reversed(path), reversed(before), strict=True):
             new = step.set(old, new)
         if new[OP] is None:
             _noted(base, new)
         base._node, self._node, self._seen = new, node, new
-        if self._path[0].overlaps:  # what it writes shows elsewhere in it
+        if path[0].overlaps:  # what it writes shows elsewhere in it
             self._seen = None
         if base._seen is VIEWED and local.recorder.backend.at_once:
             aval = node[AVAL] if node[OP] is None else node[OP].aval
             self._node, self._seen = [None, None, None, None, aval], None
         note(self)
+
+    def _short_path(self) -> tuple[Any, ...]:
+        """The path. Where it is long, steps that can be taken as one become one."""
+        path = self._path
+        if len(path) > _LONG:
+            steps = [path[0]]
+            for step in path[1:]:
+                both = steps[-1].then(step)
+                steps[-1:] = (steps[-1], step) if both is None else (both,)
+            path = self._path = tuple(steps)
+        return path
 
     def _owner(self) -> Array:
         """Whose memory this is. An owner whose shape was set became a view of a new owner."""

@@ -191,7 +191,7 @@ class Plan:
         """Ski rental: whether running by reference has cost as much as compiling would have."""
         reference, compiled, compiling = self.costs
         self.owed += reference - compiled
-        return bool(self.programs) or self.owed >= compiling
+        return bool(self.programs) or self.owed >= compiling and lowering.has_room()
 
     def _program(self, slots: list[Any]) -> Program:
         if self.constants is None or not _same(slots, self.constants, self.zero_slots):

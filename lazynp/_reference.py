@@ -6,9 +6,11 @@ else will read is overwritten, so that `a[i, j] -= ...` in a loop costs no copy.
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,23 @@ from lazynp._quiet import quietly
 lock = threading.RLock()  # serialises evaluation: who holds it has claimed what is pending
 # another thread may have held it
 os.register_at_fork(after_in_child=lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def exclusively(step: Callable[..., Any], *args: Any) -> Any:
+    """Call `step` with the lock held and the garbage collector off.
+
+    The collector runs destructors at any allocation, and they may ask for values. The lock does not
+    keep the thread that holds it from beginning another cut, of nodes that this one is reading.
+    """
+    with lock:
+        collects = gc.isenabled()
+        try:
+            if collects:
+                gc.disable()
+            return step(*args)
+        finally:
+            if collects:
+                gc.enable()
 
 
 class Watched:
@@ -258,19 +277,22 @@ def host_view(node: Node) -> Any:
 
 def _host_view_of_views(node: Node) -> Any:
     """Step by step: views of views may be thousands deep."""
-    with lock:
-        order: list[Node] = []
-        if node[VALUE] is None:
-            depth_first(node, set(), order)
-        if not all(n[OP] is not None and n[OP].free for n in order):
-            return None
-        made: dict[int, Any] = {}
-        for n in order:
-            made[id(n)] = n[OP].reference(*[_made(a, made) for a in n[ARGS]])
-        if len(order) > _DEEP:
-            value = made[id(node)]
-            node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None
-        return host(node) if node[VALUE] is not None else made[id(node)]
+    return exclusively(_made_of_views, node)
+
+
+def _made_of_views(node: Node) -> Any:
+    order: list[Node] = []
+    if node[VALUE] is None:
+        depth_first(node, set(), order)
+    if not all(n[OP] is not None and n[OP].free for n in order):
+        return None
+    made: dict[int, Any] = {}
+    for n in order:
+        made[id(n)] = n[OP].reference(*[_made(a, made) for a in n[ARGS]])
+    if len(order) > _DEEP:
+        value = made[id(node)]
+        node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None
+    return host(node) if node[VALUE] is not None else made[id(node)]
 
 
 def _made(a: Any, made: dict[int, Any]) -> Any:

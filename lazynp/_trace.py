@@ -73,27 +73,30 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
         if asked is not None:
             _flush_staged(recorder, asked, reason)
         return None
-    with _reference.lock:
-        if asked is not None and asked[VALUE] is not None:
-            return None
-        if asked is not None:
-            for tell in on_force:
-                tell()
-            pending = recorder.pending
-            plan = _graph.run_alone(pending, asked, reason) if pending and not observers else None
-            if plan is not None:
-                recorder.due, recorder.inside = False, UNKNOWN
-                return plan
-        nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
-        recorder.pending.clear()
-        recorder.due, recorder.inside = False, UNKNOWN
-        place = _place(asked, reason)
-        recorder.limit = recorder.sites.limit_after(len(nodes), asked is not None, place)
-        try:
-            return _run(recorder, nodes, asked, reason)
-        except BaseException:
-            recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
-            raise
+    return _reference.exclusively(_cut, recorder, asked, reason)
+
+
+def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
+    if asked is not None and asked[VALUE] is not None:
+        return None
+    if asked is not None:
+        for tell in on_force:
+            tell()
+        pending = recorder.pending
+        plan = _graph.run_alone(pending, asked, reason) if pending and not observers else None
+        if plan is not None:
+            recorder.due, recorder.inside = False, UNKNOWN
+            return plan
+    nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
+    recorder.pending.clear()
+    recorder.due, recorder.inside = False, UNKNOWN
+    place = _place(asked, reason)
+    recorder.limit = recorder.sites.limit_after(len(nodes), asked is not None, place)
+    try:
+        return _run(recorder, nodes, asked, reason)
+    except BaseException:
+        recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
+        raise
 
 
 def _run(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any) -> Any:
@@ -166,8 +169,7 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
             f"not known, but {position(*user_position())} asks for it {cure(aval)}, or make the "
             "argument static (static_argnums)"
         )
-    with _reference.lock:
-        _graph.evaluate(needed, asked, reason)
+    _reference.exclusively(_graph.evaluate, needed, asked, reason)
 
 
 def cure(aval: Any) -> str:

@@ -39,6 +39,7 @@ class Step(Protocol):
     def get(self, node: Node) -> Node: ...
     def set(self, old: Node, new: Node) -> Node: ...
     def layout(self, dummy: NDArray) -> NDArray: ...
+    def then(self, step: Any) -> Step | None: ...
 
 
 class Exact:
@@ -48,6 +49,10 @@ class Exact:
     overlaps = False
     plain = False  # whether `layout` of any array at all is a view of it
     turns = False  # whether the order of the axes in memory may be another after it
+
+    def then(self, step: Any) -> Step | None:
+        """This step and the next as one; None if they are not."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,13 @@ class Slice(Exact):
 
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy[self.index]
+
+    def then(self, step: Any) -> Slice | None:
+        if isinstance(step, Basic):
+            step = step.meaning
+        if not isinstance(step, Slice) or list in map(type, (*self.starts, *step.starts)):
+            return None  # a start that is traced is in no index
+        return _joined(self, step)
 
 
 class Basic(tuple[Any, ...], Exact):
@@ -97,6 +109,9 @@ class Basic(tuple[Any, ...], Exact):
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy[self[0]]
 
+    def then(self, step: Any) -> Slice | None:
+        return self.meaning.then(step)
+
 
 @dataclass(unsafe_hash=True)  # frozen, by convention: that makes it slow to make
 class Transpose(Exact):
@@ -113,6 +128,11 @@ class Transpose(Exact):
 
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy.transpose(self.permutation)
+
+    def then(self, step: Any) -> Transpose | None:
+        if not isinstance(step, Transpose):
+            return None
+        return Transpose(tuple(self.permutation[axis] for axis in step.permutation))
 
 
 @dataclass(unsafe_hash=True)
@@ -419,6 +439,57 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
 def _append(lists: tuple[list[int], ...], *items: int) -> None:
     for entries, item in zip(lists, items, strict=True):
         entries.append(item)
+
+
+def _joined(first: Slice, second: Slice) -> Slice | None:
+    """The slice that the second takes of the first; None where there is none.
+
+    An item of the second is about a new axis, or about what the next item of the first that is not
+    an integer left.
+    """
+    of_second = iter(second.index[:-1])
+    index: list[Any] = []
+    narrow: tuple[list[int], ...] = ([], [], [], [])
+    source = left = -1  # axes, of what the first is taken of and of what it left
+    for item in first.index[:-1]:
+        if item is not None:
+            source += 1
+        if isinstance(item, int):
+            index.append(item)
+            _append(narrow, source, 1, 1, item)
+            continue
+        left += 1
+        taken = next(of_second)
+        while taken is None:
+            index.append(None)
+            taken = next(of_second)
+        if item is None:
+            if isinstance(taken, slice):
+                if len(_places(taken)) != 1:
+                    return None
+                index.append(None)
+            continue
+        places = _places(item)[taken]
+        if isinstance(places, int):
+            index.append(places)
+            _append(narrow, source, 1, 1, places)
+            continue
+        size, stop = len(places), places.stop
+        index.append(slice(places.start, stop if stop >= 0 else None, places.step))
+        if not size:
+            index[-1] = slice(0)
+        if source in first.params["axes"] or left in second.params["axes"]:
+            start = places.start if size else 0
+            _append(narrow, source, size, places.step, start)
+    index.extend(of_second)  # new axes at the end
+    axes, sizes, strides, starts = map(tuple, narrow)
+    params = {**second.params, "axes": axes, "sizes": sizes, "strides": strides}
+    return Slice((*index, ...), params, starts)
+
+
+def _places(item: slice) -> range:
+    """The places that a slice in the index of a `Slice` takes."""
+    return range(item.start or 0, -1 if item.stop is None else item.stop, item.step or 1)
 
 
 def checked(item: Any, axis: int, length: int) -> int:

@@ -178,11 +178,13 @@ static PyObject *recorder(void)
     static uint64_t thread = 0;
     uint64_t here = PyThreadState_GetID(PyThreadState_Get());
     if (here != thread || !last) {
-        PyObject *found = PyObject_GetAttr(the.local, the.recorder);
+        PyObject *found = PyObject_GetAttr(the.local, the.recorder), *before = last;
         if (!found)
             return NULL;
-        Py_XSETREF(last, found);
+        last = Py_NewRef(found);
         thread = here;
+        Py_XDECREF(before); /* runs Python code, and so other threads, which come by here */
+        return found;
     }
     return Py_NewRef(last);
 }

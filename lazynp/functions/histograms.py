@@ -96,9 +96,12 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if traced(bins):
         return _digitized_later(cast(x, dtype), cast(bins, dtype), right)
     known = np.asarray(host_value(bins._read()))
+    if known.dtype.kind == "f" and np.isnan(known).any() and not traced(x):
+        return host_call(np.digitize, x, bins, right)  # finds in what is not sorted, in its way
     rising = bool(np.all(known[:-1] <= known[1:]))
     if not rising and not np.all(known[:-1] >= known[1:]):
-        raise ValueError(_NOT_MONOTONIC)
+        np.digitize(np.empty(0, known.dtype), known)  # what is next to nan may be monotonic
+        rising = not np.any(known[:-1] > known[1:])
     return _digitized(cast(x, dtype), cast(bins, dtype), right, rising)
 
 
@@ -116,10 +119,10 @@ def _digitized_later(x: Array, bins: Array, right: bool) -> Any:
     """Which way the bins go is known when the program runs."""
     n = bins.size
     before, after = part(bins, 0, 0, builtins.max(n - 1, 0)), part(bins, 0, builtins.min(n, 1), n)
-    rising = reductions.all(ufuncs.less_equal(before, after))
-    falling = reductions.all(ufuncs.greater_equal(before, after))
-    neither = ufuncs.logical_not(ufuncs.logical_or(rising, falling))
-    refuse(neither, ValueError, _NOT_MONOTONIC)
+    falls = reductions.any(ufuncs.greater(before, after))
+    rises = reductions.any(ufuncs.less(before, after))
+    refuse(ufuncs.logical_and(rises, falls), ValueError, _NOT_MONOTONIC)
+    rising = ufuncs.logical_not(falls)
     return _select(rising, *(_digitized(x, bins, right, way) for way in (True, False)))
 
 

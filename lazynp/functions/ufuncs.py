@@ -24,6 +24,10 @@ def _exponent(x: Any, y: Any) -> Any:
     base, exponent = as_operand(x), as_operand(y)
     if _kind(base) not in "biu" or _kind(exponent) != "i":
         return y
+    if _kind(base) == "u" and type(exponent) is int:
+        return y  # negative, it does not fit the dtype of the base: OverflowError
+    if _are_floats(known(base), known(exponent)):
+        return y  # uint64 and a signed integer
     value = extent(exponent) if type(exponent) is list else exponent
     if value is None:
         check_later(e.less(new_array(exponent), 0), ValueError, _NEGATIVE_POWER)
@@ -34,6 +38,13 @@ def _exponent(x: Any, y: Any) -> Any:
 
 
 _NEGATIVE_POWER = "Integers to negative integer powers are not allowed."
+
+
+def _are_floats(base: Any, exponent: Any) -> bool:
+    """Whether NumPy computes with integers of these kinds in floating point."""
+    if isinstance(base, type) or isinstance(exponent, type) or base.weak or exponent.weak:
+        return False
+    return np.result_type(base.dtype, exponent.dtype).kind == "f"
 
 
 def _kind(operand: Any) -> str:

@@ -11,7 +11,8 @@ compression), to write it about 1 ms. It is written before the program first run
 serialise a sort that has run.
 
 Any number of processes may share a directory: files appear whole, by a rename. What cannot be
-read is removed with one warning; where nothing can be written, nothing is.
+read is removed with one warning; where nothing can be written, nothing is. A directory that others
+can write is not used (`_trust`), and each file is signed with the directory's secret.
 """
 
 from __future__ import annotations
@@ -31,20 +32,25 @@ from typing import Any
 
 from lazynp._config import config
 from lazynp._version import __version__
-from lazynp.lowering import _compat
+from lazynp.lowering import _compat, _trust
 
 _MOST = 256 << 20  # bytes in a directory
 _LOOKED_AT = 1 << 8  # of so many files written, by whomever, one has the directory looked through
-_MAGIC = b"lazynp executable 1\n"
+_LARGEST = _MOST // 4  # of a file
+_MAGIC = b"lazynp executable 2\n"
 _DIGEST = hashlib.sha256().digest_size
-_SUFFIX, _UNFINISHED = ".xla", ".part"
+_SUFFIX, _UNFINISHED = ".xla", _trust.UNFINISHED
 
 _problems: dict[str, str] = {}  # why nothing can be written to a directory
+_refused: dict[str, str] = {}  # why a directory is not used
+_trusted: set[str] = set()
 _warned = False
 
 
 def state() -> str:
     """Where programs are kept; why they are not."""
+    if config.cache in _refused:
+        return f"{config.cache}, not used: {_refused[config.cache]}"
     problem = _problems.get(config.cache)
     return config.cache if problem is None else f"{config.cache}, not written: {problem}"
 
@@ -54,7 +60,7 @@ def state() -> str:
 
 def key_of(text: str, options: Any, target: str) -> bytes | None:
     """What a program is kept by; None if programs are not kept."""
-    if config.cache == "off":
+    if config.cache == "off" or config.cache in _refused:
         return None
     digest = hashlib.sha256(_machine())
     for part in (target.encode(), options.SerializeAsString(), text.encode()):
@@ -69,7 +75,7 @@ def _machine() -> bytes:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     settings = [os.environ.get(name, "") for name in ("XLA_FLAGS", "NPROC", "PJRT_NPROC")]
     user = os.getuid() if hasattr(os, "getuid") else ""
-    releases = (__version__, _compat.RELEASE, sys.platform, platform.machine())
+    releases = (_MAGIC, __version__, _compat.RELEASE, sys.platform, platform.machine())
     parts = (releases, _cpu(), cores, settings, user)
     return hashlib.sha256(repr(parts).encode()).digest()
 
@@ -101,17 +107,22 @@ def _cpu() -> list[str]:
 
 def load(key: bytes) -> bytes | None:
     """The serialised executable of this key, if there is a sound one."""
-    path = _path(key)
+    directory, path = config.cache, _path(key)
     try:
-        with open(path, "rb") as file:
-            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
-                raise ValueError("it belongs to somebody else")
-            data = file.read()
-        head, payload = data[: len(_MAGIC) + 3 * _DIGEST], data[len(_MAGIC) + 3 * _DIGEST :]
-        if head != _head(key, payload):
-            raise ValueError("it is damaged, or was made for something else")
+        secret = _secret(directory)
+        if secret is None:
+            return None
+        with open(_trust.opened(path, _LARGEST), "rb") as file:
+            if file.read(len(_MAGIC) + 2 * _DIGEST) != _head(key):
+                raise ValueError("it was made for something else")
+            said, payload = file.read(_DIGEST), file.read(_LARGEST)
+        if not _trust.is_signature(said, secret, _head(key), payload):
+            raise ValueError("it is damaged, or was not written by lazynp")
         blob = zlib.decompress(payload)
     except (FileNotFoundError, NotADirectoryError):
+        return None
+    except _trust.Refused as e:
+        _refuse(directory, str(e))
         return None
     except (OSError, ValueError, zlib.error) as e:
         reject(key, str(e))
@@ -121,6 +132,25 @@ def load(key: bytes) -> bytes | None:
     except OSError:
         pass
     return blob
+
+
+def _secret(directory: str, make: bool = False) -> bytes | None:
+    """The secret of a directory that can be trusted; None if it has none. Raises `Refused`."""
+    if directory not in _trusted:
+        _trust.check(directory)
+        _trusted.add(directory)
+    return _trust.make_secret(directory) if make else _trust.read_secret(directory)
+
+
+def _refuse(directory: str, why: str) -> None:
+    """Use this directory no more, with a word about it."""
+    if directory not in _refused:
+        _refused[directory] = why
+        warnings.warn(
+            f"lazynp: compiled programs are not kept, {why}. See lazynp.config.cache",
+            RuntimeWarning,
+            stacklevel=2,
+        )
 
 
 def reject(key: bytes, why: str) -> None:
@@ -141,17 +171,23 @@ def reject(key: bytes, why: str) -> None:
 def store(key: bytes, blob: bytes) -> None:
     """Keep a serialised executable, if it can be written; that it cannot is no error."""
     directory = config.cache
-    if directory in _problems:
+    if directory in _problems or directory in _refused:
         return
     payload = zlib.compress(blob, 1)
     unfinished = ""
     try:
-        os.makedirs(directory, mode=0o700, exist_ok=True)
+        _trust.make(directory)
+        secret = _secret(directory, make=True)
+        assert secret is not None
         handle, unfinished = tempfile.mkstemp(_UNFINISHED, dir=directory)
         with open(handle, "wb") as file:
-            file.write(_head(key, payload))
+            file.write(_head(key))
+            file.write(_trust.signature(secret, _head(key), payload))
             file.write(payload)
         os.replace(unfinished, _path(key))
+    except _trust.Refused as e:
+        _refuse(directory, str(e))
+        return
     except OSError as e:
         _problems[directory] = e.strerror or str(e)
         _remove(unfinished)
@@ -196,8 +232,8 @@ def _files(directory: str) -> Iterator[tuple[float, int, str]]:
             _remove(entry.path)
 
 
-def _head(key: bytes, payload: bytes) -> bytes:
-    return _MAGIC + _machine() + key + hashlib.sha256(payload).digest()
+def _head(key: bytes) -> bytes:
+    return _MAGIC + _machine() + key
 
 
 def _path(key: bytes) -> str:

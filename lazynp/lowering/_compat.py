@@ -14,6 +14,10 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import jaxlib.version
+
+# jaxlib imports it in the middle of its first transfer, under a lock of its own. A destructor that
+# the garbage collector ran there, and that computed, would wait for that lock for ever.
+import ml_dtypes  # noqa: F401
 from jaxlib import _jax, xla_client  # pyright: ignore[reportAttributeAccessIssue]
 
 RELEASE: str = jaxlib.version.__version__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import sys
 from typing import Any
@@ -43,3 +44,31 @@ def keep_freed_memory() -> None:
         return
     mallopt(_MMAP_THRESHOLD, _LARGEST)
     mallopt(_TRIM_THRESHOLD, _KEPT)
+
+
+_STACK = 8 << 20  # bytes of a thread's stack
+_ARENA = 64 << 20  # of the address space that glibc reserves for each thread which allocates
+_COMPILER = 256 << 20  # of compiling anything
+_LINE = 64 << 10  # of compiling one operation
+
+
+def room_for_client(threads: int) -> None:
+    """Raise MemoryError if a client could not be made (it has ten threads of other kinds)."""
+    _demand((10 + threads) * (_STACK + _ARENA))
+
+
+def room_for_compiling(text: str) -> None:
+    """Raise MemoryError if the compiler could not work."""
+    _demand(_COMPILER + (os.cpu_count() or 1) * _STACK + _LINE * text.count("\n"))
+
+
+def _demand(nbytes: int) -> None:
+    """Raise MemoryError if the system would not give so much now (20 us).
+
+    XLA and LLVM end the process when they are refused memory or a thread, so it is asked first.
+    """
+    try:
+        mmap.mmap(-1, nbytes).close()
+    except (OSError, ValueError):
+        text = f"to compile takes up to {nbytes >> 20} MiB, which the system does not give"
+        raise MemoryError(text) from None

@@ -12,7 +12,7 @@ from jaxlib import lapack
 
 from lazynp.lowering import _compat
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # imports run Python code, which may compute
 _registered = False
 
 

@@ -20,9 +20,9 @@ from lazynp import _cost
 from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
-from lazynp.lowering import _cache, _compat, _lapack
+from lazynp.lowering import _cache, _closing, _compat, _lapack
 from lazynp.lowering._emit import module_text
-from lazynp.lowering._host import ALIGNMENT
+from lazynp.lowering._host import ALIGNMENT, room_for_client, room_for_compiling
 from lazynp.lowering._options import compile_options, forget_unknown
 from lazynp.lowering._progress import Told
 
@@ -54,6 +54,7 @@ class Backend:
         if platform != "cpu":
             raise NotImplementedError(f"device: cpu is supported, got {platform!r}")
         self.platform = platform
+        room_for_client(0 if alone else os.cpu_count() or 1)
         self.client = _compat.cpu_client(1 if alone else None)
         self.device = self.client.devices()[0]
         self.devices = _compat.device_list(self.device)
@@ -79,7 +80,7 @@ class Backend:
 
 
 _backends: dict[tuple[str, bool], Backend] = {}
-_lock = threading.Lock()
+_lock = threading.RLock()  # making a client runs Python code, which may compute
 _forked = False
 
 
@@ -94,14 +95,30 @@ def backend(platform: str = "cpu", alone: bool = True) -> Backend:
         pass
     with _lock:
         if key not in _backends:
-            _backends[key] = Backend(platform, alone)
+            try:
+                made = Backend(platform, alone)
+            except MemoryError:  # the client of one thread, if there is one, can do all
+                if (platform, not alone) not in _backends:
+                    raise
+                made = _backends[platform, not alone]
+            _backends.setdefault(key, made)
         return _backends[key]
+
+
+def has_room(platform: str = "cpu") -> bool:
+    """Whether the system would give a compiler the memory it takes."""
+    try:
+        backend(platform)
+        room_for_compiling("")
+    except MemoryError:
+        return False
+    return True
 
 
 def _after_fork_in_child() -> None:
     """The client's threads did not survive: compiling would hang, a new client aborts."""
     global _forked, _lock
-    _lock = threading.Lock()  # another thread may have held it
+    _lock = threading.RLock()  # another thread may have held it
     _forked = bool(_backends)
 
 
@@ -134,6 +151,8 @@ def put(
 
     `platform`, `alone`: of the program that it is for. Another will take it too, a little later.
     """
+    if _closing.closing:
+        _closing.keep_out()
     dtype = array.dtype
     if not dtype.isnative:
         array, owned = array.astype(dtype.newbyteorder("=")), True
@@ -154,6 +173,8 @@ def put(
 
 def host(buffer: Any) -> np.ndarray[Any, Any]:
     """A read-only array of the buffer's elements, on the CPU without a copy; also after a fork."""
+    if _closing.closing:
+        _closing.keep_out()
     _compat.collect_garbage()
     try:
         return np.asarray(buffer)  # by the buffer protocol: the method looks for jax each time
@@ -214,6 +235,8 @@ class Executable:
         into = [] if into is None else into
         if _forked:
             _refuse_fork()
+        if _closing.closing:
+            _closing.keep_out()
         if not checked and [b.aval for b in buffers] != self.wanted:
             got = [b.aval.aval for b in buffers]
             if got != [w.aval for w in self.wanted]:
@@ -243,9 +266,12 @@ def compile_text(
     alone: bool = True, jaxpr: Jaxpr | None = None,
 ) -> Executable:  # fmt: skip
     """The one place where programs are compiled, or found on disk. `jaxpr`: for reports."""
+    if _closing.closing:
+        _closing.keep_out()
     here = backend(platform, alone)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
+    room_for_compiling(text)
     options = compile_options(platform, text)
     key = _cache.key_of(text, options, f"{platform} alone" if alone else platform)
     loaded = None if key is None else _from_disk(here, key)
@@ -257,12 +283,16 @@ def compile_text(
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise _translated(e, "compile", text) from None
-            options = compile_options(platform, text)
+            room_for_compiling(text)
+    options = compile_options(platform, text)
     if key is not None and not from_disk:
         blob = _compat.serialized(here.client, loaded)
         if blob is not None:
             _cache.store(key, blob)
     return Executable(loaded, in_avals, out_avals, text, platform, alone, from_disk)
+
+
+_closing.is_door(put, host, Executable.run, compile_text)
 
 
 def _from_disk(here: Backend, key: bytes) -> Any:

@@ -68,7 +68,7 @@ class Arguments:
                 if flags is None and x._order is None:
                     return self._owner(x), x.aval
                 return self._owner(x), x.aval, tuple((flags or {}).items()), x._order
-            owner, steps = x._owner(), _meanings(x._path)
+            owner, steps = x._owner(), _meanings(x._short_path())
             for step in steps:
                 self.starts += getattr(step, "starts", ())
             return self._owner(owner), owner.aval, owner._order, _key_of_path(steps), writeable(x)

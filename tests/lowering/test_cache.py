@@ -17,7 +17,7 @@ import pytest
 
 import lazynp as np
 from lazynp import lowering
-from lazynp.lowering import _cache, _compat
+from lazynp.lowering import _cache, _compat, _trust
 from lazynp.lowering._options import compile_options
 from tests.helpers import Counted, fresh_start
 from tests.lowering.helpers import compiled, evaluate
@@ -30,7 +30,9 @@ X = numpy.arange(6.0).reshape(2, 3)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Programs are kept in a directory of the test's own."""
     monkeypatch.setattr(_cache, "_warned", False)
-    monkeypatch.setattr(_cache, "_problems", {})
+    for known in ("_problems", "_refused"):
+        monkeypatch.setattr(_cache, known, {})
+    monkeypatch.setattr(_cache, "_trusted", set())
     fresh_start()
     with np.config(cache=tmp_path / "made" / "here", execution="compiled"):
         yield tmp_path / "made" / "here"
@@ -45,7 +47,7 @@ def square(b: Any, x: Any) -> Any:
 
 
 def kept(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir())
+    return sorted(path for path in folder.iterdir() if path.name != "secret")
 
 
 # -- found again -----------------------------------------------------------------------------------
@@ -73,7 +75,8 @@ def test_off(folder: Path) -> None:
 
 def test_the_directory_is_the_users_own(folder: Path) -> None:
     compiled(double, X)
-    assert folder.stat().st_mode & 0o077 == 0
+    for path in (folder, folder.parent, folder / "secret"):
+        assert path.stat().st_mode & 0o077 == 0
     assert kept(folder)[0].stat().st_mode & 0o077 == 0
 
 
@@ -245,6 +248,101 @@ def test_files_of_others_are_not_run(folder: Path, monkeypatch: pytest.MonkeyPat
         assert not compiled(double, X).from_disk
 
 
+WRITABLE: dict[str, Callable[[Path], Path]] = {
+    "the directory": lambda folder: folder,
+    "one above": lambda folder: folder.parent,
+    "what a link leads to": lambda folder: folder.resolve(),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other rights")
+@pytest.mark.parametrize("which", WRITABLE.values(), ids=WRITABLE)
+@pytest.mark.parametrize("mode", [0o777, 0o702, 0o775])
+def test_what_others_can_write_is_not_used(
+    folder: Path, which: Callable[[Path], Path], mode: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled(double, X)
+    link = folder.parent / "link"
+    link.symlink_to(folder)
+    monkeypatch.setattr(_trust, "_is_private", lambda gid: False)
+    _cache._trusted.clear()
+    which(link).chmod(mode)
+    with np.config(cache=link):
+        with pytest.warns(RuntimeWarning, match="not kept, others can write"):
+            assert not compiled(double, X).from_disk
+        with warnings.catch_warnings(action="error"):  # one is enough
+            assert not compiled(square, X).from_disk
+        assert "not used: others can write" in lowering.cache_state()
+    assert len(kept(folder)) == 1
+    which(link).chmod(0o700)
+    assert compiled(double, X).from_disk
+
+
+def test_the_users_own_group_may_write(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled(double, X)
+    monkeypatch.setattr(_trust, "_is_private", lambda gid: True)
+    _cache._trusted.clear()
+    folder.chmod(0o770)
+    assert compiled(double, X).from_disk
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other rights")
+def test_a_file_that_others_can_write_is_not_run(folder: Path) -> None:
+    compiled(double, X)
+    kept(folder)[0].chmod(0o666)
+    with pytest.warns(RuntimeWarning, match="others can write it"):
+        assert not compiled(double, X).from_disk
+    assert compiled(double, X).from_disk
+
+
+SECRETS: dict[str, Callable[[Path], object]] = {
+    "others can read it": lambda path: path.chmod(0o640),
+    "it is damaged": lambda path: path.write_bytes(b"short"),
+    "it is too large": lambda path: path.write_bytes(bytes(33)),
+    "it is no regular file": lambda path: (path.unlink(), os.mkfifo(path)),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other rights, and no FIFO")
+@pytest.mark.parametrize("why", SECRETS)
+def test_a_secret_that_is_none(folder: Path, why: str) -> None:
+    compiled(double, X)
+    SECRETS[why](folder / "secret")
+    with pytest.warns(RuntimeWarning, match=f"secret is not used, {why}"):
+        assert not compiled(double, X).from_disk
+    assert len(kept(folder)) == 1
+
+
+def test_another_secret(folder: Path) -> None:
+    """What was signed with one that is gone is of no use."""
+    compiled(double, X)
+    (folder / "secret").unlink()
+    assert not compiled(square, X).from_disk
+    with pytest.warns(RuntimeWarning, match="was not written by lazynp"):
+        assert not compiled(double, X).from_disk
+    assert compiled(double, X).from_disk
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no FIFO")
+def test_a_fifo_is_not_read(folder: Path) -> None:
+    compiled(double, X)
+    (path,) = kept(folder)
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.warns(RuntimeWarning, match="no regular file"):
+        assert not compiled(double, X).from_disk
+    assert compiled(double, X).from_disk
+
+
+def test_a_large_file_is_not_read(folder: Path) -> None:
+    compiled(double, X)
+    (path,) = kept(folder)
+    os.truncate(path, 3 << 30)  # takes no room on the disk
+    with pytest.warns(RuntimeWarning, match="too large"):
+        assert not compiled(double, X).from_disk
+    assert compiled(double, X).from_disk
+
+
 FEATURES = {
     "cpu": lambda m: m.setattr(_cache, "_cpu", lambda: ["flags:sse2"]),
     "release": lambda m: m.setattr(_compat, "RELEASE", "0.10.99"),
@@ -295,6 +393,12 @@ def test_a_directory_that_cannot_be_made_is_no_error(tmp_path: Path) -> None:
         assert "below, not written: Not a directory" in str(np.explain(y))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has it")
+def test_a_directory_in_proc_is_no_error() -> None:
+    with np.config(cache="/proc/lazynp/below"), warnings.catch_warnings(action="error"):
+        assert not compiled(double, X).from_disk
+
+
 def test_a_full_disk_is_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled(double, X)
 
@@ -328,7 +432,7 @@ def test_an_interruption_leaves_nothing_behind(
 
 def fill(folder: Path, count: int) -> list[Path]:
     """Files of 8 kB or so, the first used longest ago."""
-    folder.mkdir(parents=True)
+    folder.mkdir(mode=0o700, parents=True)
     now = time.time()
     paths = [folder / f"{i:064x}.xla" for i in range(count)]
     for i, path in enumerate(paths):

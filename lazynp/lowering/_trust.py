@@ -1,0 +1,157 @@
+"""Whether a directory and the files in it are the user's own: programs in it are run.
+
+As ssh does it: nobody else may be able to write it, or to put another in its place. And files are
+signed with a secret that nobody else can read.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import stat
+import tempfile
+from typing import Any
+
+grp: Any
+pwd: Any
+try:
+    import grp
+    import pwd
+except ImportError:  # on Windows
+    grp = pwd = None
+
+UNFINISHED = ".part"  # the suffix of files that are being written
+_SECRET = "secret"
+_SIZE = 32
+_OPEN = os.O_RDONLY
+for _flag in ("O_NONBLOCK", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY"):  # a FIFO must not block
+    _OPEN |= getattr(os, _flag, 0)
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+class Refused(Exception):
+    """Why a directory is not trusted."""
+
+
+def make(directory: str) -> None:
+    """The directory and those above it, for the user alone: not as `makedirs` makes those."""
+    try:
+        os.mkdir(directory, 0o700)
+    except FileExistsError:
+        return
+    except FileNotFoundError:
+        above = os.path.dirname(os.path.abspath(directory))
+        if os.path.isdir(above):  # as in /proc
+            raise
+        make(above)
+        make(directory)
+
+
+def check(directory: str) -> None:
+    """Raise `Refused` if others could write the directory, or put another in its place."""
+    if not hasattr(os, "getuid"):
+        return
+    for path in {os.path.abspath(directory), os.path.realpath(directory)}:
+        _check_owner(path, os.stat(path), {os.getuid()})
+        _check_mode(path, os.stat(path))
+        while (parent := os.path.dirname(path)) != path:
+            path, about = parent, os.stat(parent)
+            _check_owner(path, about, {os.getuid(), 0, os.stat(os.sep).st_uid})
+            if not about.st_mode & stat.S_ISVTX:  # there, only owners rename
+                _check_mode(path, about)
+
+
+def _check_owner(path: str, about: os.stat_result, trusted: set[int]) -> None:
+    if about.st_uid not in trusted:
+        raise Refused(f"{path} belongs to somebody else")
+
+
+def _check_mode(path: str, about: os.stat_result) -> None:
+    writers = about.st_mode & _OTHERS
+    if writers == stat.S_IWGRP and _is_private(about.st_gid):
+        return
+    if writers:
+        raise Refused(f"others can write {path} (chmod go-w)")
+
+
+def _is_private(gid: int) -> bool:
+    """Whether the group is the user's own, as many systems make one for each."""
+    if pwd is None or grp is None:
+        return False
+    try:
+        user, group = pwd.getpwuid(os.getuid()), grp.getgrgid(gid)
+    except KeyError:
+        return False
+    return gid == user.pw_gid and group.gr_name == user.pw_name and not group.gr_mem
+
+
+def opened(path: str, most: int, secret: bool = False) -> int:
+    """A handle of a regular file of the user's own. Raises OSError, or ValueError with a reason."""
+    handle = os.open(path, _OPEN)
+    try:
+        about = os.fstat(handle)
+        if not stat.S_ISREG(about.st_mode):
+            raise ValueError("it is no regular file")
+        if hasattr(os, "getuid"):
+            if about.st_uid != os.getuid():
+                raise ValueError("it belongs to somebody else")
+            if about.st_mode & (stat.S_IRWXG | stat.S_IRWXO if secret else _OTHERS):
+                raise ValueError(f"others can {'read' if secret else 'write'} it")
+        if about.st_size > most:
+            raise ValueError("it is too large")
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def read_secret(directory: str) -> bytes | None:
+    """The secret of a directory, if it has one. Raises `Refused` if it is none."""
+    path = os.path.join(directory, _SECRET)
+    try:
+        with open(opened(path, _SIZE, secret=True), "rb") as file:
+            found = file.read(_SIZE)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except ValueError as e:
+        raise Refused(f"{path} is not used, {e}") from None
+    if len(found) != _SIZE:
+        raise Refused(f"{path} is not used, it is damaged")
+    return found
+
+
+def make_secret(directory: str) -> bytes:
+    """The secret of a directory, made if there is none: it appears whole, and once."""
+    found = read_secret(directory)
+    if found is not None:
+        return found
+    handle, unfinished = tempfile.mkstemp(UNFINISHED, dir=directory)  # of mode 0600
+    path = os.path.join(directory, _SECRET)
+    try:
+        with open(handle, "wb") as file:
+            file.write(secrets.token_bytes(_SIZE))
+        try:
+            os.link(unfinished, path)
+        except FileExistsError:  # another process was quicker
+            pass
+        except OSError:  # a file system without links
+            os.rename(unfinished, path)
+    finally:
+        try:
+            os.unlink(unfinished)
+        except OSError:
+            pass
+    found = read_secret(directory)
+    if found is None:
+        raise Refused(f"{path} went away")
+    return found
+
+
+def signature(secret: bytes, *parts: bytes) -> bytes:
+    """What only who knows the secret can make of these parts."""
+    return hmac.digest(secret, b"".join(b"%d\n%b" % (len(part), part) for part in parts), "sha256")
+
+
+def is_signature(said: bytes, secret: bytes, *parts: bytes) -> bool:
+    return hmac.compare_digest(said, signature(secret, *parts))

@@ -1,0 +1,268 @@
+"""Nothing kills the process, nothing hangs it: each program here runs in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from tests.helpers import POLICIES
+
+
+def run(program: str, policy: str = "adaptive", **settings: str) -> str:
+    """What the program prints; it must end by itself, without an error."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**os.environ, "LAZYNP_EXECUTION": policy, "LAZYNP_CACHE": "off", **settings},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# -- destructors that compute ----------------------------------------------------------------------
+
+DESTRUCTORS = """
+    import gc
+    import lazynp as np
+
+    class Computes:
+        def __init__(self, array):
+            self.array = array
+
+        def __del__(self):
+            self.array[0] = 9
+            log.append(float((self.array * 2).sum()))
+
+    log = []
+    gc.set_threshold({threshold})
+    for i in range(200):
+        a = np.arange(5.0) + i
+        garbage = Computes(a)
+        garbage.me = garbage
+        b = (a * 3)[1:]
+        b[0] = 1
+        del garbage
+        assert float(b[1]) == 3 * (2 + i), (i, b.tolist())
+    gc.collect()
+    assert sorted(log) == [2 * (9 + 10 + 4 * i) for i in range(200)], log
+    assert gc.isenabled()
+"""
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("threshold", [1, 5])
+def test_a_destructor_computes_wherever_the_collector_runs(policy: str, threshold: int) -> None:
+    run(DESTRUCTORS.format(threshold=threshold), policy)
+
+
+def test_a_collector_that_is_off_stays_off() -> None:
+    run("""
+        import gc
+        import lazynp as np
+        gc.disable()
+        assert float((np.arange(5.0) * 2).sum()) == 20
+        assert not gc.isenabled()
+    """)
+
+
+def test_a_destructor_computes_while_lapack_is_imported() -> None:
+    run("""
+        import gc
+        import lazynp as np
+
+        class Computes:
+            def __init__(self):
+                self.me = self
+
+            def __del__(self):
+                log.append(np.linalg.solve(2 * np.eye(2), np.ones(2)).tolist())
+
+        log = []
+        gc.set_threshold(5)
+        for i in range(5):
+            Computes()
+            assert np.linalg.solve(4 * np.eye(3), np.ones(3) * i).tolist() == [i / 4] * 3
+        gc.collect()
+        assert log == [[0.5, 0.5]] * 5
+    """, "compiled")  # fmt: skip
+
+
+# -- what constants alone decide -------------------------------------------------------------------
+
+
+def test_xla_does_not_compute_with_constants_while_it_compiles() -> None:
+    """As a part of compiling, the sort of a million elements did not come to an end."""
+    run("""
+        import lazynp as np
+        x = np.ones(1_000_000) * 3
+        x[0] = 5
+        assert float(np.sort(x)[-1]) == 5
+        assert float(np.cumsum(x)[-1]) == 3_000_002
+        y = np.zeros(1_000_000)
+        np.add.at(y, np.arange(1_000_000)[::-1] // 2, 1)
+        assert float(y.max()) == 2
+        z = np.fori_loop(0, 3, lambda i, x: np.sort(x) + 1, x)
+        assert float(z[-1]) == 8
+    """, "compiled")  # fmt: skip
+
+
+# -- little memory ---------------------------------------------------------------------------------
+
+LIMITED = """
+    import resource
+    import lazynp as np, numpy
+    float((np.ones(1000) * 2).sum())
+    status = open("/proc/self/status").read()
+    size = int(status.partition("VmSize:")[2].split()[0]) << 10
+    resource.setrlimit(resource.RLIMIT_AS, (size + ({more} << 20),) * 2)
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="others do not limit address space")
+
+
+@linux
+@pytest.mark.parametrize(
+    ("policy", "more"), [("compiled", 60), ("compiled", 300), ("adaptive", 200)]
+)
+def test_constants_where_memory_is_short(policy: str, more: int) -> None:
+    """A result or MemoryError, under adaptive a result where NumPy would have one."""
+    program = (
+        LIMITED.format(more=more)
+        + """
+    for k in range(9):
+        try:
+            x = np.ones(4_000_000) * (k + 1)
+            x[0] = 5
+            y = x * x + 1
+            y[1] += 1
+            assert float(y[0]) == 26
+            assert float(y[1]) == (k + 1) ** 2 + 2
+            print("result")
+        except MemoryError:
+            print("MemoryError")
+    """
+    )
+    said = run(program, policy).split()
+    assert len(said) == 9
+    if policy == "adaptive" and more >= 200:
+        assert set(said) == {"result"}
+
+
+@linux
+@pytest.mark.parametrize("before", ["", "np.sort(numpy.ones(1 << 20)).tolist()"])
+@pytest.mark.parametrize("more", [60, 200, 500])
+def test_the_second_client_where_memory_is_short(before: str, more: int) -> None:
+    program = (
+        LIMITED.format(before=before, more=more)
+        + """
+    for k in range(4):
+        try:
+            x = np.array(numpy.ones(1_000_000))
+            y = x * (x + k) if k % 2 else x - x * 3
+            assert float(y[0]) == (1 + k if k % 2 else -2)
+            print("result")
+        except MemoryError:
+            print("MemoryError")
+    """
+    )
+    assert len(run(program, "compiled").split()) == 4
+
+
+# -- the end of the process ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("body", [
+    "k += 1; float(np.jit(lambda z: (z * k).sum())(np.ones(k % 50 + 1)))",
+    "k += 1; x = f(x); x[0] = k; x.tolist()",
+])  # fmt: skip
+def test_daemon_threads_compute_while_the_process_ends(policy: str, body: str) -> None:
+    run(f"""
+        import threading, time
+        import lazynp as np
+
+        f = np.jit(lambda x: np.sort(np.sin(x)) * 0.5)
+
+        def work():
+            k, x = 1, np.arange(20_000.0)
+            while True:
+                {body}
+
+        for _ in range(3):
+            threading.Thread(target=work, daemon=True).start()
+        time.sleep(1)
+    """, policy)  # fmt: skip
+
+
+def test_a_daemon_thread_is_joined_at_the_end() -> None:
+    """By who registered before lazynp was imported, and so is called after it."""
+    said = run("""
+        import atexit, threading
+
+        def end():
+            stopped.set()
+            thread.join(60)
+            print("joined", not thread.is_alive(), float(np.ones(3).sum()))
+
+        atexit.register(end)
+        import lazynp as np
+
+        def work():
+            while not stopped.is_set():
+                float((np.arange(50.0) * 2).sum())
+
+        stopped = threading.Event()
+        thread = threading.Thread(target=work, daemon=True)
+        thread.start()
+        float(np.ones(5).sum())
+    """, "compiled")  # fmt: skip
+    assert said == "joined True 3.0\n"
+
+
+# -- threads ---------------------------------------------------------------------------------------
+
+
+def test_a_thread_goes_on_with_its_own_recorder() -> None:
+    """Though letting go of the recorder of a thread that ended runs other threads."""
+    run("""
+        import threading, weakref
+        import lazynp as np, numpy
+        from lazynp._recorder import local
+
+        def switch(reference):
+            going.set()
+            done.wait(5)
+
+        def first():
+            host = numpy.ones(3)
+            x = np.array(host, copy=False)
+            references.append(weakref.ref(host, switch))
+            y = x * 2
+            z = y + 1
+
+        def second():
+            going.wait(5)
+            for i in range(3):
+                a = np.arange(4.0) + i
+                a = a * 2
+            done.set()
+            end.wait(5)
+
+        references = []
+        going, done, end = threading.Event(), threading.Event(), threading.Event()
+        float((np.ones(2) * 2).sum())
+        np.ones(2) * 2
+        threads = [threading.Thread(target=f) for f in (second, first)]
+        for thread in threads:
+            thread.start()
+        threads[1].join()
+        x = np.ones(3) * 5
+        before = len(local.recorder.pending)
+        y = (x + 1) * 2
+        assert len(local.recorder.pending) == before + 2
+        assert y.tolist() == [12, 12, 12]
+        end.set()
+    """, "compiled")  # fmt: skip

@@ -7,15 +7,14 @@ tracer at all, and costs nothing.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, noted
 from lazynp._jaxpr import Rules
-from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, is_tracer, tracer_node
+from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
 from lazynp._trace import extent, host_value, knowable, local, record, record_multiple, seen_value
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
@@ -145,8 +144,7 @@ def settle(handle: Array, before: Node) -> None:
     A function that is staged around it met the handle when it was first written.
     """
     primal = handle._node[VALUE].primal
-    if is_tracer(primal):
-        primal[VALUE].trace.written.append((weakref.ref(handle), before))
+    noted(handle, primal, before)
     handle._node = primal
 
 

@@ -18,11 +18,11 @@ from lazynp._array import Array, enter, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Rules
-from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf, tracer_node
+from lazynp._node import ARGS, OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf, tracer_node
 from lazynp._plan import cast_scalar
 from lazynp._primitive import Missing, Undefined
-from lazynp._trace import check_bounds, inside_operation, interpreting, local, staging
-from lazynp.primitives import shaping
+from lazynp._trace import check_bounds, inside_operation, interpreting, local, record, staging
+from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._dependence import results_of
 from lazynp.transforms._jvp import JVPTrace, JVPTracer, explicit, jvp_nodes
 from lazynp.transforms._stack import (
@@ -33,7 +33,7 @@ from lazynp.transforms._stack import (
     running,
     zeros,
 )
-from lazynp.transforms._sums import Sums
+from lazynp.transforms._sums import Sums, fuses, is_small, written_parts
 from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
 
 
@@ -162,7 +162,24 @@ class LinearTrace(Trace):
         made = _rules.get(kinds, _rules)
         if made is _rules:
             made = _rules.keep(kinds, _rule_template(primitive, primals, tangents, params))
-        return None if made is None else made.apply(self, primals, moving)
+        if made is None:
+            return None
+        out, out_dot = made.apply(self, primals, moving)
+        if primitive is shaping.slice and _is_written(primals[0]) and not fuses():
+            if is_small(aval_of_node(out), aval_of_node(primals[0])):
+                out = record(elementwise.positive, (out,), {})
+        return out, out_dot
+
+
+def _is_written(node: Node) -> bool:
+    """Whether this is a version of an array that is written in place, or a view of one: a part of
+    it that the tape keeps is stored, for a view would keep the version, and the next be a copy."""
+    while node[OP] is not None and node[OP].free and type(node[ARGS]) is tuple and node[ARGS]:
+        first = node[ARGS][0]
+        if type(first) is not list:
+            return False
+        node = first
+    return node[OP] is not None and node[OP].primitive.kind == "update"
 
 
 _BILINEAR = {"multiply", "dot_general", "convolution"}
@@ -433,7 +450,11 @@ def _transpose(entry: Entry, given: list[Node | None], sums: Sums) -> None:
         ct: Any = given[0]
         if primitive is shaping.slice and sums.add_part(entry.operands, ct, entry.params):
             return
-        found = _transposed(entry, ct)
+        found = None
+        if primitive is shaping.update_slice:
+            found = written_parts(entry.operands, ct, entry.params)
+        if found is None:
+            found = _transposed(entry, ct)
         if found is not None:
             for atom, ct in zip(entry.operands, found):
                 if ct is not None and type(atom) is LinearTracer:

@@ -15,14 +15,40 @@ import numpy as np
 
 from lazynp._array import from_host
 from lazynp._avals import Aval
-from lazynp._node import VALUE, Node, aval_of_node
-from lazynp._trace import record
+from lazynp._config import config
+from lazynp._node import VALUE, Node, Tracer, aval_of_node
+from lazynp._trace import local, record
 from lazynp.primitives import elementwise, shaping
 
-_SMALL = 4  # times a part at least, or it is spread out: that is then fused with what else is added
+_SMALL = 4  # times a part at least, or it is spread out where that is fused with what else is added
 _FUSED = 1 << 13  # bytes: parts of arrays up to this are spread out and added in one loop
 _MANY = 8  # parts that are written together
 Params = dict[str, Any]
+
+
+def fuses() -> bool:
+    """Whether what is recorded now will be compiled: zeros around a part cost nothing there."""
+    return bool(local.recorder.staging) or config.execution == "compiled"
+
+
+def is_small(part: Aval, whole: Aval) -> bool:
+    """Whether to store a part of an array costs little beside a copy of the array."""
+    return bool(part.shape) and 0 < _SMALL * part.size <= whole.size
+
+
+def written_parts(operands: Sequence[Any], ct: Node, params: Params) -> list[Node | None] | None:
+    """The cotangents of the operands of update_slice; None if the rule is to be called.
+
+    A view of the small part would keep all of ct from being overwritten: the part is stored.
+    """
+    x, u, *starts = operands
+    if not (type(x) is type(u) and isinstance(x, Tracer)) or not is_small(u.aval, x.aval):
+        return None
+    if fuses() or not starts or aval_of_node(starts[0]).shape:
+        return None
+    part = record(shaping.slice, (ct, *starts), params)
+    part = record(elementwise.positive, (part,), {})
+    return [record(shaping.update_slice, (ct, 0, *starts), params), part]
 
 
 class _Parts:
@@ -95,14 +121,18 @@ class Sums:
     def add_part(self, operands: Sequence[Any], ct: Node, params: Params) -> bool:
         """Add the cotangent of a slice of operands; False if that is not to be done here."""
         tracer, *starts = operands
-        if _SMALL * aval_of_node(ct).size > tracer.aval.size or not starts:
+        if not starts or aval_of_node(starts[0]).shape:  # many slices at once
             return False
-        if aval_of_node(starts[0]).shape:  # many slices at once
+        small = _SMALL * aval_of_node(ct).size <= tracer.aval.size
+        if not small and (fuses() or tracer.aval.nbytes <= _FUSED):
             return False
         held = self._held.get(tracer)
-        if held is not None and type(held) is not _Parts:
-            self._held[tracer] = _in_place(held, ct, starts, params)  # type: ignore[arg-type]
+        if held is not None and (type(held) is not _Parts or not small):
+            total = held.total() if type(held) is _Parts else held
+            self._held[tracer] = _in_place(total, ct, starts, params)  # type: ignore[arg-type]
             return True
+        if not small:  # not kept: parts like it may come, each as large as the whole
+            return False
         if not all([isinstance(s[VALUE], np.generic) for s in starts]):
             return False
         if held is None:

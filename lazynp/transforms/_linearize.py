@@ -136,8 +136,6 @@ class LinearTrace(Trace):
         for o in operands:
             t = None
             if type(o) is not list:
-                if primitive.kind != "elementwise":
-                    return None
                 key.append(type(o))
             else:
                 if o[OP] is None:

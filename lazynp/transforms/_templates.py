@@ -18,7 +18,7 @@ from lazynp._avals import TracedAval
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
 from lazynp._trace import StagingRecorder, checked, local, watched
 
-KINDS = frozenset({"elementwise", "reduction", "view", "contract"})
+KINDS = frozenset({"elementwise", "reduction", "view", "fill", "update", "index", "contract"})
 Key = tuple[Any, ...]
 
 

@@ -5,6 +5,7 @@ formulas (`elementwise_factory`). `ROWS` is the table. Named as NumPy's ufuncs; 
 
     convert(x; dtype)              select(c, x, y)           complex_(re, im), real, imag
     integer_power(x; exponent)     frexp_mantissa, frexp_exponent
+    multiply_no_nan, xdivy         of tangents and factors: 0 * inf is 0
     erf, erfc, erf_inv, ndtr, log_ndtr, ndtri, logistic, logit, xlogy, xlog1py, entr, rel_entr,
     gamma, lgamma, digamma, polygamma, zeta, beta, betaln, gammainc, gammaincc, bessel_i0, ...
 
@@ -30,6 +31,7 @@ from lazynp.primitives.elementwise_arithmetic import (
     maximum,
     minimum,
     multiply,
+    multiply_no_nan,
     negative,
     positive,
     rad2deg,
@@ -39,6 +41,7 @@ from lazynp.primitives.elementwise_arithmetic import (
     sign,
     square,
     subtract,
+    xdivy,
 )
 from lazynp.primitives.elementwise_bessel import bessel_i0, bessel_i0e, bessel_i1, bessel_i1e
 from lazynp.primitives.elementwise_casts import (
@@ -231,6 +234,7 @@ __all__ = [
     "maximum",
     "minimum",
     "multiply",
+    "multiply_no_nan",
     "ndtr",
     "ndtri",
     "negative",
@@ -259,6 +263,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "xdivy",
     "xlog1py",
     "xlogy",
     "zeta",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,8 +36,9 @@ from lazynp.primitives.elementwise_factory import (
 
 __all__ = [
     "absolute", "add", "complex_", "conjugate", "deg2rad", "degrees", "divide", "fabs", "fmax",
-    "fmin", "imag", "integer_power", "maximum", "minimum", "multiply", "negative", "positive",
-    "rad2deg", "radians", "real", "reciprocal", "sign", "square", "subtract",
+    "fmin", "imag", "integer_power", "maximum", "minimum", "multiply", "multiply_no_nan",
+    "negative", "positive", "rad2deg", "radians", "real", "reciprocal", "sign", "square",
+    "subtract", "xdivy",
 ]  # fmt: skip
 
 
@@ -169,9 +171,21 @@ def _and(b: Any, x: Any, y: Any) -> Any:
 
 def _product_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     return [
-        multiply(ct, y) if isinstance(x, Undefined) else None,
-        multiply(ct, x) if isinstance(y, Undefined) else None,
+        multiply_no_nan(ct, y) if isinstance(x, Undefined) else None,
+        multiply_no_nan(ct, x) if isinstance(y, Undefined) else None,
     ]
+
+
+_multiply = _by_kind(b=_and, iuf=e.mul, c=e.complex_mul)
+_divide = _by_kind(f=e.div, c=e.complex_div)
+_PRODUCT_FORMULAS = [
+    lambda g, ans, x, y: multiply_no_nan(g, y),
+    lambda g, ans, x, y: multiply_no_nan(x, g),
+]
+_QUOTIENT_FORMULAS = [
+    lambda g, ans, x, y: xdivy(g, y),
+    lambda g, ans, x, y: negative(xdivy(multiply_no_nan(g, ans), y)),
+]
 
 
 add = row(
@@ -188,19 +202,62 @@ subtract = row(
 )
 multiply = row(
     "multiply",
-    _by_kind(b=_and, iuf=e.mul, c=e.complex_mul),
-    [lambda g, ans, x, y: multiply(g, y), lambda g, ans, x, y: multiply(x, g)],
+    _multiply,
+    _PRODUCT_FORMULAS,
     transpose=_product_transpose,
     complex_ulp=2,  # NumPy's SIMD loop fuses a product
 )
 divide = row(
     "divide",
-    _by_kind(f=e.div, c=e.complex_div),
-    [
-        lambda g, ans, x, y: divide(g, y),
-        lambda g, ans, x, y: negative(divide(multiply(g, ans), y)),
-    ],
-    transpose=linear(lambda ct, x, y: divide(ct, y), None),
+    _divide,
+    _QUOTIENT_FORMULAS,
+    transpose=linear(lambda ct, x, y: xdivy(ct, y), None),
+)
+
+
+# -- products of tangents, or of cotangents, and factors -------------------------------------------
+# Where a tangent is zero, what it is multiplied by does not count, were it infinite or nan: it is
+# of a branch that is not taken (`where(x > 0, log(x), 0)`). Zero times infinity is zero, too, where
+# the factor is the zero: `sqrt(square(x))` at 0, a point's distance from itself.
+
+
+def _zeroed(out: Any, *factors: Any) -> Any:
+    """A product by NumPy: 0 where one of the factors is and that gave nan."""
+    if type(out) is np.ndarray:
+        flat = out.ravel("K")
+        if (square_ := np.dot(flat, flat)) == square_:  # quicker than to look for a nan
+            return out
+    elif out == out:
+        return out
+    zero = functools.reduce(np.logical_or, [np.equal(x, 0) for x in factors])
+    return np.where(np.isnan(out) & zero, out.dtype.type(0), out)
+
+
+def _lower_zeroed(b: Any, out: Any, *factors: Any) -> Any:
+    """The same, lowered."""
+    static = [b.static(x) for x in factors]
+    if any(s is not None and s and np.isfinite(s) for s in static) or kind(out) not in "fc":
+        return out
+    zero = functools.reduce(b.or_, [e.is_(b, x, "EQ", 0) for x in factors])
+    return b.select(b.and_(e.is_nan(b, out), zero), like(b, 0, out), out)
+
+
+multiply_no_nan = row(
+    "multiply_no_nan",
+    in_float32(lambda b, x, y: _lower_zeroed(b, _multiply(b, x, y), x, y)),
+    _PRODUCT_FORMULAS,
+    ufunc=np.multiply,
+    reference=lambda x, y: _zeroed(np.multiply(x, y), x, y),
+    transpose=_product_transpose,
+    complex_ulp=2,  # as multiply
+)
+xdivy = row(
+    "xdivy",
+    in_float32(lambda b, x, y: _lower_zeroed(b, _divide(b, x, y), x)),
+    _QUOTIENT_FORMULAS,
+    ufunc=np.divide,
+    reference=lambda x, y: _zeroed(np.divide(x, y), x),
+    transpose=linear(lambda ct, x, y: xdivy(ct, y), None),
 )
 
 
@@ -224,13 +281,13 @@ def _reciprocal(b: Any, x: Any) -> Any:
 square = row(
     "square",
     in_float32(_square),
-    [lambda g, ans, x: multiply(g, multiply(2, x))],
+    [lambda g, ans, x: multiply_no_nan(g, multiply(2, x))],
     complex_ulp=2,  # as multiply
 )
 reciprocal = row(
     "reciprocal",
     in_float32(_reciprocal),
-    [lambda g, ans, x: negative(multiply(g, square(ans)))],
+    [lambda g, ans, x: negative(multiply_no_nan(g, square(ans)))],
 )
 
 
@@ -306,7 +363,7 @@ def _complex_sign(b: Any, z: Any) -> Any:
 
 def _absolute_jvp(g: Any, ans: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
-        return real(multiply(g, conjugate(sign(x))))
+        return real(multiply_no_nan(g, conjugate(sign(x))))
     return _outwards(g, x)
 
 
@@ -320,7 +377,7 @@ def _sign_jvp(g: Any, ans: Any, x: Any) -> Any:
     zero none, as of real numbers."""
     if x.dtype.kind != "c":
         return None
-    across = imag(multiply(g, conjugate(ans)))
+    across = imag(multiply_no_nan(g, conjugate(ans)))
     modulus = absolute(x)
     size = select(equal(modulus, 0.0), 1.0, modulus)
     return multiply(complex_(0.0, divide(across, size)), ans)
@@ -425,7 +482,7 @@ def _lower_integer_power(b: Any, x: Any, *, exponent: int) -> Any:
 def _integer_power_jvp(g: Any, ans: Any, x: Any, *, exponent: int) -> Any:
     if exponent == 0:
         return None
-    return multiply(g, multiply(exponent, integer_power(x, exponent=exponent - 1)))
+    return multiply_no_nan(g, multiply(exponent, integer_power(x, exponent=exponent - 1)))
 
 
 integer_power = enter(

@@ -11,7 +11,11 @@ import numpy as np
 
 from lazynp._primitive import Primitive
 from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives.elementwise_arithmetic import divide, multiply, negative
+from lazynp.primitives.elementwise_arithmetic import (
+    divide,
+    multiply_no_nan,
+    negative,
+)
 from lazynp.primitives.elementwise_casts import cast
 from lazynp.primitives.elementwise_emit import in_float32, is_, kind, like
 from lazynp.primitives.elementwise_factory import row
@@ -143,7 +147,7 @@ remainder = row(
     _remainder,
     [
         lambda g, ans, x, y: g,
-        lambda g, ans, x, y: negative(multiply(g, floor_divide(x, y))),
+        lambda g, ans, x, y: negative(multiply_no_nan(g, floor_divide(x, y))),
     ],
 )
 fmod = row(
@@ -151,7 +155,7 @@ fmod = row(
     _fmod,
     [
         lambda g, ans, x, y: g,
-        lambda g, ans, x, y: negative(multiply(g, trunc(divide(x, y)))),
+        lambda g, ans, x, y: negative(multiply_no_nan(g, trunc(divide(x, y)))),
     ],
 )
 

@@ -15,9 +15,11 @@ from lazynp.primitives.elementwise_arithmetic import (
     add,
     divide,
     multiply,
+    multiply_no_nan,
     negative,
     square,
     subtract,
+    xdivy,
 )
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import in_float64, is_, like
@@ -105,13 +107,11 @@ def _erf_inv(b: Any, x: Any) -> Any:
     return e.copysign(b, e.choose(b, y, *edges), x)
 
 
-erf = special_row("erf", _erf, lambda g, ans, x: multiply(g, _erf_slope(x)), "erf", 4)
+erf = special_row("erf", _erf, lambda g, ans, x: multiply_no_nan(g, _erf_slope(x)), "erf", 4)
 erfc = special_row(
-    "erfc", _erfc, lambda g, ans, x: negative(multiply(g, _erf_slope(x))), "erfc", 16
+    "erfc", _erfc, lambda g, ans, x: negative(multiply_no_nan(g, _erf_slope(x))), "erfc", 16
 )  # 1 - erf cancels just below 1
-erf_inv = special_row(
-    "erf_inv", _erf_inv, lambda g, ans, x: divide(g, _erf_slope(ans)), "erfinv", 8
-)
+erf_inv = special_row("erf_inv", _erf_inv, lambda g, ans, x: xdivy(g, _erf_slope(ans)), "erfinv", 8)
 
 
 # -- the normal distribution -----------------------------------------------------------------------
@@ -200,11 +200,11 @@ def _density(x: Any) -> Any:
 def _log_ndtr_formula(g: Any, ans: Any, x: Any) -> Any:
     """density / ndtr, by their logarithms: both vanish in the lower tail."""
     log_density = subtract(multiply(-0.5, square(x)), math.log(ROOT_TWO_PI))
-    return multiply(g, exp(subtract(log_density, ans)))
+    return multiply_no_nan(g, exp(subtract(log_density, ans)))
 
 
-ndtr = special_row("ndtr", _ndtr, lambda g, ans, x: multiply(g, _density(x)), "ndtr", 16)
-ndtri = special_row("ndtri", _ndtri, lambda g, ans, p: divide(g, _density(ans)), "ndtri", 16)
+ndtr = special_row("ndtr", _ndtr, lambda g, ans, x: multiply_no_nan(g, _density(x)), "ndtr", 16)
+ndtri = special_row("ndtri", _ndtri, lambda g, ans, p: xdivy(g, _density(ans)), "ndtri", 16)
 log_ndtr = special_row("log_ndtr", _log_ndtr, _log_ndtr_formula, "log_ndtr", 16)
 
 
@@ -229,12 +229,12 @@ def _logit(b: Any, p: Any) -> Any:
 logistic = special_row(
     "logistic",
     _logistic,
-    lambda g, ans, x: multiply(g, multiply(ans, logistic(negative(x)))),
+    lambda g, ans, x: multiply_no_nan(g, multiply(ans, logistic(negative(x)))),
     "expit",
     4,
 )
 logit = special_row(
-    "logit", _logit, lambda g, ans, p: divide(g, multiply(p, subtract(1.0, p))), "logit", 8
+    "logit", _logit, lambda g, ans, p: xdivy(g, multiply(p, subtract(1.0, p))), "logit", 8
 )
 
 
@@ -278,14 +278,14 @@ def _rel_entr(b: Any, x: Any, y: Any) -> Any:
 def _quotient_or_zero(g: Any, x: Any, y: Any) -> Any:
     """g * x / y; zero where x is, whatever y."""
     zero = equal(x, 0.0)
-    return multiply(g, select(zero, 0.0, divide(x, select(zero, 1.0, y))))
+    return multiply_no_nan(g, select(zero, 0.0, divide(x, select(zero, 1.0, y))))
 
 
 xlogy = special_row(
     "xlogy",
     _xlogy,
     [
-        lambda g, ans, x, y: multiply(g, log(y)),
+        lambda g, ans, x, y: multiply_no_nan(g, log(y)),
         lambda g, ans, x, y: _quotient_or_zero(g, x, y),
     ],
     "xlogy",
@@ -295,20 +295,20 @@ xlog1py = special_row(
     "xlog1py",
     _xlog1py,
     [
-        lambda g, ans, x, y: multiply(g, log1p(y)),
+        lambda g, ans, x, y: multiply_no_nan(g, log1p(y)),
         lambda g, ans, x, y: _quotient_or_zero(g, x, add(y, 1.0)),
     ],
     "xlog1py",
     8,
 )
 entr = special_row(
-    "entr", _entr, lambda g, ans, x: negative(multiply(g, add(log(x), 1.0))), "entr", 4
+    "entr", _entr, lambda g, ans, x: negative(multiply_no_nan(g, add(log(x), 1.0))), "entr", 4
 )
 rel_entr = special_row(
     "rel_entr",
     _rel_entr,
     [
-        lambda g, ans, x, y: multiply(g, add(subtract(log(x), log(y)), 1.0)),
+        lambda g, ans, x, y: multiply_no_nan(g, add(subtract(log(x), log(y)), 1.0)),
         lambda g, ans, x, y: negative(_quotient_or_zero(g, x, y)),
     ],
     "rel_entr",

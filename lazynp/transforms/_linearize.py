@@ -180,7 +180,7 @@ def _is_written(node: Node) -> bool:
     return node[OP] is not None and node[OP].primitive.kind == "update"
 
 
-_BILINEAR = {"multiply", "dot_general", "convolution"}
+_BILINEAR = {"multiply", "multiply_no_nan", "dot_general", "convolution"}
 
 
 class TransposeTrace(LinearTrace):
@@ -192,7 +192,7 @@ class TransposeTrace(LinearTrace):
         nodes = super().process(primitive, operands, params)
         entry, name = self.tape[-1], primitive.name
         linear = [type(a) is LinearTracer for a in entry.operands]
-        twice = name in _BILINEAR and all(linear[:2]) or name == "divide" and linear[1]
+        twice = name in _BILINEAR and all(linear[:2]) or name in ("divide", "xdivy") and linear[1]
         if twice or any(t.aval.dtype.kind == "b" for t in entry.outs):
             raise TypeError(f"{self.what}: {name} is not linear in what it is applied to")
         return nodes

@@ -148,6 +148,7 @@ from lazynp._script import (
     unload_ipython_extension as unload_ipython_extension,
 )
 from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
+from lazynp.functions._casts import CASTS as _CASTS, dtype_class as _dtype_class
 from lazynp.functions._dispatch import dispatching as _dispatching
 from lazynp.functions._flat import (
     flatiter,
@@ -628,7 +629,10 @@ block_until_ready = materialize  # JAX's name
 
 
 def __getattr__(name):
-    """What NumPy itself only loads when asked (`f2py`, `ctypeslib`), and its private names."""
+    """Dtypes, which while a function is transformed cast what is traced; what NumPy itself only
+    loads when asked (`f2py`, `ctypeslib`), and its private names."""
+    if name in _CASTS:
+        return _dtype_class(name)
     if name == "ctypeslib":
         return _import_module("lazynp.ctypeslib")
     try:
@@ -714,6 +718,14 @@ transforms.adopt, transforms.tree = adopt, tree
 transforms.associative_scan, transforms.block_until_ready = associative_scan, block_until_ready
 
 globals().update(_dispatching({n: globals().get(n) for n in __all__}, _numpy, "lazynp"))
+
+for _name in _CASTS:  # `__getattr__` gives these
+    del globals()[_name]
+
+
+def __dir__():
+    return sorted({*globals(), *_CASTS})
+
 
 # Importing leaves so much behind that the collector would look through all of it in the middle of
 # the first computation, for 20 ms; now it knows it for old.

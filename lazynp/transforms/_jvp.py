@@ -8,15 +8,26 @@ tracer at all, and costs nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from sys import _getframe
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, noted
 from lazynp._jaxpr import Rules
+from lazynp._math_calls import instead_of_math
 from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
-from lazynp._trace import extent, host_value, knowable, local, record, record_multiple, seen_value
+from lazynp._trace import (
+    extent,
+    host_value,
+    knowable,
+    local,
+    record,
+    record_multiple,
+    seen_value,
+    user_frame,
+)
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp.transforms._stack import (
     Flat,
@@ -63,6 +74,9 @@ class JVPTracer(Tracer):
     def exact(self) -> Any:
         if not self.trace.alive:
             return host_value(self.primal)
+        named = instead_of_math(user_frame(_getframe(1)))
+        if named is not None:
+            raise TypeError(f"{self.trace.what}: {self.aval} carries a tangent. {named}")
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} carries a tangent, which float(), "
             "item(), tolist(), numpy.asarray() or a function that only NumPy has would lose. Use "

@@ -187,12 +187,12 @@ _PRODUCT_FORMULAS = [
 def _quotient_jvp(primitive: Any, primals: Any, tangents: Any) -> tuple[Any, Any]:
     """(dx - dy * ans) / y: one division, also backwards."""
     (dx, dy), ans = tangents, primitive(*primals)
-    if ans.dtype.kind not in "fc" or dx is None and dy is None:
+    if dx is None and dy is None:
         return ans, None
-    change = None if dy is None else multiply_no_nan(dy, ans)
-    if change is not None:
-        change = negative(change) if dx is None else subtract(dx, change)
-    return ans, xdivy(dx if change is None else change, primals[1])
+    if dy is not None:
+        change = multiply_no_nan(dy, ans)
+        dx = negative(change) if dx is None else subtract(dx, change)
+    return ans, xdivy(dx, primals[1])
 
 
 add = row(
@@ -223,9 +223,8 @@ divide = row(
 
 
 # -- products of tangents, or of cotangents, and factors -------------------------------------------
-# Where a tangent is zero, what it is multiplied by does not count, were it infinite or nan: it is
-# of a branch that is not taken (`where(x > 0, log(x), 0)`). Zero times infinity is zero, too, where
-# the factor is the zero: `sqrt(square(x))` at 0, a point's distance from itself.
+# Zero times infinity is zero: where a tangent is, it is of a branch that is not taken, as in
+# `where(x > 0, log(x), 0)`; where a factor is, as in a point's distance from itself.
 
 
 def _zeroed(out: Any, *factors: Any) -> Any:

@@ -18,11 +18,11 @@ from lazynp._array import Array, enter, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Rules
-from lazynp._node import ARGS, OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf, tracer_node
+from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf, tracer_node
 from lazynp._plan import cast_scalar
 from lazynp._primitive import Missing, Undefined
 from lazynp._trace import check_bounds, inside_operation, interpreting, local, record, staging
-from lazynp.primitives import elementwise, shaping
+from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.transforms._dependence import results_of
 from lazynp.transforms._jvp import JVPTrace, JVPTracer, explicit, jvp_nodes
 from lazynp.transforms._stack import (
@@ -33,7 +33,7 @@ from lazynp.transforms._stack import (
     running,
     zeros,
 )
-from lazynp.transforms._sums import Sums, fuses, is_small, written_parts
+from lazynp.transforms._sums import Sums, fuses, is_small, is_written, written_parts
 from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
 
 
@@ -163,21 +163,10 @@ class LinearTrace(Trace):
         if made is None:
             return None
         out, out_dot = made.apply(self, primals, moving)
-        if primitive is shaping.slice and _is_written(primals[0]) and not fuses():
+        if primitive is shaping.slice and is_written(primals[0]) and not fuses():
             if is_small(aval_of_node(out), aval_of_node(primals[0])):
                 out = record(elementwise.positive, (out,), {})
         return out, out_dot
-
-
-def _is_written(node: Node) -> bool:
-    """Whether this is a version of an array that is written in place, or a view of one: a part of
-    it that the tape keeps is stored, for a view would keep the version, and the next be a copy."""
-    while node[OP] is not None and node[OP].free and type(node[ARGS]) is tuple and node[ARGS]:
-        first = node[ARGS][0]
-        if type(first) is not list:
-            return False
-        node = first
-    return node[OP] is not None and node[OP].primitive.kind == "update"
 
 
 _BILINEAR = {"multiply", "multiply_no_nan", "dot_general", "convolution"}
@@ -447,6 +436,8 @@ def _transpose(entry: Entry, given: list[Node | None], sums: Sums) -> None:
     if not primitive.multiple_results:
         ct: Any = given[0]
         if primitive is shaping.slice and sums.add_part(entry.operands, ct, entry.params):
+            return
+        if primitive is indexing.take and sums.add_taken(entry.operands, ct, entry.params):
             return
         found = None
         if primitive is shaping.update_slice:

@@ -169,13 +169,9 @@ def _and(b: Any, x: Any, y: Any) -> Any:
     return b.and_(x, y)
 
 
-def _product_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
-    return [
-        multiply_no_nan(ct, y) if isinstance(x, Undefined) else None,
-        multiply_no_nan(ct, x) if isinstance(y, Undefined) else None,
-    ]
-
-
+_product_transpose = linear(
+    lambda ct, x, y: multiply_no_nan(ct, y), lambda ct, x, y: multiply_no_nan(ct, x)
+)
 _multiply = _by_kind(b=_and, iuf=e.mul, c=e.complex_mul)
 _divide = _by_kind(f=e.div, c=e.complex_div)
 _PRODUCT_FORMULAS = [
@@ -231,7 +227,7 @@ def _zeroed(out: Any, *factors: Any) -> Any:
     """A product by NumPy: 0 where one of the factors is and that gave nan."""
     if type(out) is np.ndarray:
         flat = out.ravel("K")
-        if (square_ := np.dot(flat, flat)) == square_:  # quicker than to look for a nan
+        if (total := np.dot(flat, flat)) == total:  # quicker than to look for a nan
             return out
     elif out == out:
         return out
@@ -241,8 +237,7 @@ def _zeroed(out: Any, *factors: Any) -> Any:
 
 def _lower_zeroed(b: Any, out: Any, *factors: Any) -> Any:
     """The same, lowered."""
-    static = [b.static(x) for x in factors]
-    if any(s is not None and s and np.isfinite(s) for s in static) or kind(out) not in "fc":
+    if kind(out) not in "fc" or any(b.static(x) and np.isfinite(b.static(x)) for x in factors):
         return out
     zero = functools.reduce(b.or_, [e.is_(b, x, "EQ", 0) for x in factors])
     return b.select(zero, like(b, 0, out), out)  # to ask for nan first costs twice as much

@@ -58,6 +58,7 @@ from lazynp._script import (
 )
 from lazynp._unchanged import *  # noqa: F403
 from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
+from lazynp.functions._casts import CASTS as _CASTS, dtype_class as _dtype_class
 from lazynp.functions._dispatch import make_overridable as _make_overridable
 from lazynp.functions._ufunc import (
     ufunc as ufunc,
@@ -227,7 +228,10 @@ transforms.associative_scan, transforms.block_until_ready = associative_scan, bl
 
 
 def __getattr__(name):
-    """What NumPy itself only loads when asked (`f2py`, `ctypeslib`), and its private names."""
+    """Dtypes, which while a function is transformed cast what is traced; what NumPy itself only
+    loads when asked (`f2py`, `ctypeslib`), and its private names."""
+    if name in _CASTS:
+        return _dtype_class(name)
     if name == "ctypeslib":
         return _import_module("lazynp.ctypeslib")
     try:
@@ -244,6 +248,14 @@ __all__: list[str] = []
 __all__ += _numpy.__all__
 
 _make_overridable(globals(), _numpy)
+
+for _name in _CASTS:  # `__getattr__` gives these
+    del globals()[_name]
+
+
+def __dir__():
+    return sorted({*globals(), *_CASTS})
+
 
 # Importing leaves so much behind that the collector would look through all of it in the middle of
 # the first computation, for 20 ms; now it knows it for old.

@@ -103,7 +103,7 @@ class Array(Declarations):
             capture(self)
         if self._base is None:
             if node[OP] is None:
-                _noted(self, node)
+                noted(self, node, self._node)
             self._node = node
             return
         base = self._owner()
@@ -115,7 +115,7 @@ class Array(Declarations):
         for step, old in zip(reversed(path), reversed(before), strict=True):
             new = step.set(old, new)
         if new[OP] is None:
-            _noted(base, new)
+            noted(base, new, base._node)
         base._node, self._node, self._seen = new, node, new
         if path[0].overlaps:  # what it writes shows elsewhere in it
             self._seen = None
@@ -237,10 +237,14 @@ def fresh(node: Node) -> None:
         recorder.fresh(node)
 
 
-def _noted(owner: Array, new: Node) -> None:
-    """A transformation remembers the handles that hold its tracers."""
+def noted(owner: Array, new: Node, before: Node) -> None:
+    """A transformation remembers the handles that hold its tracers, and what they held before the
+    first of them: to remember each would keep every version of a written array alive."""
     if is_tracer(new):
-        new[VALUE].trace.written.append((weakref.ref(owner), owner._node))
+        written = new[VALUE].trace.written
+        known = written.get(id(owner))
+        if known is None or known[0]() is not owner:
+            written[id(owner)] = weakref.ref(owner), before
 
 
 def new_scalar(node: Node) -> Scalar:

@@ -203,7 +203,8 @@ class Trace:
         self.what = what  # for errors: "grad of f"
         self.level = 0
         self.alive = True
-        self.written: list[tuple[Any, Node]] = []  # weak references to handles, nodes before
+        # by identity of handles: weak references to them, the nodes they held before
+        self.written: dict[int, tuple[Any, Node]] = {}
 
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
         """Interpret one operation: a node, or a tuple of them."""

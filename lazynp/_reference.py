@@ -282,9 +282,7 @@ def _host_view_of_views(node: Node) -> Any:
 
 def _made_of_views(node: Node) -> Any:
     order: list[Node] = []
-    if node[VALUE] is None:
-        depth_first(node, set(), order)
-    if not all(n[OP] is not None and n[OP].free for n in order):
+    if node[VALUE] is None and not _only_views(node, order):
         return None
     made: dict[int, Any] = {}
     for n in order:
@@ -293,6 +291,26 @@ def _made_of_views(node: Node) -> Any:
         value = made[id(node)]
         node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None
     return host(node) if node[VALUE] is not None else made[id(node)]
+
+
+def _only_views(root: Node, order: list[Node]) -> bool:
+    """Whether all that is pending below are views, added to `order`; what else is found there ends
+    the search, for below it may be a whole program."""
+    stack: list[tuple[Node, Any]] = [(root, iter(root[ARGS] or ()))]
+    known = {id(root)}
+    while stack:
+        node, operands = stack[-1]
+        if node[OP] is None or not node[OP].free:
+            return False
+        for a in operands:
+            if type(a) is list and a[VALUE] is None and id(a) not in known:
+                known.add(id(a))
+                stack.append((a, iter(a[ARGS] or ())))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return True
 
 
 def _made(a: Any, made: dict[int, Any]) -> Any:

@@ -22,6 +22,7 @@ from lazynp._config import config
 from lazynp._cutsites import LARGE
 from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
+from lazynp._math_calls import instead_of_math
 from lazynp._memo import cached
 from lazynp._node import (
     ARGS,
@@ -176,6 +177,9 @@ def cure(aval: Any) -> str:
     """What must have asked for a value that is not known, and what to write instead."""
     if local.cure is not None:
         return local.cure
+    named = instead_of_math(user_frame(_getframe(1)))
+    if named is not None:
+        return f"({named})"
     if aval.dtype.kind == "b" and aval.shape:
         return "(a mask read, x[m]). Use x[m] = v, where(m, x, 0) or sums with where=m"
     if aval.dtype.kind in "iu" and not aval.shape:

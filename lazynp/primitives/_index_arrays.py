@@ -375,10 +375,10 @@ def _put_transpose(ct: Any, x: Any, u: Any, *indices: Any, axes: Axes, mode: str
         ct_u = take(ct, *indices, axes=axes) if isinstance(u, Undefined) else None
     else:
         zeros = shaping.full(0, shape=u.aval.shape, dtype=u.aval.dtype)
+        if isinstance(u, Undefined):  # before ct is to be overwritten
+            ct_u = _put_set_transpose_u(ct, zeros, x.aval, indices, axes)
         if isinstance(x, Undefined):
             ct_x = put(ct, zeros, *indices, axes=axes, mode="set")
-        if isinstance(u, Undefined):
-            ct_u = _put_set_transpose_u(ct, zeros, x.aval, indices, axes)
     return [ct_x, ct_u, *[None] * len(indices)]
 
 

@@ -73,8 +73,9 @@ def _put_mask_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
 
 def _put_mask_transpose(ct: Any, x: Any, mask: Any, u: Any) -> list[Any]:
     zeros = zeros_like(ct)
-    ct_x = put_mask(ct, mask, zeros) if isinstance(x, Undefined) else None
+    # in this order: ct may be overwritten by the last that reads it
     ct_u = put_mask(zeros, mask, ct) if isinstance(u, Undefined) else None
+    ct_x = put_mask(ct, mask, zeros) if isinstance(x, Undefined) else None
     return [ct_x, None, ct_u]
 
 

@@ -150,14 +150,25 @@ def _dot_general_transpose(
     batch, ct_ndim = tuple(range(n_batch)), n_batch + n_x + len(y_free)
     if isinstance(x, Undefined):  # contract ct with y over y's free axes
         of_y = tuple(range(n_batch + n_x, ct_ndim))
-        ct_x = dot_general(ct, y, dimension_numbers=((of_y, y_free), (batch, rb)))
+        ct_x = _product(ct, y, ((of_y, y_free), (batch, rb)))
         # its axes are now: batch, x's free ones, and x's contracted ones in the order of y's
         axes = lb + x_free + tuple(lc[i] for i in _argsort(rc))
         return [_transposed(ct_x, _argsort(axes)), None]
     of_x = tuple(range(n_batch, n_batch + n_x))
-    ct_y = dot_general(ct, x, dimension_numbers=((of_x, x_free), (batch, lb)))
+    ct_y = _product(ct, x, ((of_x, x_free), (batch, lb)))
     axes = rb + y_free + tuple(rc[i] for i in _argsort(lc))
     return [None, _transposed(ct_y, _argsort(axes))]
+
+
+def _product(ct: Any, x: Any, dimension_numbers: DimensionNumbers) -> Any:
+    """A contraction; of nothing contracted the plain products, where zero times infinity is zero
+    (the derivative of sqrt(x @ x) at 0)."""
+    (contracted, _), (batch, _) = dimension_numbers
+    if contracted or batch:
+        return dot_general(ct, x, dimension_numbers=dimension_numbers)
+    ones = (1,) * x.aval.ndim
+    column = shaping.reshape(ct, shape=(*ct.aval.shape, *ones)) if ct.aval.shape else ct
+    return elementwise.multiply_no_nan(column, x)
 
 
 def _dot_general_batch(

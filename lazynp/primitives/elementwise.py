@@ -6,6 +6,7 @@ added to one of the modules below needs no second line here. Named as NumPy's uf
 
     convert(x; dtype)              select(c, x, y)           complex_(re, im), real, imag
     integer_power(x; exponent)     frexp_mantissa, frexp_exponent
+    multiply_no_nan, xdivy         of tangents and factors: 0 * inf is 0
     erf, erfc, erf_inv, ndtr, log_ndtr, ndtri, logistic, logit, xlogy, xlog1py, entr, rel_entr,
     gamma, lgamma, digamma, polygamma, zeta, beta, betaln, gammainc, gammaincc, bessel_i0, ...
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -165,11 +166,26 @@ def _and(b: Any, x: Any, y: Any) -> Any:
     return b.and_(x, y)
 
 
-def _product_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
-    return [
-        multiply(ct, y) if isinstance(x, Undefined) else None,
-        multiply(ct, x) if isinstance(y, Undefined) else None,
-    ]
+_product_transpose = linear(
+    lambda ct, x, y: multiply_no_nan(ct, y), lambda ct, x, y: multiply_no_nan(ct, x)
+)
+_multiply = _by_kind(b=_and, iuf=e.mul, c=e.complex_mul)
+_divide = _by_kind(f=e.div, c=e.complex_div)
+_PRODUCT_FORMULAS = [
+    lambda g, ans, x, y: multiply_no_nan(g, y),
+    lambda g, ans, x, y: multiply_no_nan(x, g),
+]
+
+
+def _quotient_jvp(primitive: Any, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """(dx - dy * ans) / y: one division, also backwards."""
+    (dx, dy), ans = tangents, primitive(*primals)
+    if dx is None and dy is None:
+        return ans, None
+    if dy is not None:
+        change = multiply_no_nan(dy, ans)
+        dx = negative(change) if dx is None else subtract(dx, change)
+    return ans, xdivy(dx, primals[1])
 
 
 add = row(
@@ -188,21 +204,64 @@ subtract = row(
 )
 multiply = row(
     "multiply",
-    _by_kind(b=_and, iuf=e.mul, c=e.complex_mul),
-    [lambda g, ans, x, y: multiply(g, y), lambda g, ans, x, y: multiply(x, g)],
+    _multiply,
+    _PRODUCT_FORMULAS,
     transpose=_product_transpose,
     complex_ulp=2,  # NumPy's SIMD loop fuses a product
     cost=MEMORY_BOUND,
 )
 divide = row(
     "divide",
-    _by_kind(f=e.div, c=e.complex_div),
-    [
-        lambda g, ans, x, y: divide(g, y),
-        lambda g, ans, x, y: negative(divide(multiply(g, ans), y)),
-    ],
-    transpose=linear(lambda ct, x, y: divide(ct, y), None),
+    _divide,
+    lambda primals, tangents: _quotient_jvp(divide, primals, tangents),
+    transpose=linear(lambda ct, x, y: xdivy(ct, y), None),
     cost=(0.4, 0.4),
+)
+
+
+# -- products of tangents, or of cotangents, and factors -------------------------------------------
+# Zero times infinity is zero: where a tangent is, it is of a branch that is not taken, as in
+# `where(x > 0, log(x), 0)`; where a factor is, as in a point's distance from itself.
+
+
+def _zeroed(out: Any, *factors: Any) -> Any:
+    """A product by NumPy: 0 where one of the factors is and that gave nan."""
+    if type(out) is np.ndarray:
+        flat = out.ravel("K")
+        if (total := np.dot(flat, flat)) == total:  # quicker than to look for a nan
+            return out
+    elif out == out:
+        return out
+    zero = functools.reduce(np.logical_or, [np.equal(x, 0) for x in factors])
+    return np.where(np.isnan(out) & zero, out.dtype.type(0), out)
+
+
+def _lower_zeroed(b: Any, out: Any, *factors: Any) -> Any:
+    """The same, lowered."""
+    if kind(out) not in "fc" or any(b.static(x) and np.isfinite(b.static(x)) for x in factors):
+        return out
+    zero = functools.reduce(b.or_, [e.is_(b, x, "EQ", 0) for x in factors])
+    return b.select(zero, like(b, 0, out), out)  # to ask for nan first costs twice as much
+
+
+multiply_no_nan = row(
+    "multiply_no_nan",
+    in_float32(lambda b, x, y: _lower_zeroed(b, _multiply(b, x, y), x, y)),
+    _PRODUCT_FORMULAS,
+    ufunc=np.multiply,
+    reference=lambda x, y: _zeroed(np.multiply(x, y), x, y),
+    transpose=_product_transpose,
+    complex_ulp=2,  # as multiply
+    cost=(0.4, 0.1),
+)
+xdivy = row(
+    "xdivy",
+    in_float32(lambda b, x, y: _lower_zeroed(b, _divide(b, x, y), x)),
+    lambda primals, tangents: _quotient_jvp(xdivy, primals, tangents),
+    ufunc=np.divide,
+    reference=lambda x, y: _zeroed(np.divide(x, y), x),
+    transpose=linear(lambda ct, x, y: xdivy(ct, y), None),
+    cost=(0.8, 0.5),
 )
 
 
@@ -226,14 +285,14 @@ def _reciprocal(b: Any, x: Any) -> Any:
 square = row(
     "square",
     in_float32(_square),
-    [lambda g, ans, x: multiply(g, multiply(2, x))],
+    [lambda g, ans, x: multiply_no_nan(g, multiply(2, x))],
     complex_ulp=2,  # as multiply
     cost=MEMORY_BOUND,
 )
 reciprocal = row(
     "reciprocal",
     in_float32(_reciprocal),
-    [lambda g, ans, x: negative(multiply(g, square(ans)))],
+    [lambda g, ans, x: negative(multiply_no_nan(g, square(ans)))],
     cost=MEMORY_BOUND,
 )
 
@@ -311,7 +370,7 @@ def _complex_sign(b: Any, z: Any) -> Any:
 
 def _absolute_jvp(g: Any, ans: Any, x: Any) -> Any:
     if x.dtype.kind == "c":
-        return real(multiply(g, conjugate(sign(x))))
+        return real(multiply_no_nan(g, conjugate(sign(x))))
     return _outwards(g, x)
 
 
@@ -325,7 +384,7 @@ def _sign_jvp(g: Any, ans: Any, x: Any) -> Any:
     zero none, as of real numbers."""
     if x.dtype.kind != "c":
         return None
-    across = imag(multiply(g, conjugate(ans)))
+    across = imag(multiply_no_nan(g, conjugate(ans)))
     modulus = absolute(x)
     size = select(equal(modulus, 0.0), 1.0, modulus)
     return multiply(complex_(0.0, divide(across, size)), ans)
@@ -436,7 +495,7 @@ def _lower_integer_power(b: Any, x: Any, *, exponent: int) -> Any:
 def _integer_power_jvp(g: Any, ans: Any, x: Any, *, exponent: int) -> Any:
     if exponent == 0:
         return None
-    return multiply(g, multiply(exponent, integer_power(x, exponent=exponent - 1)))
+    return multiply_no_nan(g, multiply(exponent, integer_power(x, exponent=exponent - 1)))
 
 
 integer_power = enter(

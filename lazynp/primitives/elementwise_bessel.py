@@ -9,7 +9,14 @@ import numpy as np
 import scipy  # scipy.special itself is loaded when first used: that takes 0.15 s
 
 from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives.elementwise_arithmetic import add, divide, multiply, sign as sign_, subtract
+from lazynp.primitives.elementwise_arithmetic import (
+    add,
+    divide,
+    multiply,
+    multiply_no_nan,
+    sign as sign_,
+    subtract,
+)
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import is_, like
 from lazynp.primitives.elementwise_special import special_row
@@ -125,13 +132,13 @@ def _per_x(ans: Any, x: Any) -> Any:
 
 
 def _i0e_formula(g: Any, ans: Any, x: Any) -> Any:
-    return multiply(g, subtract(bessel_i1e(x), multiply(sign_(x), ans)))
+    return multiply_no_nan(g, subtract(bessel_i1e(x), multiply(sign_(x), ans)))
 
 
 def _i1e_formula(g: Any, ans: Any, x: Any) -> Any:
     """i0e - i1e * (sign(x) + 1/x); a half at zero."""
     slope = subtract(bessel_i0e(x), add(multiply(ans, sign_(x)), _per_x(ans, x)))
-    return multiply(g, slope)
+    return multiply_no_nan(g, slope)
 
 
 bessel_i0e = special_row("bessel_i0e", _i0e, _i0e_formula, "i0e", 16, cost=(29.0, 18.0))
@@ -139,7 +146,7 @@ bessel_i1e = special_row("bessel_i1e", _i1e, _i1e_formula, "i1e", 16, cost=(30.0
 bessel_i0 = special_row(
     "bessel_i0",
     _unscaled(_i0e),
-    lambda g, ans, x: multiply(g, bessel_i1(x)),
+    lambda g, ans, x: multiply_no_nan(g, bessel_i1(x)),
     _at_infinity("i0"),
     16,
     cost=(33.0, 20.0),
@@ -147,7 +154,7 @@ bessel_i0 = special_row(
 bessel_i1 = special_row(
     "bessel_i1",
     _unscaled(_i1e),
-    lambda g, ans, x: multiply(g, subtract(bessel_i0(x), _per_x(ans, x))),
+    lambda g, ans, x: multiply_no_nan(g, subtract(bessel_i0(x), _per_x(ans, x))),
     _at_infinity("i1"),
     16,
     cost=(34.0, 10.0),

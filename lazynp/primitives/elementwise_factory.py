@@ -196,7 +196,7 @@ def enter(
 def row(
     name: str,
     lower: Rule,
-    jvp: Missing | Sequence[Formula] = FLAT,
+    jvp: Missing | Sequence[Formula] | Rule = FLAT,
     *,
     cost: Cost | None = None,
     ufunc: np.ufunc | None = None,
@@ -222,7 +222,7 @@ def row(
         reference=oracle if reference is None else reference,
         inplace=_inplace(oracle) if reference is None else None,
         lower=lower,
-        jvp=jvp if isinstance(jvp, Missing) else jvp_of(lambda: primitive, jvp),
+        jvp=jvp_of(lambda: primitive, jvp) if isinstance(jvp, Sequence) else jvp,
         transpose=transpose,
         batch=batch_of(lambda: primitive),
         cost=cost,

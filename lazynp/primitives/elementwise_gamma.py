@@ -9,7 +9,13 @@ import numpy as np
 import scipy
 
 from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives.elementwise_arithmetic import add, multiply, negative, subtract
+from lazynp.primitives.elementwise_arithmetic import (
+    add,
+    multiply,
+    multiply_no_nan,
+    negative,
+    subtract,
+)
 from lazynp.primitives.elementwise_emit import is_, like
 from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
 from lazynp.primitives.elementwise_special import ROOT_TWO_PI, no_formula, polynomial, special_row
@@ -91,7 +97,7 @@ def _zeta(b: Any, x: Any, q: Any) -> Any:
 gamma = special_row(
     "gamma",
     emit_gamma,
-    lambda g, ans, x: multiply(g, multiply(ans, digamma(x))),
+    lambda g, ans, x: multiply_no_nan(g, multiply(ans, digamma(x))),
     "gamma",
     16,
     cost=(5.0, 63.0),
@@ -101,7 +107,7 @@ gamma = special_row(
 digamma = special_row(
     "digamma",
     _digamma,
-    lambda g, ans, x: multiply(g, polygamma(1, x)),
+    lambda g, ans, x: multiply_no_nan(g, polygamma(1, x)),
     "digamma",
     1000,
     scale=1.0,
@@ -110,7 +116,7 @@ digamma = special_row(
 lgamma = special_row(
     "lgamma",
     _lgamma,
-    lambda g, ans, x: multiply(g, digamma(x)),
+    lambda g, ans, x: multiply_no_nan(g, digamma(x)),
     "gammaln",
     64,
     scale=1.0,
@@ -119,7 +125,10 @@ lgamma = special_row(
 polygamma = special_row(
     "polygamma",
     lambda b, n, x: b.binary("chlo.polygamma", n, x),
-    [no_formula("polygamma", "n"), lambda g, ans, n, x: multiply(g, polygamma(add(n, 1.0), x))],
+    [
+        no_formula("polygamma", "n"),
+        lambda g, ans, n, x: multiply_no_nan(g, polygamma(add(n, 1.0), x)),
+    ],
     "polygamma",
     1000,
     cost=(900.0, 300.0),
@@ -129,7 +138,7 @@ zeta = special_row(
     _zeta,
     [
         no_formula("zeta", "x"),
-        lambda g, ans, x, q: negative(multiply(g, multiply(x, zeta(add(x, 1.0), q)))),
+        lambda g, ans, x, q: negative(multiply_no_nan(g, multiply(x, zeta(add(x, 1.0), q)))),
     ],
     "zeta",
     16,
@@ -207,8 +216,8 @@ betaln = special_row(
     "betaln",
     _betaln,
     [
-        lambda g, ans, x, y: multiply(g, _slope(x, y)),
-        lambda g, ans, x, y: multiply(g, _slope(y, x)),
+        lambda g, ans, x, y: multiply_no_nan(g, _slope(x, y)),
+        lambda g, ans, x, y: multiply_no_nan(g, _slope(y, x)),
     ],
     _betaln_on_host,
     64,
@@ -219,8 +228,8 @@ beta = special_row(
     "beta",
     _beta,
     [
-        lambda g, ans, x, y: multiply(g, multiply(ans, _slope(x, y))),
-        lambda g, ans, x, y: multiply(g, multiply(ans, _slope(y, x))),
+        lambda g, ans, x, y: multiply_no_nan(g, multiply(ans, _slope(x, y))),
+        lambda g, ans, x, y: multiply_no_nan(g, multiply(ans, _slope(y, x))),
     ],
     _beta_on_host,
     1024,

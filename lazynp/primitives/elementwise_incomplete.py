@@ -18,7 +18,12 @@ from typing import Any
 import numpy as np
 
 from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives.elementwise_arithmetic import multiply, negative, subtract
+from lazynp.primitives.elementwise_arithmetic import (
+    multiply,
+    multiply_no_nan,
+    negative,
+    subtract,
+)
 from lazynp.primitives.elementwise_emit import F8, is_, like
 from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
 from lazynp.primitives.elementwise_gamma import (
@@ -232,8 +237,8 @@ gammainc = special_row(
     "gammainc",
     _lower(0, 0.0, 1.0),
     [
-        lambda g, ans, a, x: multiply(g, gammainc_slope(a, x)),
-        lambda g, ans, a, x: multiply(g, _density(a, x)),
+        lambda g, ans, a, x: multiply_no_nan(g, gammainc_slope(a, x)),
+        lambda g, ans, a, x: multiply_no_nan(g, _density(a, x)),
     ],
     "gammainc",
     4096,
@@ -243,8 +248,8 @@ gammaincc = special_row(
     "gammaincc",
     _lower(1, 1.0, 0.0),
     [
-        lambda g, ans, a, x: negative(multiply(g, gammainc_slope(a, x))),
-        lambda g, ans, a, x: negative(multiply(g, _density(a, x))),
+        lambda g, ans, a, x: negative(multiply_no_nan(g, gammainc_slope(a, x))),
+        lambda g, ans, a, x: negative(multiply_no_nan(g, _density(a, x))),
     ],
     "gammaincc",
     8192,
@@ -255,7 +260,9 @@ gammainc_slope = special_row(
     _lower(2, 0.0, 0.0),
     [
         no_formula("the derivative of gammainc by a", "a"),
-        lambda g, ans, a, x: multiply(g, multiply(_density(a, x), subtract(log(x), digamma(a)))),
+        lambda g, ans, a, x: multiply_no_nan(
+            g, multiply(_density(a, x), subtract(log(x), digamma(a)))
+        ),
     ],
     slope_on_host,
     4096,

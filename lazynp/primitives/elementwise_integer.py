@@ -12,7 +12,11 @@ import numpy as np
 from lazynp._cost import MEMORY_BOUND
 from lazynp._primitive import Primitive
 from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives.elementwise_arithmetic import divide, multiply, negative
+from lazynp.primitives.elementwise_arithmetic import (
+    divide,
+    multiply_no_nan,
+    negative,
+)
 from lazynp.primitives.elementwise_casts import cast
 from lazynp.primitives.elementwise_emit import in_float32, is_, kind, like
 from lazynp.primitives.elementwise_factory import row
@@ -138,7 +142,7 @@ remainder = row(
     _remainder,
     [
         lambda g, ans, x, y: g,
-        lambda g, ans, x, y: negative(multiply(g, floor_divide(x, y))),
+        lambda g, ans, x, y: negative(multiply_no_nan(g, floor_divide(x, y))),
     ],
     cost=(8.5, 7.0),
 )
@@ -147,7 +151,7 @@ fmod = row(
     _fmod,
     [
         lambda g, ans, x, y: g,
-        lambda g, ans, x, y: negative(multiply(g, trunc(divide(x, y)))),
+        lambda g, ans, x, y: negative(multiply_no_nan(g, trunc(divide(x, y)))),
     ],
     cost=(8.0, 7.0),
 )

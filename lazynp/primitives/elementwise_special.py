@@ -17,9 +17,11 @@ from lazynp.primitives.elementwise_arithmetic import (
     add,
     divide,
     multiply,
+    multiply_no_nan,
     negative,
     square,
     subtract,
+    xdivy,
 )
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import in_float64, is_, like
@@ -112,12 +114,12 @@ def _erf_inv(b: Any, x: Any) -> Any:
 
 
 erf = special_row(
-    "erf", _erf, lambda g, ans, x: multiply(g, _erf_slope(x)), "erf", 4, cost=(2.3, 3.3)
+    "erf", _erf, lambda g, ans, x: multiply_no_nan(g, _erf_slope(x)), "erf", 4, cost=(2.3, 3.3)
 )
 erfc = special_row(
     "erfc",
     _erfc,
-    lambda g, ans, x: negative(multiply(g, _erf_slope(x))),
+    lambda g, ans, x: negative(multiply_no_nan(g, _erf_slope(x))),
     "erfc",
     16,
     cost=(3.0, 2.5),
@@ -125,7 +127,7 @@ erfc = special_row(
 erf_inv = special_row(
     "erf_inv",
     _erf_inv,
-    lambda g, ans, x: divide(g, _erf_slope(ans)),
+    lambda g, ans, x: xdivy(g, _erf_slope(ans)),
     "erfinv",
     8,
     cost=(15.0, 50.0),
@@ -218,14 +220,14 @@ def _density(x: Any) -> Any:
 def _log_ndtr_formula(g: Any, ans: Any, x: Any) -> Any:
     """density / ndtr, by their logarithms: both vanish in the lower tail."""
     log_density = subtract(multiply(-0.5, square(x)), math.log(ROOT_TWO_PI))
-    return multiply(g, exp(subtract(log_density, ans)))
+    return multiply_no_nan(g, exp(subtract(log_density, ans)))
 
 
 ndtr = special_row(
-    "ndtr", _ndtr, lambda g, ans, x: multiply(g, _density(x)), "ndtr", 16, cost=(2.8, 14.0)
+    "ndtr", _ndtr, lambda g, ans, x: multiply_no_nan(g, _density(x)), "ndtr", 16, cost=(2.8, 14.0)
 )
 ndtri = special_row(
-    "ndtri", _ndtri, lambda g, ans, p: divide(g, _density(ans)), "ndtri", 16, cost=(6.5, 14.0)
+    "ndtri", _ndtri, lambda g, ans, p: xdivy(g, _density(ans)), "ndtri", 16, cost=(6.5, 14.0)
 )
 log_ndtr = special_row("log_ndtr", _log_ndtr, _log_ndtr_formula, "log_ndtr", 16, cost=(13.0, 67.0))
 
@@ -251,7 +253,7 @@ def _logit(b: Any, p: Any) -> Any:
 logistic = special_row(
     "logistic",
     _logistic,
-    lambda g, ans, x: multiply(g, multiply(ans, logistic(negative(x)))),
+    lambda g, ans, x: multiply_no_nan(g, multiply(ans, logistic(negative(x)))),
     "expit",
     4,
     cost=(3.8, 1.2),
@@ -259,7 +261,7 @@ logistic = special_row(
 logit = special_row(
     "logit",
     _logit,
-    lambda g, ans, p: divide(g, multiply(p, subtract(1.0, p))),
+    lambda g, ans, p: xdivy(g, multiply(p, subtract(1.0, p))),
     "logit",
     8,
     cost=(7.5, 12.0),
@@ -306,14 +308,14 @@ def _rel_entr(b: Any, x: Any, y: Any) -> Any:
 def _quotient_or_zero(g: Any, x: Any, y: Any) -> Any:
     """g * x / y; zero where x is, whatever y."""
     zero = equal(x, 0.0)
-    return multiply(g, select(zero, 0.0, divide(x, select(zero, 1.0, y))))
+    return multiply_no_nan(g, select(zero, 0.0, divide(x, select(zero, 1.0, y))))
 
 
 xlogy = special_row(
     "xlogy",
     _xlogy,
     [
-        lambda g, ans, x, y: multiply(g, log(y)),
+        lambda g, ans, x, y: multiply_no_nan(g, log(y)),
         lambda g, ans, x, y: _quotient_or_zero(g, x, y),
     ],
     "xlogy",
@@ -324,7 +326,7 @@ xlog1py = special_row(
     "xlog1py",
     _xlog1py,
     [
-        lambda g, ans, x, y: multiply(g, log1p(y)),
+        lambda g, ans, x, y: multiply_no_nan(g, log1p(y)),
         lambda g, ans, x, y: _quotient_or_zero(g, x, add(y, 1.0)),
     ],
     "xlog1py",
@@ -334,7 +336,7 @@ xlog1py = special_row(
 entr = special_row(
     "entr",
     _entr,
-    lambda g, ans, x: negative(multiply(g, add(log(x), 1.0))),
+    lambda g, ans, x: negative(multiply_no_nan(g, add(log(x), 1.0))),
     "entr",
     4,
     cost=(3.0, 2.5),
@@ -343,7 +345,7 @@ rel_entr = special_row(
     "rel_entr",
     _rel_entr,
     [
-        lambda g, ans, x, y: multiply(g, add(subtract(log(x), log(y)), 1.0)),
+        lambda g, ans, x, y: multiply_no_nan(g, add(subtract(log(x), log(y)), 1.0)),
         lambda g, ans, x, y: negative(_quotient_or_zero(g, x, y)),
     ],
     "rel_entr",

@@ -18,9 +18,11 @@ from lazynp.primitives.elementwise_arithmetic import (
     add,
     divide,
     multiply,
+    multiply_no_nan,
     negative,
     square,
     subtract,
+    xdivy,
 )
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import in_float32, in_float64, kind, op
@@ -69,46 +71,50 @@ def _sealed(lower: Lower) -> Lower:
 sqrt = _function(
     "sqrt",
     op("stablehlo.sqrt"),
-    lambda g, ans, x: divide(multiply(0.5, g), ans),
+    lambda g, ans, x: xdivy(multiply(0.5, g), ans),
     z.sqrt,
     ulp=0,
     cost=(1.0, 0.5),
 )
 cbrt = _function(
-    "cbrt", f.cbrt, lambda g, ans, x: divide(g, multiply(3.0, square(ans))), cost=(8.0, 9.0)
+    "cbrt", f.cbrt, lambda g, ans, x: xdivy(g, multiply(3.0, square(ans))), cost=(8.0, 9.0)
 )
 exp = _function(
     "exp",
     _sealed(op("stablehlo.exponential")),
-    lambda g, ans, x: multiply(g, ans),
+    lambda g, ans, x: multiply_no_nan(g, ans),
     z.exp,
     cost=(0.8, 1.3),
 )
 exp2 = _function(
-    "exp2", f.exp2, lambda g, ans, x: multiply(g, multiply(f.LN2, ans)), z.exp2, cost=(1.0, 2.0)
+    "exp2",
+    f.exp2,
+    lambda g, ans, x: multiply_no_nan(g, multiply(f.LN2, ans)),
+    z.exp2,
+    cost=(1.0, 2.0),
 )
 expm1 = _function(
     "expm1",
     in_float64(f.expm1),
-    lambda g, ans, x: multiply(g, add(ans, 1.0)),
+    lambda g, ans, x: multiply_no_nan(g, add(ans, 1.0)),
     z.expm1,
     cost=(8.0, 4.0),
 )
-log = _function("log", op("stablehlo.log"), lambda g, ans, x: divide(g, x), z.log, cost=(0.8, 2.5))
+log = _function("log", op("stablehlo.log"), lambda g, ans, x: xdivy(g, x), z.log, cost=(0.8, 2.5))
 log2 = _function(
-    "log2", f.log2, lambda g, ans, x: divide(g, multiply(f.LN2, x)), z.log2, cost=(1.0, 3.0)
+    "log2", f.log2, lambda g, ans, x: xdivy(g, multiply(f.LN2, x)), z.log2, cost=(1.0, 3.0)
 )
 log10 = _function(
     "log10",
     f.log10,
-    lambda g, ans, x: divide(g, multiply(float(np.log(10.0)), x)),
+    lambda g, ans, x: xdivy(g, multiply(float(np.log(10.0)), x)),
     z.log10,
     cost=(5.0, 3.0),
 )
 log1p = _function(
     "log1p",
     f.log1p,
-    lambda g, ans, x: divide(g, add(x, 1.0)),
+    lambda g, ans, x: xdivy(g, add(x, 1.0)),
     z.log1p,
     complex_scale=1.0,
     cost=(8.0, 5.0),
@@ -124,8 +130,8 @@ logaddexp = row(
     "logaddexp",
     f.logaddexp,
     [
-        lambda g, ans, x, y: multiply(g, exp(subtract(_below(x), _below(ans)))),
-        lambda g, ans, x, y: multiply(g, exp(subtract(_below(y), _below(ans)))),
+        lambda g, ans, x, y: multiply_no_nan(g, exp(subtract(_below(x), _below(ans)))),
+        lambda g, ans, x, y: multiply_no_nan(g, exp(subtract(_below(y), _below(ans)))),
     ],
     ulp=4,
     scale=1.0,  # the sum passes through zero
@@ -135,8 +141,8 @@ logaddexp2 = row(
     "logaddexp2",
     f.logaddexp2,
     [
-        lambda g, ans, x, y: multiply(g, exp2(subtract(_below(x), _below(ans)))),
-        lambda g, ans, x, y: multiply(g, exp2(subtract(_below(y), _below(ans)))),
+        lambda g, ans, x, y: multiply_no_nan(g, exp2(subtract(_below(x), _below(ans)))),
+        lambda g, ans, x, y: multiply_no_nan(g, exp2(subtract(_below(y), _below(ans)))),
     ],
     ulp=4,
     scale=1.0,
@@ -152,62 +158,74 @@ def _one_minus_square(x: Any) -> Any:
 
 
 sin = _function(
-    "sin", op("stablehlo.sine"), lambda g, ans, x: multiply(g, cos(x)), z.sin, cost=(8.0, 8.5)
+    "sin",
+    op("stablehlo.sine"),
+    lambda g, ans, x: multiply_no_nan(g, cos(x)),
+    z.sin,
+    cost=(8.0, 8.5),
 )
 cos = _function(
     "cos",
     op("stablehlo.cosine"),
-    lambda g, ans, x: negative(multiply(g, sin(x))),
+    lambda g, ans, x: negative(multiply_no_nan(g, sin(x))),
     z.cos,
     cost=(8.0, 8.5),
 )
 tan = _function(
     "tan",
     op("chlo.tan"),
-    lambda g, ans, x: multiply(g, add(1.0, square(ans))),
+    lambda g, ans, x: multiply_no_nan(g, add(1.0, square(ans))),
     z.tan,
     cost=(10.0, 12.0),
 )
 arcsin = _function(
     "arcsin",
     f.arcsin,
-    lambda g, ans, x: divide(g, sqrt(_one_minus_square(x))),
+    lambda g, ans, x: xdivy(g, sqrt(_one_minus_square(x))),
     z.arcsin,
     cost=(4.0, 8.0),
 )
 arccos = _function(
     "arccos",
     f.arccos,
-    lambda g, ans, x: negative(divide(g, sqrt(_one_minus_square(x)))),
+    lambda g, ans, x: negative(xdivy(g, sqrt(_one_minus_square(x)))),
     z.arccos,
     cost=(4.0, 8.0),
 )
 arctan = _function(
-    "arctan", f.arctan, lambda g, ans, x: divide(g, add(1.0, square(x))), z.arctan, cost=(5.0, 6.0)
+    "arctan", f.arctan, lambda g, ans, x: xdivy(g, add(1.0, square(x))), z.arctan, cost=(5.0, 6.0)
 )
-sinh = _function("sinh", f.sinh, lambda g, ans, x: multiply(g, cosh(x)), z.sinh, cost=(8.0, 6.0))
-cosh = _function("cosh", f.cosh, lambda g, ans, x: multiply(g, sinh(x)), z.cosh, cost=(8.0, 6.0))
+sinh = _function(
+    "sinh", f.sinh, lambda g, ans, x: multiply_no_nan(g, cosh(x)), z.sinh, cost=(8.0, 6.0)
+)
+cosh = _function(
+    "cosh", f.cosh, lambda g, ans, x: multiply_no_nan(g, sinh(x)), z.cosh, cost=(8.0, 6.0)
+)
 tanh = _function(
-    "tanh", f.tanh, lambda g, ans, x: multiply(g, _one_minus_square(ans)), z.tanh, cost=(1.8, 4.0)
+    "tanh",
+    f.tanh,
+    lambda g, ans, x: multiply_no_nan(g, _one_minus_square(ans)),
+    z.tanh,
+    cost=(1.8, 4.0),
 )
 arcsinh = _function(
     "arcsinh",
     op("chlo.asinh"),
-    lambda g, ans, x: divide(g, sqrt(add(1.0, square(x)))),
+    lambda g, ans, x: xdivy(g, sqrt(add(1.0, square(x)))),
     z.arcsinh,
     cost=(1.0, 8.0),
 )
 arccosh = _function(
     "arccosh",
     op("chlo.acosh"),
-    lambda g, ans, x: divide(g, multiply(sqrt(subtract(x, 1.0)), sqrt(add(x, 1.0)))),
+    lambda g, ans, x: xdivy(g, multiply(sqrt(subtract(x, 1.0)), sqrt(add(x, 1.0)))),
     z.arccosh,
     cost=(1.3, 7.0),
 )
 arctanh = _function(
     "arctanh",
     f.arctanh,
-    lambda g, ans, x: divide(g, _one_minus_square(x)),
+    lambda g, ans, x: xdivy(g, _one_minus_square(x)),
     z.arctanh,
     cost=(0.7, 5.0),
 )
@@ -215,8 +233,8 @@ arctan2 = row(
     "arctan2",
     f.arctan2,
     [
-        lambda g, ans, x, y: multiply(g, divide(y, add(square(x), square(y)))),
-        lambda g, ans, x, y: negative(multiply(g, divide(x, add(square(x), square(y))))),
+        lambda g, ans, x, y: multiply_no_nan(g, divide(y, add(square(x), square(y)))),
+        lambda g, ans, x, y: negative(multiply_no_nan(g, divide(x, add(square(x), square(y))))),
     ],
     ulp=4,
     cost=(2.3, 3.5),
@@ -238,8 +256,8 @@ hypot = row(
     "hypot",
     _hypot,
     [
-        lambda g, ans, x, y: multiply(g, _hypot_by(x, ans)),
-        lambda g, ans, x, y: multiply(g, _hypot_by(y, ans)),
+        lambda g, ans, x, y: multiply_no_nan(g, _hypot_by(x, ans)),
+        lambda g, ans, x, y: multiply_no_nan(g, _hypot_by(y, ans)),
     ],
     ulp=2,
     cost=(3.0, 2.5),
@@ -260,12 +278,12 @@ def _power(b: Any, x: Any, y: Any) -> Any:
 def _power_by_base(g: Any, ans: Any, x: Any, y: Any) -> Any:
     """y * x**(y - 1): zero where y is, whatever x."""
     less_one = select(equal(y, 0.0), 1.0, subtract(y, 1.0))
-    return multiply(g, multiply(y, power(x, less_one)))
+    return multiply_no_nan(g, multiply(y, power(x, less_one)))
 
 
 def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
     """log(x) * ans: zero at x = 0."""
-    return multiply(g, multiply(log(select(equal(x, 0.0), 1.0, x)), ans))
+    return multiply_no_nan(g, multiply(log(select(equal(x, 0.0), 1.0, x)), ans))
 
 
 _POWER_FORMULAS = [_power_by_base, _power_by_exponent]

@@ -7,15 +7,17 @@ tracer at all, and costs nothing.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
+from sys import _getframe
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, noted
 from lazynp._jaxpr import Rules
-from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, is_tracer, tracer_node
+from lazynp._math_calls import instead_of_math
+from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
+from lazynp._positions import user_frame
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
 from lazynp._recorder import local
 from lazynp._trace import host_value, record, record_multiple
@@ -66,6 +68,9 @@ class JVPTracer(Tracer):
     def exact(self) -> Any:
         if not self.trace.alive:
             return host_value(self.primal)
+        named = instead_of_math(user_frame(_getframe(1)))
+        if named is not None:
+            raise TypeError(f"{self.trace.what}: {self.aval} carries a tangent. {named}")
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} carries a tangent, which float(), "
             "item(), tolist(), numpy.asarray() or a function that only NumPy has would lose. Use "
@@ -147,8 +152,7 @@ def settle(handle: Array, before: Node) -> None:
     A function that is staged around it met the handle when it was first written.
     """
     primal = handle._node[VALUE].primal
-    if is_tracer(primal):
-        primal[VALUE].trace.written.append((weakref.ref(handle), before))
+    noted(handle, primal, before)
     handle._node = primal
 
 

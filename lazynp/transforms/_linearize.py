@@ -21,8 +21,8 @@ from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf,
 from lazynp._plan import cast_scalar
 from lazynp._primitive import Missing, Undefined
 from lazynp._recorder import inside_operation, local
-from lazynp._trace import check_bounds, interpreting, staging
-from lazynp.primitives import shaping
+from lazynp._trace import check_bounds, interpreting, record, staging
+from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.transforms._dependence import results_of
 from lazynp.transforms._jvp import JVPTrace, JVPTracer, explicit, jvp_nodes
 from lazynp.transforms._stack import (
@@ -33,7 +33,7 @@ from lazynp.transforms._stack import (
     running,
     zeros,
 )
-from lazynp.transforms._sums import Sums
+from lazynp.transforms._sums import Sums, fuses, is_small, is_written, written_parts
 from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
 
 
@@ -136,8 +136,6 @@ class LinearTrace(Trace):
         for o in operands:
             t = None
             if type(o) is not list:
-                if primitive.kind != "elementwise":
-                    return None
                 key.append(type(o))
             else:
                 if o[OP] is None:
@@ -162,10 +160,16 @@ class LinearTrace(Trace):
         made = _rules.get(kinds, _rules)
         if made is _rules:
             made = _rules.put(kinds, _rule_template(primitive, primals, tangents, params))
-        return None if made is None else made.apply(self, primals, moving)
+        if made is None:
+            return None
+        out, out_dot = made.apply(self, primals, moving)
+        if primitive is shaping.slice and is_written(primals[0]) and not fuses():
+            if is_small(aval_of_node(out), aval_of_node(primals[0])):
+                out = record(elementwise.positive, (out,), {})
+        return out, out_dot
 
 
-_BILINEAR = {"multiply", "dot_general", "convolution"}
+_BILINEAR = {"multiply", "multiply_no_nan", "dot_general", "convolution"}
 
 
 class TransposeTrace(LinearTrace):
@@ -177,7 +181,7 @@ class TransposeTrace(LinearTrace):
         nodes = super().process(primitive, operands, params)
         entry, name = self.tape[-1], primitive.name
         linear = [type(a) is LinearTracer for a in entry.operands]
-        twice = name in _BILINEAR and all(linear[:2]) or name == "divide" and linear[1]
+        twice = name in _BILINEAR and all(linear[:2]) or name in ("divide", "xdivy") and linear[1]
         if twice or any(t.aval.dtype.kind == "b" for t in entry.outs):
             raise TypeError(f"{self.what}: {name} is not linear in what it is applied to")
         return nodes
@@ -432,7 +436,13 @@ def _transpose(entry: Entry, given: list[Node | None], sums: Sums) -> None:
         ct: Any = given[0]
         if primitive is shaping.slice and sums.add_part(entry.operands, ct, entry.params):
             return
-        found = _transposed(entry, ct)
+        if primitive is indexing.take and sums.add_taken(entry.operands, ct, entry.params):
+            return
+        found = None
+        if primitive is shaping.update_slice:
+            found = written_parts(entry.operands, ct, entry.params)
+        if found is None:
+            found = _transposed(entry, ct)
         if found is not None:
             for atom, ct in zip(entry.operands, found):
                 if ct is not None and type(atom) is LinearTracer:

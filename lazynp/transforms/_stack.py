@@ -303,7 +303,7 @@ def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]
             failed = False
     finally:
         errors = []
-        for reference, before in trace.written:
+        for reference, before in list(trace.written.values()):
             handle = reference()
             if handle is not None and is_tracer(handle._node):
                 if handle._node[2].trace is trace:

@@ -15,27 +15,70 @@ import numpy as np
 
 from lazynp._array import from_host
 from lazynp._avals import Aval
-from lazynp._node import VALUE, Node, aval_of_node
+from lazynp._config import config
+from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
+from lazynp._recorder import local
 from lazynp._trace import record
-from lazynp.primitives import elementwise, shaping
+from lazynp.primitives import elementwise, indexing, shaping
 
-_SMALL = 4  # times a part at least, or it is spread out: that is then fused with what else is added
+_SMALL = 4  # times a part at least, or it is spread out where that is fused with what else is added
 _FUSED = 1 << 13  # bytes: parts of arrays up to this are spread out and added in one loop
 _MANY = 8  # parts that are written together
 Params = dict[str, Any]
 
 
+def fuses() -> bool:
+    """Whether what is recorded now will be compiled: zeros around a part cost nothing there."""
+    return bool(local.recorder.staging) or config.execution == "compiled"
+
+
+def is_small(part: Aval, whole: Aval) -> bool:
+    """Whether to store a part of an array costs little beside a copy of the array."""
+    return bool(part.shape) and 0 < _SMALL * part.size <= whole.size
+
+
+def is_written(node: Node) -> bool:
+    """Whether this is a version of an array that is written in place, or a view of one: a part of
+    it that the tape keeps is stored, for a view would keep the version, and the next be a copy."""
+    while node[OP] is not None and node[OP].free and type(node[ARGS]) is tuple and node[ARGS]:
+        first = node[ARGS][0]
+        if type(first) is not list:
+            return False
+        node = first
+    return node[OP] is not None and node[OP].primitive.kind == "update"
+
+
+def written_parts(operands: Sequence[Any], ct: Node, params: Params) -> list[Node | None] | None:
+    """The cotangents of the operands of update_slice; None if the rule is to be called.
+
+    A view of the small part would keep all of ct from being overwritten: the part is stored.
+    """
+    x, u, *starts = operands
+    if not (type(x) is type(u) and isinstance(x, Tracer)) or not is_small(u.aval, x.aval):
+        return None
+    if fuses() or not starts or aval_of_node(starts[0]).shape:
+        return None
+    part = record(shaping.slice, (ct, *starts), params)
+    part = record(elementwise.positive, (part,), {})
+    return [record(shaping.update_slice, (ct, 0, *starts), params), part]
+
+
 class _Parts:
-    """Cotangents of parts, with their starts, and nothing else yet."""
+    """Cotangents of parts, with their starts, and of what index arrays took; added up later."""
 
-    __slots__ = ("aval", "groups")
+    __slots__ = ("aval", "groups", "base", "taken", "size")
 
-    def __init__(self, aval: Aval) -> None:
-        self.aval = aval
+    def __init__(self, aval: Aval, base: Node | None = None) -> None:
+        """base: a sum that they are added to."""
+        self.aval, self.base = aval, base
         self.groups: dict[Any, list[tuple[Node, Sequence[Node]]]] = {}  # by params
+        self.taken: dict[Any, list[tuple[Node, Sequence[Node]]]] = {}  # by axes
+        self.size = 0  # of what was taken
 
     def total(self) -> Node:
-        total: Node | None = None
+        total = self.base
+        for axes, items in self.taken.items():
+            total = _put_back(self._zeros() if total is None else total, items, axes)
         for key, items in self.groups.items():
             params = dict(key)
             if len(items) >= _MANY and self.aval.nbytes > _FUSED:
@@ -61,6 +104,25 @@ def _added(a: Node, b: Node) -> Node:
 def _in_place(total: Node, ct: Node, starts: Sequence[Node], params: Params) -> Node:
     added = _added(record(shaping.slice, (total, *starts), params), ct)
     return record(shaping.update_slice, (total, added, *starts), params)
+
+
+def _put_back(
+    total: Node, items: Sequence[tuple[Node, Sequence[Node]]], axes: tuple[int, ...]
+) -> Node:
+    """All that index arrays took, in one go: each costs as much as the array is large."""
+    columns = [[] for _ in range(1 + len(axes))]
+    for ct, indices in items:
+        batch = aval_of_node(indices[0])
+        rest = aval_of_node(ct).shape[batch.ndim :]
+        columns[0].append(_reshaped(ct, (batch.size, *rest)))
+        for column, index in zip(columns[1:], indices, strict=True):
+            column.append(_reshaped(index, (batch.size,)))
+    joined = [record(shaping.concatenate, tuple(c), {"axis": 0}) for c in columns]
+    return record(indexing.put, (total, *joined), {"axes": axes, "mode": "add"})
+
+
+def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
+    return record(shaping.reshape, (node,), {"shape": shape})
 
 
 def _together(total: Node, items: Sequence[tuple[Node, Sequence[Node]]], params: Params) -> Node:
@@ -95,17 +157,38 @@ class Sums:
     def add_part(self, operands: Sequence[Any], ct: Node, params: Params) -> bool:
         """Add the cotangent of a slice of operands; False if that is not to be done here."""
         tracer, *starts = operands
-        if _SMALL * aval_of_node(ct).size > tracer.aval.size or not starts:
+        if not starts or aval_of_node(starts[0]).shape:  # many slices at once
             return False
-        if aval_of_node(starts[0]).shape:  # many slices at once
+        small = _SMALL * aval_of_node(ct).size <= tracer.aval.size
+        if not small and (fuses() or tracer.aval.nbytes <= _FUSED):
             return False
         held = self._held.get(tracer)
-        if held is not None and type(held) is not _Parts:
-            self._held[tracer] = _in_place(held, ct, starts, params)  # type: ignore[arg-type]
+        if held is not None and (type(held) is not _Parts or not small):
+            total = held.total() if type(held) is _Parts else held
+            self._held[tracer] = _in_place(total, ct, starts, params)  # type: ignore[arg-type]
             return True
+        if not small:  # not kept: parts like it may come, each as large as the whole
+            return False
         if not all([isinstance(s[VALUE], np.generic) for s in starts]):
             return False
         if held is None:
             held = self._held[tracer] = _Parts(tracer.aval)
         held.groups.setdefault(tuple(params.items()), []).append((ct, starts))  # type: ignore[union-attr]
+        return True
+
+    def add_taken(self, operands: Sequence[Any], ct: Node, params: Params) -> bool:
+        """The same of what index arrays took: kept until it is as much as the whole."""
+        tracer, *indices = operands
+        if fuses() or tracer.aval.nbytes <= _FUSED:
+            return False
+        batch = aval_of_node(indices[0]).shape
+        if any([aval_of_node(i).shape != batch for i in indices]):
+            return False
+        held = self._held.get(tracer)
+        if type(held) is not _Parts:
+            held = self._held[tracer] = _Parts(tracer.aval, held)  # type: ignore[arg-type]
+        held.taken.setdefault(params["axes"], []).append((ct, indices))
+        held.size += aval_of_node(ct).size
+        if held.size >= tracer.aval.size:
+            self._held[tracer] = held.total()
         return True

@@ -19,7 +19,7 @@ from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
 from lazynp._recorder import StagingRecorder, local
 from lazynp._values import watched
 
-KINDS = frozenset({"elementwise", "reduction", "view", "contract"})
+KINDS = frozenset({"elementwise", "reduction", "view", "fill", "update", "index", "contract"})
 Key = tuple[Any, ...]
 
 

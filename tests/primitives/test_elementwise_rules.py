@@ -163,7 +163,7 @@ def test_transpose_keeps_the_inner_product(name: str, dtype: np.dtype[Any]) -> N
     rng = np.random.default_rng(3)
     ct = rng.normal(size=3)
     ct = ct + 1j * rng.normal(size=3) if value.dtype.kind == "c" else ct
-    linear = {"divide": [0], "ldexp": [0], "select": [1, 2], "integer_power": []}
+    linear = {"divide": [0], "xdivy": [0], "ldexp": [0], "select": [1, 2], "integer_power": []}
     for i in linear.get(name, range(len(operands))):
         known: list[Any] = [lazy(x) for x in operands]
         known[i] = Undefined(aval_of((3,), operands[i].dtype))

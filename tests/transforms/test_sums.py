@@ -9,6 +9,7 @@ import pytest
 
 import lazynp as np
 from lazynp import check_grads, fori_loop, grad, jit, vmap
+from lazynp.primitives import _index_arrays
 
 
 def elements(x: Any) -> Any:
@@ -111,3 +112,68 @@ def test_a_function_with_checks_is_compiled_once() -> None:
     before = np.stats().compiles
     assert float(f(x, 3)) == first
     assert np.stats().compiles == before
+
+
+def gathered(x: Any) -> Any:
+    """Parts taken by index arrays, of one axis and of two, beside slices and the whole."""
+    table = np.concatenate([x, np.zeros(2000)]).reshape(-1, 4) * 2
+    total = (table * table).sum()
+    for i in range(4):
+        rows = np.array([i % 3, 1, i % 2])
+        total = total + (table[rows] ** 3).sum() + np.sin(table[rows, [0, i, 2]]).sum()
+        total = total + np.cos(table[[[1], [2]], rows]).sum() + table[:, 1].sum()
+    return total
+
+
+def scattered(x: Any) -> Any:
+    """Parts written by index arrays, with duplicates, and read by others."""
+    y = np.concatenate([x, np.ones(2000)])
+    for i in range(4):
+        index = np.array([i, 5, i, 11 - i])
+        y[index] = np.tanh(y[index]) * y[index[::-1]]
+        y[index] *= 1.5
+        y[y > 1.2] *= 0.5
+        np.add.at(y, index, y[:4] ** 2)
+    return (y * y).sum()
+
+
+@pytest.mark.parametrize("execution", ["compiled", "reference", "adaptive"])
+@pytest.mark.parametrize("f", [gathered, scattered])
+def test_what_index_arrays_take_and_write(f: Any, execution: str) -> None:
+    x = np.array(X)
+    with np.config(execution=execution):
+        found = numpy.asarray(grad(f)(x))
+        pushed = np.jvp(f, (x,), (np.ones(12),))[1]
+        numpy.testing.assert_allclose(pushed, found.sum(), rtol=1e-12)
+        numpy.testing.assert_allclose(jit(grad(f))(x), found, rtol=1e-12)
+        if execution == "reference":
+            numpy.testing.assert_allclose(
+                vmap(grad(f))(np.stack([x, x])), [found, found], rtol=1e-12
+            )
+            check_grads(f, (x,), order=2, modes=["rev"] if f is scattered else ["fwd", "rev"])
+    e = 1e-6
+    for i in (0, 5, 11):
+        step = numpy.eye(12)[i] * e
+        change = float(f(np.array(X + step))) - float(f(np.array(X - step)))
+        numpy.testing.assert_allclose(found[i], change / (2 * e), rtol=1e-5, atol=1e-7)
+
+
+def test_what_is_taken_is_added_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = []
+
+    class Counting:
+        def array(self, x: Any, *args: Any) -> Any:
+            counts[-1] += getattr(x, "size", 0) > 1000
+            return numpy.array(x, *args)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(numpy, name)
+
+    monkeypatch.setattr(_index_arrays, "np", Counting())
+    places = numpy.random.default_rng(0).integers(0, 10_000, (40, 20))
+    with np.config(execution="reference"):
+        for n in (10, 40):
+            counts.append(0)
+            f = grad(lambda x, n=n: sum((np.sin(x[i]) * x[i]).sum() for i in places[:n]))
+            numpy.asarray(f(np.ones(10_000)))
+    assert counts[1] <= counts[0] + 1

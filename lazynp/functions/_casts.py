@@ -1,0 +1,74 @@
+"""`np.float64(x)`, `np.int64(x)` while a function is transformed: casts, with derivatives.
+
+NumPy's own classes make NumPy's scalars, which know no tangent, and C cannot be told otherwise.
+While a transformation is at work the namespace gives, under the same names, classes derived from
+them that stand for them in all else: as dtypes, in `isinstance`, compared with them, as keys. At
+any other time it gives NumPy's own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._avals import on_device
+from lazynp._node import is_tracer
+from lazynp._recorder import local
+from lazynp._values import knowable
+
+
+class _Cast(type):
+    """The class of such classes."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        x = args[0] if len(args) == 1 and not kwargs else None
+        if isinstance(x, Array):
+            node = x._read()
+            if is_tracer(node) or not knowable(node):
+                made = x.astype(cls.__base__)
+                return made if made.ndim else made[()]
+        return cls.__base__(*args, **kwargs)  # type: ignore[misc]
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, cls.__base__)  # type: ignore[arg-type]
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, cls.__base__)  # type: ignore[arg-type]
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.__base__
+
+    def __hash__(cls) -> int:
+        return hash(cls.__base__)
+
+    def __repr__(cls) -> str:
+        return repr(cls.__base__)
+
+
+def _is_dtype(x: Any) -> bool:
+    """Whether this class is that of a dtype which is traced."""
+    if not isinstance(x, type) or not issubclass(x, (np.number, np.bool_)):
+        return False
+    if x in (np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact,
+             np.floating, np.complexfloating):  # fmt: skip
+        return False
+    return on_device(np.dtype(x))
+
+
+_made: dict[type, Any] = {}
+CASTS: dict[str, Any] = {}  # by name: NumPy's class, ours
+for _name in np.__all__:
+    _class: Any = getattr(np, _name)
+    if _is_dtype(_class):
+        if _class not in _made:
+            names = {"__slots__": (), "__module__": "numpy", "__doc__": _class.__doc__}
+            _made[_class] = _Cast(_class.__name__, (_class,), names)
+        CASTS[_name] = _class, _made[_class]
+
+
+def dtype_class(name: str) -> Any:
+    """What the namespace has under the name of a dtype, now."""
+    numpys, ours = CASTS[name]
+    return ours if local.level else numpys

@@ -37,6 +37,7 @@ from lazynp.functions import (
     polynomials,
     products,
     reductions,
+    rounding,
     sets,
     sorting,
     special,
@@ -51,7 +52,8 @@ from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 
 _ROOMS = (
-    ufuncs, creation, manipulation, indexing, products, reductions, sorting, statistics, sets,
+    ufuncs, creation, manipulation, indexing, products, reductions, rounding, sorting,
+    statistics, sets,
     special, polynomials, windows, differences, logic, nan_reductions, datatypes,
 )  # fmt: skip
 _OF_NUMPY = tuple(room for room in _ROOMS if room is not special)  # as SciPy's, not as NumPy's

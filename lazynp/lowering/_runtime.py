@@ -283,8 +283,7 @@ def compile_text(
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise _translated(e, "compile", text) from None
-            room_for_compiling(text)
-    options = compile_options(platform, text)
+            options = compile_options(platform, text)
     if key is not None and not from_disk:
         blob = _compat.serialized(here.client, loaded)
         if blob is not None:

@@ -307,8 +307,7 @@ def test_the_client_is_made_once_and_late():
     out, err = child("""
         import sys, threading
         import numpy as np
-        from lazynp import _ownership, lowering
-from lazynp._node import VALUE, leaf
+        from lazynp import lowering
         from lazynp.lowering import _compat, _runtime
         assert not _runtime._backends
         made, real = [], _compat.cpu_client
@@ -324,8 +323,7 @@ from lazynp._node import VALUE, leaf
 FORK = """
     import os, sys
     import numpy as np
-    from lazynp import _ownership, lowering
-from lazynp._node import VALUE, leaf
+    from lazynp import lowering
     from lazynp._errors import ForkError
     from tests.lowering.helpers import compiled
     {before}
@@ -370,8 +368,7 @@ def test_the_log_level_of_the_user_is_kept():
     out, _ = child("""
         import os
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-        from lazynp import _ownership, lowering
-from lazynp._node import VALUE, leaf
+        from lazynp import lowering
         print(os.environ["TF_CPP_MIN_LOG_LEVEL"])
     """)
     assert out == ["3"]

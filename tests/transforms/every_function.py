@@ -41,7 +41,7 @@ def _each(names: str, form: str) -> list[str]:
 # Every ufunc, on numbers of the first kind that it takes; here those that this does not suit.
 DOMAINS = {"arccosh": "v + 1", "acosh": "v + 1", "ldexp": "v, i"}
 UFUNCS = [
-    n for n in lazynp.__all__
+    n for n in sorted(lazynp.__all__)
     if isinstance(getattr(lazynp, n), lazynp.ufunc) and getattr(lazynp, n).signature is None
 ]  # fmt: skip
 

@@ -21,11 +21,11 @@ from lazynp import _errstate
 from lazynp._array import Array, NDArray, enter, new_array, new_scalar
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import in_front
-from lazynp._loops import resolve_dtypes
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
 from lazynp._quiet import quiet_result
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
 from lazynp._trace import at_once, local, staged, there, user_frame
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions._arguments import check_axis, converted, mask_argument
 from lazynp.functions._eager import handle
 from lazynp.functions._host import host_into, needs_host

@@ -14,12 +14,12 @@ from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import BUILT, in_front
-from lazynp._loops import resolve_dtypes
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import host_value, known, local, watched
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions import _advanced, _assigned, _getset
 from lazynp.functions._arguments import mask_argument, order_argument, result_order
 from lazynp.functions._checks import traced

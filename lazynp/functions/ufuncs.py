@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazynp._array import Array, as_operand, new_array
-from lazynp._loops import resolve_dtypes
 from lazynp._primitive import Primitive
 from lazynp._trace import extent, known
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions._recording import apply, as_array
 from lazynp.functions._ufunc import ufunc
 from lazynp.primitives import elementwise as e

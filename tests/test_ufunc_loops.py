@@ -1,4 +1,4 @@
-"""`_loops`: the loop that NumPy picks for dtypes, and no crash where it picks none."""
+"""`_ufunc_loops`: the loop that NumPy picks for dtypes, and no crash where it picks none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._loops import resolve_dtypes
+from lazynp._ufunc_loops import resolve_dtypes
 
 LIBRARY = Path(np.__file__).parent
 WEAK = [
@@ -128,10 +128,10 @@ def test_no_refusal_ends_the_process(execution: str) -> None:
 
 
 def test_nobody_else_asks_numpy() -> None:
-    """`ufunc.resolve_dtypes` of NumPy's is called in `_loops`, and nowhere else."""
+    """`ufunc.resolve_dtypes` of NumPy's is called in `_ufunc_loops`, and nowhere else."""
     found = set()
     for path in LIBRARY.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute) and node.attr == "resolve_dtypes":
                 found.add(path.relative_to(LIBRARY).as_posix())
-    assert found == {"_loops.py"}
+    assert found == {"_ufunc_loops.py"}

@@ -10,8 +10,8 @@ import numpy as np
 
 from lazynp._array import Array, NDArray
 from lazynp._avals import Aval, on_device
-from lazynp._loops import resolve_dtypes
 from lazynp._memo import cached
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions import ufuncs
 from lazynp.functions._contract import Labels, contract, ordered_labels
 from lazynp.functions._foreign import elsewhere, overridden

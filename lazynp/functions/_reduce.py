@@ -20,13 +20,13 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import in_front
-from lazynp._loops import resolve_dtypes
 from lazynp._memo import Memo
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
 from lazynp._positions import user_frame
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local, staged
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions._arguments import check_axis, converted, mask_argument
 from lazynp.functions._eager import handle
 from lazynp.functions._host import host_into, needs_host

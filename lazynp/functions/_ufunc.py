@@ -14,13 +14,13 @@ from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval, on_device
 from lazynp._fronts import BUILT, in_front
-from lazynp._loops import resolve_dtypes
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quietly
 from lazynp._recorder import known, local
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import host_value
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp._values import watched
 from lazynp.functions import _advanced, _assigned, _getset
 from lazynp.functions._arguments import mask_argument, order_argument, result_order

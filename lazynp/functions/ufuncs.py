@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazynp._array import Array, as_operand, new_array
-from lazynp._loops import resolve_dtypes
 from lazynp._primitive import Primitive
 from lazynp._recorder import known
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp._values import extent
 from lazynp.functions._operands import as_array
 from lazynp.functions._recording import apply

@@ -1,7 +1,7 @@
 """The factory of elementwise rows: from a NumPy ufunc and a few formulas, a primitive.
 
 The ufunc is the reference and the oracle of promotion: dtypes, and the errors about them, come
-from `_loops.resolve_dtypes`, which takes Python scalar types as weak (NEP 50).
+from `_ufunc_loops.resolve_dtypes`, which takes Python scalar types as weak (NEP 50).
 
 A formula is the derivative by one operand, `lambda g, ans, x, y: ...`, written with other rows.
 Complex functions have the holomorphic derivative; those that are not holomorphic (absolute,
@@ -18,8 +18,8 @@ import numpy as np
 
 from lazynp._avals import SCALAR_DTYPES, Aval, In, Shape, aval_of
 from lazynp._cost import Cost
-from lazynp._loops import resolve_dtypes
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Rule, Undefined
+from lazynp._ufunc_loops import resolve_dtypes
 
 Dtype = np.dtype[Any]
 Formula = Callable[..., Any] | None  # None: the derivative by this operand is zero

@@ -10,8 +10,8 @@ import numpy as np
 import scipy  # scipy.special itself is loaded when first used: that takes 0.15 s
 
 from lazynp._cost import Cost
-from lazynp._loops import resolve_dtypes
 from lazynp._primitive import Primitive
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
     add,

@@ -1,0 +1,67 @@
+"""What operations are taken to cost: by NumPy, and in a compiled program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+from lazynp import _cost
+from lazynp._avals import Aval, aval_of
+from lazynp._cost import MEMORY_BOUND, cost
+from lazynp.primitives import contraction, elementwise, indexing, reduction, sorting
+
+N = 1000
+
+
+def _aval(*shape: int, dtype: str = "f8") -> Aval:
+    return aval_of(shape, numpy.dtype(dtype))
+
+
+def _more(primitive: Any, ins: list[Aval], outs: list[Aval], size: int) -> tuple[float, float]:
+    """Nanoseconds of each of so many, beyond those of an operation that only moves the data."""
+    found = cost(primitive, {}, ins, outs)
+    plain = cost(elementwise.add, {}, ins, outs)
+    by_numpy, by_xla = (1e3 * (f - p) / size for f, p in zip(found, plain, strict=True))
+    return round(by_numpy, 6), round(by_xla, 6)
+
+
+@pytest.mark.parametrize("name", elementwise.ROWS)
+def test_an_elementwise_operation_costs_what_its_row_says(name: str) -> None:
+    primitive = elementwise.ROWS[name].primitive
+    assert _more(primitive, [_aval(N)], [_aval(N)], N) == primitive.cost
+    assert primitive.cost == MEMORY_BOUND or min(primitive.cost) >= 0 < max(primitive.cost)
+
+
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "cummax", "argmax", "reduce_max"])
+def test_reductions(name: str) -> None:
+    primitive = getattr(reduction, name)
+    assert _more(primitive, [_aval(N)], [_aval(1)], N) == primitive.cost != MEMORY_BOUND
+
+
+@pytest.mark.parametrize("name", ["sort", "argsort", "sort_pairs"])
+def test_sorts_compare(name: str) -> None:
+    primitive = getattr(sorting, name)
+    once = _more(primitive, [_aval(1 << 9)], [_aval(1 << 9)], 10 << 9)
+    assert once == _more(primitive, [_aval(1 << 15)], [_aval(1 << 15)], 16 << 15)
+    assert once[0] >= 1.5 and once[1] >= 3.0
+    assert sorting.searchsorted.cost == (20.0, 60.0)
+
+
+def test_indices_cost_the_same_in_arrays_of_any_size() -> None:
+    places = _aval(N, dtype="i8")
+    small, large = (
+        cost(indexing.take, {"axes": (0,)}, [_aval(n), places], [_aval(N)]) for n in (N, 1000 * N)
+    )
+    assert small == large
+    assert cost(indexing.put, {}, [_aval(N), _aval(5), _aval(5, dtype="i8")], [_aval(N)])[0] < 2.0
+
+
+def test_better_by_numpy_is_said_of_products_and_indices_only() -> None:
+    x = _aval(1 << 20)
+    assert elementwise.gammaincc.cost[1] > 1000 > elementwise.gammaincc.cost[0]
+    assert not _cost.better_by_host(elementwise.gammaincc, {}, [x, x], [x])
+    assert _cost.better_by_host(sorting.argsort, {}, [x], [x])
+    m = _aval(500, 500)
+    assert _cost.host_gain(contraction.dot_general, {}, [m, m], [m]) > 0

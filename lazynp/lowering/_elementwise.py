@@ -1,4 +1,4 @@
-"""Elementwise operations, with the guards that make XLA's arithmetic NumPy's."""
+"""Elementwise operations, with guards that make XLA's arithmetic agree with NumPy's."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from lazynp._avals import Aval, aval_of
 from lazynp.lowering._core import Core, Value
 
 BOOL = np.dtype(np.bool_)
-# What is contracted, and the integers of that size. float16 is rounded after each operation.
+# The dtypes that XLA contracts, and the integers of the same size. float16 is rounded after each
+# operation anyway.
 _FUSABLE = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 _EXTREMA = {"stablehlo.maximum": "GT", "stablehlo.minimum": "LT"}
 
 
 class Elementwise(Core):
-    """Operands and results all of one shape."""
+    """Operations whose operands and results all have one shape."""
 
     def unary(self, name: str, x: Value) -> Value:
         return self.op(name, x, out=x.aval)
@@ -28,40 +29,43 @@ class Elementwise(Core):
         return self.op(name, x, y, out=x.aval)
 
     def maximum(self, x: Value, y: Value) -> Value:
-        """The larger one; nan if either is."""
+        """The larger value; nan if either is nan."""
         return self.binary("stablehlo.maximum", x, y)
 
     def minimum(self, x: Value, y: Value) -> Value:
-        """The smaller one; nan if either is."""
+        """The smaller value; nan if either is nan."""
         return self.binary("stablehlo.minimum", x, y)
 
     def _extremum(self, x: Value, y: Value, direction: str) -> Value:
-        """Spelled out because XLA's maximum and minimum lose nan wherever they end up in a library
-        kernel: reduced over, or fused into the sum that uses them. It costs no time."""
+        """Written as selects. XLA's maximum and minimum lose nan wherever they end up in a library
+        kernel: in a reduction, or fused into the sum that uses them. The selects cost no time.
+        """
         first = self.or_(self.compare(x, y, direction), self.compare(x, x, "NE"))
         return self.select(first, x, y)
 
     def product(self, x: Value, y: Value) -> Value:
-        """x * y as NumPy rounds it, whatever is added to it later."""
+        """x * y, rounded as NumPy rounds it, whatever is added to it later."""
         kind = x.aval.dtype.kind
         if kind == "c":
             return self._complex_product(x, y)
         for a, b in ((x, y), (y, x)):
             if kind == "f" and isinstance(b.static, float) and b.static < 0:
-                # `rounded` does nothing where the compiler can tell that the product is negative
+                # `rounded` has no effect if the compiler can tell that the product is negative
                 b = self.constant(-b.static, b.aval.dtype, b.aval.shape)
                 negated = self.rounded(self.op("stablehlo.multiply", a, b, out=x.aval))
                 return self.unary("stablehlo.negate", negated)
         return self.rounded(self.op("stablehlo.multiply", x, y, out=x.aval))
 
     def hidden(self, x: Value) -> Value:
-        """x; if it is a floating constant, such that XLA cannot tell. For operands of additions:
-        XLA makes x of x + 0.0 (also of -0.0), and of (x + 1e20) - 1e20. It costs no time."""
+        """x, with its value hidden from XLA if it is a floating constant. Use it for operands of
+        additions: XLA simplifies x + 0.0 (also with -0.0) and (x + 1e20) - 1e20 to x. It costs no
+        time.
+        """
         if not x.fixed or x.aval.dtype.kind not in "fc":
             return x
         if x.static is None or not x.aval.shape:
             (value,) = self.op("stablehlo.optimization_barrier", x, out=[x.aval])
-            value.fixed = True  # what is computed from it and others may be folded all the same
+            value.fixed = True  # XLA may still fold operations on this and other constants
             return value
         one = self.hidden(self.constant(x.static, x.aval.dtype))
         return self.op(
@@ -69,9 +73,10 @@ class Elementwise(Core):
         )
 
     def rounded(self, product: Value) -> Value:
-        """Keeps a floating product from being contracted with an addition into one fused
-        multiply-add. Nothing at the level of floats does that for less: this integer minimum,
-        one instruction, changes the bits of no value (of a nan with a payload, perhaps)."""
+        """Keep XLA from contracting a floating product and an addition to one fused multiply-add.
+        No cheaper floating-point operation does that. This integer minimum, one instruction,
+        changes no value's bits (except perhaps those of a nan with a payload).
+        """
         dtype = product.aval.dtype
         if dtype not in _FUSABLE:
             return product
@@ -80,14 +85,15 @@ class Elementwise(Core):
         return self.bitcast(self.binary("stablehlo.minimum", bits, limit), dtype, shape)
 
     def _complex_product(self, x: Value, y: Value) -> Value:
-        """NumPy's kernel rounds the second product of each part and fuses the first, where the
-        processor can; so does the compiler with this, wherever the first is used only once."""
+        """Where the processor can, NumPy's kernel rounds the second product of each part and fuses
+        the first. The compiler does the same here, if the first is used only once.
+        """
         (a, b), (c, d) = ((self.real(v), self.imag(v)) for v in (x, y))
         ac, ad, bd, bc = (
             self.op("stablehlo.multiply", u, v, out=u.aval)
             for u, v in ((a, c), (a, d), (b, d), (b, c))
         )
-        # Not `rounded`: after an integer minimum the vectoriser pairs a*a with b*b, unfused.
+        # Not `rounded`: after an integer minimum, the vectoriser pairs a*a with b*b, unfused.
         nan = self.constant(np.nan, a.aval.dtype, a.aval.shape)
         bd, bc = (self.select(self.compare(p, p, "NE"), nan, p) for p in (bd, bc))
         ac, ad, bd, bc = map(self.hidden, (ac, ad, bd, bc))
@@ -95,7 +101,7 @@ class Elementwise(Core):
         return self.complex(re, self.op("stablehlo.add", ad, bc, out=a.aval))
 
     def compare(self, x: Value, y: Value, direction: str, total: bool = False) -> Value:
-        """Direction EQ, NE, LT, LE, GT or GE. `total`: the order of IEEE 754 totalOrder."""
+        """Compare; direction is EQ, NE, LT, LE, GT or GE. `total`: IEEE 754 totalOrder."""
         kind = x.aval.dtype.kind
         if kind in "fc":
             how = "TOTALORDER" if total else "FLOAT"
@@ -121,13 +127,13 @@ class Elementwise(Core):
         return self.binary("stablehlo.or", x, y)
 
     def convert(self, x: Value, dtype: np.dtype[Any]) -> Value:
-        """XLA's conversion: floats saturate to integers and nan becomes 0."""
+        """XLA's conversion: floats saturate to integers, and nan becomes 0."""
         if x.aval.dtype == dtype:
             return x
         return self.op("stablehlo.convert", x, out=aval_of(x.aval.shape, dtype))
 
     def bitcast(self, x: Value, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Value:
-        """The same bits. To a smaller dtype a last axis is added, to a larger one it is taken."""
+        """The same bits. A smaller dtype adds a last axis; a larger dtype consumes it."""
         return self.op("stablehlo.bitcast_convert", x, out=aval_of(shape, dtype))
 
     def real(self, x: Value) -> Value:
@@ -145,8 +151,9 @@ class Elementwise(Core):
 
 @cache
 def _quiet_nan(aval: Aval) -> Value:
-    """The bits of a positive nan as an integer constant. No finite number's or inf's are larger,
-    and as an integer every negative float's are smaller."""
+    """The bits of a positive nan as an integer constant. As integers, the bits of finite numbers
+    and inf are not larger, and those of negative floats are smaller.
+    """
     bits = np.array(np.nan, aval.dtype).view(_FUSABLE[aval.dtype])
     limit = aval_of(aval.shape, bits.dtype)
     return Value("", limit, int(bits), str(int(bits)))

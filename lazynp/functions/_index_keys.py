@@ -1,4 +1,4 @@
-"""What an index means before an array is asked: its memo key, and NumPy's notion of an integer."""
+"""Interpret an index without the array: its memo key, and NumPy's notion of an integer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_BASIC: Any = object()
 
 
 def known_places(index: Any) -> Any:
-    """The index with integer Scalars that are there as ints, an element's place in particular."""
+    """The index with available integer Scalars replaced by ints."""
     if type(index) is not tuple:
         value = index._node[2] if type(index) is Scalar else index
         return int(value) if isinstance(value, np.integer) else index
@@ -27,12 +27,12 @@ def known_places(index: Any) -> Any:
     return tuple([known_places(i) if type(i) in PLACES else i for i in index])
 
 
-# what is an int where it is known
+# types that are ints once their value is available
 PLACES = frozenset({Scalar, *(np.dtype(t).type for t in "bhilqBHILQ")})
 
 
 def count_places(index: tuple[Any, ...]) -> int:
-    """How many axes an index of nothing but ints has; 0 for any other."""
+    """The number of axes that an index of only ints consumes; 0 for any other index."""
     for item in index:
         if type(item) is not int:
             return 0
@@ -40,7 +40,7 @@ def count_places(index: tuple[Any, ...]) -> int:
 
 
 def is_basic(index: tuple[Any, ...]) -> bool:
-    """Whether the index gives a view: nothing but ints, slices, None, Ellipsis."""
+    """Whether the index gives a view: only ints, slices, None, Ellipsis."""
     return _BASIC.issuperset(map(type, index))
 
 

@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and arrays: chapter "Linear algebra" of NumPy's manual."""
+"""Products of vectors, matrices and arrays: the chapter "Linear algebra" of NumPy's manual."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ __all__ = [
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
-# -- dot and its kin -------------------------------------------------------------------------------
+# -- dot and related products ----------------------------------------------------------------------
 
 
 def _same_dtype(a: Any, b: Any) -> tuple[Array, Array]:
-    """Both as arrays of the common dtype; Python scalars are arrays here, not weak."""
+    """Both as arrays of the common dtype. Python scalars become arrays, not weak."""
     x, y = as_array(a), as_array(b)
     dtype = np.result_type(x.dtype, y.dtype)
     return cast(x, dtype), cast(y, dtype)
@@ -56,7 +56,7 @@ def _text(shape: tuple[int, ...]) -> str:
 
 
 def _summed_along(x: Array, i: int, y: Array, j: int) -> Array:
-    """The sum of products along axis i of x and j of y; the other axes of both remain."""
+    """The sum of products over axis i of x and j of y; the other axes of both remain."""
     if x.shape[i] != y.shape[j]:
         raise _not_aligned(x, y, i, j)
     xs: list[Hashable] = [("x", k) for k in range(x.ndim)]
@@ -76,7 +76,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     x, y = as_array(a), as_array(b)
     if out is None and x.ndim <= 2 and y.ndim <= 2:
-        numbers = _direct(x.aval, y.aval)  # it is the product of matrices
+        numbers = _direct(x.aval, y.aval)  # it is a matrix product
         if numbers is not None:
             return scalar_if_0d(contraction.dot_general(x, y, dimension_numbers=numbers))
     if needs_host(x, y):
@@ -98,7 +98,7 @@ _plain_dot = composed(_dot, np.dot)
 
 
 def _acceptable(out: Any, result: Array) -> bool:
-    if isinstance(out, np.ndarray):  # NumPy's, from another library
+    if isinstance(out, np.ndarray):  # a NumPy array, from another library
         same = out.dtype == result.dtype and out.shape == result.shape
         return same and out.flags.c_contiguous
     return isinstance(out, Array) and out.aval is result.aval and layout(out).flags.c_contiguous
@@ -231,7 +231,7 @@ def cross(
 
 
 def _cross_last(x: Array, y: Array, axisc: int) -> Array:
-    """Of vectors along the last axes; a third component that is not there is zero."""
+    """The cross product of vectors on the last axes; a missing third component counts as zero."""
     multiply, subtract = ufuncs.multiply, ufuncs.subtract
     x0, x1, *x2 = (plain(getitem(x, (..., k))) for k in range(x.shape[-1]))
     y0, y1, *y2 = (plain(getitem(y, (..., k))) for k in range(y.shape[-1]))
@@ -264,7 +264,7 @@ _Core = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 class _Generalized(ufunc):
-    """A ufunc over arrays: it has no reductions."""
+    """A generalised ufunc; it has no reductions."""
 
     __slots__ = ()
 
@@ -326,7 +326,7 @@ def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> ufun
             told |= {} if out is None else {"out": (out,)}
             return elsewhere(made, "__call__", (x1, x2), told)
         x, y = as_array(x1), as_array(x2)
-        if out is Ellipsis:  # as None, but never a scalar
+        if out is Ellipsis:  # like None, but never returns a scalar
             given = {"keepdims": keepdims, "casting": casting, "dtype": dtype}
             return plain(function(x, y, axes=axes, axis=axis, signature=signature, **given))
         if name == "matmul" and _is_plain(out, axes, axis, keepdims, dtype, signature):
@@ -359,7 +359,7 @@ def _generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> ufun
 
 
 def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signature: Any) -> bool:
-    """Whether no option was given that has an effect."""
+    """Whether all options have their default effect."""
     return (
         out is None and axes is np._NoValue and axis is np._NoValue
         and keepdims is False and dtype is None and signature is None
@@ -368,7 +368,7 @@ def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signatu
 
 @functools.lru_cache(4096)
 def _direct(x: Aval, y: Aval) -> Any:
-    """The dimension numbers, where a matmul is one contraction and nothing more; else None."""
+    """The dimension numbers if a matmul is one plain contraction; else None."""
     if x.dtype != y.dtype or not on_device(x.dtype) or not x.ndim or not y.ndim:
         return None
     i, j = x.ndim - 1, max(0, y.ndim - 2)
@@ -380,7 +380,7 @@ def _direct(x: Aval, y: Aval) -> Any:
 
 
 def _core_labels(core: _Core, x_ndim: int, y_ndim: int) -> _Core:
-    """For matmul, whose dimensions `n?` and `m?` are missing where an operand is a vector."""
+    """The core labels of matmul, without `n?` or `m?` where an operand is a vector."""
     missing = set()
     if core[0][0] == "n?" and x_ndim == 1:
         missing.add("n?")
@@ -391,7 +391,7 @@ def _core_labels(core: _Core, x_ndim: int, y_ndim: int) -> _Core:
 
 
 def _core_axes(given: dict[str, Any], x: Array, y: Array, labels: _Core) -> list[list[int]] | None:
-    """Which axes are the core dimensions of inputs and output; None if NumPy would object."""
+    """The axes of the core dimensions of inputs and output; None if NumPy would object."""
     counts = [len(group) for group in labels]
     if x.ndim < counts[0] or y.ndim < counts[1] or ("axis" in given and "axes" in given):
         return None
@@ -465,14 +465,14 @@ def _core_product(
 
 
 def _labelled(ndim: int, labels: Sequence[Hashable], where: Sequence[int]) -> Labels:
-    """Core labels at their places, labels of the loop elsewhere."""
+    """Core labels at their places, loop labels elsewhere."""
     loop = iter(ordered_labels("loop", ndim - len(where)))
     at = dict(zip(where, labels, strict=True))
     return tuple(at[k] if k in at else next(loop) for k in range(ndim))
 
 
 def _out_fits(out: Any, result: Array, core: int, given: dict[str, Any], casting: Any) -> bool:
-    """Core dimensions must be those of the output; only the others are broadcast."""
+    """Whether `out` fits: its core dimensions must match exactly; only the others broadcast."""
     if not isinstance(out, Array):
         return True
     if not np.can_cast(result.dtype, out.dtype, casting):
@@ -485,7 +485,9 @@ def _out_fits(out: Any, result: Array, core: int, given: dict[str, Any], casting
 def _numpys_error(
     reference: np.ufunc, x: Array, y: Array, out: Any, given: dict[str, Any]
 ) -> Exception:
-    """What NumPy raises for operands of these shapes: it checks before it reads an element."""
+    """The exception that NumPy raises for operands of these shapes; it checks before it reads an
+    element.
+    """
     dummies = [np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)]
     if isinstance(out, Array):
         given = {**given, "out": np.empty(out.shape, out.dtype)}

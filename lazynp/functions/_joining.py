@@ -28,7 +28,7 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
 def _joined(x: Any) -> Array:
-    """An operand to join; lists of arrays are accepted, but no masked array would keep its mask."""
+    """An operand as an Array. `as_array` refuses a masked array, which would lose its mask."""
     return asarray(x) if isinstance(x, (list, tuple)) else as_array(x)
 
 

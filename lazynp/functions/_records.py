@@ -81,7 +81,7 @@ def _of_fresh(name: str) -> Callable[..., Any]:
     return method
 
 
-# NumPy's own methods would return this class with the wrong dtype
+# NumPy's own methods would return results of this class and its dtype
 for _name in (
     "__array__", "astype", "compress", "flatten", "ravel", "repeat", "reshape", "squeeze", "take",
     "tobytes", "transpose", "view",

@@ -164,7 +164,7 @@ def _count(x: Array, axis: Any, keepdims: Any, where: Any) -> Any:
     """The number of elements behind each result: an int, or an array of ints under `where`."""
     if where is True or where is NO_VALUE:
         if x.ndim == 0 and axis is not None:
-            normalize_axis_tuple(axis, 0)  # for a sum, it may be 0
+            normalize_axis_tuple(axis, 0)  # raises; a sum accepts axis 0 here
         return count_of(x.shape, reduced_axes(axis, x.ndim))
     mask = mask_argument(where)
     return reduce(ADD, broadcast(mask, x.shape), axis, _INT64, None, keepdims)

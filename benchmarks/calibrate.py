@@ -1,11 +1,11 @@
-"""What operations cost by NumPy and compiled: the measurements behind lazynp/_cost.py.
+"""The cost of operations by NumPy and compiled: the measurements behind lazynp/_cost.py.
 
-    python benchmarks/calibrate.py [--only NAME...] [--repeats N]
+python benchmarks/calibrate.py [--only NAME...] [--repeats N]
 
-Each operation runs alone at three sizes, by the reference interpreter and as a compiled program.
-Printed are microseconds for a call (the least of the repeats: what else the machine does only
-adds), and per thousand elements what the largest size costs more than the smallest. At the end:
-what compiling costs, against the number of operations.
+Runs each operation alone at three sizes, by the reference interpreter and as a compiled program.
+Prints microseconds for a call (the minimum of the repeats, because other load only adds time), and
+the cost per thousand elements (from the difference between the largest and the smallest size). At
+the end: the cost of compiling against the number of operations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIZES = (1_000, 30_000, 1_000_000)
 
 
 def operations(n: int) -> dict[str, Callable[[], Any]]:
-    """One call of each kind on about n elements (products: n is the size of the matrix)."""
+    """One call of each kind on about n elements (for products, n is the size of the matrix)."""
     rng = numpy.random.default_rng(0)
     x, y = np.array(rng.random(n) + 0.5), np.array(rng.random(n) + 0.5)
     k = int(n**0.5)
@@ -86,7 +86,9 @@ def operations(n: int) -> dict[str, Callable[[], Any]]:
 
 
 def least(call: Callable[[], Any], repeats: int, seconds: float = 0.3) -> float:
-    """Microseconds of a call, result computed; a few runs first."""
+    """Microseconds for a call, including the computation of its result, after a few warm-up
+    runs.
+    """
     for _ in range(4):
         np.materialize(call())
     best, end = float("inf"), time.perf_counter() + seconds
@@ -116,7 +118,7 @@ def print_operations(only: list[str], repeats: int) -> None:
 
 
 def print_compiling() -> None:
-    """Time to compile chains of operations that do not fuse into fewer."""
+    """Print the time to compile chains of operations that do not fuse into fewer."""
     print("\ncompiling: operations, milliseconds")
     x = np.array(numpy.random.default_rng(0).random(1000))
     functions = (np.sin, np.sqrt, np.exp, np.abs, np.tanh, np.square)

@@ -321,9 +321,9 @@ def page(found: dict[str, dict[str, list[str]]]) -> str:
         "**native**: the result was recorded, and no value was needed. **native, looks**: the",
         "result was recorded, but the function needed values before it returned, for a shape, a",
         "dtype or an error that depends on data. **host**: NumPy computes the result. **host,",
-        "traced**: NumPy computes the result from values; in `jit`, `grad` and `vmap` it is recorded.",
-        "**no arrays**: the function takes none. It concerns dtypes, shapes, texts or settings, or",
-        "makes an array of numbers.",
+        "traced**: NumPy computes the result from values; `jit`, `grad` and `vmap` record it.",
+        "**no arrays**: the function takes none. It concerns dtypes, shapes, texts or settings,",
+        "or makes an array of numbers.",
         "",
         f"Of {total} array functions of {', '.join(COUNTED)}, {native} are native: "
         f"{100 * native / total:.0f} %. (Names are those of NumPy {numpy.__version__[:3]}.)",

@@ -94,24 +94,31 @@ class AtIndex:
         return self.set(function(found), **options)
 
     def add(self, values: Any, **options: Any) -> Array:
+        """x with these values added."""
         return self._updated("add", values, options)
 
     def subtract(self, values: Any, **options: Any) -> Array:
+        """x with these values subtracted."""
         return self._updated("subtract", values, options)
 
     def multiply(self, values: Any, **options: Any) -> Array:
+        """x with its elements multiplied by these values."""
         return self._updated("multiply", values, options)
 
     def divide(self, values: Any, **options: Any) -> Array:
+        """x with its elements divided by these values."""
         return self._scaled(ufuncs.divide, values, options)
 
     def power(self, values: Any, **options: Any) -> Array:
+        """x with its elements raised to these powers."""
         return self._scaled(ufuncs.power, values, options)
 
     def min(self, values: Any, **options: Any) -> Array:
+        """x with the smaller one of each element and its values."""
         return self._updated("minimum", values, options)
 
     def max(self, values: Any, **options: Any) -> Array:
+        """x with the larger one of each element and its values."""
         return self._updated("maximum", values, options)
 
     mul = multiply

@@ -122,13 +122,16 @@ class Distributions:
     def lognormal(
         self, shape: Any = (), mean: Any = 0.0, sigma: Any = 1.0, dtype: Any = float
     ) -> Any:
+        """exp of normal samples; mean and sigma are those of the logarithm."""
         return exp(self.normal(shape, mean, sigma, dtype))
 
     def rayleigh(self, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Rayleigh samples: the length of a plane vector of two normal samples."""
         unit = self.exponential(sample_shape(shape, scale), 2.0, dtype)
         return ufuncs.multiply(sqrt(unit), scale)
 
     def weibull(self, a: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """Weibull samples of shape `a` and scale 1."""
         unit = self.exponential(sample_shape(shape, a), dtype=dtype)
         return ufuncs.power(unit, ufuncs.divide(1.0, a))
 
@@ -143,6 +146,7 @@ class Distributions:
         return ufuncs.power(u, ufuncs.divide(1.0, a))
 
     def triangular(self, left: Any, mode: Any, right: Any, shape: Any = ()) -> Any:
+        """Samples from left to right, with a peak at mode."""
         u = self._open(sample_shape(shape, left, mode, right), float)
         whole, below = ufuncs.subtract(right, left), ufuncs.subtract(mode, left)
         above = ufuncs.subtract(right, mode)
@@ -151,20 +155,26 @@ class Distributions:
         return scalar_if_0d(plain(where(ufuncs.less_equal(u * whole, below), rising, falling)))
 
     def chisquare(self, df: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """Chi-squared samples with df degrees of freedom."""
         return self.gamma(ufuncs.divide(df, 2.0), sample_shape(shape, df), 2.0, dtype)
 
     def noncentral_chisquare(self, df: Any, nonc: Any, shape: Any = ()) -> Any:
+        """Noncentral chi-squared samples: df is increased by twice a Poisson number."""
         first, second = self.split()
         size = sample_shape(shape, df, nonc)
         more = first.poisson(ufuncs.divide(nonc, 2.0), size)
         return second.chisquare(ufuncs.add(df, more * 2.0), size)
 
     def f(self, dfnum: Any, dfden: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """F samples: the ratio of two chi-squared samples, each divided by its degrees of
+        freedom.
+        """
         return self.noncentral_f(dfnum, dfden, None, shape, dtype)
 
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, shape: Any = (), dtype: Any = float
     ) -> Any:
+        """F samples whose numerator is a noncentral chi-squared sample."""
         first, second = self.split()
         size = sample_shape(shape, dfnum, dfden, 0.0 if nonc is None else nonc)
         if nonc is None:
@@ -175,6 +185,7 @@ class Distributions:
         return ufuncs.divide(ufuncs.divide(above, dfnum), ufuncs.divide(below, dfden))
 
     def standard_t(self, df: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """Student's t samples with df degrees of freedom."""
         first, second = self.split()
         size = sample_shape(shape, df)
         scale = sqrt(ufuncs.divide(second.chisquare(df, size, dtype), df))

@@ -32,21 +32,29 @@ from lazynp.primitives import elementwise, linear_algebra
 
 
 class EigResult(NamedTuple):
+    """The result of `eig`: eigenvalues (..., n), and eigenvectors (..., n, n) as columns."""
+
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EighResult(NamedTuple):
+    """The result of `eigh`: eigenvalues (..., n) in ascending order, eigenvectors as columns."""
+
     eigenvalues: Any
     eigenvectors: Any
 
 
 class QRResult(NamedTuple):
+    """The result of `qr`: A = Q R, with orthonormal columns in Q and a triangular R."""
+
     Q: Any
     R: Any
 
 
 class SVDResult(NamedTuple):
+    """The result of `svd`: A = U diag(S) Vh, with S (..., k) in descending order."""
+
     U: Any
     S: Any
     Vh: Any

@@ -43,6 +43,7 @@ class Key(Distributions):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of an array of keys; () for one key."""
         return self.data.shape[:-1]
 
     def __len__(self) -> int:
@@ -138,10 +139,12 @@ class Key(Distributions):
         return _located(scalar_if_0d(plain(reshape(z, size))), loc, scale)
 
     def exponential(self, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Exponential samples with mean `scale`."""
         u = self._open(sample_shape(shape, scale), dtype)
         return ufuncs.multiply(ufuncs.negative(ufuncs.log(u)), scale)
 
     def laplace(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Laplace samples: a double exponential around `loc`."""
         u = ufuncs.subtract(
             ufuncs.multiply(self._open(sample_shape(shape, loc, scale), dtype), 2.0), 1.0
         )
@@ -151,15 +154,18 @@ class Key(Distributions):
     def logistic(
         self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float
     ) -> Any:
+        """Logistic samples around `loc`."""
         u = self._open(sample_shape(shape, loc, scale), dtype)
         odds = ufuncs.subtract(ufuncs.log(u), ufuncs.log1p(ufuncs.negative(u)))
         return _located(odds, loc, scale)
 
     def gumbel(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Gumbel samples: the extreme value distribution for maxima."""
         u = self._open(sample_shape(shape, loc, scale), dtype)
         return _located(ufuncs.negative(ufuncs.log(ufuncs.negative(ufuncs.log(u)))), loc, scale)
 
     def cauchy(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Cauchy samples around `loc`."""
         u = self._open(sample_shape(shape, loc, scale), dtype)
         return _located(ufuncs.tan(ufuncs.multiply(ufuncs.subtract(u, 0.5), math.pi)), loc, scale)
 
@@ -170,6 +176,7 @@ class Key(Distributions):
         return ufuncs.multiply(scalar_if_0d(plain(_gamma(self, plain(a)))), scale)
 
     def beta(self, a: Any, b: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """Beta samples between 0 and 1, from two gamma samples. Not differentiable in a and b."""
         first, second = self.split()
         size = sample_shape(shape, a, b)
         x, y = first.gamma(a, size, dtype=dtype), second.gamma(b, size, dtype=dtype)

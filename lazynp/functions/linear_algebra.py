@@ -67,6 +67,8 @@ __all__ = [
 
 
 class SlogdetResult(NamedTuple):
+    """The result of `slogdet`: det = sign * exp(logabsdet)."""
+
     sign: Any
     logabsdet: Any
 

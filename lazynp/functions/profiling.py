@@ -100,14 +100,17 @@ class Profile:
 
     @property
     def seconds(self) -> float:
+        """The duration of the block, up to now if it has not ended."""
         return (self._end or perf_counter()) - self._begin if self._begin else 0.0
 
     @property
     def compiles(self) -> int:
+        """The number of programs compiled."""
         return self.compiling.count
 
     @property
     def cache_hits(self) -> int:
+        """The number of programs loaded from disk."""
         return self.loading.count
 
     # -- the hooks ---------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ _INT64 = np.dtype(np.int64)
 
 
 class UniqueAllResult(NamedTuple):
+    """The result of `unique_all`."""
+
     values: Any
     indices: Any
     inverse_indices: Any
@@ -39,11 +41,15 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
+    """The result of `unique_counts`."""
+
     values: Any
     counts: Any
 
 
 class UniqueInverseResult(NamedTuple):
+    """The result of `unique_inverse`."""
+
     values: Any
     inverse_indices: Any
 

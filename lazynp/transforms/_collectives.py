@@ -125,11 +125,13 @@ def psum(x: Any, axis_name: Any) -> Any:
 
 
 def pmax(x: Any, axis_name: Any) -> Any:
+    """The largest value over the examples of the vmap with this axis_name."""
     _size(axis_name)
     return tree_map(lambda leaf: _over("max", axis_name, leaf), x)
 
 
 def pmin(x: Any, axis_name: Any) -> Any:
+    """The smallest value over the examples of the vmap with this axis_name."""
     _size(axis_name)
     return tree_map(lambda leaf: _over("min", axis_name, leaf), x)
 

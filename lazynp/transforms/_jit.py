@@ -352,6 +352,7 @@ class Jitted:
         return Lowered(self, self._traced(given, call, static, bool(given.starts)), given)
 
     def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
+        """The jaxpr for these arguments."""
         given, call, static = self._split(args, kwargs)
         return self._traced(given, call, static).jaxpr
 
@@ -362,6 +363,7 @@ class Jitted:
         return "\n".join([*lines, *[f"again for {r}" for r in self._reasons]])
 
     def clear_cache(self) -> None:
+        """Forget all traces; the next call traces the function again."""
         self._cache.clear()
         self._quick.clear()
 
@@ -377,12 +379,15 @@ class Lowered:
 
     @property
     def jaxpr(self) -> Jaxpr:
+        """The jaxpr of the function."""
         return self._traced.jaxpr
 
     def as_text(self) -> str:
+        """The StableHLO text of the program."""
         return lowering.lower(self._traced.jaxpr)
 
     def compile(self) -> Compiled:
+        """A function that accepts only arguments like these."""
         return Compiled(self)
 
 
@@ -393,6 +398,7 @@ class Compiled:
         self._lowered = lowered
 
     def as_text(self) -> str:
+        """The StableHLO text of the program."""
         return self._lowered.as_text()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -253,6 +253,7 @@ class ShapeDtype:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
 

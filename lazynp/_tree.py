@@ -166,7 +166,8 @@ def flatten_up_to(structure: Structure, tree: Any, what: str) -> list[Any]:
         raise TypeError(f"{what}: a tree like {show(structure)} is required, got {tree!r}")
     if len(parts[2]) != len(children):
         raise TypeError(
-            f"{what}: a {kind.__name__} of {len(children)} is required, got {len(parts[2])}"
+            f"{what}: a {kind.__name__} with {len(children)} entries is required, "
+            f"got {len(parts[2])}"
         )
     found = []
     for child, part in zip(children, parts[2], strict=True):
@@ -194,7 +195,7 @@ def broadcast_prefix(
         raise ValueError(f"{what}: {prefix!r} is a tree where the argument is a leaf")
     kind, static, children = structure
     if not _alike(parts[0], kind) or len(parts[2]) != len(children) or parts[1] != static:
-        raise ValueError(f"{what}: {prefix!r} is no prefix of a tree like {show(structure)}")
+        raise ValueError(f"{what}: {prefix!r} is not a prefix of a tree like {show(structure)}")
     found = []
     for p, child in zip(parts[2], children, strict=True):
         found += broadcast_prefix(p, child, what, is_leaf)

@@ -113,7 +113,7 @@ class _Unique:
         places = plain(getitem(self.ends, slice(0, count)))
         missing = plain(ufuncs.equal(places, self.size))
         if not self.size and count:
-            raise ValueError("unique: there are no values to fill up with")
+            raise ValueError("unique: an empty array has no value to fill up with")
         self.places = plain(elementwise.select(missing, 0, places))
         values = self._at_places(ordered)
         if fill is not None:

@@ -178,7 +178,7 @@ def lapack(
     flags: LAPACK's letters. No dimension may be 0, or LAPACK kills the process.
     """
     if b.platform != "cpu":
-        raise NotImplementedError(f"linalg: only on the host, got platform {b.platform!r}")
+        raise NotImplementedError(f"linalg: LAPACK needs the host, got platform {b.platform!r}")
     ranks = ranks or [2] * len(operands)
     return b.custom_call(
         f"lapack_{_PREFIX[operands[0].aval.dtype.char]}{routine}_ffi",

@@ -92,8 +92,8 @@ def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, mode: str) -> tu
         return outs, (None,) * len(outs)
     if mode == "complete" and m > n:
         raise TypeError(
-            "qr: the derivative of mode='complete' is required of no more rows than columns, got "
-            f"{a.aval}: the added columns of q are not determined"
+            "qr: with mode='complete', only matrices with at most as many rows as columns have a "
+            f"derivative, got {a.aval}: the added columns of q are not determined"
         )
     q, r = qr(a, mode="reduced")
     k = min(m, n)

@@ -27,7 +27,7 @@ from lazynp.transforms._vmap import BatchTrace, BatchTracer, named_trace, number
 
 
 def _unbound(*_: Any, axis_name: Any, **__: Any) -> Any:
-    raise NameError(f"no vmap is at work over an axis of the name {axis_name!r}")
+    raise NameError(f"no active vmap has the axis name {axis_name!r}")
 
 
 def _abstract(x: Aval, *numbers: Aval, axis_name: Any, op: str) -> Aval:

@@ -51,7 +51,7 @@ class _Custom:
     def _place(self, name: str) -> int:
         known = list(inspect.signature(self.fun).parameters)
         if name not in known:
-            raise ValueError(f"{self._name}: nondiff_argnames has {name!r}, which is no parameter")
+            raise ValueError(f"{self._name}: nondiff_argnames: {name!r} is not a parameter")
         return known.index(name)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

@@ -262,7 +262,7 @@ def _aligned(program: Program, items: Sequence[Any], name: str) -> Jaxpr:
         if place is None and (isinstance(x, Array) or is_tracer(x)):
             raise TypeError(
                 f"{name}: its rule reads an array from outside, {aval_of_node(node_of(x))}, that "
-                "the function itself does not; make it an argument"
+                "the function itself does not read; make it an argument"
             )
     avals = [x.aval if isinstance(x, Array) else aval_of_node(x) for x in items]
     n = len(program.jaxpr.inputs) - len(own)

@@ -63,7 +63,7 @@ def donated_places(
     places = [i for i, owner in enumerate(owners) if id(owner) in chosen]
     twice = len([x for x in leaves if id(x) in chosen]) > len(places)
     if twice or any(id(x._owner()) in chosen for x in others):
-        raise ValueError(f"{what}: a donated array is an argument twice, or viewed by another one")
+        raise ValueError(f"{what}: a donated array is passed twice, or also as a view")
     if local.recorder.staging or any(is_tracer(owner._node) for owner in owners):
         return ()
     return tuple(places)

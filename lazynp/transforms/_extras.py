@@ -111,7 +111,7 @@ def _callback_reference(
 
 
 def _callback_lower(*_: Any, **__: Any) -> Any:
-    raise AssertionError("a program with callbacks is run by NumPy")
+    raise AssertionError("NumPy runs programs with callbacks")
 
 
 def _callback_jvp(primals: Any, tangents: Any, **params: Any) -> Any:

@@ -194,8 +194,9 @@ class _Given:
             dtype = aval_of_node(node).dtype
             if real and not holomorphic and dtype.kind == "c":
                 raise TypeError(
-                    f"{self.what}: real inputs are required, got {dtype.name}. holomorphic=True "
-                    "for a holomorphic function; of others, take jvp, or jacrev of real results"
+                    f"{self.what}: real inputs are required, got {dtype.name}. Set "
+                    "holomorphic=True for a holomorphic function; for others, use jvp, or "
+                    "jacrev of real results"
                 )
             if holomorphic and dtype.kind != "c":
                 raise TypeError(
@@ -204,8 +205,8 @@ class _Given:
             if dtype.kind not in "fc" and not allow_int:
                 raise TypeError(
                     f"{self.what}: inputs of a real or complex dtype are required, got "
-                    f"{dtype.name}. With allow_int=True the gradient by such an input is of dtype "
-                    "float0"
+                    f"{dtype.name}. With allow_int=True, the gradient with respect to such an "
+                    "input has dtype float0"
                 )
 
 

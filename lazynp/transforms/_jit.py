@@ -329,8 +329,8 @@ class Jitted:
             traced = self._cache.get((*kind, places)) or self._cache.get((*kind, None))
         except TypeError as error:  # the static arguments were checked before
             raise TypeError(
-                f"{self._what}: what is static in a tree, the second of what the `flatten_func` of "
-                f"a registered class returns, must be hashable: {error}"
+                f"{self._what}: the static data of a tree (the second result of a registered "
+                f"class's `flatten_func`) must be hashable: {error}"
             ) from None
         if traced is None or not traced.valid():
             if places and any(key[:2] == kind for key in self._cache):
@@ -407,8 +407,7 @@ class Compiled:
         wanted = self._lowered._given
         if given.structure != wanted.structure or given.avals != wanted.avals:
             raise TypeError(
-                f"{jitted._what}: compiled for arguments of other types, {wanted.avals}, "
-                f"got {given.avals}"
+                f"{jitted._what}: compiled for arguments of types {wanted.avals}, got {given.avals}"
             )
         return _run(self._lowered._traced, given, jitted._name)
 

@@ -119,9 +119,9 @@ def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
         outs = while_call(*primals, **params)
         return outs, [None] * len(outs)
     raise TypeError(
-        "while_loop, and fori_loop with bounds that are traced, has no reverse mode: how many "
-        "rounds it takes is not known beforehand. Use scan, or fori_loop with bounds that are ints "
-        "(static_argnums); or forward mode (jvp, jacfwd)"
+        "while_loop, and fori_loop with traced bounds, has no reverse mode, because the number of "
+        "rounds is not known in advance. Use scan, or fori_loop with int bounds (static_argnums), "
+        "or forward mode (jvp, jacfwd)"
     )
 
 
@@ -321,7 +321,7 @@ def fori_loop(
         return scan(step, (lower, init_val), None, length=steps, unroll=unroll or 1)[0][1]
 
     if unroll is not None:
-        raise ValueError("fori_loop: unroll needs bounds that are ints")
+        raise ValueError("fori_loop: unroll requires int bounds")
 
     def test(state: Any) -> Any:
         return elementwise.less(state[0], state[1])

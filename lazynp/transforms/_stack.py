@@ -65,8 +65,8 @@ def check(op: Op, operands: tuple[Any, ...]) -> Op:
     traced = op.primitive.kind in ("host", "call")
     if op.host and not traced and not all([on_device(a.dtype) for a in op.explicit]):
         raise TypeError(
-            f"{op.primitive.name}: values of types {op.ins} are not traced by transformations, "
-            "NumPy computes them on the host"
+            f"{op.primitive.name}: transformations do not trace values of types {op.ins}; NumPy "
+            "computes them on the host"
         )
     return op
 
@@ -336,7 +336,7 @@ def refuse_shared(
             if k != i and owner is owners[i]:
                 raise ValueError(
                     f"{what}: leaf {i} of the arguments is written in place, and shares memory "
-                    f"with leaf {k}, of which it is independent here; pass a copy of one of them"
+                    f"with leaf {k}, which the write would not change; pass a copy of one of them"
                 )
 
 

@@ -171,7 +171,7 @@ def close(program: Program) -> Jaxpr:
     if not program.nodes and not program.owners:
         return program.jaxpr
     if program.owners or any(map(is_tracer, program.nodes)):
-        raise AssertionError(f"a jaxpr that captures {program.captured}")
+        raise AssertionError(f"the jaxpr captures arrays: {program.captured}")
     return with_constants(program.jaxpr, program.nodes)
 
 

@@ -58,8 +58,8 @@ class BatchTracer(Tracer):
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} recorded at "
             f"{position(self.code, self.offset)} is another for each example, but "
-            f"{position(*user_position())} asks for one {cure(self.aval)}; what is the same for "
-            "all examples can be passed with in_axes=None"
+            f"{position(*user_position())} asks for one {cure(self.aval)}; pass what is "
+            "the same for all examples with in_axes=None"
         )
 
     exact = seen
@@ -172,7 +172,7 @@ def named_trace(axis_name: Any) -> BatchTrace:
     for trace in reversed(_axes.named):
         if trace.axis_name == axis_name:
             return trace
-    raise NameError(f"no vmap is at work over an axis of the name {axis_name!r}")
+    raise NameError(f"no active vmap has the axis name {axis_name!r}")
 
 
 def current_axis() -> Any:
@@ -223,8 +223,8 @@ def _settle_for(function: Callable[..., Any], trace: BatchTrace) -> Callable[[Ar
         raise ValueError(
             f"{trace.what}: {name} of {aval_of_node(before)} is an array "
             f"from outside, which {position(tracer.code, tracer.offset)} gave another value for "
-            "each example. Pass it as an argument with an axis for the examples, or make the "
-            "array inside the function"
+            "each example. Pass it as an argument with an axis for the examples, or create "
+            "the array inside the function"
         )
 
     return settle

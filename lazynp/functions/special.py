@@ -297,7 +297,7 @@ def correlate(x: Any, kernel: Any, mode: str = "full", method: str = "auto") -> 
 def _convolved(name: str, x: Any, kernel: Any, mode: str, method: str, turned: bool) -> Any:
     x, kernel = as_array(x), as_array(kernel)
     if x.ndim != kernel.ndim:
-        raise ValueError(f"{name}: operands must have equal ndim, got {x.ndim} and {kernel.ndim}")
+        raise ValueError(f"{name}: dimensions must match, got {x.ndim} and {kernel.ndim}")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{name}: mode must be 'full', 'same' or 'valid', got {mode!r}")
     if method not in ("auto", "direct", "fft"):
@@ -314,7 +314,7 @@ def _convolved(name: str, x: Any, kernel: Any, mode: str, method: str, turned: b
     sizes = list(zip(x.shape, kernel.shape, strict=True))
     if mode == "valid" and any(k > n for n, k in sizes):
         if any(n > k for n, k in sizes):
-            raise ValueError(f"{name}: one must fit into the other, got {x.shape}, {kernel.shape}")
+            raise ValueError(f"{name}: neither fits into the other, got {x.shape}, {kernel.shape}")
         x, kernel = kernel, x  # convolution is symmetric
         sizes = [(n, k) for k, n in sizes]
     if method == "fft":

@@ -14,7 +14,8 @@ from tests.primitives.harness import run_lowered
 
 ROWS = elementwise.ROWS
 
-# sign of a zero result is NumPy's choice of loop: which of equal operands, or C99 leaves it open
+# the sign of a zero result depends on NumPy's loop (which of two equal operands), or C99 leaves it
+# open
 SIGN_OF_ZERO_OPEN = {"maximum", "minimum", "fmax", "fmin"}
 
 
@@ -62,7 +63,7 @@ _DOMAINS: dict[str, Any] = {
 
 
 def _domain(name: str, operands: list[Any]) -> list[Any]:
-    """Operands without what NumPy refuses."""
+    """Operands without the values that NumPy refuses."""
     if name in ("power", "float_power") and operands[0].dtype.kind in "iu":
         x, y = operands
         return [x, np.where(y < 0, y.dtype.type(3), y)]
@@ -120,7 +121,7 @@ def test_lowered_is_the_reference(name: str, loop: tuple[np.dtype[Any], ...]) ->
 
 
 def _castable(x: Any, dtype: np.dtype[Any]) -> Any:
-    """uint32 of what lies outside: NumPy's loops differ among themselves."""
+    """uint32 of values out of range: NumPy's own loops disagree."""
     if x.dtype.kind in "fc" and dtype == np.dtype("u4"):
         with np.errstate(all="ignore"):
             re = x.real

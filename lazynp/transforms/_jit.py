@@ -407,7 +407,8 @@ class Compiled:
         wanted = self._lowered._given
         if given.structure != wanted.structure or given.avals != wanted.avals:
             raise TypeError(
-                f"{jitted._what}: compiled for arguments of types {wanted.avals}, got {given.avals}"
+                f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
+                f"{given.avals}"
             )
         return _run(self._lowered._traced, given, jitted._name)
 

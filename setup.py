@@ -13,7 +13,6 @@ setup(
             depends=sorted(map(str, Path("lazynp/_c").glob("*.h"))),
             include_dirs=[numpy.get_include()],
             optional=True,  # without it, Python does the same more slowly
-
         )
     ]
 )

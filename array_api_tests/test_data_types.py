@@ -111,7 +111,7 @@ def _bits(name: str) -> int:
 @pytest.mark.parametrize("kind", ["signed integer", "unsigned integer", "real floating",
                                   "complex floating"])  # fmt: skip
 def test_can_cast(kind: str) -> None:
-    """"according to type promotion rules": within a kind, to dtypes that are not narrower."""
+    """ "according to type promotion rules": within a kind, to dtypes that are not narrower."""
     for one in KINDS[kind]:
         for other in KINDS[kind]:
             wanted = _bits(one) <= _bits(other)

@@ -240,7 +240,7 @@ def test_relative_tolerances(name: str) -> None:
 
 @pytest.mark.parametrize("name", FLOATING)
 def test_default_tolerance_of_pinv(name: str) -> None:
-    """"If None, the default value is max(M, N) * eps": smaller values count as zero."""
+    """ "If None, the default value is max(M, N) * eps": smaller values count as zero."""
     small = float(np.finfo(name).eps)
     x = np.diag([1.0, small]).astype(name)
     check(linalg.pinv(make(x)), np.diag([1.0, 0.0]).astype(name), rtol=tolerance(name))

@@ -170,7 +170,7 @@ def test_conjugate_symmetry(function: str, name: str) -> None:
 @pytest.mark.parametrize("name", COMPLEX)
 @pytest.mark.parametrize("function", special_complex.ODD + special_complex.EVEN)
 def test_reflection(function: str, name: str) -> None:
-    """"f(-x) must equal -f(x)" for the odd functions; for cosh, f(x)."""
+    """ "f(-x) must equal -f(x)" for the odd functions; for cosh, f(x)."""
     sign = 1.0 if function in special_complex.EVEN else -1.0
     points = [z for z in _plane(name) if z == z and not math.isinf(z.imag)]
     rtol = tolerance(name)
@@ -271,7 +271,7 @@ def _of_floats(operators: dict[str, str], functions: Any) -> list[str]:
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize("operator", _of_floats(OPERATORS, BINARY))
 def test_operators(operator: str, name: str) -> None:
-    """"Element-wise results, including special cases, must equal" those of the function.
+    """ "Element-wise results, including special cases, must equal" those of the function.
 
     Except `//` with infinities: for floor_divide the standard says that "libraries may return"
     Python's results there, and array classes that are NumPy's too do so.

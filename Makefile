@@ -1,4 +1,4 @@
-# Every target sets up what it needs in .venv on its first run; stamps make the second run quick.
+# Every target sets up what it needs in .venv on its first run; stamp files make later runs quick.
 # PYTHON=... chooses the interpreter (3.11 to 3.13), JOBS=... the number of test processes.
 
 VENV ?= .venv
@@ -8,12 +8,12 @@ PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 	if $$p -c '$(USABLE)' >/dev/null 2>&1; then echo $$p; break; fi; done)
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
-# Idle BLAS threads spin; on a machine whose cores are all running tests they cost more than they give.
+# Idle BLAS threads spin. While tests use every core, that costs more than the threads gain.
 PYTEST := LAZYNP_CACHE=off OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 SUITE ?= tests array_api_tests
 EAGER_SUITE = $(addprefix tests/,functions programs test_array.py test_linalg.py test_fft.py \
 	test_bad_input.py)
-# lazynp with the doctests that are in it, and the documents that have some
+# the doctests of lazynp and of the documents
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
 .PHONY: demo test test-full lint format doctest bench clean
@@ -23,7 +23,7 @@ DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py
 
-# each suite in a session of its own: both have profiles of hypothesis of these names
+# each suite in its own session, because both define hypothesis profiles with these names
 test: $(VENV)/.installed-test
 	for suite in $(SUITE); do for tier in adaptive compiled reference; do \
 		echo "== $$suite, execution=$$tier"; \
@@ -69,7 +69,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# BENCH="--sizes S --only heat_2d --execution adaptive" and the like; the runner's --help says more
+# Options go into BENCH, e.g. BENCH="--sizes S --only heat_2d --execution adaptive"; see run.py --help
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/recording.py
 	$(BIN)/python benchmarks/transforms.py

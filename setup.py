@@ -1,4 +1,4 @@
-"""The part that is compiled, where there is a compiler. All else is in pyproject.toml."""
+"""The C extension, built if there is a compiler. pyproject.toml has everything else."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ setup(
             ["lazynp/_c/module.c"],
             depends=sorted(map(str, Path("lazynp/_c").glob("*.h"))),
             include_dirs=[numpy.get_include()],
-            optional=True,  # without it Python does it all, slower
+            optional=True,  # without it, Python does the same more slowly
         )
     ]
 )

@@ -1,4 +1,6 @@
-"""The standard's tests. Programs compiled on this machine before are no matter to them."""
+"""Tests written from the standard's text. Programs compiled earlier on this machine do not affect
+them.
+"""
 
 import os
 

@@ -1,10 +1,10 @@
-"""A deliberately broken namespace: for each chapter a fault that its tests must find.
+"""A deliberately broken namespace: for each chapter, a fault that its tests must find.
 
 `python -m array_api_tests.broken` runs each chapter against its fault, and prints, as JSON, how
-many tests failed. Whatever is not the chapter's own fault is as it should be.
+many tests failed. Everything except the chapter's own fault is correct.
 
 `python -m array_api_tests.broken --each` breaks one function, method or operator after another, by
-a wrong last element, and exits with 1 if the chapter it belongs to does not find one of them.
+a wrong last element. It exits with 1 if the chapter that owns one of them does not find the fault.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Fault = Callable[[Any], Any]
 
 
 def _wrapped(name: str, change: Callable[[Any], Any]) -> tuple[Any, str, Any]:
-    """The function, and then something done to its result."""
+    """Wrap a function so that `change` is applied to its result."""
     original = getattr(xp, name)
     return xp, name, lambda *args, **kwargs: change(original(*args, **kwargs))
 
@@ -77,7 +77,7 @@ def _zero_losing() -> tuple[Any, str, Any]:
     )
 
 
-# chapter: what is wrong in it
+# chapter: its fault
 FAULTS: dict[str, Callable[[], tuple[Any, str, Any]]] = {
     "array_object": lambda: _method("__neg__", lambda out: xp.astype(out, xp.float64)),
     "broadcasting": _first_rows_of_unlike_shapes,
@@ -108,7 +108,7 @@ FAULTS: dict[str, Callable[[], tuple[Any, str, Any]]] = {
 
 
 def _perturbed(out: Any) -> Any:
-    """Something else of the same kind."""
+    """A different result of the same kind."""
     if isinstance(out, Array):
         return _perturbed_array(np.array(out))
     if isinstance(out, tuple) and hasattr(out, "_fields"):
@@ -121,7 +121,7 @@ def _perturbed(out: Any) -> Any:
 
 
 def _perturbed_array(value: Any) -> Any:
-    """The last element is another; what is empty has a dimension more."""
+    """Change the last element; give an empty array one more dimension."""
     if not value.size:
         return support.make(value.reshape(*value.shape, 1))
     flat = value.reshape(-1)
@@ -150,7 +150,7 @@ def _wrong(right: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def unnoticed() -> list[str]:
-    """The names whose fault is not found."""
+    """The names whose fault no test finds."""
     found = ((f"{c}: {name}", run(c, fault).failed) for c in CHAPTERS for name, fault in _each(c))
     return [name for name, failed in found if not failed]
 
@@ -182,7 +182,7 @@ class _Failures:
 
 
 def run(chapter: str, fault: tuple[Any, str, Any]) -> _Failures:
-    """The chapter's tests against a fault, up to the first failure."""
+    """Run the chapter's tests against a fault, up to the first failure."""
     counts = _Failures()
     path = os.path.join(os.path.dirname(__file__), f"test_{chapter}.py")
     options = ["-q", "-W", "ignore", "--maxfail=1", "--tb=no", "-p", "no:cacheprovider",

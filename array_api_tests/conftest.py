@@ -1,4 +1,4 @@
-"""Profiles, and the deviations of reference libraries that the standard's text shows."""
+"""Hypothesis profiles, and expected failures of reference libraries, quoted from the standard."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ _common: dict[str, Any] = {
     "database": None,
     "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
 }
-if MODULE in DEVIATIONS:  # expected failures need not be made small
+if MODULE in DEVIATIONS:  # do not shrink expected failures
     _common["phases"] = [Phase.explicit, Phase.generate]
 settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
 settings.register_profile("default", max_examples=15, derandomize=True, **_common)
 settings.register_profile("full", max_examples=200, print_blob=True, **_common)
-settings.register_profile(  # to be failed: what fails first will do
+settings.register_profile(  # for tests that must fail: the first failure will do
     "faults", max_examples=10, derandomize=True, **{**_common, "phases": [Phase.generate]}
 )
-settings.load_profile("default")  # --hypothesis-profile=... comes after, and wins
+settings.load_profile("default")  # --hypothesis-profile=... comes later, and wins
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        item.add_marker(pytest.mark.filterwarnings("ignore"))  # NumPy's, of special values
+        item.add_marker(pytest.mark.filterwarnings("ignore"))  # NumPy warns of special values
         found = deviation_of(MODULE, item.nodeid.rpartition("/")[2])
         if found is not None:
             item.add_marker(pytest.mark.xfail(reason=found, strict=True))

@@ -1,6 +1,6 @@
-"""Where the libraries that the suite is validated by deviate, with the standard's text.
+"""Deviations of the libraries that validate the suite, with the standard's text.
 
-Keys are test ids (`test_x.py::test_name[param]`), or their beginnings up to a `*`.
+Keys are test ids (`test_x.py::test_name[param]`), or prefixes that end with `*`.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ DEVIATIONS = {"numpy": NUMPY, "array_api_strict": STRICT}
 
 
 def deviation_of(module: str, test: str) -> str | None:
-    """Why this test is expected to fail with this module, or None."""
+    """Why this test must fail with this module, or None."""
     for pattern, reason in DEVIATIONS.get(module, {}).items():
         if test == pattern or pattern.endswith("*") and test.startswith(pattern[:-1]):
             return reason

@@ -1,4 +1,4 @@
-"""Operators and elementwise functions: which dtypes they take, and what they compute."""
+"""Operators and elementwise functions: the dtypes they accept, and what they compute."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from array_api_tests.traced import traced
 
 
 class Function(NamedTuple):
-    """An elementwise function. `out` names the dtype of the result from that of the operand."""
+    """An elementwise function. `out` maps the dtype of the operand to that of the result."""
 
     dtypes: tuple[str, ...]
     oracle: Any
-    values: tuple[Any, ...] | None = None  # operands, where not the pool
+    values: tuple[Any, ...] | None = None  # operands, if not from the pool
     out: Any = str
-    loose: float = 1.0  # tolerances are this much wider
+    loose: float = 1.0  # factor for wider tolerances
     second: tuple[Any, ...] | None = None
 
 
@@ -113,7 +113,7 @@ BINARY = {
     "remainder": Function(REAL, np.remainder, second=_NONZERO),
     "subtract": Function(NUMERIC, np.subtract),
 }
-# the operators of the array object, by their function
+# operators of the array object, by function
 OPERATORS = {
     "__add__": "add", "__and__": "bitwise_and", "__eq__": "equal", "__floordiv__": "floor_divide",
     "__ge__": "greater_equal", "__gt__": "greater", "__le__": "less_equal",
@@ -131,7 +131,7 @@ REFLECTED = tuple(
 
 
 def symbol(operator: str) -> Any:
-    """The operator as Python applies it to two objects."""
+    """The operator, as Python applies it to two objects."""
     name = operator.strip("_")
     name = {"and": "and_", "or": "or_"}.get(name, name)
     return traced(getattr(operator_module, name))

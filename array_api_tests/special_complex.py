@@ -1,10 +1,10 @@
 """Special cases of complex elementwise functions, from the standard's text.
 
 A row is one sentence: conditions on the real part `a` and the imaginary part `b` (keys of
-`special_real.CONDITIONS`), and the two parts of the result. A result is a number; `ANY_SIGN(v)`
-where the standard leaves the sign open; or a function of (a, b). The first row that applies
-counts. Rows say what holds for b >= +0; for negative b the text has `f(conj(z)) = conj(f(z))`,
-and for negative `a`, in the odd functions, `f(-z) = -f(z)`.
+`special_real.CONDITIONS`), and the two parts of the result. A result is a number, or `ANY_SIGN(v)`
+where the standard leaves the sign open, or a function of (a, b). The first row that applies counts.
+Rows apply to b >= +0. For negative b the standard says `f(conj(z)) = conj(f(z))`, and for negative
+`a`, in odd functions, `f(-z) = -f(z)`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ inf, nan, pi = math.inf, math.nan, math.pi
 
 
 class AnySign(NamedTuple):
-    """The magnitude counts, the sign is open."""
+    """Only the magnitude counts; the sign is open."""
 
     magnitude: float
 
 
 _ZERO, _INF = AnySign(0.0), AnySign(inf)
-Part = float | AnySign | Callable[[float, float], float] | None  # None: nothing is said
+Part = float | AnySign | Callable[[float, float], float] | None  # None: unspecified
 Row = tuple[str, str, Part, Part]
 
 
@@ -136,7 +136,9 @@ def _from_rows(rows: list[Row], a: float, b: float) -> Expected | None:
 
 
 def _direct(name: str, a: float, b: float) -> Expected | None:
-    """What the rows say of (a, b), of its conjugate, and in the other half of the plane."""
+    """The result that the rows give for (a, b), for its conjugate, or in the other half of the
+    plane.
+    """
     rows = ROWS[name]
     below = math.copysign(1, b) < 0
     found = None if below else _from_rows(rows, a, b)

@@ -21,7 +21,7 @@ def _odd(x: float) -> bool:
     return math.isfinite(x) and x % 2 == 1
 
 
-# -0.0 equals 0.0: signs of zeros are asked for by name
+# -0.0 equals 0.0, so signs of zeros have names of their own
 CONDITIONS: dict[str, Callable[[float], bool]] = {
     "any": lambda x: True,
     "nan": math.isnan,
@@ -89,7 +89,7 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "x1 != x2": lambda x1, x2: x1 != x2,
     "x1 % x2": lambda x1, x2: x1 % x2,
 }
-# "0" has either sign; "positive", "negative" ask for nothing but the sign
+# "0" has either sign; "positive" and "negative" require only the sign
 SIGNS = {"positive": 1.0, "negative": -1.0}
 
 _ROUNDING = [
@@ -126,7 +126,7 @@ UNARY: dict[str, list[tuple[str, str]]] = {
     ],
     "log2": _LOG,
     "log10": _LOG,
-    "reciprocal": [  # as 1.0 / x
+    "reciprocal": [  # like 1.0 / x
         ("nan", "nan"), ("+0", "+inf"), ("-0", "-inf"), ("+inf", "+0"), ("-inf", "-0"),
     ],
     "round": [*_ROUNDING, ("finite", "even")],
@@ -139,7 +139,7 @@ UNARY: dict[str, list[tuple[str, str]]] = {
     "sin": [*_ODD, ("±inf", "nan")],
     "sinh": [*_ODD, ("+inf", "+inf"), ("-inf", "-inf")],
     "sqrt": [("nan", "nan"), ("<0", "nan"), ("+0", "+0"), ("-0", "-0"), ("+inf", "+inf")],
-    "square": [("nan", "nan"), ("±inf", "+inf"), ("±0", "+0")],  # as x * x
+    "square": [("nan", "nan"), ("±inf", "+inf"), ("±0", "+0")],  # like x * x
     "tan": [*_ODD, ("±inf", "nan")],
     "tanh": [*_ODD, ("+inf", "1"), ("-inf", "-1")],
     "trunc": _ROUNDING,
@@ -246,4 +246,4 @@ POOL = (
     nan, -nan, inf, -inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0, 3.0, -3.0, 1.5, -1.5, 2.5,
     -2.5, 7.0, -7.0, 0.1, -0.1, 1e-30, -1e-30, 1e30, -1e30,
 )  # fmt: skip
-SUBNORMAL = (1e-40, -1e-40, 1e-310, -1e-310, 5e-324, -5e-324)  # in float32, in float64
+SUBNORMAL = (1e-40, -1e-40, 1e-310, -1e-310, 5e-324, -5e-324)  # for float32; for float64

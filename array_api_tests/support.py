@@ -1,7 +1,7 @@
-"""The module under test, drawing arrays for it, and comparing what comes back.
+"""The module under test; draw arrays for it, and compare its results.
 
-`ARRAY_API_TESTS_MODULE` names the module: lazynp.array_api, numpy, array_api_strict, ...
-Arrays are built from Python lists, so that nothing but `asarray` and `reshape` is relied upon.
+`ARRAY_API_TESTS_MODULE` names the module: lazynp.array_api, numpy, array_api_strict, ... Arrays are
+built from Python lists, so the tests rely on `asarray` and `reshape` only.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from array_api_tests.traced import namespace
 
 MODULE = os.environ.get("ARRAY_API_TESTS_MODULE", "lazynp.array_api")
 module: ModuleType = importlib.import_module(MODULE)
-xp: Any = namespace(module)  # the module, or one with jit around its functions
+xp: Any = namespace(module)  # the module, or a wrapper with jit around its functions
 
 SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -37,14 +37,14 @@ KINDS = {
 }  # fmt: skip
 
 info = xp.__array_namespace_info__()
-# array_api_strict's further devices are made up: they lack dtypes, and are closed to NumPy
+# array_api_strict's other devices are artificial: they lack dtypes, and NumPy cannot read them
 devices = (info.default_device(),) if MODULE == "array_api_strict" else tuple(info.devices())
 DEVICES = (None, *devices)
 
-# XLA's code for the host runs with subnormal numbers flushed to zero
+# XLA's code for the host flushes subnormal numbers to zero
 FLUSHES = MODULE == "lazynp.array_api" and os.environ.get("LAZYNP_EXECUTION") != "reference"
 
-# A palette, not any shape: a compiling library meets each program again.
+# A few fixed shapes: a compiling library then meets each program again.
 SHAPES = ((), (0,), (1,), (3,), (2, 3), (3, 1), (2, 0), (2, 1, 3))
 PROPER = tuple(s for s in SHAPES if 0 not in s)
 
@@ -54,7 +54,7 @@ def dtype(name: str) -> Any:
 
 
 def name_of(d: Any) -> str:
-    """The canonical name of a dtype of the module's."""
+    """The canonical name of a dtype of the module."""
     return next(n for n in ALL if d == getattr(xp, n))
 
 
@@ -71,14 +71,14 @@ def complex_name(name: str) -> str:
 
 
 def make(value: Any) -> Any:
-    """An array of the module's from a NumPy array."""
+    """Convert a NumPy array to an array of the module."""
     value = np.asarray(value)
     flat = module.asarray(value.ravel().tolist(), dtype=dtype(value.dtype.name))
     return module.reshape(flat, value.shape)
 
 
 def host(x: Any) -> np.ndarray[Any, Any]:
-    """The values of an array of the module's."""
+    """Read the values of an array of the module."""
     return np.asarray(x)
 
 
@@ -89,7 +89,7 @@ def is_array(x: Any) -> bool:
 def check(
     out: Any, expected: Any, *, dtype: str | None = None, rtol: float = 0.0, what: str = ""
 ) -> None:
-    """dtype, shape and values. The expected dtype is NumPy's unless it is named."""
+    """Compare dtype, shape and values. The expected dtype is NumPy's unless named."""
     expected = np.asarray(expected)
     assert is_array(out), f"{what}: not an array: {out!r}"
     name = dtype or expected.dtype.name
@@ -121,7 +121,7 @@ _FLOAT_POOL = (0.0, 0.5, 1.0, 1.5, 2.0, 3.25, 7.0, 100.0, 0.125, -0.5, -1.0, -2.
 
 
 def pool(name: str) -> list[Any]:
-    """Values worth trying in this dtype, all of them finite."""
+    """Finite values worth trying in this dtype."""
     if name == "bool":
         return [False, True]
     if name in INTEGERS:
@@ -138,7 +138,7 @@ def arrays(
     values: Any = None,
     unique: bool = False,
 ) -> st.SearchStrategy[np.ndarray[Any, Any]]:
-    """NumPy arrays to hand to `make`: their dtype, shape and values drawn."""
+    """NumPy arrays to pass to `make`, with drawn dtype, shape and values."""
     names = (names,) if isinstance(names, str) else names
 
     @st.composite
@@ -165,7 +165,7 @@ PAIRS = (
 
 
 def pairs(names: tuple[str, ...], **options: Any) -> st.SearchStrategy[Any]:
-    """Two arrays of one dtype, that broadcast."""
+    """Two arrays of one dtype that broadcast."""
 
     @st.composite
     def draw_pair(draw: Any) -> Any:

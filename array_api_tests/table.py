@@ -1,6 +1,7 @@
-"""The table of docs/array-api.md: chapters, their names, their tests, and who fails which.
+"""The table of docs/array-api.md: chapters, their names, their tests, and which library fails
+which.
 
-`python -m array_api_tests.table` writes it into the document; test_table asks that it is there.
+`python -m array_api_tests.table` writes it into the document; test_table checks that it is there.
 """
 
 from __future__ import annotations

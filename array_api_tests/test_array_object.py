@@ -91,7 +91,7 @@ def _operands(f: Any, data: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("name", OPERATORS)
 @given(st.data())
 def test_binary_operators(name: str, data: Any) -> None:
-    """The method, and the function of `operator`, compute what the function of the name does."""
+    """The method, and the function in `operator`, compute the same as the named function."""
     f = BINARY[OPERATORS[name]]
     x, y = _operands(f, data)
     wanted = f.oracle(x, y)
@@ -125,7 +125,7 @@ def test_reflected_operators(name: str, data: Any) -> None:
 @pytest.mark.parametrize("name", REFLECTED)
 @given(st.data())
 def test_in_place_operators(name: str, data: Any) -> None:
-    """Into the same object; seen by those who share it; scalars too."""
+    """They write into the same object, visibly to those who share it; scalars too."""
     f = BINARY[OPERATORS[name]]
     kind = data.draw(st.sampled_from([d for d in f.dtypes if f.out(d) == d]))
     x = data.draw(arrays(kind, ((3,), (2, 3), (2, 0))))

@@ -15,7 +15,7 @@ dimensions = st.lists(st.sampled_from([1, 2, 3, 0]), max_size=3).map(tuple)
 
 
 def _by_the_algorithm(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...] | None:
-    """The algorithm of the standard's chapter, one dimension at a time from the last."""
+    """The algorithm in the standard's chapter: one dimension at a time, from the last."""
     shape: list[int] = []
     for i in range(1, max(len(first), len(second)) + 1):
         d1 = first[-i] if i <= len(first) else 1

@@ -1,4 +1,4 @@
-"""The suite is able to fail: each chapter finds the fault that `broken` puts into it."""
+"""The suite can fail: each chapter finds the fault that `broken` puts into it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _SCALARS = {
 
 @pytest.mark.parametrize("kind", _SCALARS)
 def test_asarray_of_scalars(kind: str) -> None:
-    """The default dtype of the kind; in nested sequences, of the highest kind in them."""
+    """The default dtype of the kind; nested sequences have the highest kind they contain."""
     value, name = _SCALARS[kind]
     check(xp.asarray(value), np.asarray(value, name))
     check(xp.asarray([[value], [value]]), np.asarray([[value], [value]], name))
@@ -166,7 +166,7 @@ _ON_DEVICES: dict[str, Any] = {
 
 @pytest.mark.parametrize("function", _ON_DEVICES)
 def test_devices(function: str) -> None:
-    """On a device of the library's; another is refused."""
+    """Arrays on a device of the library; other devices are refused."""
     args = _ON_DEVICES[function] or ()
     if function.endswith("_like") or function == "astype":
         args = (make([1.0, 2.0]), *args)

@@ -68,7 +68,9 @@ def test_astype_copies() -> None:
 
 @pytest.mark.parametrize("name", FLOATING)
 def test_finfo(name: str) -> None:
-    """Of dtypes and arrays; numbers are Python floats; of complex dtypes, those of the parts."""
+    """Dtypes and arrays are accepted; numbers are Python floats; complex dtypes give those of the
+    parts.
+    """
     wanted = np.finfo(name)
     for subject in (dtype(name), make(np.ones(2, name))):
         info = xp.finfo(subject)
@@ -109,7 +111,7 @@ def _bits(name: str) -> int:
 @pytest.mark.parametrize("kind", ["signed integer", "unsigned integer", "real floating",
                                   "complex floating"])  # fmt: skip
 def test_can_cast(kind: str) -> None:
-    """ "according to type promotion rules": within a kind, to what is not narrower."""
+    """ "according to type promotion rules": within a kind, to dtypes that are not narrower."""
     for one in KINDS[kind]:
         for other in KINDS[kind]:
             wanted = _bits(one) <= _bits(other)
@@ -130,7 +132,7 @@ def test_result_type(kind: str) -> None:
 
 @pytest.mark.parametrize("name", NUMERIC)
 def test_result_type_of_scalars(name: str) -> None:
-    """Scalars take part as "the same kind as the array"; added in 2024.12."""
+    """Scalars count as "the same kind as the array"; added in 2024.12."""
     x = make(np.ones(2, name))
     assert xp.result_type(x, 1) == x.dtype
     assert xp.result_type(dtype(name), 1) == x.dtype

@@ -52,7 +52,7 @@ def test_exports_copy_when_asked() -> None:
 
 
 class _Exporter:
-    """An array exported with these options, whatever the consumer asks for."""
+    """Exports an array with these options, whatever the consumer requests."""
 
     def __init__(self, x: Any, **options: Any) -> None:
         self.x, self.options = x, options

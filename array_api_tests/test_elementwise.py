@@ -1,4 +1,4 @@
-"""Elementwise functions, on finite values: what they compute, and in which dtype."""
+"""Elementwise functions on finite values: results and dtypes."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_binary(function: str, data: Any) -> None:
 @pytest.mark.parametrize("function", BINARY)
 @given(st.data())
 def test_scalar_operand(function: str, data: Any) -> None:
-    """2024.12: "Added scalar argument support." In the dtype of the array."""
+    """2024.12: "Added scalar argument support." The result has the dtype of the array."""
     f = BINARY[function]
     x, y = _operands(f, data)
     values = pool(x.dtype.name) if f.values is None else f.values

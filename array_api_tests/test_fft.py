@@ -1,4 +1,4 @@
-"""The fft extension, against sums written out."""
+"""The fft extension, against explicit sums."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _scale(n: int, norm: str, inverse: bool) -> float:
 
 
 def _dft(x: Any, n: int | None, axis: int, norm: str, inverse: bool = False) -> Any:
-    """The sum of the definition, along one axis; padded or cut to n."""
+    """The defining sum along one axis, padded or cropped to n."""
     x = np.moveaxis(np.asarray(x, "c16"), axis, -1)
     n = x.shape[-1] if n is None else n
     x = np.concatenate([x, np.zeros((*x.shape[:-1], n))], -1)[..., :n]
@@ -86,7 +86,7 @@ def test_irfft_inverts(data: Any, x: Any, norm: str) -> None:
 
 @given(arrays(FLOATS, ((4,), (5,), (2, 6))), norms)
 def test_ihfft_and_hfft(x: Any, norm: str) -> None:
-    """ihfft is the conjugate of rfft with the direction of the norm turned round."""
+    """ihfft is the conjugate of rfft with the opposite norm."""
     name, turned = x.dtype.name, {"backward": "forward", "forward": "backward"}.get(norm, norm)
     full = np.conj(_dft(x, None, -1, turned))
     half = full[..., : x.shape[-1] // 2 + 1]

@@ -30,7 +30,7 @@ read, write = traced(operator.getitem), traced(operator.setitem)  # x[key], x[ke
 
 @st.composite
 def _slices(draw: Any, n: int) -> slice:
-    """Slices whose behaviour is specified: bounds inside, with the sign of the step."""
+    """Slices with specified behaviour: bounds inside, with the sign of the step."""
     step = draw(st.sampled_from([None, 1, 2, 3, -1, -2]))
     if (step or 1) > 0:
         bounds = st.none() | st.integers(-n, n)
@@ -41,7 +41,7 @@ def _slices(draw: Any, n: int) -> slice:
 
 @st.composite
 def _keys(draw: Any, shape: tuple[int, ...], new: bool = True) -> Any:
-    """Tuples of integers, slices, one ellipsis, and None (which assignment does not take)."""
+    """Tuples of integers, slices, one ellipsis, and None (which assignment does not accept)."""
     used = draw(st.integers(0, len(shape)))
     split = draw(st.integers(0, used))
     items: list[Any] = []
@@ -70,7 +70,7 @@ def test_getitem_without_tuple(data: Any, x: Any) -> None:
 
 @given(x=arrays(ALL, ((), (3,), (2, 3))))
 def test_empty_tuple_and_ellipsis(x: Any) -> None:
-    """The empty tuple indexes arrays of no dimension; the ellipsis any."""
+    """The empty tuple indexes 0-d arrays; the ellipsis indexes any array."""
     if not x.ndim:
         check(make(x)[()], x[()])
     check(make(x)[...], x[...])
@@ -121,7 +121,9 @@ def test_stops_before_the_first(start: int | None, step: int) -> None:
 
 
 def test_integers_and_slices_agree() -> None:
-    """An integer `i` indexes what `i:i+1` does, a negative one `n+i:n+i+1`, with one axis less."""
+    """An integer `i` selects the same as `i:i+1`, a negative one as `n+i:n+i+1`, with one axis
+    less.
+    """
     x = np.arange(6).reshape(2, 3)
     for i in range(3):
         check(make(x)[:, i], x[:, i : i + 1].reshape(2))
@@ -259,7 +261,7 @@ def test_take_along_axis(data: Any, x: Any, axis: int) -> None:
 
 
 def test_views_or_copies_of_results() -> None:
-    """Reading does not change what is read."""
+    """Reading does not change the array."""
     x = make(np.arange(6).reshape(2, 3))
     _ = x[0, :] + 1
     check(x, np.arange(6).reshape(2, 3))

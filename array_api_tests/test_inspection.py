@@ -68,7 +68,7 @@ def test_dtypes_of_a_kind(kind: str, device: Any) -> None:
 
 
 def test_dtypes() -> None:
-    """All; of a tuple of kinds, the union."""
+    """All dtypes; for a tuple of kinds, their union."""
     assert set(info.dtypes()) == set(ALL)
     assert set(info.dtypes(kind=("bool", "real floating"))) == {"bool", "float32", "float64"}
     assert set(info.dtypes(kind=("integral", "signed integer"))) == set(KINDS["integral"])

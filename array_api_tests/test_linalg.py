@@ -1,4 +1,4 @@
-"""The linalg extension, by what defines each result."""
+"""The linalg extension: each result against its definition."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ linalg = xp.linalg
 
 @st.composite
 def matrices(draw: Any, shapes: Any = None, kinds: Any = FLOATING) -> Any:
-    """Well-conditioned: a strong diagonal."""
+    """Well-conditioned matrices, with a strong diagonal."""
     name, stack = draw(st.sampled_from(kinds)), draw(STACKS)
     m, n = draw(st.sampled_from(shapes or [(1, 1), (2, 2), (3, 3)]))
     values = [0.0, 0.25, -0.5, 1.0] if name in FLOATS else [0.0, 0.25j, -0.5, 1 + 0.5j]
@@ -92,7 +92,7 @@ def test_cross_raises() -> None:
 
 
 def _by_permutations(x: Any) -> Any:
-    """The determinant of matrices up to 3 by 3, by cofactors."""
+    """The determinant of matrices up to 3 by 3, by permutations."""
     n = x.shape[-1]
     if n == 1:
         return x[..., 0, 0]
@@ -176,7 +176,7 @@ def test_inv(x: Any) -> None:
 
 @given(st.sampled_from(PRODUCTS), st.sampled_from(NUMERIC))
 def test_aliases(shapes: Any, name: str) -> None:
-    """matmul, matrix_transpose, tensordot and vecdot are those at the top."""
+    """matmul, matrix_transpose, tensordot and vecdot are the functions of the main namespace."""
     x, y = (counted(s, name) for s in shapes)
     check(linalg.matmul(make(x), make(y)), np.asarray(x @ y), rtol=tolerance(name))
     if x.ndim > 1:
@@ -240,7 +240,7 @@ def test_relative_tolerances(name: str) -> None:
 
 @pytest.mark.parametrize("name", FLOATING)
 def test_default_tolerance_of_pinv(name: str) -> None:
-    """ "If None, the default value is max(M, N) * eps": what is below counts as zero."""
+    """ "If None, the default value is max(M, N) * eps": smaller values count as zero."""
     small = float(np.finfo(name).eps)
     x = np.diag([1.0, small]).astype(name)
     check(linalg.pinv(make(x)), np.diag([1.0, 0.0]).astype(name), rtol=tolerance(name))

@@ -1,4 +1,4 @@
-"""Linear algebra functions at the top of the namespace."""
+"""Linear algebra functions in the main namespace."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRODUCTS = (
 
 
 def counted(shape: tuple[int, ...], name: str, start: int = 1) -> np.ndarray[Any, Any]:
-    """1, 2, 3, ... folded into a small range; with imaginary parts, where there are some."""
+    """1, 2, 3, ... folded into a small range; complex dtypes get imaginary parts."""
     values = (np.arange(math.prod(shape)) * 3 % 7 + start).reshape(shape)
     return (values + 2j * (values % 3) if name.startswith("c") else values).astype(name)
 

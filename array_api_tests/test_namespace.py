@@ -1,4 +1,4 @@
-"""The namespace: its version, and that every name of the standard is in it."""
+"""The namespace: its version, and whether it has every name of the standard."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from array_api_tests.support import MODULE, make, xp
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
-# what each version added, of names at the top
+# the names that each version added to the main namespace
 ADDED = {
     "2021.12": """
         e inf nan newaxis pi bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64
@@ -69,7 +69,8 @@ def test_version() -> None:
 def test_versions(version: str) -> None:
     """ "the namespace corresponding to" the version; it has that version's names."""
     space = make([1.0]).__array_namespace__(api_version=version)
-    getattr(xp, "reset_array_api_strict_flags", int)()  # there, asking sets the version of all
+    # in array_api_strict, a request sets the version for all
+    getattr(xp, "reset_array_api_strict_flags", int)()
     if MODULE == "lazynp.array_api":
         assert space.__array_api_version__ == version
     for one in VERSIONS[: VERSIONS.index(version) + 1]:

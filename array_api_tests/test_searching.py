@@ -30,7 +30,7 @@ INDEX = "int64"
 @pytest.mark.parametrize("function", ["argmax", "argmin"])
 @given(st.data(), arrays(REAL, PROPER), st.booleans())
 def test_arg(function: str, data: Any, x: Any, keepdims: bool) -> None:
-    """The first of several; in the index dtype."""
+    """The first of several; the result has the index dtype."""
     axis = data.draw(st.none() | (axis_of(x.ndim) if x.ndim else st.none()))
     oracle = getattr(np, function)
     wanted = np.asarray(oracle(x, axis=axis, keepdims=keepdims))
@@ -40,7 +40,7 @@ def test_arg(function: str, data: Any, x: Any, keepdims: bool) -> None:
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_arg_of_nan(name: str) -> None:
-    """NaN propagates through max and min, of which these are the places."""
+    """NaN propagates through max and min, and these return its place."""
     x = make(np.asarray([1.0, np.nan, 3.0, np.nan], name))
     assert int(xp.argmax(x)) == 1 and int(xp.argmin(x)) == 1
 

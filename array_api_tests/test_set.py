@@ -82,7 +82,7 @@ def test_nan_and_zeros(name: str) -> None:
 
 @given(st.data(), st.sampled_from(INTEGERS), st.booleans())
 def test_isin(data: Any, name: str, invert: bool) -> None:
-    """2025.12. By value; a scalar on either side."""
+    """2025.12. Compares by value; a scalar on either side."""
     x = data.draw(arrays(name))
     tests = data.draw(arrays(name, ((), (0,), (3,), (2, 3))))
     members = set(tests.ravel().tolist())
@@ -95,7 +95,7 @@ def test_isin(data: Any, name: str, invert: bool) -> None:
 
 @pytest.mark.parametrize("one, other", [("int8", "int64"), ("int32", "int16"), ("uint8", "int16")])
 def test_isin_of_mixed_integers(one: str, other: str) -> None:
-    """By value, also between dtypes that promote."""
+    """Compares by value, also between dtypes that promote."""
     x, tests = np.asarray([1, 100, 3], one), np.asarray([3, 1, 1000], other)
     check(xp.isin(make(x), make(tests)), np.asarray([True, False, True]))
     check(xp.isin(make(tests), make(x)), np.asarray([True, True, False]))

@@ -1,4 +1,4 @@
-"""Signatures: every way of passing arguments that the standard allows is taken."""
+"""Signatures: functions accept every way of passing arguments that the standard allows."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ def _name(row: str) -> str:
 
 
 def _forms(wanted: inspect.Signature) -> list[tuple[list[Any], dict[str, Any]]]:
-    """Calls that must be taken: with what is required, and with everything, both ways round."""
+    """Calls that must work: with the required arguments, and with all, by position and by name."""
     p = inspect.Parameter
     parameters = list(wanted.parameters.values())
     several = [0, 0] if any(q.kind is p.VAR_POSITIONAL for q in parameters) else []
@@ -176,7 +176,7 @@ def _forms(wanted: inspect.Signature) -> list[tuple[list[Any], dict[str, Any]]]:
 def _takes(function: Callable[..., Any], row: str) -> None:
     try:
         found = inspect.signature(function)
-    except ValueError:  # written in C, and silent about it: other tests call it
+    except ValueError:  # written in C, without a signature: other tests call it
         assert callable(function)
         return
     for args, kwargs in _forms(_signature(row)):

@@ -31,7 +31,7 @@ def test_sort_by_default(x: Any) -> None:
 
 
 def _stable_order(x: Any, descending: bool) -> Any:
-    """Of a vector: equal elements in their order, in either direction."""
+    """The stable order of a vector: equal elements keep their order, in either direction."""
     values = x.tolist()
     return sorted(range(len(values)), key=lambda i: (-values[i] if descending else values[i], i))
 
@@ -46,7 +46,7 @@ def test_stable_argsort(data: Any, x: Any, descending: bool) -> None:
 
 @given(st.data(), ranked, st.booleans())
 def test_unstable_argsort(data: Any, x: Any, descending: bool) -> None:
-    """Any order of equal elements will do."""
+    """Equal elements may have any order."""
     axis = data.draw(axis_of(x.ndim))
     order = xp.argsort(make(x), axis=axis, descending=descending, stable=False)
     assert order.dtype == xp.int64 and order.shape == x.shape

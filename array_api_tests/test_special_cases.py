@@ -1,7 +1,7 @@
-"""Special cases: every sentence of the standard's, for every floating-point dtype.
+"""Special cases: every sentence of the standard, for every floating-point dtype.
 
-Also of subnormal numbers, except where XLA computes, which flushes them on the host: "conforming
-implementations may vary in their support for subnormal numbers".
+Subnormal numbers are included, except where XLA computes, which flushes them on the host:
+"conforming implementations may vary in their support for subnormal numbers".
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ VALUES = special_real.POOL + (() if FLUSHES else special_real.SUBNORMAL)
 
 
 def _wrong(got: Any, wanted: Any, rtol: float) -> bool:
-    """Whether a real number is not what a result says, the sign of zeros and NaNs included."""
+    """Whether a real number differs from the expected result, including the sign of zeros and
+    NaNs.
+    """
     if wanted is None:
         return False
     if wanted in SIGN_OF_RESULT:
@@ -168,7 +170,7 @@ def test_conjugate_symmetry(function: str, name: str) -> None:
 @pytest.mark.parametrize("name", COMPLEX)
 @pytest.mark.parametrize("function", special_complex.ODD + special_complex.EVEN)
 def test_reflection(function: str, name: str) -> None:
-    """ "f(-x) must equal -f(x)" of the odd functions; of cosh, f(x)."""
+    """ "f(-x) must equal -f(x)" for the odd functions; for cosh, f(x)."""
     sign = 1.0 if function in special_complex.EVEN else -1.0
     points = [z for z in _plane(name) if z == z and not math.isinf(z.imag)]
     rtol = tolerance(name)
@@ -185,7 +187,7 @@ def test_reflection(function: str, name: str) -> None:
 def test_complex_abs(name: str) -> None:
     points = _plane(name)
     for z, got in zip(points, _at("abs", points, name)):
-        wanted = math.hypot(z.real, z.imag)  # the text's cases are those of hypot
+        wanted = math.hypot(z.real, z.imag)  # the standard gives the cases of hypot
         assert not _wrong(got, wanted, tolerance(name)), (z, got, wanted)
 
 
@@ -271,8 +273,8 @@ def _of_floats(operators: dict[str, str], functions: Any) -> list[str]:
 def test_operators(operator: str, name: str) -> None:
     """ "Element-wise results, including special cases, must equal" those of the function.
 
-    Not of `//` with infinities: of floor_divide the text has that "libraries may return" Python's
-    results there, and array classes that are NumPy's too have them.
+    Except `//` with infinities: for floor_divide the standard says that "libraries may return"
+    Python's results there, and array classes that are NumPy's too do so.
     """
     function = OPERATORS[operator]
     values = _rounded(VALUES, name)
@@ -298,7 +300,7 @@ _IN_PLACE = [o for o in _of_floats(OPERATORS, BINARY) if o in REFLECTED]
 @pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize("operator", _IN_PLACE)
 def test_in_place_operators(operator: str, name: str) -> None:
-    """In place, the values of the operator."""
+    """The in-place operator gives the values of the operator."""
     values = _rounded(VALUES, name)
     x1, x2 = (np.asarray(v, name) for v in zip(*itertools.product(values, values)))
     wanted = host(getattr(make(x1), operator)(make(x2)))

@@ -1,4 +1,4 @@
-"""The document says what the suite is: its table is the one that is made of the tests."""
+"""The document describes the suite: its table equals the one generated from the tests."""
 
 from __future__ import annotations
 

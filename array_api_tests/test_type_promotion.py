@@ -1,4 +1,4 @@
-"""Type promotion: the tables of the standard, for functions and operators, and scalars."""
+"""Type promotion: the standard's tables, for functions, operators and scalars."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from array_api_tests.support import (
 
 
 def promoted(one: str, other: str) -> str | None:
-    """By the standard's tables; None where promotion is left open."""
+    """By the standard's tables; None where promotion is unspecified."""
     if one == other:
         return one
     for kind in (SIGNED, UNSIGNED, FLOATS, COMPLEX):
@@ -64,14 +64,14 @@ def test_functions(function: str) -> None:
     for one, other, wanted in TABLE:
         if not {one, other, wanted} <= set(f.dtypes) or function == "nextafter" and one != other:
             continue
-        # no name keeps the result: its values, which nobody asks for, are never computed
+        # nothing keeps the result, so its values are never computed
         found = getattr(xp, function)(*_pair(one, other)).dtype
         assert found == dtype(f.out(wanted)), (one, other)
 
 
 @pytest.mark.parametrize("one, other, wanted", TABLE)
 def test_values(one: str, other: str, wanted: str) -> None:
-    """Operands are converted, not their bits read anew."""
+    """Operands are converted; their bits are not reinterpreted."""
     x, y = np.asarray([0, 1, 100], one), np.asarray([5, 0, 27], other)
     check(xp.add(make(x), make(y)), (x.astype(wanted) + y.astype(wanted)))
     if wanted not in COMPLEX:
@@ -127,7 +127,7 @@ def test_reflected_operators_exist() -> None:
 @pytest.mark.parametrize("function", ["sum", "prod", "cumulative_sum", "cumulative_prod"])
 @pytest.mark.parametrize("name", NAMES)
 def test_accumulations(function: str, name: str) -> None:
-    """Narrow integers go to the default integer dtype of their kind; the rest keep theirs."""
+    """Narrow integers become the default integer dtype of their kind; other dtypes stay."""
     x = make(np.ones(2, name))
     wanted = "int64" if name in SIGNED else "uint64" if name in UNSIGNED else name
     assert getattr(xp, function)(x).dtype == dtype(wanted)

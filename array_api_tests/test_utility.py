@@ -45,7 +45,7 @@ def test_diff(data: Any, x: Any, n: int) -> None:
 @given(st.data(), arrays(NUMERIC, ((3,), (2, 3))), st.booleans(), st.booleans(),
        st.integers(1, 2))  # fmt: skip
 def test_diff_with_ends(data: Any, x: Any, before: bool, after: bool, n: int) -> None:
-    """ "prior to computing differences": of the second order, those of the whole."""
+    """ "prior to computing differences": second differences include the ends."""
     axis = data.draw(axis_of(x.ndim))
     shape = list(x.shape)
     shape[axis] = data.draw(st.integers(1, 2))

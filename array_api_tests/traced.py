@@ -1,8 +1,8 @@
 """The suite with `lazynp.jit` around the functions: ARRAY_API_TESTS_JIT=1.
 
-Arrays among the arguments, also in lists and tuples, are operands of the program; what else there
-is belongs to the program. The standard lets a library that traces leave out what depends on data
-("such libraries may choose to omit"); that, and what is not about arrays, is called as it is.
+Arrays among the arguments, also in lists and tuples, are operands of the program; everything else
+is part of the program. The standard lets a tracing library omit data-dependent functions ("such
+libraries may choose to omit"). These, and functions without arrays, are called without jit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _is_array(x: Any) -> bool:
 
 
 def _split(x: Any, operands: list[Any]) -> Any:
-    """The arguments with places for the arrays, which go to `operands`."""
+    """Replace arrays in the arguments by places, and add the arrays to `operands`."""
     if _is_array(x):
         operands.append(x)
         return _Operand(len(operands) - 1)
@@ -78,7 +78,7 @@ def _needs_values(name: str, form: Any, operands: list[Any]) -> bool:
 
 
 def traced(function: Callable[..., Any]) -> Callable[..., Any]:
-    """With jit around it, if the suite runs so."""
+    """Put jit around the function, if the suite runs so."""
     name = getattr(function, "__name__", "")
     if not ON or name in EAGER:
         return function
@@ -112,7 +112,7 @@ def _traced(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 class Namespace:
-    """A module whose functions are traced."""
+    """A module with traced functions."""
 
     def __init__(self, module: ModuleType) -> None:
         self._module = module
@@ -127,5 +127,5 @@ class Namespace:
 
 
 def namespace(module: ModuleType) -> Any:
-    """The module, or one whose functions are traced."""
+    """The module, or one with traced functions."""
     return Namespace(module) if ON else module

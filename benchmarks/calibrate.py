@@ -1,4 +1,4 @@
-"""What operations cost by NumPy and compiled: the measurements behind lazynp/_cost.py.
+"""The cost of operations by NumPy and compiled: the measurements behind lazynp/_cost.py.
 
     python benchmarks/calibrate.py [--only NAME...] [--repeats N] [--rows]
 
@@ -29,7 +29,7 @@ SIZES = (1_000, 30_000, 1_000_000)
 
 
 def operations(n: int) -> dict[str, Callable[[], Any]]:
-    """One call of each kind on about n elements (products: n is the size of the matrix)."""
+    """One call of each kind on about n elements (for products, n is the size of the matrix)."""
     rng = numpy.random.default_rng(0)
     x, y = np.array(rng.random(n) + 0.5), np.array(rng.random(n) + 0.5)
     k = int(n**0.5)
@@ -92,7 +92,9 @@ def operations(n: int) -> dict[str, Callable[[], Any]]:
 
 
 def least(call: Callable[[], Any], repeats: int, seconds: float = 0.3) -> float:
-    """Microseconds of a call, result computed; a few runs first."""
+    """Microseconds for a call, including the computation of its result, after a few warm-up
+    runs.
+    """
     for _ in range(4):
         np.materialize(call())
     best, end = float("inf"), time.perf_counter() + seconds
@@ -122,7 +124,7 @@ def print_operations(only: list[str], repeats: int) -> None:
 
 
 def print_compiling() -> None:
-    """Time to compile chains of operations that do not fuse into fewer."""
+    """Print the time to compile chains of operations that do not fuse into fewer."""
     print("\ncompiling: operations, milliseconds")
     x = np.array(numpy.random.default_rng(0).random(1000))
     functions = (np.sin, np.sqrt, np.exp, np.abs, np.tanh, np.square)

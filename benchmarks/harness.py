@@ -1,12 +1,12 @@
-"""The programs of the suite: finding them, loading them on a module, calling, comparing.
+"""The programs of the suite: find, load on a module, call, compare.
 
-A program is a file of `programs/` in plain NumPy:
+A program is a file in `programs/`, in plain NumPy:
 
-    CATEGORY         what kind it is; "element loop" for Python loops over single elements
-    SIZES            parameters by size: T (tests), S (about 5 ms of NumPy), M (50 ms), L (500 ms)
-    inputs(size)     NumPy arrays and Python values, the same at every call
-    kernel(*inputs)  returns its results, or None if they are in the arrays it was given
-    RTOL             how close results must come, relative to the largest; there are defaults
+CATEGORY         its kind; "element loop" for Python loops over single elements SIZES
+parameters by size: T (tests), S (about 5 ms of NumPy), M (50 ms), L (500 ms) inputs(size)     NumPy
+arrays and Python values, the same at every call kernel(*inputs)  returns its results, or None if
+they are in the arrays it was given RTOL             tolerance of results, relative to the largest
+value; there are defaults
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def names() -> list[str]:
 
 
 def load(name: str, module_name: str = "numpy") -> types.ModuleType:
-    """A program with its one import of NumPy naming another module."""
+    """Load a program with its one import of NumPy replaced by another module."""
     path = HERE / "programs" / f"{name}.py"
     text = path.read_text()
     if text.count(IMPORT) != 1:
@@ -48,19 +48,19 @@ def category(name: str) -> str:
 
 
 def converted(inputs: Sequence[Any], array: Callable[[Any], Any]) -> list[Any]:
-    """Fresh arguments for one call: arrays go through `array`, the rest as it is."""
+    """New arguments for one call: arrays go through `array`, other arguments are unchanged."""
     return [array(v) if isinstance(v, numpy.ndarray) else v for v in inputs]
 
 
 def on_host(result: Any) -> list[numpy.ndarray]:
-    """Everything a program returned, read into host memory, in order."""
+    """All results of a program, read into host memory, in order."""
     if isinstance(result, (list, tuple)):
         return [leaf for part in result for leaf in on_host(part)]
     return [] if result is None else [numpy.asarray(result)]
 
 
 def outcome(result: Any, arguments: Sequence[Any]) -> list[numpy.ndarray]:
-    """What a program computed: its results and then its arrays, as it left them."""
+    """Everything a program computed: its results, then its arrays as it left them."""
     written = [a for a in arguments if hasattr(a, "dtype")]
     return on_host(result) + on_host(written)
 
@@ -68,10 +68,10 @@ def outcome(result: Any, arguments: Sequence[Any]) -> list[numpy.ndarray]:
 def difference(
     want: list[numpy.ndarray], got: list[numpy.ndarray], rtol: float | None, dtypes: bool = True
 ) -> str | None:
-    """What is wrong with `got`, in words; None if nothing is.
+    """Describe the first difference between `want` and `got`; None if there is none.
 
-    Integers and bools must be equal; floats within `rtol` of each, or of the largest (what
-    cancelled is judged by the size of its neighbours).
+    Integers and bools must be equal. Floats must agree within `rtol`, relative to the element or to
+    the largest element (so that cancelled values are judged by the size of their neighbours).
     """
     if len(want) != len(got):
         return f"{len(got)} results for {len(want)}"
@@ -95,5 +95,5 @@ def difference(
 
 
 def import_module(name: str) -> Any:
-    """A module that not every user of this file has."""
+    """Import a module that not every user of this file has."""
     return importlib.import_module(name)

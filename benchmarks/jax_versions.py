@@ -1,7 +1,7 @@
 """Some of the programs as one would write them for jax.jit: no mutation, loops as fori_loop.
 
-What a user gets who rewrites, beside what one gets who does not. Each takes the arguments of the
-program's `kernel` and returns its results, or the arrays that the kernel writes.
+They show what rewriting gains. Each function takes the arguments of the program's `kernel`, and
+returns its results or the arrays that the kernel writes.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Where the time goes in the programs that are slower than they should be.
 
-    python benchmarks/profiles.py FILE... [--below X] [--sizes S M L] [--markdown FILE]
+python benchmarks/profiles.py FILE... [--below X] [--sizes S M L] [--markdown FILE]
 
-FILE: what `run.py --json` saved. Every program whose calls after the first are below X (0.5) of
-NumPy's speed is run again in a process of its own, under `lazynp.profile`. Of the fastest of five
-calls the table gives the milliseconds in compiled programs; in cuts that NumPy ran; and elsewhere:
-recording, finding programs, operations done at once (NumPy's own time for these included), reading
-and writing elements. *More* is what the call took longer than NumPy's.
+FILE: what `run.py --json` saved. Programs whose later calls run below X (0.5) of NumPy's speed run
+again, each in its own process, under `lazynp.profile`. For the fastest of five calls, the table
+gives the milliseconds in compiled programs; in flushes that NumPy ran; and elsewhere: recording,
+finding programs, eager operations (including NumPy's own time for these), reading and writing
+elements. *More* is the time beyond NumPy's for the call.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What recording costs: one operation at a time, as a multiple of NumPy's own addition.
+"""The cost of recording one operation, as a multiple of NumPy's own addition.
 
-    python benchmarks/recording.py [--repeats N]
+python benchmarks/recording.py [--repeats N]
 
-All rows are measured in one process, in turn, round after round, so that a change of the
-machine's speed hits them alike; each figure is the median of its rounds. The unit in the column
-`x add` is what NumPy takes to add two arrays of 8 elements, measured in the same rounds.
+All rows run in one process, in turn, round after round, so that a change of the machine's speed
+affects them equally. Each figure is the median of its rounds. The column `x add` has as its unit
+NumPy's time to add two arrays of 8 elements, measured in the same rounds.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import numpy
 
 lazy: Any = import_module(os.environ.get("LAZYNP_TEST_MODULE", "lazynp"))
 
-PER_ROUND = 200  # operations between two looks at the clock
-FEW = 10  # operations that may pend without lazynp looking for a place to cut the program
+PER_ROUND = 200  # operations between two readings of the clock
+FEW = 10  # operations that may be pending before lazynp looks for a place to flush
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Row:
 
     loop: Callable[[int], Any]
     count: int = PER_ROUND
-    settle: Callable[[], Any] | None = None  # forces what was recorded, outside the clock
+    settle: Callable[[], Any] | None = None  # forces the recorded operations, outside the clock
     times: list[float] = field(default_factory=list)
 
     def run(self) -> None:
@@ -89,9 +89,10 @@ def small_operations(np: Any) -> dict[str, Row]:
         return numpy.asarray(target)
 
     def forget() -> Any:
-        return float((a + b)[0])  # a cut: results that were dropped are not computed
+        return float((a + b)[0])  # a flush: dropped results are not computed
 
-    # NumPy's operations run hot; few of lazynp's, so that only their recording is measured
+    # run many of NumPy's operations, so that they are warm; few of lazynp's, to measure only
+    # recording
     alone = (PER_ROUND, None) if np is numpy else (FEW, forget)
     return {
         "a + b": Row(add, *alone),
@@ -101,7 +102,7 @@ def small_operations(np: Any) -> dict[str, Row]:
         "a[3]": Row(element, *alone),
         "a[1:-1] = b": Row(store_slice, FEW, settle),
         "a[3] = 2.0": Row(store_element, FEW, settle),
-        # what pends is run somewhere in these loops: recording and running together
+        # flushes happen inside these loops: they measure recording and running together
         "x = x + b, 200 in a row": Row(chain),
         "a[1:-1] = b, 200 in a row": Row(store_slice, settle=settle),
         "ten operations, float()": Row(ten_operations(np)),
@@ -109,7 +110,7 @@ def small_operations(np: Any) -> dict[str, Row]:
 
 
 def ten_operations(np: Any) -> Callable[[int], None]:
-    """A program of nine operations and float() on 8 elements: after a few runs, cached."""
+    """Nine operations and float() on 8 elements: a cached program after a few runs."""
     a, b = np.arange(8.0), np.ones(8)
 
     def loop(n: int) -> None:
@@ -123,12 +124,12 @@ def ten_operations(np: Any) -> Callable[[int], None]:
 
 
 def print_small(rounds: int) -> None:
-    """The table of recording costs."""
+    """Print the table of recording costs."""
     modules = {"numpy": numpy, lazy.__name__: lazy}
     rows: dict[tuple[str, str], Row] = {}
     for name, np in modules.items():
         rows |= {(label, name): row for label, row in small_operations(np).items()}
-    for row in rows.values():  # warm-up: memo tables fill, programs get compiled
+    for row in rows.values():  # warm-up: fills memo tables, compiles programs
         for _ in range(10):
             row.run()
         row.times.clear()
@@ -146,7 +147,7 @@ def print_small(rounds: int) -> None:
 
 
 def median_seconds(f: Callable[[], Any], rounds: int) -> float:
-    """Median time of a call whose result is dropped after the clock stops."""
+    """The median time of a call; its result is dropped after the clock stops."""
     times = []
     for _ in range(rounds):
         begin = time.perf_counter()
@@ -157,7 +158,7 @@ def median_seconds(f: Callable[[], Any], rounds: int) -> float:
 
 
 def print_transfers(rounds: int, megabytes: int = 100) -> None:
-    """Host memory in and out, against NumPy's copy of as many bytes."""
+    """Print times of transfers from and to host memory, against NumPy's copy of as many bytes."""
     host = numpy.ones(megabytes * 125_000)
     inside = lazy.array(host)
     numpy.asarray(inside)

@@ -1,17 +1,17 @@
-"""Whole programs: NumPy, lazynp the first time and again, and jax.jit where there is a version.
+"""Whole programs: NumPy, lazynp's first and later calls, and jax.jit where there is a version.
 
-    python benchmarks/run.py [--sizes S M L] [--only NAME...] [--execution POLICY] [--timeout S]
-                             [--warm-cache] [--json FILE] [--markdown FILE]
-    python benchmarks/run.py --load FILE... [--markdown FILE]
+python benchmarks/run.py [--sizes S M L] [--only NAME...] [--execution POLICY] [--timeout S]
+                         [--warm-cache] [--json FILE] [--markdown FILE]
+python benchmarks/run.py --load FILE... [--markdown FILE]
 
-Each program runs at each size in a process of its own (worker.py says how). *first* is the first
-call there, compilation included, import and conversion of the inputs not; *again* is the median of
-the calls after it, alternating with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
-time divided by the other; *own x* is the time of NumPy's own first call, in a process of its own,
-divided by that of lazynp's: both then take their memory from the system. *MB* is by how much the
-process grew during the first call, NumPy's and lazynp's, where the compiler is part of it. Results
-are compared: WRONG, errors and processes that ended early are counted and left out of the means;
-what was stopped by --timeout counts as if it had ended then.
+Each program runs at each size in its own process (see worker.py). *first* is the first call there;
+it includes compilation, but not the import and the conversion of inputs. *again* is the median of
+the later calls, which alternate with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
+time divided by the other time. *own x* is the time of NumPy's own first call, in another process,
+divided by that of lazynp's: both then get their memory from the system. *MB* is by how much the
+process grew during the first call, for NumPy and for lazynp, whose growth includes the compiler.
+Results are compared: WRONG, errors and processes that ended early are counted and left out of the
+means. A program stopped by --timeout counts as if it had ended then.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def last_words(text: str) -> str:
 
 
 def work(arguments: list[str], environment: dict[str, str], timeout: float) -> Record:
-    """What a worker said, with `error` if it failed and `timeout` if it was stopped."""
+    """A worker's output, with `error` if it failed and `timeout` if it was stopped."""
     command = [sys.executable, str(harness.HERE / "worker.py"), *arguments]
     process = subprocess.Popen(
         command,
@@ -81,7 +81,7 @@ def measure(name: str, size: str, options: argparse.Namespace, with_jax: bool) -
         environment["LAZYNP_EXECUTION"] = options.execution
     record = work([name, size, "lazynp", *limits], environment, options.timeout)
     record |= {"name": name, "size": size, "category": harness.category(name)}
-    again = "0" if "numpy" in record else "3"  # if lazynp failed or never came back
+    again = "0" if "numpy" in record else "3"  # if lazynp failed or never returned
     alone = work([name, size, "numpy", "--repeats", again], {}, options.timeout)
     record["numpy_first"], record["numpy_peak"] = alone.get("numpy_first"), alone.get("numpy_peak")
     record.setdefault("numpy", alone.get("numpy", [math.nan]))
@@ -141,7 +141,7 @@ def numpy_time(record: Record) -> float:
 
 
 def first_time(record: Record) -> float | None:
-    """Seconds of the first call; the limit, if that is where it was stopped."""
+    """Seconds of the first call; the time limit if it was stopped."""
     return record.get("first", record.get("timeout"))
 
 
@@ -151,13 +151,13 @@ def again_time(record: Record) -> float | None:
 
 
 def own_speeds(records: list[Record]) -> list[float]:
-    """NumPy's own first call over lazynp's."""
+    """The ratio of NumPy's own first call to lazynp's."""
     pairs = [(r.get("numpy_first"), first_time(r)) for r in records if counts(r)]
     return [a / b for a, b in pairs if a and b]
 
 
 def counts(record: Record) -> bool:
-    """Whether the program's times go into the means."""
+    """Whether the means include the program's times."""
     failed = record.get("wrong") or "error" in record
     return not failed and not math.isnan(numpy_time(record))
 
@@ -168,7 +168,7 @@ def geometric_mean(ratios: Iterable[float]) -> float:
 
 
 def speeds(records: list[Record], time: Callable[[Record], float | None]) -> list[float]:
-    """NumPy's time over the other's, for all that have both and count."""
+    """The ratio of NumPy's time to the other's, for all programs that have both and count."""
     pairs = [(numpy_time(r), time(r)) for r in records if counts(r)]
     return [a / b for a, b in pairs if b]
 
@@ -200,7 +200,7 @@ def ratio(base: float, seconds: float | None) -> str:
 
 
 def megabytes(record: Record) -> str:
-    """NumPy's and lazynp's."""
+    """Growth in MB, for NumPy and for lazynp."""
     peaks = record.get("numpy_peak"), record.get("peak")
     return "" if None in peaks else " / ".join(f"{p / 1e6:.0f}" for p in peaks)
 
@@ -221,7 +221,7 @@ def row(record: Record, extra: list[str]) -> list[str]:
 
 
 def summary(records: list[Record], title: str) -> str:
-    """One line: the geometric means of a group of programs."""
+    """One line: the geometric means over a group of programs."""
     first, again = speeds(records, first_time), speeds(records, again_time)
     text = f"{title}: {len(records)} programs, first {geometric_mean(first):.2f} "
     text += f"({geometric_mean(own_speeds(records)):.2f} of NumPy's own first), "
@@ -247,14 +247,14 @@ def summaries(records: list[Record], size: str) -> list[str]:
 
 
 def columns(records: list[Record]) -> tuple[list[str], list[str]]:
-    """The head of a table, and which optional columns it has."""
+    """The head of a table, and its optional columns."""
     extra = [k for k in ("warm", "jax") if any(r.get(k) for r in records)]
     head = [*HEAD, *(["warm x"] if "warm" in extra else [])]
     return [*head, *(["jax first x", "jax again x"] if "jax" in extra else []), "note"], extra
 
 
 def markdown(results: Record) -> str:
-    """Machine, means and tables, as they stand in a document."""
+    """The machine, the means and the tables, in the form of the document."""
     facts = "; ".join(f"{k} {v}" for k, v in results["machine"].items())
     parts = [f"Execution: {results['execution'] or 'default'}. Machine: {facts}.", ""]
     for size in dict.fromkeys(r["size"] for r in results["records"]):
@@ -267,7 +267,7 @@ def markdown(results: Record) -> str:
 
 
 def put_into(path: Path, text: str, begin: str = BEGIN, end: str = END) -> None:
-    """Replace what stands between the two markers of a document."""
+    """Replace the text between the two markers of a document."""
     before, _, rest = path.read_text().partition(begin)
     _, found, after = rest.partition(end)
     if not found:
@@ -311,7 +311,7 @@ def parse() -> argparse.Namespace:
 
 
 def run_all(options: argparse.Namespace) -> Record:
-    """Measure, printing each row when it is known."""
+    """Measure, and print each row when it is known."""
     results: Record = {"machine": machine(), "execution": options.execution, "records": []}
     print("; ".join(f"{k} {v}" for k, v in results["machine"].items()))
     versions = set() if options.no_jax else jax_versions()
@@ -331,7 +331,7 @@ def run_all(options: argparse.Namespace) -> Record:
 
 
 def loaded(paths: list[Path]) -> Record:
-    """Saved results as one; the machine is the first file's."""
+    """Merge saved results; the machine is the first file's."""
     saved = [json.loads(path.read_text()) for path in paths]
     return saved[0] | {"records": [r for s in saved for r in s["records"]]}
 

@@ -1,11 +1,11 @@
 """The gradient through many steps of a stencil by `scan`, and by checkpointed `scan`.
 
-    python benchmarks/scan_gradient.py [--size N] [--steps N]
+python benchmarks/scan_gradient.py [--size N] [--steps N]
 
-Each variant runs in a process of its own: lazynp with a step that assigns to a slice, and jax,
-where it is installed, with the same step written for it. Printed are the first call, the median of
-three more, and the peak memory of the process. Checkpointed: sqrt(steps) blocks of as many steps,
-of which only the beginnings are kept.
+Each variant runs in its own process: lazynp with a step that assigns to a slice, and jax (if
+installed) with the same step written for jax. Prints the first call, the median of three more, and
+the peak memory of the process. Checkpointed: sqrt(steps) blocks of as many steps, and only the
+state at the start of each block is kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy
 
 
 def new_inside(u: Any) -> Any:
-    """Diffusion and a cubic sink, on the inside of the grid."""
+    """Diffusion and a cubic sink on the interior of the grid."""
     mid = u[1:-1, 1:-1]
     around = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
     return mid + 0.1 * (around - 4 * mid) - 0.01 * mid**3

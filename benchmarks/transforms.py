@@ -1,9 +1,9 @@
-"""What transformations cost, beside jax and autograd where they are installed.
+"""The cost of transformations, beside jax and autograd if they are installed.
 
-    python benchmarks/transforms.py [--repeats N]
+python benchmarks/transforms.py [--repeats N]
 
-All in one process, in turn, round after round; figures are medians. A library that is missing
-is left out, with a line that says so. Arrays have 8 float64 elements: what is measured is Python.
+Everything runs in one process, in turn, round after round; figures are medians. A missing library
+is left out, and a line says so. Arrays have 8 float64 elements, so this measures Python.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ import numpy
 
 lazy: Any = importlib.import_module(os.environ.get("LAZYNP_TEST_MODULE", "lazynp"))
 
-OPERATIONS = 1000  # of the loop that is traced and differentiated
-CALLS = 5  # between two looks at the clock: so few pend without lazynp looking for a cut
+OPERATIONS = 1000  # in the loop that is traced and differentiated
+# between two readings of the clock: so few may be pending before lazynp looks for a place to flush
+CALLS = 5
 Rows = dict[str, dict[str, Callable[[], float]]]  # label -> library -> seconds
 
 
@@ -35,7 +36,7 @@ def optional(name: str) -> Any:
 
 
 def loop(np: Any) -> Callable[[Any], Any]:
-    """A Python loop of 1000 operations on a small array, to a number."""
+    """A Python loop of 1000 operations on a small array, reduced to a number."""
 
     def f(x: Any) -> Any:
         y = x
@@ -55,7 +56,7 @@ def elapsed(f: Callable[[], Any]) -> float:
 
 
 def several(f: Callable[[], Any]) -> float:
-    """Seconds of one call among a few."""
+    """The seconds of one call, averaged over a few."""
     return elapsed(lambda: [f() for _ in range(CALLS)]) / CALLS
 
 
@@ -72,7 +73,7 @@ def of_lazynp() -> dict[str, Callable[[], float]]:
 
     def calls() -> float:
         seconds = several(lambda: jitted(x))
-        float(x[0] + 1.0)  # what was recorded and dropped is forgotten
+        float(x[0] + 1.0)  # forgets recorded and dropped operations
         return seconds
 
     def by_reference(g: Callable[[Any], Any]) -> float:
@@ -99,7 +100,8 @@ def of_jax(jax: Any) -> dict[str, Callable[[], float]]:
     jitted, jitted_grad = jax.jit(small(jnp)), jax.jit(jax.grad(f))
 
     def anew(g: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        return lambda x: g(x)  # jax keeps the jaxprs of functions that it knows
+        # a new function, because jax caches the jaxprs of functions that it knows
+        return lambda x: g(x)
 
     return {
         "jit call": lambda: several(lambda: jitted(x)),

@@ -1,12 +1,12 @@
-"""One program, one size, one process: timed and compared; a line of JSON for each thing learnt.
+"""One program, one size, one process: time and compare; prints a line of JSON for each result.
 
-    python benchmarks/worker.py NAME SIZE lazynp|jax|numpy|profile [--repeats N] [--seconds S]
+python benchmarks/worker.py NAME SIZE lazynp|jax|numpy|profile [--repeats N] [--seconds S]
 
-The first call is made before NumPy has run the program, so nothing is warm. After it, calls of
-both sides alternate, so that a change of the machine's speed hits them alike. Arguments are made
-anew for every call, before the clock; results and written arrays are read before it stops.
-On Linux, `peak` is by how much the process grew during the first call, at most, in bytes.
-`profile` says where the time of the fastest of some later calls of lazynp went.
+The first call comes before NumPy has run the program, so nothing is warm. After it, calls of both
+sides alternate, so that a change of the machine's speed affects them equally. Arguments are made
+anew for every call, before the clock starts; results and written arrays are read before it stops.
+On Linux, `peak` is the maximum by which the process grew during the first call, in bytes. `profile`
+says where the time went in the fastest of some later calls of lazynp.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def say(**facts: Any) -> None:
 
 
 def memory(field: str) -> int:
-    """Bytes of this process, of /proc/self/status: what it has, `VmRSS`, or its peak, `VmHWM`."""
+    """Bytes of this process, from /proc/self/status: the present size `VmRSS`, or the peak
+    `VmHWM`.
+    """
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split(f"{field}:")[1].split()[0])
 
@@ -47,12 +49,12 @@ class Side:
             return self.run(inputs), {}
         gc.collect()
         before = memory("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")  # forget the peak
+        Path("/proc/self/clear_refs").write_text("5")  # resets the peak
         done = self.run(inputs)
         return done, {"peak": memory("VmHWM") - before}
 
     def run(self, inputs: Any) -> tuple[float, list[numpy.ndarray], list[numpy.ndarray]]:
-        """Seconds, the results (or what was written, if there are none), and everything."""
+        """Seconds; the results (or the written arrays, if there are none); and both."""
         arguments = harness.converted(inputs, self.array)
         gc.collect()
         begin = time.perf_counter()
@@ -67,7 +69,7 @@ def numpy_side(name: str) -> Side:
 
 
 def lazynp_side(name: str) -> tuple[Side, Callable[[], int]]:
-    """The side, and how many programs it has compiled so far."""
+    """The side, and a function that counts the programs it has compiled so far."""
     module = harness.import_module("lazynp")
     side = Side(harness.load(name, "lazynp").kernel, module.array)
     return side, lambda: module.stats().compiles
@@ -120,7 +122,7 @@ def measure(name: str, size: str, module: str, repeats: int, seconds: float) -> 
 def profile(name: str, inputs: Any, base: Side, repeats: int) -> None:
     side, _ = lazynp_side(name)
     module = harness.import_module("lazynp")
-    for _ in range(3):  # until what is to be compiled is
+    for _ in range(3):  # until everything worth compiling is compiled
         side.run(inputs)
     times, best = [], None
     for _ in range(max(repeats, 1)):

@@ -1,9 +1,9 @@
-"""Writes docs/coverage.md: what runs each public name of NumPy. `python docs/coverage.py`.
+"""Write docs/coverage.md: what runs each public name of NumPy. `python docs/coverage.py`.
 
-Nothing here is declared. Every function is called with arrays that are still pending: it is
-*native* if what it returns (or writes) was recorded and no value was needed, *native, looks* if
-values were needed first (for a shape, a dtype, an error), *host* if NumPy made the result; *host,
-traced* if it is recorded nevertheless where the arrays are traced.
+Nothing here is declared. The script calls every function with pending arrays. A function is
+*native* if its results (or writes) were recorded and it needed no value; *native, looks* if it
+needed values first (for a shape, a dtype, an error); *host* if NumPy made the result; *host,
+traced* if it is nevertheless recorded where the arrays are traced.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ from lazynp._node import OP
 from lazynp._trace import Recorder, local
 
 PAGE = Path(__file__).with_name("coverage.md")
-COUNTED = ("numpy", "linalg", "fft", "emath", "lib.stride_tricks")  # of array functions
+# where array functions are counted
+COUNTED = ("numpy", "linalg", "fft", "emath", "lib.stride_tricks")
 MODULES = (
     *COUNTED, "polynomial", "polynomial.polynomial", "polynomial.chebyshev", "polynomial.legendre",
     "polynomial.laguerre", "polynomial.hermite", "polynomial.hermite_e", "random", "char",
     "strings", "ma", "rec", "testing", "exceptions", "dtypes", "lib", "typing",
 )  # fmt: skip
 
-# Functions that are about dtypes, shapes, texts, settings or this installation, not about arrays.
+# Functions of dtypes, shapes, texts, settings or this installation, not of arrays.
 NO_ARRAYS = set(
     """asmatrix base_repr binary_repr bmat broadcast_shapes busday_count busday_offset
     byte_bounds can_cast datetime_data einsum_path errstate format_float_positional
@@ -61,7 +62,7 @@ VALUES: dict[str, Any] = {
 
 
 class Arguments:
-    """Fresh pending arrays, by what is in them."""
+    """New pending arrays, by their contents."""
 
     used = False
 
@@ -78,7 +79,7 @@ def _written(x: Any, call: Callable[[Any], Any]) -> Any:
     return x
 
 
-# What the attempts below do not suit.
+# Calls for functions that the general attempts below do not suit.
 CALLS: dict[str, Call] = {
     "apply_along_axis": lambda f, a: f(lambda r: r.sum(), 0, a.m),
     "apply_over_axes": lambda f, a: f(np.sum, a.m, [0]),
@@ -230,13 +231,13 @@ def run(name: str, function: Any) -> str:
 def _run(name: str, function: Any) -> str:
     attempts = [CALLS[name]] if name in CALLS else ATTEMPTS
     for attempt in attempts:
-        local.recorder = Recorder()  # which has seen no loop
-        local.recorder.limit = sys.maxsize  # cut for nothing but values
+        local.recorder = Recorder()  # a recorder that has seen no loop
+        local.recorder.limit = sys.maxsize  # flush only when a value is needed
         cuts = np.stats().cuts
         try:
             arguments = Arguments()
             result = attempt(function, arguments)
-        except Exception:  # not what this function takes
+        except Exception:  # the function does not accept these arguments
             continue
         looked = np.stats().cuts > cuts
         nodes = [x._read() for x in _arrays(result)]
@@ -256,14 +257,14 @@ def _traced(attempt: Call, function: Any) -> bool:
 
     try:
         jaxpr = np.make_jaxpr(call)({k: np.asarray(v) for k, v in VALUES.items()})
-    except Exception:  # it asks for values
+    except Exception:  # it needs values
         return False
     read = {a for eqn in jaxpr.eqns for a in eqn.inputs}
     return not read.isdisjoint(jaxpr.inputs)
 
 
 def kind(module: str, name: str, found: Any) -> str:
-    """What a name of a module is."""
+    """The kind of a module's name."""
     if isinstance(found, types.ModuleType):
         return "module"
     if isinstance(found, type):
@@ -299,7 +300,7 @@ def table() -> dict[str, dict[str, list[str]]]:
 
 
 def share(found: dict[str, dict[str, list[str]]]) -> tuple[int, int]:
-    """Native array functions, and all of them, of the modules that are counted."""
+    """The number of native array functions, and of all array functions, in the counted modules."""
     count = {k: sum(len(found[m].get(k, ())) for m in COUNTED) for k in KINDS}
     native = count["native"] + count["native, looks"]
     return native, native + count["host"] + count["host, traced"]
@@ -316,13 +317,13 @@ def page(found: dict[str, dict[str, list[str]]]) -> str:
     lines = [
         "# What runs each name of NumPy",
         "",
-        "Written by `docs/coverage.py`, which calls every function with arrays that are not",
-        "computed yet. **native**: what comes back is recorded and no value was needed.",
-        "**native, looks**: it is recorded, but values were needed before the function returned,",
-        "for a shape, a dtype or an error that depends on data. **host**: NumPy makes it.",
-        "**host, traced**: NumPy makes it of values; in `jit`, `grad` and `vmap` it is recorded.",
-        "**no arrays**: it takes none: it is about dtypes, shapes, texts, settings, or makes an",
-        "array of numbers.",
+        "`docs/coverage.py` writes this page. It calls every function with pending arrays.",
+        "**native**: the result was recorded, and no value was needed. **native, looks**: the",
+        "result was recorded, but the function needed values before it returned, for a shape, a",
+        "dtype or an error that depends on data. **host**: NumPy computes the result. **host,",
+        "traced**: NumPy computes the result from values; `jit`, `grad` and `vmap` record it.",
+        "**no arrays**: the function takes none. It concerns dtypes, shapes, texts or settings,",
+        "or makes an array of numbers.",
         "",
         f"Of {total} array functions of {', '.join(COUNTED)}, {native} are native: "
         f"{100 * native / total:.0f} %. (Names are those of NumPy {numpy.__version__[:3]}.)",

@@ -1,8 +1,8 @@
 """Run examples/terrain.py, a NumPy program, on NumPy and on lazynp; compare, time and draw.
 
-    python examples/demo.py [--steps N]
+python examples/demo.py [--steps N]
 
-The program's source is not changed on disk: the copy that runs on lazynp has one line swapped.
+The file stays unchanged: the copy that runs on lazynp has one line replaced.
 """
 
 import argparse
@@ -21,11 +21,11 @@ SOURCE = HERE / "terrain.py"
 IMPORT = "import numpy as np\n"
 LAZYNP = os.environ.get("LAZYNP_TEST_MODULE", "lazynp")  # to try the demo itself with numpy twice
 TOLERANCE = 1e-9  # of the largest magnitude of a result
-SHADE_TOLERANCE = 1e-3  # share of pixels whose brightness, cut to 0..255, may differ by one
+SHADE_TOLERANCE = 1e-3  # share of pixels whose brightness, clipped to 0..255, may differ by one
 
 
 def load_program(module):
-    """The program as a Python module whose `np` is the given module."""
+    """The program as a Python module, with `np` bound to the given module."""
     source = SOURCE.read_text()
     if source.count(IMPORT) != 1:
         raise SystemExit(f"{SOURCE.name}: expected the line {IMPORT.strip()!r} exactly once")
@@ -45,14 +45,14 @@ def load_elevation():
 
 
 def timed(program, *args):
-    """Results as host arrays, and the seconds until all of them were there."""
+    """Results as host arrays, and the seconds until all of them were available."""
     start = time.perf_counter()
     results = {k: numpy.asarray(v) for k, v in program.analyse(*args).items()}
     return results, time.perf_counter() - start
 
 
 def compare(name, want, got):
-    """Largest difference, the same relative to the largest magnitude, and whether it passes."""
+    """The largest difference, the same relative to the largest magnitude, and whether it passes."""
     if (want.shape, want.dtype) != (got.shape, got.dtype):
         print(f"  {name}: NumPy gives {want.dtype}{want.shape}, lazynp {got.dtype}{got.shape}")
         return numpy.inf, numpy.inf, False
@@ -80,7 +80,7 @@ def compare_all(want, got):
 
 
 def programs_compiled():
-    """How many programs lazynp has compiled in this process; None where it does not say."""
+    """The number of programs that lazynp has compiled in this process; None if it does not say."""
     stats = getattr(sys.modules.get("lazynp._plan"), "STATS", None)
     if stats is None:
         return None
@@ -88,7 +88,7 @@ def programs_compiled():
 
 
 def draw(results, path):
-    """Hillshades before and after with the water, and what was carried away or dropped."""
+    """Draw hillshades before and after with the water, and the eroded and deposited soil."""
     figure, axes = plt.subplots(1, 3, figsize=(18, 5.2), layout="constrained")
     land = {"cmap": "gray", "vmin": 0, "vmax": 255}
     axes[0].imshow(results["shade_before"], **land)

@@ -1,8 +1,8 @@
-"""What heavy rain does to a piece of land: a NumPy program over an elevation model.
+"""Heavy rain on a piece of land: a NumPy program over an elevation model.
 
-Depressions are filled, rain runs off through virtual pipes between the cells (Mei, Decaudin & Hu
-2007), the water carries soil away and drops it, and slopes steeper than the angle of repose
-slump. The picture before and after is a hillshade.
+The program fills depressions. Rain runs off through virtual pipes between the cells (Mei, Decaudin
+& Hu 2007), the water erodes and deposits soil, and slopes steeper than the angle of repose slump.
+The picture before and after is a hillshade.
 """
 
 import numpy as np
@@ -17,7 +17,9 @@ REPOSE = np.tan(np.radians(34.0))
 
 
 def gradient(z, dx, dy):
-    """Slope to the east and to the south by Horn's third-order differences; edges are copied."""
+    """The slope to the east and to the south by Horn's third-order differences; edges are
+    copied.
+    """
     east, south = np.zeros_like(z), np.zeros_like(z)
     nw, n, ne = z[:-2, :-2], z[:-2, 1:-1], z[:-2, 2:]
     w, e = z[1:-1, :-2], z[1:-1, 2:]
@@ -31,7 +33,7 @@ def gradient(z, dx, dy):
 
 
 def hillshade(z, dx, dy, azimuth=315.0, altitude=40.0, exaggeration=2.5):
-    """Brightness, 0 to 255, of the land lit from the given direction."""
+    """The brightness, 0 to 255, of the land lit from the given direction."""
     east, south = gradient(z * exaggeration, dx, dy)
     sun, height = np.radians(azimuth), np.radians(altitude)
     slope = np.arctan(np.hypot(east, south))
@@ -61,7 +63,7 @@ def fill_depressions(z, step=1e-3):
 
 
 def slump(z, dx, dy, rate=0.15):
-    """Soil slides down where the slope is above the angle of repose, in place."""
+    """Let soil slide down, in place, where the slope is above the angle of repose."""
     for lower, upper, size in (
         (z[:, :-1], z[:, 1:], dx),
         (z[:-1], z[1:], dy),
@@ -93,7 +95,7 @@ def rain_and_erode(z, dx, dy, steps, dt=1.2):
         for pipe in (east, west, south, north):
             pipe[pipe < 0] = 0.0
 
-        # no cell gives more than it has
+        # no cell gives away more than it has
         out = east + west + south + north
         limit = np.minimum(1.0, depth * area / (out * dt + 1e-12))
         for pipe in (east, west, south, north):
@@ -114,7 +116,7 @@ def rain_and_erode(z, dx, dy, steps, dt=1.2):
         v[1:-1] = (south[:-2] - north[1:-1] + south[1:-1] - north[2:]) / 2
         speed = np.clip(np.hypot(u / dy, v / dx) / mean, 0.0, 8.0)
 
-        # it takes up soil where it can carry more, and drops some where it carries too much
+        # it picks up soil where it can carry more, and deposits some where it carries too much
         slope = np.hypot(*gradient(z, dx, dy))
         capacity = CAPACITY * np.maximum(slope, 0.01) * speed * np.minimum(depth, 0.5)
         excess = capacity - soil
@@ -160,7 +162,7 @@ def describe(z, dx, dy):
 
 
 def analyse(elevation, dx, dy, steps):
-    """The whole study. Returns a dict of arrays and numbers."""
+    """Run the whole study. Returns a dict of arrays and numbers."""
     z = np.array(elevation, dtype=np.float64)
     results = {"shade_before": hillshade(z, dx, dy)}
     results.update({f"before_{k}": v for k, v in describe(z, dx, dy).items()})

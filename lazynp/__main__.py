@@ -31,7 +31,7 @@ def _usage(message: str) -> NoReturn:
 
 
 def _options(args: list[str]) -> tuple[str, list[str]]:
-    """Take lazynp's own options off; what is to be run ("-m", "-c", "") and with what."""
+    """Remove lazynp's own options. Returns what to run ("-m", "-c" or "") and its arguments."""
     while args and args[0].startswith("-") and args[0] != "-":
         option = args.pop(0)
         name, given, value = option.partition("=")
@@ -103,8 +103,9 @@ def _own(frame: types.FrameType) -> bool:
 
 
 def _without_ours(error: BaseException | None, done: set[int]) -> None:
-    """Our frames are taken out of the tracebacks of this exception and of those behind it: NumPy's
-    own code, being compiled, is not in them either."""
+    """Remove our frames from the tracebacks of this exception and of the exceptions behind it.
+    NumPy's compiled code leaves no frames there either.
+    """
     if error is None or id(error) in done:
         return
     done.add(id(error))
@@ -120,12 +121,12 @@ def _without_ours(error: BaseException | None, done: set[int]) -> None:
     _without_ours(error.__cause__, done)
     _without_ours(error.__context__, done)
     behind = error.__context__
-    if behind is not None and behind.__traceback__ is None:  # we caught it, nobody else
+    if behind is not None and behind.__traceback__ is None:  # only we caught it
         error.__context__ = behind.__context__
 
 
 def _show(error: BaseException) -> None:
-    """What plain Python shows of an exception that nobody caught."""
+    """Print an uncaught exception as plain Python does."""
     if not config.debug:
         _without_ours(error, set())
     try:

@@ -1,8 +1,8 @@
 """Abstract values: what is known of an array before it is computed.
 
-An `Aval` is a shape and a dtype (and whether the dtype is weak, as that of a Python scalar
-traced by `jit`). Avals are interned: equal avals are the same object, so they are compared by
-identity and serve as keys of every memo table on the recording path.
+An `Aval` is a shape and a dtype, and whether the dtype is weak (that of a Python scalar traced by
+`jit` is). Avals are interned: equal avals are the same object. So they compare by identity, and
+serve as keys of every memo table on the recording path.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Shape = tuple[Dim, ...]
 
 
 class Aval:
-    """Shape and dtype of an array. Make one with `aval_of`, never directly."""
+    """The shape and dtype of an array. Make one with `aval_of`, never directly."""
 
     __slots__ = (
         "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "device",
@@ -34,10 +34,10 @@ class Aval:
     weak: bool
     get_memo: dict[Any, Any]  # index -> recorded op, see _views
     set_memo: dict[Any, Any]
-    parts: dict[Shape, Aval]  # of this dtype: what was seen of its slices
-    device: bool  # whether arrays of it can be part of a compiled program; of no tracer's aval
-    plain: Aval  # itself; of a tracer's aval, the interned one
-    traced: TracedAval | None  # what tracers of this type are known by
+    parts: dict[Shape, Aval]  # of this dtype: the slices seen so far
+    device: bool  # whether a compiled program can contain such arrays; False for a tracer's aval
+    plain: Aval  # the aval itself; for a tracer's aval, the interned one
+    traced: TracedAval | None  # the aval that tracers of this type carry
 
     def __repr__(self) -> str:
         return short_name(self.dtype) + "[" + ",".join(map(str, self.shape)) + "]"
@@ -65,7 +65,7 @@ def forget_stores() -> None:
 
 
 def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
-    """The one `Aval` of this shape (a tuple of ints) and dtype."""
+    """The unique `Aval` of this shape (a tuple of ints) and dtype."""
     try:
         return interned.table[shape, dtype, weak]
     except KeyError:
@@ -85,7 +85,7 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
 
 
 class _Forgetful(dict[Any, Any]):
-    """A memo table that remembers nothing."""
+    """A memo table that stores nothing."""
 
     def __setitem__(self, key: Any, value: Any) -> None:
         pass
@@ -95,9 +95,10 @@ _FORGETFUL = _Forgetful()
 
 
 class TracedAval(Aval):
-    """What a tracer's node is known by: never in a memo table.
+    """The aval of a tracer's node. It is in no memo table.
 
-    On the miss, and only there, it is found that a transformation interprets this operation.
+    So every lookup misses, and the code for a miss discovers that a transformation interprets this
+    operation.
     """
 
     __slots__ = ()
@@ -118,15 +119,16 @@ def traced_aval(plain: Aval) -> TracedAval:
 
 
 def short_name(dtype: np.dtype[Any]) -> str:
-    """`f64`, `i32`, `u8`, `c128`, `bool`: how jaxprs spell a dtype."""
+    """The spelling of a dtype in jaxprs: `f64`, `i32`, `u8`, `c128`, `bool`."""
     if dtype.kind == "b":
         return "bool"
-    if dtype.kind in "fiuc" and dtype.isbuiltin != 2 and dtype.isnative:  # 2: of another library
+    # 2: defined by another library
+    if dtype.kind in "fiuc" and dtype.isbuiltin != 2 and dtype.isnative:
         return f"{dtype.kind}{8 * dtype.itemsize}"
     return dtype.name
 
 
-# Python scalars are recorded by type. Alone they have NumPy's default dtype.
+# Python scalars are recorded by type. On their own they have NumPy's default dtype.
 SCALAR_DTYPES: dict[type, np.dtype[Any]] = {
     bool: np.dtype(np.bool_),
     int: np.dtype(np.int64),
@@ -134,17 +136,18 @@ SCALAR_DTYPES: dict[type, np.dtype[Any]] = {
     complex: np.dtype(np.complex128),
 }
 
-In = Aval | type  # what an operand is known by when recorded: an aval or a Python scalar's type
+In = Aval | type  # the key of an operand when recorded: an aval, or the type of a Python scalar
 
 
 def aval_of_operand(operand: In) -> Aval:
-    """The aval an operand has when nothing else decides its dtype."""
+    """The aval of an operand if nothing else determines its dtype."""
     if isinstance(operand, Aval):
         return operand
     return aval_of((), SCALAR_DTYPES[operand])
 
 
-# dtypes XLA can hold. Everything else (object, str, datetime64, structured, longdouble) is host.
+# dtypes that XLA can hold. All others (object, str, datetime64, structured, longdouble) stay on the
+# host.
 DEVICE_DTYPES = frozenset(
     np.dtype(t)
     for t in (
@@ -154,10 +157,10 @@ DEVICE_DTYPES = frozenset(
 
 
 def on_device(dtype: np.dtype[Any]) -> bool:
-    """Whether arrays of this dtype can be part of a compiled program."""
+    """Whether a compiled program can contain arrays of this dtype."""
     return dtype in DEVICE_DTYPES
 
 
 def native(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """In the byte order of this machine. Numbers in the other one are a host's dtype."""
+    """The dtype in this machine's byte order. Numbers in the other order stay on the host."""
     return dtype if dtype.isnative else dtype.newbyteorder("=")

@@ -1,4 +1,4 @@
-"""Settings: one documented object, also a context manager, also environment variables."""
+"""Settings: one documented object, which is also a context manager and reads the environment."""
 
 from __future__ import annotations
 
@@ -10,22 +10,20 @@ Execution = Literal["compiled", "reference", "adaptive"]
 
 
 class Config:
-    """`np.config(execution=...)` sets; `with np.config(...):` sets and puts back.
+    """`np.config(execution=...)` sets; `with np.config(...):` sets and restores.
 
-    Each setting begins as the environment variable LAZYNP_NAME says: LAZYNP_EXECUTION, ...
+    The environment variable LAZYNP_NAME gives the initial value of a setting: LAZYNP_EXECUTION, ...
 
-    execution: "adaptive" (reference until the work spent would have paid for compiling),
-        "compiled" (XLA), "reference" (NumPy, operation by operation).
-    cache: the directory where compiled programs are kept for later processes, or "off". Begins
-        as $XDG_CACHE_HOME/lazynp or ~/.cache/lazynp. It holds machine code: nobody else may be
-        able to write there. A directory that cannot be used is no error.
-    progress: True (1) tells on stderr of compilations that take more than 2 s, "auto" (what it
-        begins as) if that is a terminal, False (0) never.
-    max_pending: operations recorded before a program is cut whatever the code looks like; 512.
-    debug: check every jaxpr before it runs.
-    debug_nans: look for NaN in every result; see `lazynp.debug_nans`.
-    checks: floating-point warnings where NumPy gives them. Then NumPy runs every operation at
-        once; without this, only states of `errstate` that ask for it do.
+    execution: "adaptive" (reference until the work spent would have paid for compiling), "compiled"
+    (XLA), "reference" (NumPy, operation by operation). cache: the directory that stores compiled
+    programs for later processes, or "off". Default: $XDG_CACHE_HOME/lazynp or ~/.cache/lazynp. It
+    holds machine code, so nobody else may have write access. An unusable directory is not an error.
+    progress: report compilations that take more than 2 s on stderr. True (1): always; "auto" (the
+    default): if stderr is a terminal; False (0): never. max_pending: flush after this many recorded
+    operations, whatever the code looks like; 512. debug: check every jaxpr before it runs.
+    debug_nans: look for NaN in every result; see `lazynp.debug_nans`. checks: give floating-point
+    warnings where NumPy gives them. NumPy then runs every operation immediately; otherwise it does
+    so only under `errstate` settings that require it.
     """
 
     __slots__ = (
@@ -41,7 +39,7 @@ class Config:
         self.debug: bool = _from_environment("debug", False)
         self.debug_nans: bool = _from_environment("debug_nans", False)
         self.checks: bool = _from_environment("checks", False)
-        self.observers: list[Callable[[], None]] = []  # called when a setting has changed
+        self.observers: list[Callable[[], None]] = []  # called after each change of a setting
         self.version = 0
 
     def __call__(self, **settings: Any) -> _Restore:
@@ -62,14 +60,14 @@ class Config:
 
 
 def _default_cache() -> str:
-    """The user's directory for what can be made again; "off" for users who have no home."""
+    """The user's directory for cached files; "off" for users without a home."""
     base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # the specification: then it is as if it were not set
+    if not os.path.isabs(base):  # the specification says to ignore a relative path
         base = os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "lazynp") if os.path.isabs(base) else "off"
 
 
-# -- what a setting may be -------------------------------------------------------------------------
+# -- valid values of settings ----------------------------------------------------------------------
 
 
 def _execution(value: Any) -> Any:
@@ -122,7 +120,7 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _from_environment(name: str, default: Any) -> Any:
-    """The checked value of the variable of this name; an empty one is as good as none."""
+    """The checked value of the variable of this name; an empty variable counts as unset."""
     variable = f"LAZYNP_{name.upper()}"
     text = os.environ.get(variable, "")
     if not text:
@@ -141,7 +139,7 @@ def _from_environment(name: str, default: Any) -> Any:
 
 
 class _Restore:
-    """Returned by `config(...)`; leaving its block puts the settings back."""
+    """Returned by `config(...)`; restores the settings at the end of its block."""
 
     __slots__ = ("_config", "_before")
 

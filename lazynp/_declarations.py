@@ -1,4 +1,4 @@
-"""What `Array` can do, declared for type checkers. `_methods` attaches the functions themselves."""
+"""The members of `Array`, declared for type checkers. `_methods` attaches the functions."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-# Results are Any: an Array or a Scalar, by shape, which no annotation can tell.
+# Results are Any: the shape decides between Array and Scalar, and no annotation can express that.
 
 
 class Declarations:
-    """Operators, methods and attributes of `numpy.ndarray`."""
+    """The operators, methods and attributes of `numpy.ndarray`."""
 
     __hash__: Any
 

@@ -1,4 +1,4 @@
-"""Errors of lazynp itself. What is the program's fault raises NumPy's own exceptions."""
+"""lazynp's own errors. Faults of the user's program raise NumPy's exceptions."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 class InternalError(RuntimeError):
-    """A defect of lazynp or of the compiler below it, never of the program being run.
+    """A defect of lazynp or of the compiler below it, never of the user's program.
 
-    `module` is the StableHLO text concerned, where there is one.
+    `module` is the StableHLO text concerned, if any.
     """
 
     def __init__(self, message: str, module: str | None = None) -> None:
@@ -26,7 +26,7 @@ class InternalError(RuntimeError):
 
 
 class NanError(FloatingPointError):
-    """A NaN where no operand has one, within a jaxpr: `debug_nans` adds where that was called."""
+    """A new NaN within a jaxpr; `debug_nans` adds the line of the call."""
 
 
 def nan_error(name: str, code: CodeType | None, offset: int) -> FloatingPointError:
@@ -43,11 +43,11 @@ def nan_error(name: str, code: CodeType | None, offset: int) -> FloatingPointErr
 
 @dataclass(frozen=True)
 class Failure:
-    """An error that the data of a traced function decide."""
+    """A data-dependent error of a traced function."""
 
     kind: type[Exception]
-    message: str  # in which {} stands for the value that is at fault
-    where: str  # it was recorded
+    message: str  # {} stands for the value at fault
+    where: str  # where it was recorded
 
     def error(self, value: Any) -> Exception:
         error = self.kind(self.message.replace("{}", str(value)))
@@ -56,4 +56,4 @@ class Failure:
 
 
 class ForkError(RuntimeError):
-    """The process was forked while a device client was alive: its threads are gone."""
+    """The process was forked while a device client was alive; the client's threads are gone."""

@@ -1,8 +1,8 @@
-"""The hot path in C, where it was built: the folder `_c`.
+"""The fast path in C (the folder `_c`), if it was built.
 
-It stands in front of the Python functions that define the operations and answers their usual
-calls, those that they have answered before. Without it everything is as it is, and slower.
-LAZYNP_PURE_PYTHON=1 leaves it out.
+Each front stands before a Python function that defines an operation. It answers calls of kinds that
+the function has answered before. Without the C, lazynp behaves the same, more slowly.
+LAZYNP_PURE_PYTHON=1 disables it.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ fastpath: Any = None
 if os.environ.get("LAZYNP_PURE_PYTHON", "0") in ("", "0"):
     try:
         fastpath = import_module("lazynp._fastpath")
-    except (ImportError, RuntimeError):  # there was no C compiler, or for another numpy
+    # there was no C compiler, or it was built for another numpy
+    except (ImportError, RuntimeError):
         pass
 
 BUILT = getattr(fastpath, "INTERFACE", 0) == _INTERFACE
 
 
 def in_front(kind: str, python: Callable[..., Any], **known: Any) -> Any:
-    """`python`, behind what answers its usual calls; see `front` in C for the kinds.
+    """`python` behind a front that answers its usual calls; see `front` in C for the kinds.
 
-    A front is no frame of Python's: its `depth` is how many frames up the user's is from whoever
-    called it, beginning with 1, which is what it is for `python` too.
+    A front is not a Python frame. Its `depth` is the number of frames from its caller up to the
+    user's, starting at 1; that is the same as for `python`.
     """
     return fastpath.front(kind, python, **known) if BUILT else python
 
 
 def in_front_too(function: Any, python: Callable[..., Any]) -> Any:
-    """`python`, which does what `function` does, behind what stands in front of that, if any."""
+    """Put the front of `function`, if it has one, before `python`, which does the same."""
     behind = BUILT and type(function) is fastpath.Front
     return fastpath.moved(function, python) if behind else python

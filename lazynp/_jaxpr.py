@@ -1,8 +1,8 @@
 """Jaxprs: programs as data.
 
-A jaxpr is `{ lambda inputs . let equations in ( outputs ) }`. Equations are in order; every
-variable is bound once; operands are explicit: no primitive in a jaxpr broadcasts or promotes.
-`check` re-infers every equation and compares, and is run on each jaxpr under `debug`.
+A jaxpr is `{ lambda inputs . let equations in ( outputs ) }`. Equations are ordered, and every
+variable is bound once. Operands are explicit: no primitive in a jaxpr broadcasts or promotes. Under
+`debug`, `check` infers every equation of each jaxpr again and compares.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lazynp._errors import NanError
 
 
 class Rules(Protocol):
-    """A primitive as the rooms below `_primitive` see it."""
+    """A primitive, as seen by the modules below `_primitive`."""
 
     @property
     def name(self) -> str: ...
@@ -55,7 +55,7 @@ class Rules(Protocol):
 
 
 class Var:
-    """A variable, known by identity; names are given when a jaxpr is printed."""
+    """A variable, compared by identity; printing assigns the names."""
 
     __slots__ = ("aval",)
 
@@ -64,7 +64,7 @@ class Var:
 
 
 class Literal:
-    """A scalar constant of an equation, already of its dtype."""
+    """A scalar constant of an equation, already in its dtype."""
 
     __slots__ = ("value", "aval")
 
@@ -112,7 +112,7 @@ class Jaxpr:
 
     @property
     def operations(self) -> int:
-        """How many equations, with those of jaxprs among their params."""
+        """The number of equations, including those of jaxprs among their params."""
         inner = [j for eqn in self.eqns for j in jaxprs_in(eqn.params)]
         return len(self.eqns) + sum(j.operations for j in inner)
 
@@ -149,7 +149,7 @@ def _format_param(value: Any) -> str:
 
 
 def format_jaxpr(jaxpr: Jaxpr) -> str:
-    """The jaxpr on one line if short, else an equation a line."""
+    """Format the jaxpr: on one line if short, else one equation a line."""
     fresh, names = _names(), {}
 
     def bind(v: Var) -> str:
@@ -178,11 +178,13 @@ def format_jaxpr(jaxpr: Jaxpr) -> str:
 
 
 class JaxprTypeError(TypeError):
-    """A jaxpr that is not well formed: a defect of lazynp, not of the program."""
+    """A malformed jaxpr: a defect of lazynp, not of the user's program."""
 
 
 def check(jaxpr: Jaxpr) -> None:
-    """Raise `JaxprTypeError` unless every variable is bound once and every equation types."""
+    """Raise `JaxprTypeError` unless every variable is bound once and every equation has the right
+    types.
+    """
     bound: set[Var] = set()
 
     def bind(v: Var) -> None:
@@ -230,7 +232,7 @@ def eval_reference(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
 
 
 def has_new_nan(results: Sequence[Any], operands: Sequence[Any]) -> bool:
-    """Whether there is a NaN in a result, and none in an operand."""
+    """Whether a result contains NaN and no operand does."""
     return any(map(_has_nan, results)) and not any(map(_has_nan, operands))
 
 

@@ -1,7 +1,8 @@
-"""Objects that decide themselves what functions do to them, by `__array_function__`.
+"""Objects that override functions by `__array_function__`.
 
-Functions of the namespace do not look for such objects: that would cost each call. Where an operand
-is converted, one is found, `Overridden` is raised, and the function's outermost frame catches it.
+Functions of the namespace do not look for such objects: that would slow down each call. The
+conversion of an operand finds one and raises `Overridden`, and the function's outermost frame
+catches that.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from typing import Any
 import numpy as np
 
 _HERE = os.path.dirname(__file__) + os.sep
-catching: set[CodeType] = set()  # of the frames that catch `Overridden`
-settled: set[CodeType] = set()  # of those within which it is known who does it
+catching: set[CodeType] = set()  # code of the frames that catch `Overridden`
+settled: set[CodeType] = set()  # code of the frames within which the handler is already decided
 
 
 class Overridden(TypeError):
-    """An operand whose meaning would be lost."""
+    """An operand whose meaning a conversion would lose."""
 
     def __init__(self, operand: Any) -> None:
         self.operand = operand
@@ -30,14 +31,15 @@ class Overridden(TypeError):
 
 
 def overrides(x: Any) -> bool:
-    """Whether the object has an `__array_function__` other than NumPy's arrays'."""
+    """Whether the object has its own `__array_function__`, not that of NumPy's arrays."""
     method = getattr(type(x), "__array_function__", None)
     return method is not None and method is not np.ndarray.__array_function__
 
 
 def has_methods(x: Any) -> bool:
-    """Whether it is of a library whose objects NumPy's functions leave to methods of that name: a
-    Series, a sparse array. Arrays that can be exchanged are converted."""
+    """Whether NumPy's functions call methods of that name on it: a Series, a sparse array.
+    Exchangeable arrays are converted instead.
+    """
     kind = type(x)
     if not hasattr(kind, "__array_priority__") or hasattr(kind, "__dlpack__"):
         return False
@@ -45,7 +47,9 @@ def has_methods(x: Any) -> bool:
 
 
 def check(x: Any) -> None:
-    """Raise `Overridden` for such an object, if somebody between here and the user catches it."""
+    """Raise `Overridden` if x is such an object and a frame between here and the user catches
+    it.
+    """
     if not overrides(x) and not has_methods(x):
         if not isinstance(x, (np.matrix, np.ma.MaskedArray)):
             return
@@ -53,7 +57,7 @@ def check(x: Any) -> None:
 
 
 def ask(x: Any) -> None:
-    """Raise `Overridden` for this object, if somebody between here and the user catches it."""
+    """Raise `Overridden` for x if a frame between here and the user catches it."""
     frame: Any = _getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_HERE):
         if frame.f_code in catching:

@@ -1,7 +1,7 @@
-"""Hybrid programs: compiled pieces and NumPy calls in sequence, where that is the better code.
+"""Hybrid programs: compiled pieces and NumPy calls in sequence, where that is faster.
 
-Each operation of a jaxpr gets a stage: it comes after the NumPy calls it depends on. What the
-stages have in between is compiled as one piece each.
+Each operation of a jaxpr gets a stage, after the NumPy calls that it depends on. The operations
+between two stages are compiled as one piece.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from lazynp._quiet import quietly
 
 
 class Pieces:
-    """Runs like `lowering.Executable`. Donates nothing: a run that is interrupted loses nothing."""
+    """Runs like `lowering.Executable`. Donates nothing, so an interrupted run loses nothing."""
 
     def __init__(self, jaxpr: Jaxpr, by_host: Container[int]) -> None:
-        """`by_host`: the places of the equations that are NumPy's."""
+        """`by_host`: the positions of the equations that NumPy runs."""
         self._inputs, self._outputs = jaxpr.inputs, jaxpr.outputs
         stage_of: dict[Var, int] = {}
-        stages: list[tuple[list[Eqn], list[Eqn]]] = [([], [])]  # compiled, then by host
+        # for each stage: compiled equations, then NumPy's
+        stages: list[tuple[list[Eqn], list[Eqn]]] = [([], [])]
         for place, eqn in enumerate(jaxpr.eqns):
             stage = max([stage_of.get(a, 0) for a in eqn.inputs if isinstance(a, Var)], default=0)
             host = place in by_host
@@ -49,11 +50,13 @@ class Pieces:
     put = staticmethod(lowering.put)
 
     def brought(self, buffer: Any) -> Any:
-        """Each piece takes it as it is."""
+        """Each piece accepts the buffer as it is."""
         return buffer
 
     def run(self, buffers: Sequence[Any], into: list[Any], checked: bool = False) -> list[Any]:
-        """`into` becomes a list of the one list that is returned. Pieces compare in any case."""
+        """`into` becomes a list that contains the returned list. The pieces check their operands in
+        any case.
+        """
         env: dict[Atom, Any] = dict(zip(self._inputs, buffers, strict=True))
         for step in self.steps:
             begin = perf_counter() if observers else 0.0
@@ -69,7 +72,7 @@ class Pieces:
 
 
 class _Piece:
-    """A compiled part of a program: its inputs and outputs by the program's variables."""
+    """A compiled part of a program; its inputs and outputs are the program's variables."""
 
     def __init__(self, eqns: list[Eqn], later: list[Eqn], outputs: Sequence[Atom]) -> None:
         own = {v for e in eqns for v in e.outputs}

@@ -1,18 +1,18 @@
-"""Primitives: what can stand in a jaxpr, each with all its rules in one object.
+"""Primitives: the operations of a jaxpr, each with all its rules in one object.
 
 | rule | signature |
 |---|---|
 | `abstract` | `(*avals, **params) -> Aval` (a tuple of them with `multiple_results`) |
-| `explicit` | `(ins, params) -> tuple[Aval, ...]`: what operands are cast and broadcast to |
+| `explicit` | `(ins, params) -> tuple[Aval, ...]`: the avals to cast and broadcast operands to |
 | `reference` | `(*numpy_values, **params) -> numpy value`; accepts whatever `explicit` accepts |
 | `lower` | `(b, *values, **params) -> value`: emits StableHLO through the builder `b` |
 | `jvp` | `(primals, tangents, **params) -> (out, tangent)`; a tangent None is zero |
-| `transpose` | `(ct, *operands, **params) -> list`; linear operands come as `Undefined` |
-| `linearize` | as `jvp`, for primitives with jaxprs in them: what moves is kept apart |
+| `transpose` | `(ct, *operands, **params) -> list`; linear operands are `Undefined` |
+| `linearize` | like `jvp`, for primitives that contain jaxprs: keeps the moving part separate |
 | `discharge` | `(operands, first, **params) -> outs, found, failures`: a call and its checks |
 | `batch` | `(size, batched, *operands, **params) -> out`; batched operands have axis 0 in front |
 
-A rule that cannot exist is declared so, with one of the sentinels; it is never left out.
+If a rule cannot exist, the primitive says so with one of the sentinels; no rule is left out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from lazynp._trace import host_value, materialize
 
 @dataclass(frozen=True)
 class Missing:
-    """A rule that does not exist, with the reason."""
+    """A rule that does not exist, and the reason."""
 
     reason: str
 
@@ -41,7 +41,7 @@ DERIVED = Missing("derived from the other rules by the interpreter")
 
 
 class Undefined:
-    """Stands for the linear operand in a transpose rule: only its aval is known."""
+    """Stands for a linear operand in a transpose rule; only its aval is known."""
 
     __slots__ = ("aval",)
 
@@ -54,7 +54,7 @@ Rule = Callable[..., Any]
 
 @dataclass(frozen=True, eq=False)
 class Primitive:
-    """One operation and every rule about it. Calling it records it."""
+    """One operation and all its rules. Calling it records it."""
 
     name: str
     abstract: Rule
@@ -70,18 +70,20 @@ class Primitive:
     free: bool = False  # cheaper to compute again than to store: views, broadcasts, iotas
     linearize: Rule | None = None  # a jvp whose tangents are programs of their own: no values
     discharge: Rule | None = None  # of calls: see `primitives.checks`
-    inplace: Rule | None = None  # reference for a first operand that may be overwritten
-    # (params, explicit avals) -> the reference for just these, or None: where it saves much
+    inplace: Rule | None = None  # a reference that may overwrite its first operand
+    # (params, explicit avals) -> the reference for exactly these, or None; for large savings
     specialize: Rule | None = None
     specialize_inplace: Rule | None = None
     kind: str = "other"  # elementwise, reduction, view, fill, update, contract, index, sort
 
     def __call__(self, *operands: Any, **params: Any) -> Any:
-        """Record the primitive on arrays or Python scalars: a new Array, or a tuple of them."""
+        """Record the primitive on arrays or Python scalars. Returns a new Array, or a tuple of
+        them.
+        """
         return bind(self, operands, params)
 
     def decided(self, operands: Sequence[Any], params: dict[str, Any]) -> tuple[Any, ...]:
-        """The values that a call with checks in it results in; what those find is raised."""
+        """The results of a call that contains checks; raises what the checks find."""
         arrays = [new_array(o) if type(o) is list else o for o in operands]
         assert self.discharge is not None
         outs, found, failures = self.discharge(arrays, 0, **params)
@@ -93,7 +95,7 @@ class Primitive:
 
 
 def raise_found(found: Array, failures: Sequence[Failure]) -> None:
-    """Look at what the checks of a call found: see `primitives.checks`."""
+    """Raise what the checks of a call found, if anything: see `primitives.checks`."""
     which, value = host_value(found._read())
     if which:
         raise failures[which - 1].error(value)

@@ -1,6 +1,6 @@
 """NumPy's dispatch protocols: `numpy.f(x)` on lazynp arrays runs lazynp's `f`.
 
-What lazynp has no function for runs in NumPy on the values, and comes back as Arrays.
+If lazynp has no such function, NumPy runs its own on the values, and the results become Arrays.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ _ROOMS = (
     statistics, sets,
     special, polynomials, windows, differences, logic, nan_reductions, datatypes,
 )  # fmt: skip
-_OF_NUMPY = tuple(room for room in _ROOMS if room is not special)  # as SciPy's, not as NumPy's
+# not `special`: its names are SciPy's
+_OF_NUMPY = tuple(room for room in _ROOMS if room is not special)
 
 
 @functools.cache
@@ -79,7 +80,7 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
         result = getattr(function, method)(*map(to_host, inputs), **_map(to_host, kwargs))
         result = _map(from_host, result)
     elif method == "__call__":
-        # `_apply` looks for the user's line; the quick way takes it for the caller's
+        # `_apply` looks for the user's line; the fast path assumes the caller's
         if kwargs:
             result = ours(*inputs, **kwargs)
         elif local.recorder.backend.at_once:
@@ -96,7 +97,7 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
 
 
 def _of_user(result: Any) -> Any:
-    """If it was recorded after all, it is of the user's line."""
+    """If the operation was recorded after all, attribute it to the user's line."""
     if type(result) is NDArray or type(result) is Scalar:
         node = result._node
         if node[OP] is not None and node[VALUE] is None:
@@ -106,7 +107,7 @@ def _of_user(result: Any) -> Any:
 
 
 def _mean_otherwise(args: Any) -> bool:
-    """Whether operations with these mean something else than with arrays."""
+    """Whether operations with these operands mean something other than with arrays."""
     for x in args:
         if isinstance(x, np.ndarray) and isinstance(x, (np.matrix, np.ma.MaskedArray)):
             return True
@@ -122,13 +123,13 @@ def _fill(result: Any, out: Any) -> Any:
     if isinstance(out, Scalar) or not isinstance(out, Array):
         raise TypeError("return arrays must be of ArrayType")
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-        np.copyto(np.empty(0, out.dtype), np.empty(0, result.dtype))  # NumPy's exception
+        np.copyto(np.empty(0, out.dtype), np.empty(0, result.dtype))  # raises NumPy's exception
     with write_lock:
         out._write(cast(result, out.dtype)._read())
     return out
 
 
-# -- x[m], m traced --------------------------------------------------------------------------------
+# -- x[m] with a traced mask m ---------------------------------------------------------------------
 
 
 def selection_ufunc(
@@ -202,23 +203,23 @@ def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: An
     """`Array.__array_function__`."""
     writes = function.__name__ in _WRITERS or kwargs.get("out") is not None
     if not writes and scipy_asks(sys._getframe(1), self):
-        # on what a user's function returned, on its way to code in C
-        with contextlib.suppress(TypeError):  # what is traced has no value
+        # applied to results of a user's function, on their way to C code
+        with contextlib.suppress(TypeError):  # a traced array has no value
             return function(*_map(_copied, args), **_map(_copied, kwargs))
     ours = None if _mean_otherwise(args) else _counterpart(function)
     if ours is not None and not isinstance(ours, ufunc):
         try:
             return ours(*args, **kwargs)
-        except Overridden:  # one in a list, for which NumPy's function has asked already
+        except Overridden:  # in a list, where NumPy's function has asked it already
             pass
     result = _map(from_host, function(*_map(to_host, args), **_map(to_host, kwargs)))
     if function.__name__ == "sliding_window_view":
-        result._flags = {"readonly": True}  # writing it would not reach the argument
+        result._flags = {"readonly": True}  # a write would not reach the argument
     return result
 
 
 def _counterpart(function: Any) -> Any:
-    """Our function for one of numpy's, numpy.linalg's or numpy.fft's; or None."""
+    """Our function for a function of numpy, numpy.linalg or numpy.fft; or None."""
     if function.__module__ == "numpy":
         return find(function.__name__, _OF_NUMPY)
     if function.__module__ in ("numpy.linalg", "numpy.fft"):
@@ -228,7 +229,7 @@ def _counterpart(function: Any) -> Any:
 
 
 def to_host(x: Any) -> Any:
-    """An Array as a NumPy array or scalar."""
+    """Convert an Array to a NumPy array or scalar."""
     return host_value(x._read()) if isinstance(x, Array) else x
 
 
@@ -238,7 +239,7 @@ def _copied(x: Any) -> Any:
 
 
 def from_host(x: Any) -> Any:
-    """A NumPy result as an Array or Scalar."""
+    """Convert a NumPy result to an Array or Scalar."""
     if isinstance(x, Array):
         return x
     if isinstance(x, np.generic):

@@ -1,8 +1,8 @@
 """NumPy's kernels without NumPy's floating-point warnings.
 
-NumPy keeps its error state in a context variable. `np.errstate` sets and resets it, which takes
-twice as long as adding two small arrays; setting the variable itself, half of that; calling in a
-context where it is set once and for all, a tenth.
+NumPy keeps its error state in a context variable. Setting and resetting it by `np.errstate` takes
+twice as long as adding two small arrays. Setting the variable directly takes half of that. Calling
+in a context where it is set permanently takes a tenth.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-# NumPy's own, of which errstate is made; if a version has them no longer, errstate it is
+# private to NumPy, the basis of errstate; if a version lacks them, we use errstate
 _umath: Any = getattr(getattr(np, "_core", None), "umath", None)
 _errors = getattr(_umath, "_extobj_contextvar", None)
 if not hasattr(_umath, "_make_extobj"):
@@ -24,8 +24,8 @@ _IGNORED = None if _errors is None else _umath._make_extobj(all="ignore")
 def quietly(function: Any, values: list[Any], **params: Any) -> Any:
     """`function(*values)` without warnings.
 
-    In a copy of the context, which is thrown away: an interruption can then come at any moment
-    and NumPy's state is what it was.
+    It runs in a copy of the context, which is then discarded. So an interruption at any moment
+    leaves NumPy's state unchanged.
     """
     return copy_context().run(_ignoring, function, values, params)
 
@@ -39,10 +39,10 @@ def _ignoring(function: Any, values: list[Any], params: dict[str, Any]) -> Any:
 
 
 def quiet_context() -> Callable[..., Any]:
-    """A caller of functions, `call(function, *values)`, for one thread.
+    """A function `call(function, *values)` for one thread, which runs in a quiet context.
 
-    RuntimeError if it is called while it runs, as a destructor can bring about: see `quiet_result`.
-    So the functions must be such that they can be called again.
+    RuntimeError if it is called while it runs, which a destructor can cause: see `quiet_result`. So
+    it must be safe to call the functions again.
     """
     if _errors is None:
         return lambda function, *values: quietly(function, list(values))
@@ -52,9 +52,9 @@ def quiet_context() -> Callable[..., Any]:
 
 
 def quiet_result(quiet: Callable[..., Any], function: Callable[..., Any], *values: Any) -> Any:
-    """`function(*values)` in a `quiet_context`, or without it where that is in use.
+    """`function(*values)` in a `quiet_context`, or without it if that is in use.
 
-    What a function of NumPy's raises itself is raised again by the second call.
+    If the function itself raises, the second call raises the same.
     """
     try:
         return quiet(function, *values)

@@ -1,8 +1,7 @@
-"""Programs that import numpy, run on lazynp: `install`, `python -m lazynp`, `%load_ext lazynp`.
+"""Run programs that import numpy on lazynp: `install`, `python -m lazynp`, `%load_ext lazynp`.
 
-The user's own modules get lazynp where they import numpy; libraries go on getting numpy. Whose a
-module is, its file tells: what lies in the standard library or among installed packages is not
-the user's.
+When the user's own modules import numpy, they get lazynp; libraries still get numpy. A module's
+file decides: modules in the standard library or among installed packages are not the user's.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def _import(
 ) -> Any:
     if level or globals is None or name != "numpy" and not name.startswith("numpy."):
         return _original(name, globals, locals, fromlist, level)
-    if type(fromlist) is list:  # C code (PyImport_Import), in the name of whoever called it
+    if type(fromlist) is list:  # C code (PyImport_Import), on behalf of its caller
         return _original(name, globals, locals, fromlist, level)
     if not _is_users(globals):
         return _original(name, globals, locals, fromlist, level)
@@ -70,26 +69,26 @@ def _import(
 def _is_there(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:  # within what is no package here: numpy.random.mtrand
+    except ModuleNotFoundError:  # inside something that is not a package here: numpy.random.mtrand
         return False
 
 
 def install() -> None:
-    """From now on, `import numpy` in the user's own modules and in `__main__` gives lazynp.
+    """From now on, `import numpy` in the user's own modules and in `__main__` imports lazynp.
 
-    What has been imported already stays what it is. `uninstall` ends it.
+    Earlier imports are unaffected. `uninstall` ends it.
     """
     builtins.__import__ = _import
 
 
 def uninstall() -> None:
-    """`import numpy` gives NumPy again, everywhere."""
+    """Make `import numpy` import NumPy again, everywhere."""
     if builtins.__import__ is _import:
         builtins.__import__ = _original
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext lazynp`: `import numpy` in this notebook gives lazynp."""
+    """`%load_ext lazynp`: `import numpy` in this notebook imports lazynp."""
     install()
     for name, value in list(shell.user_ns.items()):
         if value is np:
@@ -110,9 +109,9 @@ def unload_ipython_extension(shell: Any) -> None:
 
 @dataclass
 class Report:
-    """What a program did, from `start` on."""
+    """What a program has done since `start`."""
 
-    lines: Counter[str] = field(default_factory=Counter)  # where values were needed
+    lines: Counter[str] = field(default_factory=Counter)  # lines that needed values
     hosted: Counter[str] = field(default_factory=Counter)  # functions that NumPy ran
 
     def start(self) -> Report:

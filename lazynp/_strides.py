@@ -1,9 +1,9 @@
-"""Memory order as NumPy has it: strides, contiguity, and which order results are given.
+"""NumPy's memory order: strides, contiguity, and the order of results.
 
-No memory is laid out by what is written here: values lie in C order on the device. It is what a
-program is told that asks for strides and flags, and what `order="K"` and "A" go by. An array's
-`_order` is None where its elements lie in C order; of an owner it is else the axes from the
-slowest to the fastest; of a view it is else True, for its path and its owner tell.
+Nothing here moves memory: on the device, values lie in C order. These functions answer programs
+that ask for strides and flags, and implement `order="K"` and "A". An array's `_order` is None if
+its elements lie in C order. Otherwise an owner's `_order` lists the axes from the slowest to the
+fastest, and a view's is True, because its path and its owner determine it.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def writeable(array: Array) -> bool:
 
 
 def layout(array: Array) -> NDArray:
-    """A NumPy array with this one's shape, strides and flags, over one element of memory.
+    """A NumPy array with this array's shape, strides and flags, over one element of memory.
 
-    Only its attributes mean anything: its elements must never be read.
+    Use only its attributes; never read its elements.
     """
     return layouts(array)[0]
 
@@ -56,7 +56,7 @@ def layouts(*arrays: Array) -> list[NDArray]:
 
 def _owner_layout(owner: Array) -> NDArray:
     aval, order = owner.aval, owner._order
-    # no memory, and strides that depend on the version of NumPy; what `as_strided` cannot name
+    # empty: strides that depend on the version of NumPy; "T": `as_strided` cannot name the dtype
     if not aval.size or aval.dtype.char == "T":
         if order is None:
             return np.empty(aval.shape, aval.dtype)
@@ -69,7 +69,7 @@ def _owner_layout(owner: Array) -> NDArray:
 
 @cached()
 def _strides(shape: Shape, itemsize: int, order: Order | None) -> Shape:
-    """NumPy's strides of a fresh array, in bytes."""
+    """NumPy's strides of a new array, in bytes."""
     step, strides = itemsize, [0] * len(shape)
     for axis in reversed(range(len(shape)) if order is None else order):
         strides[axis] = step
@@ -78,7 +78,7 @@ def _strides(shape: Shape, itemsize: int, order: Order | None) -> Shape:
 
 
 def strides_of(array: Array) -> Shape:
-    """`layout(array).strides`, at once where nothing need be asked of NumPy."""
+    """`layout(array).strides`, without asking NumPy if possible."""
     aval: Aval = array.aval
     if aval.size and aval.dtype.char != "T":
         if array._base is None:
@@ -99,12 +99,12 @@ def fortran_order(ndim: int) -> Order | None:
 
 
 def copied_order(array: Array) -> Order | None:
-    """What `array.copy(order="K")` has."""
+    """The order of `array.copy(order="K")`."""
     return None if array._order is None else order_of_strides(layout(array))
 
 
 def order_of_strides(value: NDArray) -> Order | None:
-    """The order of a fresh NumPy array: the axes by falling strides."""
+    """The order of a new NumPy array: the axes by decreasing stride."""
     if value.flags.c_contiguous:
         return None
     if value.flags.f_contiguous:
@@ -113,12 +113,12 @@ def order_of_strides(value: NDArray) -> Order | None:
 
 
 def named(order: Sequence[int]) -> Order | None:
-    """None for C order."""
+    """The order, with None for C order."""
     return None if list(order) == list(range(len(order))) else tuple(order)
 
 
 def common_order(operands: Sequence[Any], shape: Shape) -> Order | None:
-    """The order NumPy gives to the result of an elementwise function of these operands."""
+    """The order that NumPy gives to the result of an elementwise function of these operands."""
     known = []
     for x in operands:
         if isinstance(x, Array):
@@ -130,26 +130,28 @@ def common_order(operands: Sequence[Any], shape: Shape) -> Order | None:
 
 
 def order_of(shape: Shape, strides: Shape) -> Order | None:
-    """The order NumPy gives to a copy of what has these strides, where its iterator copies."""
+    """The order that NumPy gives to a copy of an array with these strides, if its iterator
+    copies.
+    """
     return _common_order(((shape, strides),), shape)
 
 
 @cached()
 def _common_order(operands: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Order | None:
-    """What NumPy's iterator does: `npyiter_find_best_axis_ordering`."""
+    """As NumPy's iterator decides: `npyiter_find_best_axis_ordering`."""
     fastest_first = _sorted_in(_spread(operands, len(shape)), range(len(shape))[::-1], operator.le)
     return named(fastest_first[::-1])
 
 
 def joined_order(arrays: Sequence[Array]) -> Order | None:
-    """The order NumPy gives to arrays joined: `PyArray_CreateMultiSortedStridePerm`."""
+    """The order that NumPy gives to joined arrays: `PyArray_CreateMultiSortedStridePerm`."""
     ndim = arrays[0].ndim
     spread = _spread([(x.shape, strides_of(x)) for x in arrays], ndim)
     return named(_sorted_in(spread, range(ndim), operator.ge))
 
 
 def _spread(operands: Iterable[tuple[Shape, Shape]], ndim: int) -> list[list[int]]:
-    """How far each operand moves along each axis of the result; 0 where it does not."""
+    """The stride of each operand along each axis of the result; 0 where it has none."""
     spread = []
     for shape, strides in operands:
         moving = [abs(s) if n != 1 else 0 for n, s in zip(shape, strides)]
@@ -158,8 +160,9 @@ def _spread(operands: Iterable[tuple[Shape, Shape]], ndim: int) -> list[list[int
 
 
 def _sorted_in(spread: list[list[int]], axes: Iterable[int], keeps: Any) -> list[int]:
-    """An axis goes before those that all operands want it before; C order holds where they differ,
-    and an axis along which nothing moves stays."""
+    """Put an axis before those that all operands want it before. Where operands disagree, keep C
+    order; an axis with no strides stays.
+    """
     found: list[int] = []
     for axis in axes:
         place = len(found)
@@ -174,16 +177,17 @@ def _sorted_in(spread: list[list[int]], axes: Iterable[int], keeps: Any) -> list
 
 
 def in_order(result: Any, order: Order | None) -> Any:
-    """A fresh owner, said to lie in this order."""
+    """Mark a new owner as lying in this order."""
     if order is not None and type(result) is Ours and result._base is None:
         result._order = order
     return result
 
 
 def in_common_order(result: Any, *operands: Any) -> Any:
-    """The fresh result of an elementwise function, in the order NumPy gives it.
+    """Mark the new result of an elementwise function with the order NumPy gives it.
 
-    To be called where `out_of_order` of the operands."""
+    Call it only if `out_of_order` of the operands.
+    """
     if isinstance(result, tuple):
         return tuple([in_common_order(r, *operands) for r in result])
     if type(result) is Ours and result._base is None and len(result.shape) > 1:
@@ -193,7 +197,7 @@ def in_common_order(result: Any, *operands: Any) -> Any:
 
 
 def out_of_order(*operands: Any) -> bool:
-    """Whether the order of one of these operands may be other than C."""
+    """Whether one of these operands may lie in an order other than C."""
     for x in operands:
         if isinstance(x, Array):
             if x._order is not None:
@@ -204,7 +208,7 @@ def out_of_order(*operands: Any) -> bool:
 
 
 def reduced_order(array: Array, axes: Sequence[int], keepdims: bool) -> Order | None:
-    """The order of a reduction's result: that of the axes that are left."""
+    """The order of a reduction's result: that of the remaining axes."""
     if array._order is None:
         return None
     order = common_order((array,), array.shape) or tuple(range(array.ndim))
@@ -216,11 +220,11 @@ def reduced_order(array: Array, axes: Sequence[int], keepdims: bool) -> Order | 
 
 
 def laid_out(value: NDArray, array: Array) -> NDArray:
-    """The value of an array as NumPy would hold it: copied where it lies otherwise."""
+    """The value of an array, laid out as NumPy would hold it; a copy if it lies differently."""
     if array._order is None and array._base is not None:
         memory = array._owner()._node[VALUE]
         if type(memory) is not np.ndarray or memory.flags.c_contiguous:
-            return value  # a view of what lies in C order
+            return value  # a view of memory in C order
     order = copied_order(array)
     if math.prod(value.shape) and order_of_strides(value) != order:
         axes = tuple(range(value.ndim)) if order is None else order

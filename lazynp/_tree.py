@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
-Structure = Any  # a nested description; equal structures compare equal, and hash
+Structure = Any  # a nested description; equal structures compare equal and have equal hashes
 
 T = TypeVar("T")
 Flatten = Callable[[Any], tuple[Any, Any]]
@@ -19,7 +19,7 @@ LEAF = "leaf"
 def register_pytree_node(
     nodetype: type, flatten_func: Flatten, unflatten_func: Callable[[Any, Any], Any]
 ) -> None:
-    """`flatten(x) -> (children, static data)`, `unflatten(static data, children) -> x`."""
+    """Register `flatten(x) -> (children, static data)`, `unflatten(static data, children) -> x`."""
     if nodetype in _registry:
         raise ValueError(f"register_pytree_node: {nodetype.__name__} is registered already")
     _registry[nodetype] = flatten_func, unflatten_func
@@ -36,7 +36,9 @@ def register_dataclass(
     data_fields: Sequence[str] | None = None,
     meta_fields: Sequence[str] | None = None,
 ) -> type[T]:
-    """A dataclass as a tree: of `data_fields` (by default all but those declared static)."""
+    """Register a dataclass as a tree of its `data_fields` (default: all that are not declared
+    static).
+    """
     fields = [f for f in dataclasses.fields(nodetype) if f.init]  # type: ignore[arg-type]
     if meta_fields is None:
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
@@ -55,7 +57,7 @@ def register_dataclass(
 
 
 def register_alike(kind: type, base: type) -> None:
-    """A class derived from one that is registered, if it is, whose instances are laid out alike."""
+    """Register a class like its base, if that is registered and instances have the same layout."""
     if base not in _registry:
         return
     flatten, unflatten = _registry[base]
@@ -72,7 +74,7 @@ def register_alike(kind: type, base: type) -> None:
 def tree_flatten(
     tree: Any, is_leaf: Callable[[Any], bool] | None = None
 ) -> tuple[list[Any], Structure]:
-    """The leaves in order (dicts by key) and what is left without them."""
+    """The leaves in order (dicts by key), and the structure without them."""
     leaves: list[Any] = []
     return leaves, _flatten(tree, leaves, is_leaf)
 
@@ -90,7 +92,7 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] | None
 
 
 def _parts(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
-    """Kind, static data and children of a tree; None for a leaf."""
+    """The kind, static data and children of a tree; None for a leaf."""
     kind = type(tree)
     if kind is tuple or kind is list:
         return kind, None, tree
@@ -146,14 +148,16 @@ def tree_map(
     *rest: Any,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """The tree of `function(leaf, *leaves of the others in the same place)`."""
+    """Map `function(leaf, *leaves of the other trees at the same place)` over a tree."""
     leaves, structure = tree_flatten(tree, is_leaf)
     others = [flatten_up_to(structure, r, "tree map") for r in rest]
     return tree_unflatten(structure, [f(*xs) for xs in zip(leaves, *others, strict=True)])
 
 
 def flatten_up_to(structure: Structure, tree: Any, what: str) -> list[Any]:
-    """What stands in the tree where the structure has leaves. TypeError if they do not agree."""
+    """The parts of the tree at the places where the structure has leaves. TypeError if they
+    disagree.
+    """
     if structure is LEAF:
         return [tree]
     kind, static, children = structure
@@ -162,7 +166,8 @@ def flatten_up_to(structure: Structure, tree: Any, what: str) -> list[Any]:
         raise TypeError(f"{what}: a tree like {show(structure)} is required, got {tree!r}")
     if len(parts[2]) != len(children):
         raise TypeError(
-            f"{what}: a {kind.__name__} of {len(children)} is required, got {len(parts[2])}"
+            f"{what}: a {kind.__name__} with {len(children)} entries is required, "
+            f"got {len(parts[2])}"
         )
     found = []
     for child, part in zip(children, parts[2], strict=True):
@@ -177,9 +182,9 @@ def _alike(a: type, b: type) -> bool:
 def broadcast_prefix(
     prefix: Any, structure: Structure, what: str, is_leaf: Callable[[Any], bool] | None = None
 ) -> list[Any]:
-    """A leaf of `prefix` for each leaf of the structure: one may stand for a whole subtree.
+    """A leaf of `prefix` for each leaf of the structure; one may stand for a whole subtree.
 
-    None is a leaf here: it means something in `in_axes`.
+    Here None is a leaf, because it has a meaning in `in_axes`.
     """
     if prefix is None or (is_leaf is not None and is_leaf(prefix)):
         return [prefix] * count(structure)
@@ -190,7 +195,7 @@ def broadcast_prefix(
         raise ValueError(f"{what}: {prefix!r} is a tree where the argument is a leaf")
     kind, static, children = structure
     if not _alike(parts[0], kind) or len(parts[2]) != len(children) or parts[1] != static:
-        raise ValueError(f"{what}: {prefix!r} is no prefix of a tree like {show(structure)}")
+        raise ValueError(f"{what}: {prefix!r} is not a prefix of a tree like {show(structure)}")
     found = []
     for p, child in zip(parts[2], children, strict=True):
         found += broadcast_prefix(p, child, what, is_leaf)
@@ -198,12 +203,12 @@ def broadcast_prefix(
 
 
 def count(structure: Structure) -> int:
-    """How many leaves there are."""
+    """The number of leaves."""
     return 1 if structure is LEAF else sum(count(child) for child in structure[2])
 
 
 def show(structure: Structure) -> str:
-    """The structure with a star for each leaf."""
+    """The structure as text, with a star for each leaf."""
     return repr(tree_unflatten(structure, [_STAR] * count(structure)))
 
 

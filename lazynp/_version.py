@@ -1,3 +1,3 @@
-"""The version, for whoever is too deep to import the namespace."""
+"""The version, for modules in layers that cannot import the namespace."""
 
 __version__ = "0.1.0"

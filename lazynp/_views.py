@@ -1,8 +1,8 @@
-"""Views: the steps that lead from an owner's value to a view's, and back.
+"""Views: the steps from an owner's value to a view's, and back.
 
-A step is immutable: `get(node)` reads, `set(old, new)` gives the updated source, `layout(dummy)`
-does the same to a NumPy array without memory, which is how strides, contiguity, and the question
-whether a reshape is a view are answered: by asking NumPy.
+A step is immutable. `get(node)` reads, and `set(old, new)` returns the updated source.
+`layout(dummy)` applies the step to a NumPy array without memory. That is how we find strides,
+contiguity, and whether a reshape is a view: we ask NumPy.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ class Step(Protocol):
 
 
 class Exact:
-    """A step to elements of which no two are one in memory: what is written is what is read."""
+    """A step to distinct elements, none of which share memory: reads return what was written."""
 
     __slots__ = ()
     overlaps = False
-    plain = False  # whether `layout` of any array at all is a view of it
-    turns = False  # whether the order of the axes in memory may be another after it
+    plain = False  # whether `layout` returns a view of any array whatever
+    turns = False  # whether the step may change the order of the axes in memory
 
     def then(self, step: Any) -> Step | None:
         """This step and the next as one; None if they are not."""
@@ -57,12 +57,12 @@ class Exact:
 
 @dataclass(frozen=True)
 class Slice(Exact):
-    """Basic indexing: `index` as NumPy takes it, and what it means for the primitive."""
+    """Basic indexing: `index` in NumPy's form, and its meaning for the primitive."""
 
     index: tuple[Any, ...]
     params: dict[str, Any]
     starts: tuple[int, ...]
-    ops: dict[Any, Any] = field(default_factory=dict)  # what is assigned -> recorded op
+    ops: dict[Any, Any] = field(default_factory=dict)  # assigned operand -> recorded op
     plain = True
 
     def get(self, node: Node) -> Node:
@@ -83,9 +83,10 @@ class Slice(Exact):
 
 
 class Basic(tuple[Any, ...], Exact):
-    """Basic indexing whose meaning is found out when it is asked for: most views die before.
+    """Basic indexing that is interpreted on demand, because most views are never read.
 
-    Of an index and the aval that it is of. A tuple: one is made for each slice in a loop.
+    It holds an index and the aval that it applies to. A tuple, because loops make one for each
+    slice.
     """
 
     __slots__ = ()
@@ -113,7 +114,7 @@ class Basic(tuple[Any, ...], Exact):
         return self.meaning.then(step)
 
 
-@dataclass(unsafe_hash=True)  # frozen, by convention: that makes it slow to make
+@dataclass(unsafe_hash=True)  # frozen by convention only: enforcing it would slow down construction
 class Transpose(Exact):
     permutation: tuple[int, ...]
     plain = True
@@ -146,13 +147,13 @@ class Reshape(Exact):
         return record(shaping.reshape, (new,), {"shape": aval_of_node(old).shape})
 
     def layout(self, dummy: NDArray) -> NDArray:
-        # -1, as it is mostly written: of one element NumPy then forgets the stride
+        # -1, as most programs write it: for one element, NumPy then drops the stride
         return dummy.reshape(self.shape if len(self.shape) != 1 else -1, copy=False)
 
 
 @dataclass(frozen=True)
 class Bitcast(Exact):
-    """`.view(dtype)`: the bytes of the last axis read as another dtype."""
+    """`.view(dtype)`: read the bytes of the last axis as another dtype."""
 
     dtype: np.dtype[Any]
     shape: Shape
@@ -169,7 +170,7 @@ class Bitcast(Exact):
 
 
 def _as_before(new: Node, old: Node) -> Node:
-    """What was put together anew, in the byte order that it had."""
+    """The reassembled value, in the byte order that it had before."""
     dtype = aval_of_node(old).dtype
     return new if dtype.isnative else record(elementwise.convert, (new,), {"dtype": dtype})
 
@@ -206,7 +207,7 @@ class Imag(Exact):
 
 @dataclass(frozen=True)
 class Broadcast(Exact):
-    """Read-only: several elements of the view are one of the owner."""
+    """Read-only: several elements of the view are one element of the owner."""
 
     shape: Shape
     plain = True
@@ -242,7 +243,7 @@ class Diagonal(Exact):
         aval = aval_of_node(node)
         axes = (aval.ndim - 2, aval.ndim - 1)
         taken = indexing.take(new_array(node), *self._places(aval), axes=axes)
-        # the new axis comes first; NumPy's is last
+        # here the new axis comes first; in NumPy it comes last
         return shaping.transpose(taken, permutation=(*range(1, taken.ndim), 0))._read()
 
     def set(self, old: Node, new: Node) -> Node:
@@ -254,14 +255,16 @@ class Diagonal(Exact):
 
     def layout(self, dummy: NDArray) -> NDArray:
         view = dummy.diagonal(self.offset, -2, -1)
-        if dummy.flags.writeable:  # whether it may be written, the handle says
+        if dummy.flags.writeable:  # the handle decides whether it is writable
             view.flags.writeable = True
         return view
 
 
 @dataclass(frozen=True)
 class Field(Exact):
-    """One field of a structured array, or a list of some. Such arrays are NumPy's, on the host."""
+    """One field of a structured array, or a list of fields. Such arrays are NumPy's, on the
+    host.
+    """
 
     names: Any
 
@@ -287,10 +290,10 @@ def shown(
     *,
     plain: bool = False,
 ) -> Any:
-    """The view that NumPy makes of a value that is there, if nothing need be recorded; else None.
+    """The view that NumPy makes of an available value; None if the view has to be recorded.
 
-    kind: makes the step, of NumPy's view. plain: whether it is a view in whatever order the memory
-    is, which may not be the order that the array is said to have.
+    kind: makes the step from NumPy's view. plain: whether it is a view in any memory order; the
+    memory may be in another order than the array reports.
     """
     if not local.recorder.backend.at_once or type(array) is not Ours:
         return None
@@ -302,14 +305,14 @@ def shown(
         return None
     base = array._base
     if base is not None:
-        memory = base._node[VALUE]  # what was written through a view may be an array of its own
+        memory = base._node[VALUE]  # a value written through a view may be a separate array
         if type(memory) is not np.ndarray or value.base is None:
             return None
         if value.base is not memory and value.base is not memory.base:
             return None
     try:
         value = look(value)
-    except (ValueError, TypeError):  # it would be a copy, or an error, which others find words for
+    except (ValueError, TypeError):  # a copy, or an error that another function reports
         return None
     # a large one is part of the program that reads it
     if type(value) is not np.ndarray or value.nbytes > local.recorder.policy.largest:
@@ -381,7 +384,7 @@ def _turning(view: NDArray) -> Transpose:
 
 
 def reshape(array: Array, shape: Shape) -> Array:
-    """C order; a view where NumPy's is one, else a copy. The size must agree."""
+    """Reshape in C order: a view if NumPy's is one, else a copy. The sizes must agree."""
     step = Reshape(shape)
     if array._base is None and array._order is None:
         return view(array, step)
@@ -401,14 +404,14 @@ INVALID_INDEX = (
 
 
 def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
-    """What a basic index (ints, slices, Ellipsis, None) means. Raises NumPy's IndexError."""
+    """The meaning of a basic index (ints, slices, Ellipsis, None). Raises NumPy's IndexError."""
     index = expand_ellipsis(index, aval.ndim)
     axes: list[int] = []
     sizes: list[int] = []
     strides: list[int] = []
     starts: list[int] = []
     shape: list[int] = []
-    clean: list[Any] = []  # for `layout`: plain ints; the Ellipsis keeps a 0-d result an array
+    clean: list[Any] = []  # for `layout`: plain ints; the Ellipsis makes a 0-d result an array
     axis = 0
     for item in index:
         if item is None:
@@ -493,19 +496,21 @@ def _places(item: slice) -> range:
 
 
 def checked(item: Any, axis: int, length: int) -> int:
-    """An integer index, counted from the front. Raises IndexError as NumPy does."""
+    """An integer index, counted from the front. Raises NumPy's IndexError."""
     i = operator.index(item)
     if not -length <= i < length:
         if 1 << 63 <= i < 1 << 64:
             raise OverflowError("Python int too large to convert to C long")
-        if not -(1 << 63) <= i < 1 << 63:  # no array of it would be one of integers
+        if not -(1 << 63) <= i < 1 << 63:  # an array of it would not have an integer dtype
             raise IndexError(INVALID_INDEX)
         raise IndexError(f"index {i} is out of bounds for axis {axis} with size {length}")
     return i + length if i < 0 else i
 
 
 def expand_ellipsis(index: tuple[Any, ...], ndim: int, taken: int | None = None) -> tuple[Any, ...]:
-    """The index with one item for each axis. `taken`: axes it consumes, if not one an item."""
+    """The index with one item for each axis. `taken`: the number of axes it consumes, if not one an
+    item.
+    """
     if taken is None:
         taken = sum(i is not None and not isinstance(i, EllipsisType) for i in index)
     if taken > ndim:

@@ -1,4 +1,4 @@
-"""`numpy.ctypeslib`: the same functions, but for `as_ctypes`, which copies lazy arrays."""
+"""`numpy.ctypeslib`: the same functions, except `as_ctypes`, which copies lazy arrays."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ from lazynp.functions._host import to_host as _to_host
 
 
 def as_ctypes(obj: Any) -> Any:
-    """See `numpy.ctypeslib.as_ctypes`. Of a lazy array, the memory is a copy."""
+    """See `numpy.ctypeslib.as_ctypes`. Copies the memory of a lazy array."""
     return _as_ctypes(_np.array(_to_host(obj)) if isinstance(obj, _Array) else obj)

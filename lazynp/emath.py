@@ -1,7 +1,7 @@
-"""`numpy.emath`: functions whose results are complex where real ones have no value.
+"""`numpy.emath`: functions with complex results where real ones are undefined.
 
-Which dtype that is depends on the data, so real arguments are looked at; the functions
-themselves are lazy and differentiable.
+The dtype of the result depends on the data, so these functions read real arguments. The functions
+that they call are lazy and differentiable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SINGLE = "bBhHf"
 
 
 def _complex(x: Any) -> Any:
-    """As complex numbers: single where the dtype is a small one."""
+    """Convert to complex; single precision for small dtypes."""
     array = _as_array(x)
     if array.dtype.kind == "c":
         return array
@@ -36,7 +36,9 @@ def _if_any(condition: Callable[[Any], Any], x: Any) -> Any:
 
 
 def _any_of_all(bad: Any) -> bool:
-    """Under vmap: of one example. Where there are no values, none decides: an error says so."""
+    """Whether any element is bad; under vmap, in any example. Raises if there are no values to
+    decide by.
+    """
     known = _extent(_as_array(bad)._read())
     if known is not None:
         return bool(_np.any(known))

@@ -1,6 +1,6 @@
-"""`numpy.ma`: masked arrays are NumPy's own, on the host. Its functions take lazy arrays.
+"""`numpy.ma`: masked arrays are NumPy's own, on the host. The functions accept lazy arrays.
 
-Where NumPy's masked array would share memory with an array, this one has a copy of its values.
+Where NumPy's masked array would share memory with an array, this one has a copy of the values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = list(_numpy.__all__)
 
 
 class _Numpys(type):
-    """For `isinstance` and `issubclass` the class is NumPy's."""
+    """For `isinstance` and `issubclass`, the class is NumPy's."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is _MaskedArray:
@@ -32,7 +32,7 @@ class _Numpys(type):
 
 
 class _MaskedArray(_numpy.MaskedArray, metaclass=_Numpys):  # type: ignore[type-arg]
-    """`numpy.ma.MaskedArray`, made of lazy arrays too."""
+    """`numpy.ma.MaskedArray`, also made from lazy arrays."""
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = _to_host(args), _to_host(kwargs)

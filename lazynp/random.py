@@ -1,7 +1,7 @@
-"""Random sampling: NumPy's own generators and streams, their samples as Arrays.
+"""Random sampling: NumPy's own generators and streams, with samples as Arrays.
 
-The legacy functions share `numpy.random`'s global state. `key(seed)` begins a stream of another
-kind, without a state, that is part of the program: see `Key`.
+The legacy functions share `numpy.random`'s global state. `key(seed)` starts another kind of stream,
+which has no state and is part of the program: see `Key`.
 """
 
 from __future__ import annotations
@@ -82,20 +82,21 @@ zipf = _hosted(_numpy.zipf)
 
 
 class _Sampler:
-    """Passes methods on to a generator of NumPy's and makes Arrays of their results."""
+    """Forwards methods to a NumPy generator, and turns their results into Arrays."""
 
     _generator: Any
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
-        """For `isinstance`: what NumPy and SciPy take for a generator."""
+        """The class that `isinstance` sees: a generator that NumPy and SciPy accept."""
         return type(self._generator)
 
     def __reduce__(self) -> Any:
         return _wrapped, (type(self), self._generator)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name == "_generator":  # as pickle asks for, before there is one
+        # pickle looks these up before the generator is set
+        if name.startswith("__") or name == "_generator":
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         method = getattr(self._generator, name)
         if not callable(method):
@@ -104,7 +105,7 @@ class _Sampler:
         return made
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """In place. See `numpy.random.Generator.shuffle`."""
+        """Shuffle in place. See `numpy.random.Generator.shuffle`."""
         if not hasattr(x, "_read"):
             self._generator.shuffle(x, axis) if axis else self._generator.shuffle(x)
             return
@@ -126,7 +127,7 @@ def _wrapped(kind: type[_Sampler], generator: Any) -> Any:
 
 
 class Generator(_Sampler):
-    """`numpy.random.Generator`: the same streams for the same seed, samples as Arrays."""
+    """`numpy.random.Generator`: the same streams for the same seed; samples are Arrays."""
 
     def __init__(self, bit_generator: Any) -> None:
         self._generator = _numpy.Generator(bit_generator)
@@ -137,14 +138,14 @@ class Generator(_Sampler):
 
 
 class RandomState(_Sampler):
-    """`numpy.random.RandomState`: the same streams for the same seed, samples as Arrays."""
+    """`numpy.random.RandomState`: the same streams for the same seed; samples are Arrays."""
 
     def __init__(self, seed: Any = None) -> None:
         self._generator = _numpy.RandomState(seed)
 
 
 _rand = _wrapped(RandomState, _numpy.mtrand._rand)  # type: ignore[attr-defined]
-mtrand = sys.modules[__name__]  # NumPy's module of the legacy functions, which are all here
+mtrand = sys.modules[__name__]  # NumPy's module of the legacy functions; this module has them all
 
 
 def default_rng(seed: Any = None) -> Generator:
@@ -155,7 +156,7 @@ def default_rng(seed: Any = None) -> Generator:
 
 
 def shuffle(x: Any) -> None:
-    """In place, by the global state. See `numpy.random.shuffle`."""
+    """Shuffle in place, with the global state. See `numpy.random.shuffle`."""
     if not hasattr(x, "_read"):
         _numpy.shuffle(x)
         return

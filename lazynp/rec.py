@@ -1,4 +1,4 @@
-"""`numpy.rec`: record arrays are NumPy's own, on the host. Its functions take lazy arrays."""
+"""`numpy.rec`: record arrays are NumPy's own, on the host. The functions accept lazy arrays."""
 
 from __future__ import annotations
 

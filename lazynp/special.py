@@ -1,8 +1,8 @@
-"""Special functions: `jax.scipy.special`'s names and conventions, which are SciPy's.
+"""Special functions, with `jax.scipy.special`'s names and conventions, which are SciPy's.
 
-Also `convolve` and `correlate` in any number of dimensions, which are `jax.scipy.signal`'s.
+Also `convolve` and `correlate` in any number of dimensions, as in `jax.scipy.signal`.
 
-`scipy.special.gamma(x)` of a lazynp array is `lazynp.special.gamma(x)`: SciPy's ufuncs dispatch.
+SciPy's ufuncs dispatch: `scipy.special.gamma(x)` of a lazynp array is `lazynp.special.gamma(x)`.
 """
 
 from __future__ import annotations

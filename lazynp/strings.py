@@ -1,4 +1,4 @@
-"""`numpy.strings`: text is on the host; functions take lazy arrays and return Arrays."""
+"""`numpy.strings`. Text stays on the host; functions accept lazy arrays and return Arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`numpy.testing` for lazy arrays: their values are computed, and compared by NumPy's functions."""
+"""`numpy.testing` for lazy arrays: computes their values and compares these with NumPy's
+functions.
+"""
 
 from __future__ import annotations
 

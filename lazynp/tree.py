@@ -1,4 +1,4 @@
-"""Trees: nested tuples, lists, dicts and registered classes, as transformations take them."""
+"""Trees: nested tuples, lists, dicts and registered classes, which transformations accept."""
 
 import builtins
 import functools
@@ -24,7 +24,7 @@ def leaves(tree: object, is_leaf: IsLeaf = None) -> list[object]:
 
 
 def structure(tree: object, is_leaf: IsLeaf = None) -> object:
-    """What is left of a tree without its leaves."""
+    """The structure of a tree without its leaves."""
     return flatten(tree, is_leaf)[1]
 
 
@@ -46,8 +46,9 @@ def reduce(
 
 
 def transpose(outer_treedef: Any, inner_treedef: Any, pytree_to_transpose: Any) -> Any:
-    """A tree like `outer_treedef` of trees like `inner_treedef` (None: as they are found), turned
-    inside out."""
+    """Turn a tree inside out: from `outer_treedef` of trees `inner_treedef` (None: as found) to the
+    reverse.
+    """
     inner = flatten_up_to(outer_treedef, pytree_to_transpose, "tree transpose")
     if inner_treedef is None:
         inner_treedef = structure(inner[0])

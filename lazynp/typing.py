@@ -1,4 +1,4 @@
-"""`numpy.typing`. `NDArray[...]` is also what annotates a lazy array."""
+"""`numpy.typing`. `NDArray[...]` annotates lazy arrays too."""
 
 from typing import TypeAlias
 

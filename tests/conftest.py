@@ -1,4 +1,4 @@
-"""Profiles of hypothesis, the module under test, and the count of compiled programs."""
+"""Hypothesis profiles, the module under test, and the count of compiled programs."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Before lazynp is imported, and for the processes that tests start: counts of compiled programs do
-# not depend on what ran on this machine before.
+# Set before lazynp is imported, also for processes that tests start, so that counts of compiled
+# programs do not depend on earlier runs on this machine.
 os.environ["LAZYNP_CACHE"] = "off"
 
-MODULE_NAME = os.environ.get("LAZYNP_TEST_MODULE", "lazynp")  # numpy, to try the tests themselves
+MODULE_NAME = os.environ.get("LAZYNP_TEST_MODULE", "lazynp")  # numpy, to test the tests
 
 # No deadlines: the first run of an example may compile. No example database: a run repeats.
 _common: dict[str, Any] = {
@@ -27,18 +27,18 @@ _EXAMPLES = 10 if os.environ.get("LAZYNP_EXECUTION") == "compiled" else 20  # ea
 settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
 settings.register_profile("default", max_examples=_EXAMPLES, derandomize=True, **_common)
 settings.register_profile("full", max_examples=500, print_blob=True, **_common)
-settings.load_profile("default")  # --hypothesis-profile=... comes after, and wins
+settings.load_profile("default")  # --hypothesis-profile=... comes later, and wins
 
 
 def compile_count() -> int | None:
-    """Programs compiled so far in this process; None where nothing counts them."""
+    """The number of programs compiled so far in this process; None if nothing counts them."""
     stats = getattr(sys.modules.get("lazynp._plan"), "STATS", None)
     return None if stats is None else stats.compiles
 
 
 @pytest.fixture(scope="session")
 def xnp() -> Any:
-    """The module under test: lazynp, or what LAZYNP_TEST_MODULE names."""
+    """The module under test: lazynp, or the one in LAZYNP_TEST_MODULE."""
     return importlib.import_module(MODULE_NAME)
 
 
@@ -50,7 +50,7 @@ def lazy() -> None:
         found.local.recorder.reset_policy()
 
 
-# Every test as if it stood in a long loop of small operations, which are done at once.
+# Run every test as if inside a long loop of small operations, which are eager.
 EAGER = os.environ.get("LAZYNP_TEST_EAGER", "") not in ("", "0")
 
 
@@ -65,7 +65,9 @@ def pytest_runtest_call() -> Iterator[None]:
 
 
 class Compiles:
-    """What a test asks about compilations: `compiles.since` is the number since it began."""
+    """For tests of compilation: `compiles.since` is the number of compilations since the test
+    began.
+    """
 
     def __init__(self) -> None:
         self.start = compile_count()

@@ -1,4 +1,4 @@
-"""What the tests of the engine share: counters, nodes, threads."""
+"""Shared by the tests of the engine: counters, nodes, threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ POLICIES = ("compiled", "reference", "adaptive")
 
 
 class Counted:
-    """`with Counted() as c:` what the counters of `lazynp.stats()` went up by: `c.compiles`."""
+    """`with Counted() as c:` the increase of the counters of `lazynp.stats()`: `c.compiles`."""
 
     def __init__(self) -> None:
         self._before: Stats = replace(np.stats())
@@ -40,7 +40,7 @@ class Counted:
 
 
 def pending() -> list[Any]:
-    """What this thread has recorded and nobody has evaluated."""
+    """The nodes that this thread has recorded and nobody has evaluated."""
     return [n for n in local.recorder.pending if n[VALUE] is None]
 
 
@@ -64,8 +64,9 @@ def is_eager() -> bool:
 
 
 def fresh_start() -> None:
-    """Nothing is pending, no cut site or form is known: tests that count do not depend on what
-    ran before them."""
+    """Forget everything pending, all cut sites and forms, so that counts do not depend on earlier
+    tests.
+    """
     _graph.forget()
     _plan._families.clear()
     recorder = local.recorder
@@ -87,7 +88,7 @@ def recorded(function: Callable[[], Any]) -> list[str]:
 
 
 def in_thread(function: Callable[[], Any]) -> Any:
-    """The result of a call in a thread of its own, which is dead afterwards."""
+    """The result of a call in a separate thread, which has ended afterwards."""
     results: list[Any] = []
     errors: list[BaseException] = []
 
@@ -107,7 +108,7 @@ def in_thread(function: Callable[[], Any]) -> Any:
 
 
 class NothingForced(Counted):
-    """Nothing in the block needed a value. (Cuts for what is pending are off.)"""
+    """Assert that nothing in the block needed a value. (Flushes of pending operations are off.)"""
 
     def __enter__(self) -> NothingForced:
         local.recorder.limit = sys.maxsize

@@ -1,4 +1,4 @@
-"""The handle: NumPy's array as seen from outside, with NumPy as the oracle on the same program."""
+"""The handle: NumPy's array as seen from outside, with NumPy as the oracle for the same program."""
 
 from __future__ import annotations
 
@@ -164,7 +164,8 @@ def test_layout(name: str) -> None:
 
     with NothingForced():
         got, expected = program(np), program(numpy)
-    if name == "reshaped transpose":  # NumPy's base of the copy is a flat array nobody has seen
+    # NumPy's base of the copy is a flat array that no name refers to
+    if name == "reshaped transpose":
         got, expected = got[:12], expected[:12]
     assert got == expected
 
@@ -191,7 +192,9 @@ def test_writes_through_chains_of_views() -> None:
 
 
 def test_views_of_large_arrays_do_not_keep_what_was_there_before() -> None:
-    """Each would keep another version of the whole array, and none could be written in place."""
+    """Each view would keep another version of the whole array, and none could be written in
+    place.
+    """
     n = 24
 
     def program(np: Any) -> Any:
@@ -240,7 +243,7 @@ def test_overlapping_assignments_read_first() -> None:
 
     both(program)
     a = np.arange(10.0)
-    a[::2] = a[:5]  # NumPy 2.4 reads here what it has written
+    a[::2] = a[:5]  # here NumPy 2.4 reads its own writes
     assert a[::2].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
@@ -415,7 +418,7 @@ def test_resize_and_sort_in_place() -> None:
     both(program)
 
 
-# -- what forces and what does not -----------------------------------------------------------------
+# -- what flushes and what does not ----------------------------------------------------------------
 
 
 @pytest.mark.skipif(EAGER, reason="what is done at once is not there to be forced")
@@ -522,7 +525,7 @@ def test_asarray_is_a_read_only_view_of_the_value() -> None:
     assert float(a[0]) == 7.0
     element = np.array([1.0, 2.0, 3.0])
     shown = numpy.asarray(element)
-    element[0] = 9.0  # a store into data at once, but not into what was shown
+    element[0] = 9.0  # an eager store into data, but not into exported data
     assert shown[0] == 1.0 and float(element[0]) == 9.0
 
 
@@ -612,7 +615,7 @@ def test_matrices_and_masked_arrays_are_numpys() -> None:
             x[1:] = foreign[:1]
             x += foreign
         assert type(updated) is np.ndarray and updated.tolist() == plain.tolist()
-        # operators and ufuncs are theirs, and keep what they mean
+        # the foreign class keeps its operators and ufuncs
         assert type(np.add(a, foreign)) is type(foreign)
         assert type(a + foreign) is type(foreign)
         assert type(foreign - a) is type(foreign)

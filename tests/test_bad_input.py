@@ -1,4 +1,4 @@
-"""Bad input: NumPy's exception comes, with its message where that can be had."""
+"""Bad input raises NumPy's exception, with its message where possible."""
 
 from __future__ import annotations
 

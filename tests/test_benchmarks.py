@@ -1,4 +1,4 @@
-"""The benchmark suite stays runnable, and its programs right, on inputs that take no time."""
+"""The benchmark suite stays runnable and its programs correct, on inputs that take no time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_programs_are_right(name: str, xnp: Any) -> None:
     policy = xnp.config(execution="reference") if MODULE_NAME == "lazynp" else nullcontext()
     seen = []
     with policy, warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # lazynp has none to give
+        warnings.simplefilter("ignore", RuntimeWarning)  # lazynp gives no warnings here
         for kernel, array in ((base.kernel, np.array), (program.kernel, xnp.array)):
             arguments = harness.converted(base.inputs("T"), array)
             seen.append(harness.outcome(kernel(*arguments), arguments))

@@ -1,4 +1,4 @@
-"""docs/coverage.md says what is so: it is written anew and compared."""
+"""docs/coverage.md is up to date: generate it again and compare."""
 
 from __future__ import annotations
 

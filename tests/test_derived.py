@@ -1,4 +1,4 @@
-"""Classes derived from `ndarray`, and what `isinstance` says of arrays of either kind."""
+"""Classes derived from `ndarray`, and `isinstance` of arrays of either kind."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """Random programs, run on NumPy and on lazynp under every policy: all variables must agree.
 
 A program is source text over a few arrays: arithmetic, views, writes through views, masks,
-reductions, loops, values looked at in the middle, variables dropped. It is made by running it on
-NumPy as it grows, so that most statements are valid; one that raises is kept, in a `try`, and
-must raise the same class of exception. Operations are exact, so results are compared by bits.
-A failure prints the program, made as short as it can be.
+reductions, loops, values read in the middle, dropped variables. The generator runs it on NumPy as
+it grows, so that most statements are valid. A statement that raises is kept, in a `try`, and must
+raise the same class of exception. Operations are exact, so results are compared by bits. A failure
+prints the program, made as short as possible.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Writer:
         return f"{start}:{stop}:{self.random.choice(['', '', '2', '-1'])}".removesuffix(":")
 
     def fitting(self, name: str) -> str:
-        """Something that broadcasts to the shape of `name`, if there is anything."""
+        """Something that broadcasts to the shape of `name`, if possible."""
         shape = self.space[name].shape
 
         def fits(other: Any) -> bool:
@@ -196,7 +196,7 @@ class Writer:
         return f"{x} {self.random.choice(['+=', '-=', '*='])} {self.fitting(x)}"
 
     def shift(self) -> str:
-        """A write that reads what it overwrites."""
+        """A write that reads its own target."""
         x = self.array(lambda v: v.ndim > 0 and v.shape[0] > 2)
         y = self.array(lambda v, s=self.space[x]: v.shape == s.shape)
         shifts = ["{0}[1:] = {1}[:-1]", "{0}[:-1] = {1}[1:]", "{0}[::-1] = {1}",
@@ -347,9 +347,9 @@ def guarded(statement: str) -> str:
 
 
 def error(e: Exception) -> str:
-    """The class NumPy means: its own subclasses count as what they derive from."""
+    """The class that NumPy means: its own subclasses count as their base classes."""
     if isinstance(e, OverflowError):
-        return "IndexError"  # of a bad index and a bad value, either may be told
+        return "IndexError"  # with a bad index and a bad value, either exception may come
     known = (IndexError, TypeError, ValueError, ZeroDivisionError, AttributeError)
     return next((k.__name__ for k in known if isinstance(e, k)), repr(e))
 
@@ -368,7 +368,7 @@ def run(statements: list[str], space: dict[str, Any]) -> bool:
 
 
 def mismatch(statements: list[str], policy: str) -> str | None:
-    """What differs between NumPy and lazynp after this program; None if nothing does."""
+    """The differences between NumPy and lazynp after this program; None if there are none."""
     expected: dict[str, Any] = {"np": numpy, "log": []}
     got: dict[str, Any] = {"np": lazynp, "log": []}
     if not run(statements, expected):

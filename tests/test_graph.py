@@ -1,4 +1,4 @@
-"""Cuts: what comes out, what is freed, and that an interruption loses nothing."""
+"""Flushes: their results, the memory they free, and that an interruption loses nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.lowering import _runtime
 from tests.helpers import POLICIES, Counted, be_eager, fresh_start, in_thread, pending
 
-SIZE = 1_000_000  # elements; 8 MB: seen by whoever counts bytes
+SIZE = 1_000_000  # elements: 8 MB, visible to anything that counts bytes
 
 
 @pytest.fixture(autouse=True, params=POLICIES)
@@ -41,7 +41,7 @@ def runs(counted: Counted) -> int:
     return counted.compiled_runs + counted.reference_runs
 
 
-# -- what comes out --------------------------------------------------------------------------------
+# -- results ---------------------------------------------------------------------------------------
 
 
 def test_one_cut_gives_every_value_that_is_referred_to() -> None:
@@ -143,7 +143,7 @@ def test_several_results_of_one_operation() -> None:
     assert (values.tolist(), counts.tolist()) == ([1, 3], [1, 2])
 
 
-# -- what is freed ---------------------------------------------------------------------------------
+# -- freed memory ----------------------------------------------------------------------------------
 
 
 def resident() -> int:
@@ -268,7 +268,7 @@ def test_what_is_remembered_of_a_repeated_program_does_not_grow() -> None:
 
 
 def test_nodes_of_two_threads_are_put_in_order() -> None:
-    """What another thread recorded from ours is read by us, while both are pending."""
+    """We read a node that another thread recorded on ours, while both are pending."""
     x = np.arange(4.0) + 1.0
     y = in_thread(lambda: x * 2.0)
     z = y + x
@@ -283,7 +283,7 @@ def test_a_form_that_came_before_is_recognised_without_a_key(
 ) -> None:
     monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # else what comes later is done at once
     if np.config.execution == "reference":
-        return  # which has no forms
+        return  # it has no forms
     a, b = np.arange(8.0), np.ones(8)
 
     def program(scale: float) -> float:
@@ -420,7 +420,7 @@ def test_an_operation_that_fails_fails_for_nobody_else(policy: str) -> None:
     bad = never(x)
     worse, good = bad[1:] * 2.0, x * 3.0
     with pytest.raises(ArithmeticError, match="never"):
-        good.tolist()  # one of those that are computed together
+        good.tolist()  # one of the nodes that are computed together
     assert good.tolist() == [3.0, 6.0, 9.0, 12.0] and (x - 1.0).tolist() == [0.0, 1.0, 2.0, 3.0]
     for _ in range(2):
         for lost in (bad, worse):
@@ -430,7 +430,7 @@ def test_an_operation_that_fails_fails_for_nobody_else(policy: str) -> None:
 
 
 def test_an_interrupted_update_of_a_donated_array_is_not_lost() -> None:
-    """The program has run, and consumed its operand, when the interruption comes."""
+    """The interruption comes when the program has run and consumed its operand."""
     big = np.zeros((200, 500)) + 1.0
     row = np.ones(500) * 1.0
     np.materialize((big, row))
@@ -448,8 +448,7 @@ def test_an_interrupted_update_of_a_donated_array_is_not_lost() -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("seed", range(3))
 def test_interruptions_at_any_time(seed: int, policy: str) -> None:
-    """A timer interrupts at random instants; what the program does to its arrays is not lost,
-    and not done twice."""
+    """A timer interrupts at random instants; each write to the arrays happens exactly once."""
     rng = numpy.random.default_rng(seed)
 
     fired = False
@@ -459,8 +458,8 @@ def test_interruptions_at_any_time(seed: int, policy: str) -> None:
         fired = True
         raise KeyboardInterrupt
 
-    # a function of its own: CPython 3.13 does not count the backward jump of a loop as part of
-    # the ``try`` it stands in, so an interruption there would pass the handler by
+    # a separate function: CPython 3.13 does not count a loop's backward jump as part of the ``try``
+    # around it, so an interruption there would bypass the handler
     def until_interrupted(y: np.Array, after: float) -> None:
         signal.setitimer(signal.ITIMER_REAL, after)
         while not fired:  # an exception in a destructor is swallowed

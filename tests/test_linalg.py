@@ -1,6 +1,6 @@
 """numpy.linalg: every function, on NumPy and on lazynp.
 
-Where signs or phases are free, a program ends in what does not depend on them.
+Where signs or phases are free, a program ends in an expression that does not depend on them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Loops nobody cuts: few programs, in bounded memory, however often they go round.
+"""Loops that never need a value: few programs, in bounded memory, for any number of iterations.
 
-Each body is run on NumPy as well, for the result; with arrays of some tens of elements, of which
-several iterations make a program, and with such as are worth a program at each.
+Each body also runs on NumPy, for the result. Arrays have some tens of elements, so that several
+iterations make a program, or are large enough for a program in each iteration.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def branch(np: Any, n: int, s: int) -> Any:
 
 
 def branch_on_values(np: Any, n: int, s: int) -> Any:
-    """A branch on what was computed."""
+    """A branch on a computed value."""
     x, rate = np.linspace(0.0, 1.0, 40 * s), 0.1
     for _ in range(n):
         x = x + rate * (0.5 - x)
@@ -190,7 +190,7 @@ def accumulated(np: Any, n: int, s: int) -> Any:
 
 
 def recorded_history(np: Any, n: int, s: int) -> Any:
-    """Every tenth state goes into an array of all of them."""
+    """Every tenth state goes into an array of all such states."""
     x, seen = np.linspace(0.0, 1.0, 16 * s), np.zeros((30, 16 * s))
     for i in range(n):
         x = x + 0.01 * (0.5 - x)
@@ -235,7 +235,7 @@ assert len(BODIES) == 20
 
 POLICY = np.config.execution  # of this run of the suite: `make test` has one for each
 
-# More programs than there should be; under "compiled", which compiles whatever it sees.
+# More programs than there should be; under "compiled", which compiles everything.
 OVER: dict[tuple[str, str, int], str] = {
     ("compiled", name, 1): (
         "small arrays: cut every 16 operations until two programs differ, from then on at each "

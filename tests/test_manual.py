@@ -1,5 +1,6 @@
-"""What NumPy's manual states, topic by topic: each row runs on NumPy and on lazynp, and is compared
-by what it prints, values, dtypes, layouts and exceptions."""
+"""Statements of NumPy's manual, topic by topic. Each row runs on NumPy and on lazynp, and must
+agree in printed text, values, dtypes, layouts and exceptions.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ import lazynp
 
 
 def described(x: Any) -> Any:
-    """What must agree: types in short, dtype, shape and contents."""
+    """What must agree: short type names, dtype, shape and contents."""
     if isinstance(x, tuple | list):
         return [type(x).__name__, *map(described, x)]
     if isinstance(x, (numpy.ndarray, lazynp.Array)) or hasattr(x, "dtype"):
@@ -141,7 +142,7 @@ def iterated(np: Any) -> Any:
 
 
 def drawn_into(np: Any) -> Any:
-    """What random functions write into `out`; a copy of it shared its value."""
+    """Random functions write into `out`; a copy of it used to share its value."""
     rng = np.random.default_rng(3)
     x = np.arange(6.0).reshape(2, 3).copy()
     kept = x.copy()

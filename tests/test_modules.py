@@ -1,4 +1,4 @@
-"""NumPy's modules can be imported from lazynp as from numpy, and take lazy arrays."""
+"""NumPy's modules can be imported from lazynp as from numpy, and accept lazy arrays."""
 
 from __future__ import annotations
 

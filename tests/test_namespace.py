@@ -1,4 +1,4 @@
-"""The namespace is NumPy's: names, signatures, the array's attributes, what `import *` gives."""
+"""The namespace is NumPy's: names, signatures, the array's attributes, and `import *`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_attribute_of_ndarray_is_there() -> None:
     assert missing == FOR_SUBCLASSES
 
 
-# by name only: what decides a shape, of data that are traced
+# by name only: determines a shape where data are traced
 JAXS = {
     "assume_unique_indices", "fill_value", "length", "size", "strip_zeros", "total_repeat_length"
 }  # fmt: skip
@@ -179,7 +179,7 @@ def test_deepcopy_copies_objects() -> None:
 
 
 def test_scalars_pass_for_numpys() -> None:
-    """`isinstance` says of a Scalar what it says of the scalar NumPy returns there."""
+    """`isinstance` of a Scalar agrees with that of the NumPy scalar in its place."""
     kinds = (
         np.generic, np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact,
         np.floating, np.complexfloating, np.float64, np.float32, np.int64, np.uint8, np.bool,

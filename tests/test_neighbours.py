@@ -1,4 +1,4 @@
-"""Other libraries with lazy arrays: what docs/neighbours.md says of each."""
+"""Other libraries with lazy arrays: tests every claim in docs/neighbours.md."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_array_interface_is_read() -> None:
 
 
 class _Lender:
-    """Shows what NumPy is to find of an array: one protocol, and nothing else."""
+    """Shows NumPy one protocol of an array, and nothing else."""
 
     def __init__(self, x: Any, name: str) -> None:
         setattr(self, name, getattr(x, name))
@@ -145,7 +145,7 @@ def _slope(x: Any) -> Any:
 
 @pytest.mark.parametrize("method", ["L-BFGS-B", "SLSQP", "TNC", "CG", "trust-constr"])
 def test_minimizers_take_lazy_values_and_gradients(method: str) -> None:
-    """What the user's functions return goes to compiled code, some of which looks at its type."""
+    """Results of the user's functions go to compiled code, some of which checks their type."""
     start = np.zeros(2)
     one = scipy.optimize.minimize(_bowl, start, jac=_slope, method=method)
     both = scipy.optimize.minimize(lambda x: (_bowl(x), _slope(x)), start, jac=True, method=method)
@@ -164,12 +164,12 @@ def test_scipy_is_given_memory_of_its_own() -> None:
     a = np.array([[3.0, 1.0], [1.0, 4.0]])
     turned = Rotation.from_matrix(np.eye(3)).apply(
         np.eye(3)
-    )  # Cython that asks for what it could write
+    )  # Cython code that asks for writable memory
     assert turned.tolist() == numpy.eye(3).tolist()
     numpy.testing.assert_allclose(
         scipy.linalg.funm(a, lambda v: np.exp(v)), scipy.linalg.expm(a), rtol=1e-12
     )
-    module = types.ModuleType("scipy.something")  # what takes its arguments for its own
+    module = types.ModuleType("scipy.something")  # code that assumes it owns its arguments
     exec("def spoil(x):\n    x = numpy.asarray(x)\n    x[:] = 0\n    return x\n"
          "def keep(x):\n    x = numpy.atleast_1d(x)\n    x[:] = 0\n    return x",
          {"numpy": numpy, "__name__": module.__name__}, vars(module))  # fmt: skip

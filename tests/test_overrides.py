@@ -1,6 +1,6 @@
 """Operands that are not plain arrays: NumPy's other classes, and containers with the protocols.
 
-Classes are written as programs write them: `np` is what the program imported, NumPy or lazynp.
+Classes are written as in user programs: `np` is the imported module, NumPy or lazynp.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def test_functions_do_to_matrices_and_masked_arrays_what_numpys_do(make: Any, na
 
 
 def test_the_elements_of_matrices_and_masked_arrays_are_stored() -> None:
-    """As NumPy stores them: what is under a mask, too."""
+    """As NumPy stores them, including masked elements."""
     for make in (_matrix, _masked):
         for store in (lambda m, a, x: a.__setitem__(slice(None), x),
                       lambda m, a, x: a.__iadd__(x), lambda m, a, x: a.__imatmul__(x),
@@ -216,7 +216,7 @@ def test_conversions_may_be_lazy() -> None:
 
 
 def wrapper(np: ModuleType) -> Any:
-    """An object that makes something of its own of what ufuncs give."""
+    """An object that wraps the results of ufuncs."""
 
     class Wraps:
         __array_priority__ = 9.0

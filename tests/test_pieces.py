@@ -1,4 +1,4 @@
-"""Hybrid programs: the same results, whatever of them NumPy computes."""
+"""Hybrid programs give the same results, whichever operations NumPy runs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _add_at(np: Any, m: Any, v: Any) -> Any:
 
 @pytest.fixture(params=["all by host", "products by host", "none"])
 def by_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Everything is compiled at once, taken apart at these operations."""
+    """Compile everything immediately, split at these operations."""
     kinds = {
         "all by host": ("contract", "sort", "index", "update", "reduction"),
         "products by host": ("contract",),
@@ -118,7 +118,7 @@ def test_the_table_prefers_blas_for_large_products() -> None:
 
 
 def left(f: Callable[..., Any], *arrays: Any) -> list[str]:
-    """What of this function's program is NumPy's."""
+    """The operations of this function's program that NumPy runs."""
     jaxpr = np.make_jaxpr(f)(*map(np.array, arrays))
     return [jaxpr.eqns[k].primitive.name for k in sorted(_cost.left_to_host(jaxpr))]
 
@@ -160,7 +160,7 @@ def test_programs_of_little_work_wake_no_threads() -> None:
     small, large = numpy.ones((100, 100)), numpy.ones((2000, 2000))
     assert work(lambda x: np.exp(x) * 2.0, small) < _cost.ALONE
     assert work(lambda x: np.exp(x) * 2.0, large) > _cost.ALONE
-    # a loop by one round of it, a call by what is called
+    # a loop counts one round, a call counts its body
     rounds = work(lambda x: np.fori_loop(0, 10_000, lambda i, x: x * 0.5 + 1.0, x), small)
     assert rounds == pytest.approx(work(lambda x: x * 0.5 + 1.0, small), rel=0.2)
     called = work(lambda x: np.jit(lambda x: np.exp(x) * 2.0)(x), large)

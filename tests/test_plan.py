@@ -1,4 +1,4 @@
-"""Plans: slots, the jaxprs they become, donation."""
+"""Plans: slots, their jaxprs, donation."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_slots_of_every_kind_have_numpys_values(name: str, dtype: str) -> None:
                 continue
             assert got.dtype == want.dtype
             if want.dtype.kind == "c" and not numpy.isfinite(want).all():
-                continue  # what is nan in products with infinities differs by the loop of NumPy
+                continue  # which products with infinities are nan depends on NumPy's loop
             for part in ("real", "imag"):
                 g, w = getattr(got, part), getattr(want, part)
                 numpy.testing.assert_array_equal(g, w)
@@ -302,7 +302,7 @@ def test_check_rejects_what_is_not_well_formed() -> None:
 
 
 def pointer(x: Any) -> int:
-    """Where the value lies, without a look at it (which would pin it there)."""
+    """Where the value lives, found without reading it (which would pin it there)."""
     value = x._read()[VALUE]
     if isinstance(value, numpy.ndarray):
         return value.ctypes.data

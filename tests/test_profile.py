@@ -1,4 +1,4 @@
-"""`np.profile()`: counts are exact, times are parts of the whole, and nothing runs otherwise."""
+"""`np.profile()`: counts are exact, times are parts of the whole, and nothing runs differently."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_loops_that_come_round_are_named() -> None:
 
 
 def test_what_numpy_does_is_its_own_tier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cost, "PROGRAM", -1e9)  # at once
+    monkeypatch.setattr(_cost, "PROGRAM", -1e9)  # immediately
     leave_to_host(monkeypatch, "contract")
     m = np.array(numpy.full((7, 7), 0.01))
     with np.config(execution="adaptive"), np.profile() as p:
@@ -125,13 +125,13 @@ def test_what_numpy_does_is_its_own_tier(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_times_are_parts_of_the_whole(tmp_path: Path) -> None:
-    """What runs inside of something is not counted twice."""
+    """Time inside another span is not counted twice."""
     m = np.array(numpy.full((50, 50), 0.01))
     with np.profile() as p:
         for _ in range(5):
             m = m @ m + 0.1
             float(m.sum())
-        np.savetxt(tmp_path / "m", m * 2.0)  # a cut inside of a call
+        np.savetxt(tmp_path / "m", m * 2.0)  # a flush inside a call
     tallies = [*p.tiers.values(), p.compiling, p.loading]
     assert all(t.seconds >= 0 for t in tallies)
     assert 0 < sum(t.seconds for t in tallies) <= p.seconds
@@ -197,7 +197,7 @@ def test_the_timeline_is_bounded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_nothing_runs_otherwise(policy: Any) -> None:
-    """Also what counts references to results, and what earns its compilation."""
+    """Also whatever counts references to results, and whatever earns its compilation."""
 
     def program() -> list[float]:
         u = np.array(numpy.linspace(0.0, 1.0, 50_000))

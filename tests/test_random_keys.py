@@ -1,4 +1,4 @@
-"""Random numbers by keys: the same bits everywhere, the distributions, the transformations."""
+"""Random numbers from keys: the same bits everywhere, the distributions, the transformations."""
 
 from __future__ import annotations
 

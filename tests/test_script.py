@@ -1,4 +1,4 @@
-"""`python -m lazynp`, `install`, the extension of IPython: as plain Python, but for numpy."""
+"""`python -m lazynp`, `install`, the IPython extension: like plain Python except for numpy."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_install_and_uninstall() -> None:
     try:
         exec(program, mine)
         exec(program, library)
-        # what PyImport_Import calls for C code, with the globals of whom it runs in
+        # PyImport_Import calls this for C code, with the caller's globals
         builtins.__import__("numpy._core._multiarray_umath", mine, mine, [], 0)
     finally:
         lazynp.uninstall()

@@ -1,4 +1,4 @@
-"""lazynp.special: values of SciPy, derivatives, shapes and dtypes, errors."""
+"""lazynp.special: SciPy's values, derivatives, shapes and dtypes, errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def uncompiled() -> Any:
 INF, NAN = np.inf, np.nan
 EDGES = [INF, -INF, NAN, 0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -2.5, 40.0, -40.0, 1e-20]
 
-# name: what SciPy calls it, arguments as intervals that are inside its domain
+# name: SciPy's name, arguments as intervals inside its domain
 FUNCTIONS: dict[str, tuple[str, tuple[tuple[float, float], ...]]] = {
     "erf": ("erf", ((-3, 3),)),
     "erfc": ("erfc", ((-3, 8),)),

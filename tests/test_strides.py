@@ -1,6 +1,6 @@
-"""Memory order: strides and flags of results, and what is a view and what a copy because of them.
+"""Memory order: strides and flags of results, and which results are therefore views or copies.
 
-Programs are tried on NumPy. Of axes with one element no stride is compared: it says nothing.
+NumPy is the oracle. Strides of axes with one element are not compared: they carry no information.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ F + np.arange(4.0) | np.arange(4.0) * F | F + np.arange(3.0)[:, None] | np.diago
 np.array(list("abcd")).reshape(2, 2).T.copy("K") | P.flat[3:5] | F.view("i8") | F.real + 0
 """
 
-# What follows from the order: each program ends in what it has become of arrays.
+# Consequences of the order: each program ends in the state of its arrays.
 PROGRAMS = [
     "x = F + 1; y = x.reshape(-1); y[0] = 9; r = x",  # a copy
     "x = F + 1; y = x.T.reshape(-1); y[0] = 9; r = x",  # a view
@@ -97,7 +97,7 @@ def data(module: Any) -> dict[str, Any]:
 
 
 def described(x: Any) -> Any:
-    """What there is to see of the order."""
+    """Everything observable about the order."""
     if not x.size:
         return x.shape, None, x.flags.c_contiguous, x.flags.f_contiguous, []
     moving = [s for s, n in zip(x.strides, x.shape, strict=True) if n > 1]
@@ -149,7 +149,7 @@ def test_any_order(seed: int) -> None:
 
 
 def test_order_is_remembered_by_jitted_functions() -> None:
-    """The order of an argument is part of what a function is traced for."""
+    """The order of an argument is part of the key of a trace."""
     f = lazynp.jit(lambda x: x.reshape(-1, order="A"))
     names = data(lazynp)
     for name in "FCF":

@@ -30,7 +30,7 @@ def policy(request: pytest.FixtureRequest) -> Iterator[str]:
 
 
 def together(work: Callable[[int], None], count: int = THREADS) -> None:
-    """Run `work(k)` in as many threads, which begin at once; raise what they raise."""
+    """Run `work(k)` in this many threads, which start together; raise what they raise."""
     errors: list[BaseException] = []
     barrier = threading.Barrier(count)
 
@@ -94,7 +94,7 @@ def test_nodes_recorded_in_one_thread_and_read_in_another() -> None:
         a[1:3] = b[2:4]
         return a, b, a[::2]
 
-    a, b, v = in_thread(make)  # which is dead by now, with all of it pending
+    a, b, v = in_thread(make)  # that thread has ended, with everything still pending
     assert (v + b[::2]).tolist() == [0.0, 10.0, 12.0]
     assert a.tolist() == [0.0, 4.0, 6.0, 3.0, 4.0, 5.0]
 
@@ -245,7 +245,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
 
 
 def run(program: str, policy: str) -> str:
-    """What a script prints, in a process of its own."""
+    """The output of a script in its own process."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(program)],
         env={**os.environ, "LAZYNP_EXECUTION": policy}, capture_output=True, text=True, timeout=60,
@@ -301,7 +301,7 @@ def test_a_child_can_read_what_the_parent_computed(policy: str) -> None:
 
 @needs_fork
 def test_fork_while_another_thread_computes(policy: str) -> None:
-    """Its locks are taken in the child at that moment, and nobody there would ever let go."""
+    """The child inherits the locks as taken at that moment, and nobody there would release them."""
     out = run(
         """
         import os, threading

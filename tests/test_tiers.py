@@ -1,7 +1,7 @@
-"""The compiled tier computes what was written: what XLA takes for simplifications is kept from it.
+"""The compiled tier computes what was written: XLA must not simplify it.
 
-+ - * / and casts are the same bits in both tiers, for every value, also where an operand is a
-constant of the program. (That sums, products and their lowering are, tests/lowering shows.)
++ - * / and casts give the same bits in both tiers, for every value, also where an operand is a
+constant of the program. (tests/lowering shows this for sums, products and their lowering.)
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def test_functions_overflow_and_cancel_where_numpys_do(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "?", "c16"])
 @pytest.mark.parametrize("rows", [(2,), (3,), (7,), (129,), (3, 1, 5)])
 def test_few_rows_reduced_to_a_wide_one(rows: tuple[int, ...], dtype: str) -> None:
-    """By halves, which odd numbers of rows do not have; whole numbers, so that sums are exact."""
+    """Sum by halves (odd numbers of rows have none); whole numbers make sums exact."""
     rng = numpy.random.default_rng(0)
     x = rng.integers(-3, 4, (*rows, 4099)).astype(dtype)
     if x.dtype.kind in "fc":

@@ -1,4 +1,4 @@
-"""Recording, per thread, and where a loop that nobody cuts is cut."""
+"""Recording, per thread, and where a loop that never needs a value is flushed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _fresh() -> None:
     fresh_start()
 
 
-# -- what is recorded ------------------------------------------------------------------------------
+# -- recorded operations ---------------------------------------------------------------------------
 
 
 def _ops(xp: Any) -> dict[str, tuple[Callable[[], Any], list[str]]]:
@@ -143,8 +143,8 @@ def test_each_thread_has_its_own_list() -> None:
     numpy.testing.assert_array_equal(b, [4.0, 4.0, 4.0])
 
 
-# -- loops that nobody cuts ------------------------------------------------------------------------
-# Each takes the module, so that NumPy runs it too, and the number of iterations.
+# -- loops that never need a value -----------------------------------------------------------------
+# Each takes the module, so that NumPy can run it too, and the number of iterations.
 
 
 def varying_float(np: Any, n: int) -> Any:
@@ -379,7 +379,7 @@ def test_little_is_pending_at_any_time(loop: Callable[[Any, int], Any], policy: 
     longest = 0
 
     class Watching:
-        """The module, noting what is pending whenever it is used."""
+        """The module, which notes what is pending at each use."""
 
         def __getattr__(self, name: str) -> Any:
             nonlocal longest
@@ -426,7 +426,7 @@ def test_large_slice_assignments_in_a_row_end_one_program() -> None:
 
 
 def test_a_statement_of_many_lines_is_not_cut_in_its_middle() -> None:
-    """What has been computed of it would have to be stored, and read again."""
+    """Its computed values would have to be stored and read again."""
     cuts: list[Any] = []
 
     def cut(recorder: Any, asked: Any = None, reason: Any = "") -> Any:

@@ -1,4 +1,4 @@
-"""Results that nobody reads are left out of a loop's program, and are there when they are read."""
+"""A loop's program omits results that nobody reads; reading one later still works."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def lean_plans() -> list[Any]:
 
 
 def step(np: Any, x: Any) -> tuple[Any, Any, Any]:
-    """A step of a loop: the new value, and temporaries that are alive when the loop is cut."""
+    """A step of a loop: the new value, and temporaries that are alive when the loop is flushed."""
     squared = x * x
     bounded = squared / (1.0 + squared)
     return x + 0.125 * bounded, squared, bounded

@@ -1,4 +1,4 @@
-"""An image turned about its centre: bilinear interpolation by four gathers."""
+"""An image rotated about its centre: bilinear interpolation by four gathers."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Many balls in a box: what left is put back through masks; one cell list by sorting."""
+"""Many balls in a box: masks put escaped balls back; one cell list by sorting."""
 
 import numpy as np
 

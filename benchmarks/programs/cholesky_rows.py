@@ -1,4 +1,4 @@
-"""Cholesky's factor in place, one row of dot products at a time."""
+"""The Cholesky factor in place, one row of dot products at a time."""
 
 import numpy as np
 

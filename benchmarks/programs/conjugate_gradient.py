@@ -1,4 +1,4 @@
-"""Conjugate gradients on a dense matrix: matrix-vector products and scalars that decide."""
+"""Conjugate gradients on a dense matrix: matrix-vector products, and scalars that end the loop."""
 
 import numpy as np
 

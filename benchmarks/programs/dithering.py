@@ -1,4 +1,4 @@
-"""Two levels of grey with the error passed on to the neighbours, pixel by pixel."""
+"""Two levels of grey; the error diffuses to the neighbours, pixel by pixel."""
 
 import numpy as np
 

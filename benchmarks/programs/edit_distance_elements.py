@@ -1,4 +1,4 @@
-"""Distances of two texts with a table filled element by element."""
+"""The edit distance of two texts, with a table filled element by element."""
 
 import numpy as np
 

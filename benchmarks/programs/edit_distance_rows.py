@@ -1,4 +1,4 @@
-"""Distances of two texts along rows: a running minimum in place of the inner loop."""
+"""The edit distance of two texts along rows: a running minimum replaces the inner loop."""
 
 import numpy as np
 

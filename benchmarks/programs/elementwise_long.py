@@ -1,4 +1,6 @@
-"""Big arrays through sines, powers, logarithms, selections: nothing but bandwidth and functions."""
+"""Big arrays through sines, powers, logarithms and selections: only bandwidth and functions
+count.
+"""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Heat in a block: the seven-point stencil, two fields that take turns."""
+"""Heat in a block: the seven-point stencil, two fields that alternate."""
 
 import numpy as np
 

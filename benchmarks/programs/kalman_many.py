@@ -1,4 +1,4 @@
-"""Thousands of one-dimensional filters side by side, forward in time, over and over a record."""
+"""Thousands of one-dimensional filters side by side, forward in time, repeated over a record."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Clusters: distances by broadcasting, the nearest, means by bincount."""
+"""Clusters: distances by broadcasting, the nearest centre, means by bincount."""
 
 import numpy as np
 

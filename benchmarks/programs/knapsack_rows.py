@@ -1,4 +1,4 @@
-"""What fits best: one row of values for each thing, shifted by its weight."""
+"""The knapsack problem: one row of values for each item, shifted by its weight."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Points in a square that are shifted again and again: an estimate read after each batch."""
+"""Points in a square that are shifted repeatedly; an estimate is read after each batch."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A matrix changed by two outer products, then two products with it, some times over."""
+"""A matrix changed by two outer products, then two products with it, repeated."""
 
 import numpy as np
 

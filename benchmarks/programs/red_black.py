@@ -1,4 +1,4 @@
-"""Successive over-relaxation in two colours through strided slices, until it is converged."""
+"""Successive over-relaxation in two colours through strided slices, until convergence."""
 
 import numpy as np
 

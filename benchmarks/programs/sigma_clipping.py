@@ -1,4 +1,4 @@
-"""A stack of noisy images: what is far from its mean is masked, again and again."""
+"""A stack of noisy images: values far from the mean are masked, repeatedly."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Windows of a signal that overlap, tapered, transformed, in decibels."""
+"""Overlapping windows of a signal, tapered, transformed, in decibels."""
 
 import numpy as np
 

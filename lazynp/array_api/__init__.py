@@ -1,7 +1,7 @@
 """The Python array API standard, version 2025.12: `x.__array_namespace__()`.
 
-Functions are lazynp's own wherever the standard and NumPy agree. Where they do not, NumPy's
-behaviour is in `lazynp` and the standard's here; docs/array-api.md lists each such case.
+Where the standard and NumPy agree, functions are lazynp's own. Where they differ, `lazynp` follows
+NumPy and this namespace follows the standard; docs/array-api.md lists each such case.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Data types of the standard: dtype objects, and what `finfo` and `iinfo` say about them."""
+"""The standard's data types: dtype objects, and `finfo` and `iinfo` for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lazynp._array import Array
 
 Dtype = np.dtype[Any]
 
-# dtype objects, not scalar types: `x.dtype` then equals, and hashes as, the namespace's name
+# dtype objects, not scalar types, so that `x.dtype` equals the namespace's name and has its hash
 bool = np.dtype("bool")
 int8, int16, int32, int64 = (np.dtype(f"i{n}") for n in (1, 2, 4, 8))
 uint8, uint16, uint32, uint64 = (np.dtype(f"u{n}") for n in (1, 2, 4, 8))
@@ -21,7 +21,7 @@ complex64, complex128 = np.dtype("c8"), np.dtype("c16")
 
 @dataclass(frozen=True)
 class FloatInfo:
-    """What `finfo` returns. All numbers are Python's, as the standard has it."""
+    """The result of `finfo`. All numbers are Python numbers, as the standard requires."""
 
     bits: int
     eps: float
@@ -33,7 +33,7 @@ class FloatInfo:
 
 @dataclass(frozen=True)
 class IntegerInfo:
-    """What `iinfo` returns."""
+    """The result of `iinfo`."""
 
     bits: int
     max: int
@@ -46,7 +46,7 @@ def _dtype_of(x: Any) -> Dtype:
 
 
 def finfo(type: Any, /) -> FloatInfo:
-    """Limits of a floating-point dtype, or of an array's; of the parts, for a complex one."""
+    """The limits of a floating-point dtype or array; for a complex one, those of its parts."""
     found = np.finfo(_dtype_of(type))
     return FloatInfo(
         bits=int(found.bits),
@@ -59,7 +59,7 @@ def finfo(type: Any, /) -> FloatInfo:
 
 
 def iinfo(type: Any, /) -> IntegerInfo:
-    """Limits of an integer dtype, or of an array's."""
+    """The limits of an integer dtype or array."""
     dtype = _dtype_of(type)
     found = np.iinfo(dtype)
     return IntegerInfo(bits=int(found.bits), max=int(found.max), min=int(found.min), dtype=dtype)

@@ -1,6 +1,6 @@
-"""Functions whose behaviour in the standard is not NumPy's, or that NumPy lacks a keyword of.
+"""Functions that differ between the standard and NumPy, or have keywords that NumPy's lack.
 
-What is not here is lazynp's own. docs/array-api.md quotes both texts for each function.
+All other functions are lazynp's own. docs/array-api.md quotes both texts for each function.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from lazynp.functions._operands import as_array, cast
 
 
 def _array(x: Any) -> Array:
-    """Never a Scalar: where the function is the standard's, so is its 0-d result, which can be
-    assigned to."""
+    """An Array, never a Scalar: 0-d results of the standard's functions accept assignment."""
     return own(x) if isinstance(x, Scalar) else x
 
 
@@ -37,7 +36,7 @@ def _array(x: Any) -> Array:
 
 
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Sorted along an axis; stable in either direction. NaN is the largest."""
+    """Sort along an axis, stable in either direction. NaN counts as the largest value."""
     x = as_array(x)
     if not descending:
         return sorting.sort(x, axis)
@@ -45,11 +44,11 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
 
 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    """Indices that sort along an axis; equal elements keep their order in either direction."""
+    """The indices that sort along an axis. Equal elements keep their order in either direction."""
     x = as_array(x)
     if not descending:
         return sorting.argsort(x, axis)
-    # the last of the equal first, then all of it backwards
+    # sort with the last of equal elements first, then reverse
     order = manipulation.flip(sorting.argsort(manipulation.flip(x, axis), axis), axis)
     return u.subtract(x.shape[axis] - 1, order)
 
@@ -74,12 +73,12 @@ def _spread(function: Any, x: Any, axis: Any, correction: float, keepdims: bool)
 
 
 def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """Variance. NaN where there are no more elements than `correction`."""
+    """The variance. NaN where there are no more elements than `correction`."""
     return _spread(reductions.var, x, axis, correction, keepdims)
 
 
 def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
-    """Standard deviation. NaN where there are no more elements than `correction`."""
+    """The standard deviation. NaN where there are no more elements than `correction`."""
     return _spread(reductions.std, x, axis, correction, keepdims)
 
 
@@ -87,14 +86,14 @@ def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
-    """`x` held between bounds, in the dtype of `x`."""
+    """Limit `x` to the bounds; the result has the dtype of `x`."""
     x = as_array(x)
     out = rounding.clip(x, min, max)
     return _array(out if out.dtype == x.dtype else cast(out, x.dtype))
 
 
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """floor(x1 / x2). An infinite operand gives what the floor of the quotient is."""
+    """floor(x1 / x2). An infinite operand gives the floor of the true quotient."""
     out = u.floor_divide(x1, x2)
     if out.dtype.kind != "f":
         return _array(out)
@@ -104,7 +103,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 
 def expm1(x: Any, /) -> Any:
-    """exp(x) - 1. Where a complex `x` is not finite, with the special values of `exp`."""
+    """exp(x) - 1. For a complex `x` that is not finite, the special values are those of `exp`."""
     out = u.expm1(x)
     if out.dtype.kind != "c":
         return _array(out)
@@ -112,8 +111,9 @@ def expm1(x: Any, /) -> Any:
 
 
 def tanh(x: Any, /) -> Any:
-    """Hyperbolic tangent. Where the real part is infinite, the imaginary one is a zero with the
-    sign of its operand; C, and NumPy, give it the sign of sin(2b)."""
+    """The hyperbolic tangent. If the real part is infinite, the imaginary part of the result is a
+    zero with the sign of the operand's; C, and NumPy, give it the sign of sin(2b).
+    """
     out = u.tanh(x)
     if out.dtype.kind != "c":
         return _array(out)
@@ -122,7 +122,9 @@ def tanh(x: Any, /) -> Any:
 
 
 def tan(x: Any, /) -> Any:
-    """Tangent. Where the imaginary part is infinite, as `-1j * tanh(x * 1j)` has it."""
+    """The tangent. If the imaginary part is infinite, the result is that of `-1j * tanh(x *
+    1j)`.
+    """
     out = u.tan(x)
     if out.dtype.kind != "c":
         return _array(out)
@@ -131,7 +133,7 @@ def tan(x: Any, /) -> Any:
 
 
 def _signed(re: float, re_sign: Any, im: float, im_sign: Any, like: Array) -> Any:
-    """The number with these parts, which have the signs of these arrays."""
+    """The number with these parts, with the signs of these arrays."""
     number = like.dtype.type
     up, down = (
         _where(u.signbit(re_sign), number(complex(-re, part)), number(complex(re, part)))
@@ -141,7 +143,7 @@ def _signed(re: float, re_sign: Any, im: float, im_sign: Any, like: Array) -> An
 
 
 def sign(x: Any, /) -> Any:
-    """x / |x|, and 0 of 0. NaN in both parts of what has one in any."""
+    """x / |x|, and 0 for 0. NaN in both parts if either part of x is NaN."""
     out = u.sign(x)
     if out.dtype.kind != "c":
         return _array(out)
@@ -156,8 +158,9 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """`x` in another dtype. Raises TypeError for complex `x` in a real one: `real` and `imag`
-    say which part is meant."""
+    """Convert `x` to another dtype. TypeError for complex `x` and a real dtype: use `real` or
+    `imag`.
+    """
     if x.dtype.kind == "c" and np.dtype(dtype).kind in "iuf":
         raise TypeError(f"astype: {x.dtype} cannot be cast to {np.dtype(dtype)}: take real or imag")
     return manipulation.astype(x, dtype, copy=copy, device=device)
@@ -170,7 +173,7 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
 
 
 def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
-    """Elements at indices along an axis, which must be given unless `x` has one dimension."""
+    """The elements at indices along an axis, which is required unless `x` has one dimension."""
     x = as_array(x)
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: axis must be given for an array of {x.ndim} dimensions")

@@ -1,4 +1,4 @@
-"""`__array_namespace_info__()`: what this library can do."""
+"""`__array_namespace_info__()`: the capabilities of this library."""
 
 from __future__ import annotations
 

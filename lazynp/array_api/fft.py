@@ -1,4 +1,4 @@
-"""The fft extension: lazynp's, with the `dtype` keyword of the frequencies."""
+"""The fft extension: lazynp's functions, with the `dtype` keyword for the frequencies."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def _frequencies(function: Any, n: int, d: float, dtype: Any, device: Any) -> Ar
 
 
 def fftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-    """Sample frequencies of `fft`, in a real floating-point dtype."""
+    """The sample frequencies of `fft`, in a real floating-point dtype."""
     return _frequencies(_fft.fftfreq, n, d, dtype, device)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: Any = None, device: Any = None) -> Array:
-    """Sample frequencies of `rfft`, in a real floating-point dtype."""
+    """The sample frequencies of `rfft`, in a real floating-point dtype."""
     return _frequencies(_fft.rfftfreq, n, d, dtype, device)

@@ -1,4 +1,4 @@
-"""The linalg extension: lazynp's, except where the standard asks for other results."""
+"""The linalg extension: lazynp's functions, except where the standard requires other results."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def _complex(x: Any, like: Array) -> Array:
 
 
 def eig(x: Any, /) -> EigResult:
-    """Eigenvalues and eigenvectors: complex, also where all of them are on the real axis."""
+    """Eigenvalues and eigenvectors; complex even if all are on the real axis."""
     x = as_array(x)
     values, vectors = _linalg.eig(x)
     return EigResult(_complex(values, x), _complex(vectors, x))
 
 
 def eigvals(x: Any, /) -> Array:
-    """Eigenvalues: complex, also where all of them are on the real axis."""
+    """Eigenvalues; complex even if all are on the real axis."""
     x = as_array(x)
     return _complex(_linalg.eigvals(x), x)
 
@@ -66,6 +66,6 @@ def eigvals(x: Any, /) -> Array:
 def pinv(x: Any, /, *, rtol: Any = None) -> Array:
     """The pseudo-inverse. Singular values up to `rtol` times the largest count as zero.
 
-    rtol: by default max(M, N) * eps.
+    rtol: max(M, N) * eps by default.
     """
     return _linalg.pinv(x, rtol=rtol)

@@ -1,1 +1,3 @@
-"""The public functions, in rooms named after the chapters of NumPy's manual. No rules in here."""
+"""The public functions, in modules named after the chapters of NumPy's manual. No primitive's rules
+here.
+"""

@@ -1,4 +1,6 @@
-"""What the hot path in C has to know of lazynp. Until it is told, its fronts only hand on."""
+"""Tells the fast path in C what it must know of lazynp. Until then, its fronts forward every
+call.
+"""
 
 from __future__ import annotations
 

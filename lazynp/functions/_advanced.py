@@ -1,7 +1,7 @@
 """Advanced indexing: `x[index]` and `x[index] = value` with arrays and masks in the index.
 
-Index arrays become `take` and `put`; storing one value, or values made of a selection by the same
-mask, becomes a select.
+Index arrays become `take` and `put`. Storing one value through a mask becomes a select, and so does
+storing values that were computed from a selection by the same mask.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from lazynp.primitives.checks import check_later
 
 
 class Advanced:
-    """What an advanced index means: a basic part, index arrays for some axes, and a final order.
+    """The meaning of an advanced index: a basic part, index arrays for some axes, a final order.
 
-    basic: the slices and newaxes, applied first.  axes: of the sliced array, those with an index
-    array.  indices: checked, non-negative, of one common shape.  order: the permutation from
+    basic: the slices and newaxes, applied first.  axes: the axes of the sliced array that have an
+    index array.  indices: checked, non-negative, of one common shape.  order: the permutation from
     `take`'s result (index dimensions first) to NumPy's, or None.
     """
 
@@ -63,21 +63,21 @@ class Advanced:
 
 
 def advanced(aval: Aval, index: Any, within: Any = None) -> Advanced:
-    """Resolve an index with arrays in it. Raises NumPy's IndexError.
+    """Interpret an index that contains arrays. Raises NumPy's IndexError.
 
-    within: `(index, length, axis) -> index in bounds`, in place of `bounded`.
+    within: `(index, length, axis) -> index in bounds`, used instead of `bounded`.
     """
     items = list(index) if isinstance(index, tuple) else [index]
     items = [_index_array(i) for i in items]
     taken = sum(_consumed(i) for i in items)
-    # an Ellipsis separates what is on its two sides, also where it stands for no axis
+    # an Ellipsis separates the items on its two sides, even if it stands for no axis
     gap = next((k for k, i in enumerate(items) if isinstance(i, EllipsisType)), len(items))
     items = list(expand_ellipsis(tuple(items), aval.ndim, taken))
     basic: list[Any] = []
     arrays: list[Any] = []
-    places: list[int] = []  # in the index as written: adjacency decides where dimensions go
+    places: list[int] = []  # in the index as written: adjacency decides where the new dimensions go
     axes: list[int] = []
-    axis = position = 0  # of the array, of the sliced array
+    axis = position = 0  # in the array; in the sliced array
     for place, item in enumerate(items):
         if item is None or isinstance(item, slice):
             basic.append(item)
@@ -146,7 +146,7 @@ def _list_index(item: Any) -> Node:
 
 
 def _consumed(item: Any) -> int:
-    """How many axes an index item uses up."""
+    """The number of axes that an index item consumes."""
     if item is None or item is Ellipsis:
         return 0
     if isinstance(item, Array) and item.dtype.kind == "b":
@@ -155,7 +155,7 @@ def _consumed(item: Any) -> int:
 
 
 def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
-    """An item as integer indices, one for each axis it uses (a scalar bool: one new axis)."""
+    """An item as integer indices, one for each axis it consumes (a scalar bool: one new axis)."""
     if not isinstance(item, Array) or item.dtype.kind != "b":
         return [item]
     if item.ndim == 0:
@@ -169,7 +169,7 @@ def _integer_parts(item: Any, aval: Aval, axis: int) -> list[Any]:
 def _common(
     arrays: list[Any], lengths: list[int], axes: list[int], within: Any
 ) -> tuple[Array, ...]:
-    """Index arrays checked against the bounds, counted from the front, of one shape."""
+    """Index arrays of one shape, checked against the bounds and counted from the front."""
     if any([0 in np.shape(a) for a in arrays]):
         arrays = _of_no_places(arrays)
     checked = [within(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
@@ -185,21 +185,23 @@ def _common(
 
 
 def _of_no_places(arrays: list[Any]) -> list[Any]:
-    """Where one index is empty and others broadcast to that, nobody looks at them, but at ints."""
+    """If one index is empty and others broadcast to it, nobody checks their values, except those of
+    ints.
+    """
     try:
         shape = np.broadcast_shapes(*map(np.shape, arrays))
     except ValueError:
-        return arrays  # which is told
+        return arrays  # which is checked
     if math.prod(shape):
         return arrays
     return [np.zeros(shape, np.int64) if np.shape(a) else a for a in arrays]
 
 
 def bounded(index: Any, length: int, axis: int) -> Array:
-    """An integer index array as int64, every element in 0..length-1. Raises IndexError.
+    """An integer index array as int64, with every element in 0..length-1. Raises IndexError.
 
-    This looks at the data: where the index is still pending, it is computed now, so that the
-    error comes out of the statement that caused it.
+    It reads the data: a pending index is computed now, so that the statement that caused an error
+    raises it.
     """
     if isinstance(index, Array) and not knowable(index._read()):
         return _bounded_later(index, length, axis)
@@ -219,7 +221,7 @@ def bounded(index: Any, length: int, axis: int) -> Array:
 
 
 def _bounded_later(index: Array, length: int, axis: int) -> Array:
-    """The same of an index that is mapped or traced: where it has no values yet, checked later."""
+    """`bounded` for a batched or traced index; if it has no values yet, the check happens later."""
     value = extent(index._read())
     index = cast(index, np.int64)
     if not length and index.size:
@@ -241,7 +243,7 @@ def _bounded_later(index: Array, length: int, axis: int) -> Array:
 def get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
     aval = aval_of_node(node)
-    if aval.dtype.kind in "OSUMm" and not staged:  # there is nothing but NumPy for these
+    if aval.dtype.kind in "OSUMm" and not staged:  # only NumPy can handle these
         where = host_index(index)
         got = None if where is None else host_value(node)[where]
         if type(got) is np.ndarray:
@@ -269,7 +271,7 @@ def get_advanced(self: Array, index: Any) -> Any:
 
 
 def _order_of_chosen(self: Array, found: Advanced) -> tuple[int, ...] | None:
-    """In memory, what is chosen by indices stands before the rest, which keeps its order."""
+    """In memory, the indexed axes come before the others, which keep their order."""
     sliced = found.basic.layout(layout(self))
     rest = [i for i in range(sliced.ndim) if i not in found.axes]
     shape, strides = (tuple([of[i] for i in rest]) for of in (sliced.shape, sliced.strides))
@@ -323,7 +325,7 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
 
 
 def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
-    """NumPy's message where the values do not fit an advanced index."""
+    """Raise NumPy's error for values that do not fit an advanced index."""
     given = np.shape(value)
     try:
         if np.broadcast_shapes(given, shape) == shape:
@@ -342,7 +344,7 @@ def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
 
 
 def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
-    """The array with `u` stored, added, ... at an advanced index."""
+    """Store, add, ... `u` at an advanced index of the array."""
     some = _selects(found.basic, aval_of_node(node))
     sliced = found.basic.get(node) if some else node
     new = put_advanced(new_array(sliced), found, u, mode)
@@ -350,7 +352,7 @@ def put(node: Node, found: Advanced, u: Any, mode: str) -> Node:
 
 
 def put_advanced(sliced: Array, found: Advanced, u: Any, mode: str) -> Array:
-    """The same of what the basic part of the index leaves."""
+    """The same for the result of the basic part of the index."""
     values = _spread(u, sliced.dtype, found.shape)
     if found.order is not None:
         inverse = tuple(int(i) for i in np.argsort(found.order))
@@ -367,12 +369,12 @@ def _spread(u: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Array:
 
 
 def _selects(basic: Slice, aval: Aval) -> bool:
-    """Whether the basic part of an index does anything at all."""
+    """Whether the basic part of an index has any effect."""
     return bool(basic.params["axes"]) or basic.params["shape"] != aval.shape
 
 
 def _sole_mask(aval: Aval, index: Any) -> Array | None:
-    """The mask, if the index is one boolean array over leading axes and nothing else."""
+    """The mask, if the index is a single boolean array over leading axes."""
     items = index if isinstance(index, tuple) else (index,)
     items = [i for i in items if i is not Ellipsis]
     if len(items) != 1 or isinstance(items[0], (int, slice, type(None))):

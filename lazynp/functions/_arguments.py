@@ -1,4 +1,4 @@
-"""Arguments that the rooms of creation and manipulation share: shapes, dtypes, orders, axes."""
+"""Arguments common to creation and manipulation: shapes, dtypes, orders, axes."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ NO_COPY = (
     "#adapting-to-changes-in-the-copy-keyword."
 )
 NO_AXIS = "an integer is required for the axis"
-SMALL = 1024  # elements: constants up to here are made at once, which costs less than recording
+SMALL = 1024  # elements: up to this size, making a constant now costs less than recording it
 
 
 # -- shapes, dtypes, devices -----------------------------------------------------------------------
 
 
 def shape_argument(shape: Any) -> Shape:
-    """A shape as a tuple of ints. What is lazy in it is looked at: shapes are static."""
+    """A shape as a tuple of ints. Lazy numbers in it are computed, because shapes are static."""
     if shape is None:
         raise TypeError("Use () not None as shape arguments")
     if isinstance(shape, (bool, np.bool_)):
@@ -48,7 +48,7 @@ def shape_argument(shape: Any) -> Shape:
         dims: tuple[int, ...] = (operator.index(shape),)
     except TypeError:
         if isinstance(shape, Array) and not shape.ndim and shape.dtype.kind in "iu":
-            raise  # its value is not known: it is only traced
+            raise  # its value is unknown, because it is traced
         if isinstance(shape, (float, complex, np.generic)) and not isinstance(shape, (str, bytes)):
             raise TypeError(
                 f"expected a sequence of integers or a single integer, got '{shape!r}'"
@@ -75,7 +75,7 @@ def check_size(shape: Shape, dtype: Dtype) -> None:
 
 
 def dtype_argument(dtype: Any) -> Dtype:
-    """The dtype; where functions are traced, in the byte order of this machine."""
+    """The dtype; in traced functions, in this machine's byte order."""
     if isinstance(dtype, Array):
         raise TypeError("Cannot construct a dtype from an array")
     dtype = np.dtype(dtype)
@@ -88,7 +88,7 @@ def check_device(device: Any) -> None:
 
 
 def check_like(like: Any) -> None:
-    """`like` is NumPy's hook for other libraries; arrays of this one or NumPy's change nothing."""
+    """`like` is NumPy's hook for other libraries; our arrays and NumPy's have no effect."""
     if not (like is None or isinstance(like, Array) or hasattr(like, "__array_function__")):
         raise TypeError(
             "The `like` argument must be an array-like that implements the "
@@ -97,14 +97,17 @@ def check_like(like: Any) -> None:
 
 
 def check_axis(axis: Any, message: str = "an integer is required") -> None:
-    """Truth values are integers to Python, but no axes to most of NumPy's C code."""
+    """Python counts truth values as integers, but most of NumPy's C code does not accept them as
+    axes.
+    """
     if isinstance(axis, (bool, np.bool_)):
         raise TypeError(message)
 
 
 def mask_argument(where: Any) -> Array:
-    """`where` of ufuncs and reductions: an array must be of truth values, anything else is taken
-    for them."""
+    """The `where` of ufuncs and reductions. An array must have dtype bool; anything else is
+    converted to bool.
+    """
     if isinstance(where, (Array, np.ndarray)) and np.ndim(where):
         mask = as_array(where)
     elif isinstance(where, (Array, list, tuple)):
@@ -124,7 +127,7 @@ def mask_argument(where: Any) -> Array:
 
 
 def order_argument(order: Any, allowed: str = "CFAK") -> str:
-    """The upper-case letter. Raises NumPy's ValueError."""
+    """The order as an upper-case letter. Raises NumPy's ValueError."""
     letter = "C" if order is None else order.upper() if isinstance(order, str) else order
     if not isinstance(letter, str):
         raise TypeError(f"order must be str, not {type(order).__name__}")
@@ -136,7 +139,7 @@ def order_argument(order: Any, allowed: str = "CFAK") -> str:
 
 
 def is_fortran(x: Array) -> bool:
-    """Whether NumPy would hold it in Fortran order and not also in C order."""
+    """Whether NumPy would hold it in Fortran order and not in C order."""
     if x.ndim < 2 or x._order is None:
         return False
     flags = layout(x).flags
@@ -151,19 +154,19 @@ def is_contiguous(x: Array, order: str) -> bool:
 
 
 def fortran(x: Array, wanted: bool = True) -> Array:
-    """A fresh owner, said to be in Fortran order."""
+    """Mark a new owner as lying in Fortran order."""
     return in_order(x, fortran_order(x.ndim)) if wanted else x
 
 
 def order_like(x: Array, order: str) -> Order | None:
-    """Of a copy of `x`, made with `order`."""
+    """The order of a copy of `x` made with `order`."""
     if order == "K":
         return copied_order(x)
     return fortran_order(x.ndim) if order == "F" or order == "A" and is_fortran(x) else None
 
 
 def result_order(result: Any, order: str, inputs: Sequence[Any]) -> Any:
-    """The fresh result of a ufunc called with `order`, which is not "K"."""
+    """Mark the new result of a ufunc that was called with an `order` other than "K"."""
     if type(result) is not NDArray:
         return result
     if order.upper() == "A":
@@ -181,30 +184,32 @@ def _is_f(x: Any) -> bool:
 
 
 def own(x: Array) -> Array:
-    """A fresh owner of the same value: a copy, for the price of a handle."""
+    """A new owner of the same value: a copy for the price of a handle."""
     return new_array(x._read())
 
 
 def viewable(x: Any) -> Array:
-    """An Array that views can be taken of: a Scalar must not be written through one."""
+    """An Array that can have views; a Scalar must not be written through a view."""
     x = as_array(x)
     return own(x) if isinstance(x, Scalar) else x
 
 
 def from_numpy(value: Any) -> Any:
-    """A NumPy result that nobody else knows: an Array, or a Scalar for a NumPy scalar."""
+    """Wrap a new NumPy result that nothing else refers to: an Array, or a Scalar for a NumPy
+    scalar.
+    """
     if isinstance(value, np.generic):
         return new_scalar(leaf(value))
     return new_array(from_host(value, copy=False))
 
 
 def zero(dtype: Dtype) -> Array:
-    """A 0-d zero, which is not weak as a Python scalar is."""
+    """A 0-d zero, not weak as a Python scalar would be."""
     return new_array(from_host(np.zeros((), dtype), copy=False))
 
 
 def converted(x: Array, dtype: Dtype) -> Array:
-    """`astype`, unsafe, with NumPy's warning where imaginary parts are lost."""
+    """`astype` with unsafe casting, and NumPy's warning if imaginary parts are lost."""
     if dtype.itemsize == 0 or x.dtype.kind in "OSUmM" or dtype.kind in "OSUmM":
         return from_numpy(np.array(np.asarray(host_value(x._read())).astype(dtype)))
     if x.dtype.kind == "c" and dtype.kind in "iuf":
@@ -217,7 +222,7 @@ def converted(x: Array, dtype: Dtype) -> Array:
 
 
 def static(x: Any) -> Any:
-    """An argument that decides shapes, as NumPy sees it: what is lazy is computed."""
+    """An argument that determines shapes, in NumPy's form; lazy parts are computed."""
     if isinstance(x, Array):
         return host_value(x._read())
     if isinstance(x, (list, tuple)):
@@ -234,7 +239,7 @@ def sliced(x: Array, *index: Any) -> Array:
 
 
 def part(x: Array, axis: int, start: int, stop: int) -> Array:
-    """`x[..., start:stop, ...]` at an axis, within its bounds: a fresh array."""
+    """`x[..., start:stop, ...]` on an axis, within its bounds, as a new array."""
     size = stop - start
     if size == x.shape[axis]:
         return own(x)
@@ -243,7 +248,7 @@ def part(x: Array, axis: int, start: int, stop: int) -> Array:
 
 
 def taken(x: Array, index: Any, axis: int) -> Array:
-    """`x[..., index, ...]` at an axis, for 1-d indices in bounds: a host array, or int64."""
+    """`x[..., index, ...]` on an axis, for 1-d indices in bounds: a host array, or int64."""
     if not isinstance(index, Array):
         index = new_array(from_host(np.asarray(index, np.int64), copy=False))
     out = indexing.take(x, index, axes=(axis,))
@@ -253,10 +258,10 @@ def taken(x: Array, index: Any, axis: int) -> Array:
 
 
 def reshaped(x: Array, shape: Shape) -> Array:
-    """A fresh array of the same elements in C order."""
+    """A new array of the same elements in C order."""
     return own(x) if x.shape == shape else shaping.reshape(x, shape=shape)
 
 
 def joined(parts: Sequence[Array], axis: int) -> Array:
-    """A fresh array: parts of one dtype, one after another."""
+    """Concatenate parts of one dtype to a new array."""
     return own(parts[0]) if len(parts) == 1 else shaping.concatenate(*parts, axis=axis)

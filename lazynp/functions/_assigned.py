@@ -1,4 +1,4 @@
-"""What a value becomes when it is stored into elements of some dtype and shape."""
+"""Convert a value for storage into elements of some dtype and shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from lazynp.functions._nested import holds_lazy
 from lazynp.functions._operands import operand_of
 from lazynp.primitives import shaping
 
-_SCALARS = (str, bytes, np.str_, np.bytes_, np.datetime64, np.timedelta64)  # not as of arrays
+# these convert differently from arrays
+_SCALARS = (str, bytes, np.str_, np.bytes_, np.datetime64, np.timedelta64)
 
 
 def assigned(
@@ -37,7 +38,7 @@ def assigned(
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)
     aval = aval_of_node(operand)
-    if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy's conversion
+    if on_device(dtype) and not on_device(aval.dtype):  # strings, objects: NumPy converts
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
         aval = aval_of_node(operand)
     check_range(value, aval.dtype, dtype)
@@ -63,8 +64,9 @@ def _without_needless_axes(shape: tuple[int, ...], ndim: int, by_index: bool) ->
 
 
 def check_range(value: Any, found: np.dtype[Any], dtype: np.dtype[Any]) -> None:
-    """Python's integers that no element of this dtype can hold are an OverflowError; `found` is the
-    dtype that they have as an array."""
+    """OverflowError for Python integers that do not fit this dtype; `found` is their dtype as an
+    array.
+    """
     if found is dtype or dtype.kind not in "iu" or found.kind not in "iu":
         return
     if np.can_cast(found, dtype):
@@ -82,7 +84,9 @@ def _warn_of_lost_imaginary_part() -> None:
 
 
 def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A Python scalar as it is stored into this dtype. Raises as NumPy does (NaN to int, ...)."""
+    """A Python scalar converted for storage into this dtype. Raises as NumPy does (NaN to int,
+    ...).
+    """
     t = type(value)
     if t is float and dtype.kind == "f" or t is bool:
         return value

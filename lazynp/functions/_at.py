@@ -1,4 +1,6 @@
-"""`x.at[index]`: JAX's updates that leave x as it is, with what it does out of bounds."""
+"""`x.at[index]`: JAX's updates, which leave x unchanged, with its modes for indices out of
+bounds.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ _MODES = {"drop": "drop", "fill": "drop", "clip": "clip", "promise_in_bounds": "
 
 
 class At:
-    """`x.at[index].set(v)`: a new array with the elements changed; x stays as it is."""
+    """`x.at[index].set(v)`: a new array with changed elements; x is unchanged."""
 
     __slots__ = ("_array",)
 
@@ -30,13 +32,14 @@ class At:
 
 
 class AtIndex:
-    """What can be done at an index. Where it repeats, `add` and its kin count every time.
+    """The operations at an index. If the index repeats, `add` and the others count every
+    occurrence.
 
-    All methods take `mode`, what becomes of integers out of bounds: None (the default), NumPy's
-    IndexError; "drop" and "fill": an update is left out, `get` gives `fill_value` (default: NaN,
-    of signed integers the least, of unsigned the greatest, True); "clip": the nearest place;
-    "promise_in_bounds": there are none, and nothing is checked. Integers below zero count from the
-    end, unless wrap_negative_indices is False: then they are out of bounds, if there is a mode.
+    All methods take `mode`, the treatment of integers out of bounds. None (the default): NumPy's
+    IndexError. "drop" and "fill": an update is omitted, and `get` returns `fill_value` (default:
+    NaN; for signed integers the smallest, for unsigned the largest, for bools True). "clip": the
+    nearest place. "promise_in_bounds": there are none, and nothing is checked. Integers below zero
+    count from the end. With wrap_negative_indices=False and a mode, they are out of bounds instead.
     indices_are_sorted, unique_indices: no effect.
     """
 
@@ -54,7 +57,7 @@ class AtIndex:
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
     ) -> Any:
-        """The elements, in an array of their own."""
+        """A copy of the elements."""
         places = _Places(self._array, self._index, mode, wrap_negative_indices)
         if places.found is not None:
             return scalar_if_0d(places.taken(fill_value))
@@ -73,7 +76,7 @@ class AtIndex:
         return out
 
     def _scaled(self, function: Any, values: Any, options: dict[str, Any]) -> Array:
-        """By all that came to a place: by the product. Integers: what is there once."""
+        """Combine all values for a place by their product; for integers, use each value once."""
         x = self._array
         if x.dtype.kind not in "fc":
             return self.apply(lambda found: function(found, values), **options)
@@ -81,34 +84,41 @@ class AtIndex:
         return cast(function(x, AtIndex(ones, self._index).multiply(values, **options)), x.dtype)
 
     def set(self, values: Any, **options: Any) -> Array:
-        """x with these elements; where the index repeats, the last."""
+        """x with these elements; if the index repeats, the last one counts."""
         return self._updated("set", values, options)
 
     def apply(self, function: Callable[[Any], Any], **options: Any) -> Array:
-        """x with `function` of the elements, an array, in their places."""
+        """x with `function` applied to the array of these elements."""
         options = _options(**options)
         found = self.get(**{**options, "mode": options["mode"] and "clip"})
         return self.set(function(found), **options)
 
     def add(self, values: Any, **options: Any) -> Array:
+        """x with these values added."""
         return self._updated("add", values, options)
 
     def subtract(self, values: Any, **options: Any) -> Array:
+        """x with these values subtracted."""
         return self._updated("subtract", values, options)
 
     def multiply(self, values: Any, **options: Any) -> Array:
+        """x with its elements multiplied by these values."""
         return self._updated("multiply", values, options)
 
     def divide(self, values: Any, **options: Any) -> Array:
+        """x with its elements divided by these values."""
         return self._scaled(ufuncs.divide, values, options)
 
     def power(self, values: Any, **options: Any) -> Array:
+        """x with its elements raised to these powers."""
         return self._scaled(ufuncs.power, values, options)
 
     def min(self, values: Any, **options: Any) -> Array:
+        """x with the smaller one of each element and its values."""
         return self._updated("minimum", values, options)
 
     def max(self, values: Any, **options: Any) -> Array:
+        """x with the larger one of each element and its values."""
         return self._updated("maximum", values, options)
 
     mul = multiply
@@ -121,15 +131,15 @@ def _options(
     mode: str | None = None,
     wrap_negative_indices: bool = True,
 ) -> dict[str, Any]:
-    """The options that all methods take, those that have an effect."""
+    """Check the options that all methods take, and return those that have an effect."""
     return {"mode": mode, "wrap_negative_indices": wrap_negative_indices}
 
 
 class _Places:
-    """Where an index leads that may lead out of bounds.
+    """The places of an index that may be out of bounds.
 
-    found: the index with each integer moved to a place that there is, or None if nothing needs
-    care: no mode, or no integers in the index. bad: where integers were out of bounds.
+    found: the index with each integer moved in bounds, or None if nothing is needed (no mode, or no
+    integers in the index). bad: where integers were out of bounds.
     """
 
     def __init__(self, x: Array, index: Any, mode: str | None, wrap_negative_indices: bool) -> None:
@@ -161,7 +171,7 @@ class _Places:
         return plain(elementwise.minimum(elementwise.maximum(index, 0), max(length - 1, 0)))
 
     def outside(self) -> Array:
-        """Which elements of the index are out of bounds."""
+        """The elements of the index that are out of bounds."""
         assert self.found is not None
         shape = self.found.indices[0].shape
         bad = broadcast(self.bad[0], shape)
@@ -186,7 +196,7 @@ class _Places:
         return out if found.order is None else shaping.transpose(out, permutation=found.order)
 
     def put(self, values: Array, how: str) -> Array:
-        """x with values stored, added, ... What is to be dropped goes to one more place."""
+        """x with values stored, added, ... Dropped updates go to one extra place."""
         found, x = self.found, self.x
         assert found is not None
         if how == "subtract":
@@ -210,7 +220,7 @@ class _Places:
 
 
 def _item(item: Any) -> Any:
-    """An item of an index; integers as arrays."""
+    """An item of an index; integers become arrays."""
     item = normal_item(item)
     if isinstance(item, int):
         return np.asarray(item)

@@ -1,4 +1,4 @@
-"""Errors that the data decide: now, or where a function that is traced is called."""
+"""Data-dependent errors: raised now, or by the call of a traced function."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from lazynp.primitives.checks import check_later
 
 
 def traced(*xs: Any) -> bool:
-    """Whether a transformation follows one of these (or an element of a list of them), so that
-    there is no value to be had, or none that keeps its tangent."""
+    """Whether a transformation traces one of these (or an element of a list of them), so that it
+    has no value, or none that keeps its tangent.
+    """
     for x in xs:
         if isinstance(x, (tuple, list)):
             if traced(*x):
@@ -30,8 +31,9 @@ def traced(*xs: Any) -> bool:
 
 
 class asking:
-    """What the error says if a value is asked for where there is none: `why`, and what to do.
-    Of functions that call each other, the one that the user called."""
+    """The text of the error for a value that is needed but unknown: the reason `why`, and a remedy.
+    If functions call each other, the one that the user called decides.
+    """
 
     __slots__ = ("text", "before")
 
@@ -47,8 +49,9 @@ class asking:
 
 
 def refuse(bad: Any, kind: type[Exception], message: str, value: Any = None) -> None:
-    """Raise this error if an element of `bad` is true. In the message, {} stands for the element
-    of `value`, integers of the same shape, at the first such place."""
+    """Raise this error if an element of `bad` is true. In the message, {} stands for the element of
+    `value` (integers of the same shape) at the first such place.
+    """
     bad = plain(as_array(bad))
     known = extent(bad._read())
     if known is None:
@@ -59,7 +62,9 @@ def refuse(bad: Any, kind: type[Exception], message: str, value: Any = None) -> 
 
 
 def refuse_outside(index: Array, n: int, kind: type[Exception], message: str) -> None:
-    """Raise this error if an index is not in 0..n-1. In the message, {} stands for the first."""
+    """Raise this error if an index is not in 0..n-1. In the message, {} stands for the first such
+    index.
+    """
     index = plain(index)
     known = extent(index._read())
     if known is None:

@@ -1,4 +1,4 @@
-"""Values of series of orthogonal polynomials, by Clenshaw's recurrence, as NumPy computes them."""
+"""Evaluate series of orthogonal polynomials by Clenshaw's recurrence, as NumPy does."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def _power(c: list[Any], x: Any) -> Any:
 def _series(
     step: Callable[[Any, Any, Any, Any, int], tuple[Any, Any]], last: Callable[[Any], Any]
 ) -> Callable[[list[Any], Any], Any]:
-    """`step(c_k, c0, c1, x, n)` is one step of the recurrence; `last(x)` the first polynomial."""
+    """`step(c_k, c0, c1, x, n)` is one step of the recurrence; `last(x)` is the first
+    polynomial.
+    """
 
     def value(c: list[Any], x: Any) -> Any:
         if len(c) == 1:
@@ -36,7 +38,7 @@ def _series(
     return value
 
 
-# n is the degree of the polynomial whose coefficient c1 is
+# n is the degree of the polynomial with coefficient c1
 _chebyshev = _series(lambda c, c0, c1, x, n: (c - c1, c0 + c1 * (2 * x)), lambda x: x)
 _legendre = _series(
     lambda c, c0, c1, x, n: (c - c1 * ((n - 1) / n), c0 + c1 * x * ((2 * n - 1) / n)), lambda x: x
@@ -61,7 +63,7 @@ SERIES = {
 
 
 def values(kind: str, x: Any, c: Any, tensor: bool = True) -> Any:
-    """The series with coefficients `c` (along axis 0) at `x`: shape `c.shape[1:] + x.shape`."""
+    """The series with coefficients `c` (on axis 0) at `x`: shape `c.shape[1:] + x.shape`."""
     c = as_array(c)
     if c.ndim == 0:
         c = reshape(c, (1,))
@@ -92,7 +94,7 @@ def _on_grid(kind: str, points: tuple[Any, ...], c: Any) -> Any:
 
 
 def evaluators(kind: str) -> dict[str, Callable[..., Any]]:
-    """`polyval`, `polyval2d`, ... of one kind of series, by name."""
+    """`polyval`, `polyval2d`, ... for one kind of series, by name."""
 
     def val(x: Any, c: Any, tensor: bool = True) -> Any:
         return values(kind, x, c, tensor)

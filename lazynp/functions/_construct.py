@@ -1,4 +1,4 @@
-"""array, asarray and their kin: anything into an Array."""
+"""array, asarray and related functions: convert anything to an Array."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from lazynp.functions._records import Record
 from lazynp.functions._subclass import of_class, stripped
 from lazynp.primitives import elementwise
 
-_make: Any = np.array  # its overloads in NumPy's stubs do not know all arguments
+_make: Any = np.array  # NumPy's stubs lack some of its arguments
 
 
 @created(np.array)
@@ -49,9 +49,9 @@ def array(
 ) -> Array:
     """See `numpy.array`.
 
-    Lists with lazy arrays in them are stacked without computing them. Host arrays are copied,
-    unless `copy=False` asks for their memory itself, which must then not change any more.
-    With `subok=True`, matrices, masked arrays and the like are NumPy's own, as they come.
+    A list that contains lazy arrays is stacked without computing them. Host arrays are copied.
+    `copy=False` uses their memory itself; it must not change afterwards. With `subok=True`,
+    matrices, masked arrays and the like are returned as they are.
     """
     check_like(like)
     order = order_argument("K" if order is None else order)
@@ -111,7 +111,8 @@ def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
         if wanted != x.dtype:
             if copy is False:
                 raise ValueError(NO_COPY)
-            if wanted.char == "O" and isinstance(x, Scalar):  # which is the object, as NumPy's are
+            # a Scalar is itself the object, as a NumPy scalar is
+            if wanted.char == "O" and isinstance(x, Scalar):
                 return new_array(from_host(np.array(host_value(x._read()), wanted)))
             return in_order(own(converted(x, wanted)), order_like(x, order))
     fits = order in "AK" or is_contiguous(x, order)
@@ -125,7 +126,7 @@ def _from_array(x: Array, dtype: Any, copy: bool | None, order: str) -> Array:
 def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, ndmax: int) -> Array:
     if dtype is not None:
         dtype = dtype_argument(dtype)
-    depth = {"ndmax": ndmax} if ndmax else {}  # only where asked for: NumPy 2.4 has it first
+    depth = {"ndmax": ndmax} if ndmax else {}  # only if given: NumPy 2.4 introduced it
     fresh = isinstance(object, (list, tuple, str, bytes, bool, int, float, complex))
     fresh = fresh and not isinstance(object, Array)
     if not fresh:
@@ -146,7 +147,7 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
         if value.dtype.type is Record:
             value = value.view(np.dtype((np.void, value.dtype)))
         out = new_array(from_host(value, copy=False))
-    else:  # may be memory of somebody else's: one copy, into aligned memory
+    else:  # someone else may own the memory: make one copy, into aligned memory
         value = np.asarray(object) if not depth else _make(object, **depth)
         out = new_array(from_host(value))
     if order == "F":
@@ -157,7 +158,9 @@ def _from_host_object(object: Any, dtype: Any, copy: bool | None, order: str, nd
 
 
 def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Somebody else's memory: never updated in place, so not even where it could be."""
+    """Mark memory that someone else owns: it is never updated in place, even where that would be
+    possible.
+    """
     value.flags.writeable = False
     return value
 
@@ -185,7 +188,7 @@ def asanyarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> Array:
-    """See `numpy.asanyarray`. Matrices, masked arrays and the like stay what they are."""
+    """See `numpy.asanyarray`. Matrices, masked arrays and the like are returned as they are."""
     check_device(device)
     return array(a, dtype, copy=copy, order=order, subok=True, like=like)
 
@@ -210,7 +213,9 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
 
 
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Array:
-    """See `numpy.copy`. It costs a handle: values are shared until one is written."""
+    """See `numpy.copy`. It costs a handle: the value is shared until one of the arrays is
+    written.
+    """
     return array(a, order=order, subok=subok, copy=True)
 
 

@@ -1,7 +1,7 @@
-"""Sums of products of two labelled arrays: what every product of NumPy's comes down to.
+"""Sums of products of two labelled arrays: the common form of all of NumPy's products.
 
-An axis of an operand is named by a label, any hashable. Labels are distinct within an operand,
-and an axis of size 1 is broadcast against the other operand's axis of the same label.
+Each axis of an operand has a label, any hashable. Labels are distinct within an operand. An axis of
+size 1 is broadcast against the other operand's axis with the same label.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Labels = tuple[Hashable, ...]
 
 
 def contract(x: Array, xs: Labels, y: Array, ys: Labels, out: Labels) -> Array:
-    """The product of x and y, summed over the labels that are not in `out`. Equal dtypes."""
+    """The product of x and y, summed over all labels not in `out`. The dtypes must be equal."""
     x, y = plain(x), plain(y)
     x, xs, y, ys = _without_ones(x, xs, y, ys)
     x, xs = summed(x, xs, (*ys, *out))
@@ -39,7 +39,7 @@ def contract(x: Array, xs: Labels, y: Array, ys: Labels, out: Labels) -> Array:
 def _without_ones(
     x: Array, xs: Labels, y: Array, ys: Labels
 ) -> tuple[Array, Labels, Array, Labels]:
-    """Axes of size 1 that meet a longer one, dropped."""
+    """Drop axes of size 1 that meet a longer axis."""
     x_size, y_size = dict(zip(xs, x.shape, strict=True)), dict(zip(ys, y.shape, strict=True))
     drop_x = [k for k in xs if x_size[k] == 1 and y_size.get(k, 1) != 1]
     drop_y = [k for k in ys if y_size[k] == 1 and x_size.get(k, 1) != 1]
@@ -55,7 +55,7 @@ def _dropped(x: Array, labels: Labels, drop: Sequence[Hashable]) -> tuple[Array,
 
 
 def summed(x: Array, labels: Labels, keep: Labels) -> tuple[Array, Labels]:
-    """Summed over the axes whose labels are not to be kept; any() of bools."""
+    """Sum over the axes whose labels are not kept; any() for bools."""
     axes = tuple(k for k, label in enumerate(labels) if label not in keep)
     if not axes:
         return x, labels
@@ -64,14 +64,14 @@ def summed(x: Array, labels: Labels, keep: Labels) -> tuple[Array, Labels]:
 
 
 def arranged(x: Array, labels: Labels, out: Labels) -> Array:
-    """The axes in another order."""
+    """Reorder the axes."""
     if labels == out:
         return x
     return shaping.transpose(x, permutation=tuple(map(labels.index, out)))
 
 
 def _aligned(x: Array, labels: Labels, out: Labels) -> Array:
-    """The axes in the order of `out`, with axes of size 1 for labels that x does not have."""
+    """The axes in the order of `out`, with axes of size 1 for labels that x lacks."""
     x = arranged(x, labels, tuple(label for label in out if label in labels))
     sizes = dict(zip([label for label in out if label in labels], x.shape, strict=True))
     shape = tuple(sizes.get(label, 1) for label in out)
@@ -79,5 +79,5 @@ def _aligned(x: Array, labels: Labels, out: Labels) -> Array:
 
 
 def ordered_labels(prefix: Any, n: int) -> Labels:
-    """Labels of n leading axes, counted from the last one, so that shapes align at the right."""
+    """Labels for n leading axes, counted from the last one, so that shapes align at the right."""
     return tuple((prefix, k) for k in range(n, 0, -1))

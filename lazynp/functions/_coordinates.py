@@ -43,7 +43,7 @@ def _integers(x: Any) -> Array:
 
 @by_numpy(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
-    """See `numpy.unravel_index`. Looks at `indices`: they are checked against the shape."""
+    """See `numpy.unravel_index`. Computes `indices`, to check them against the shape."""
     dims = _dims(shape)
     _check_order(order)
     index = _integers(indices)
@@ -63,7 +63,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
 
 @by_numpy(np.ravel_multi_index)
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
-    """See `numpy.ravel_multi_index`. With mode "raise" it looks at the indices."""
+    """See `numpy.ravel_multi_index`. With mode "raise" it computes the indices."""
     sizes = _dims(dims)
     _check_order(order)
     modes = [mode] * len(sizes) if isinstance(mode, (str, int)) else list(mode)

@@ -1,8 +1,8 @@
-"""The determinant, and its derivative: the cofactors, finite also where a matrix is singular.
+"""The determinant, and its derivative: the cofactors, which are finite for singular matrices too.
 
-Of an invertible matrix they are det(A) times its transposed inverse; of others they are found
-through the singular values: for A = U S V, of unitary U and V, cof(A) = cof(U) cof(S) cof(V), where
-cof(U) = det(U) conj(U), and cof(S) is the products of all singular values but one.
+For an invertible matrix, the cofactors are det(A) times the transposed inverse. For others we use
+the singular values. With A = U S V and unitary U, V: cof(A) = cof(U) cof(S) cof(V), where cof(U) =
+det(U) conj(U), and cof(S) has the products of all singular values but one.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from lazynp.transforms import cond, custom_jvp, jit
 
 
 def determinant(a: Array) -> Array:
-    """By LU factors, without a derivative at singular matrices."""
+    """The determinant by LU factors; its derivative fails at singular matrices."""
     sign, log = linear_algebra.slogdet(a)
     return elementwise.multiply(sign, elementwise.exp(log))
 
 
 @custom_jvp
 def differentiable(a: Any) -> Any:
-    """`determinant`, of matrices that are not empty."""
+    """`determinant` with a derivative, for matrices that are not empty."""
     return determinant(plain(a))
 
 
@@ -37,13 +37,13 @@ def _differentiable_jvp(primals: Any, tangents: Any) -> Any:
 differentiable.defjvp(_differentiable_jvp)
 
 
-@jit  # so that the branches are traced once for each shape
+@jit  # jitted so that the branches are traced once for each shape
 def cofactors(a: Array) -> Any:
-    """The derivative of the determinant by each element."""
+    """The derivative of the determinant with respect to each element."""
     sign, _ = linear_algebra.slogdet(a)
     singular = elementwise.equal(sign, 0)
     some = reduction.reduce_or(singular, axes=tuple(range(singular.ndim)))
-    invertible = elementwise.select(  # whatever runs, its own derivative is finite
+    invertible = elementwise.select(  # whichever branch runs, its own derivative is finite
         _spread(singular, a), identity(a.shape, a.dtype), a
     )
     return cond(some, lambda: _by_singular_values(a), lambda: _by_inverse(invertible))
@@ -61,8 +61,9 @@ def _by_singular_values(a: Any) -> Any:
 
 
 def _by_singular_values_jvp(primals: Any, tangents: Any) -> Any:
-    """cof(S + F) = cof(S) + diag(P diag(F)) - P F^T + ..., elementwise, P[i, j] being the product
-    of all singular values but i and j (and zero for i = j)."""
+    """cof(S + F) = cof(S) + diag(P diag(F)) - P F^T + ..., elementwise. P[i, j] is the product of
+    all singular values except i and j (and zero for i = j).
+    """
     (a,), (e,) = primals, tangents
     u, s, vh, turn = _factors(a)
     f = products.matmul(products.matmul(adjoint(u), e), adjoint(vh))
@@ -83,7 +84,7 @@ _by_singular_values.defjvp(_by_singular_values_jvp)
 
 
 def _factors(a: Array) -> tuple[Array, Array, Array, Array]:
-    """u, s, vh, and det(u) det(vh)."""
+    """Returns u, s, vh, and det(u) det(vh)."""
     u, s, vh, _ = linear_algebra.svd(a, full_matrices=True, compute_uv=True)
     turns = [linear_algebra.slogdet(x)[0] for x in (u, vh)]
     return u, s, vh, elementwise.multiply(*turns)
@@ -95,7 +96,9 @@ def _turned(turn: Array, u: Array, middle: Any) -> Array:
 
 
 def _known(s: Array) -> tuple[Array, Array, Array]:
-    """Which singular values are zero, the others (1 for those), and the product of the others."""
+    """Returns which singular values are zero, the others (with 1 for zeros), and the product of the
+    others.
+    """
     zero = elementwise.equal(s, 0)
     others = elementwise.select(zero, 1.0, s)
     last = s.ndim - 1
@@ -136,12 +139,12 @@ def _last_two(x: Array) -> tuple[int, int]:
 
 
 def _spread(x: Array, like: Array) -> Array:
-    """A value for each matrix, for each of its elements."""
+    """Repeat a value for each matrix over its elements."""
     return shaping.broadcast_in_dim(x, shape=like.shape, dims=tuple(range(x.ndim)))
 
 
 def _rows(x: Array, like: Array) -> Array:
-    """A value for each row, for each of its elements."""
+    """Repeat a value for each row over its elements."""
     return _spread(elementwise.convert(x, dtype=like.dtype), like)
 
 

@@ -1,4 +1,4 @@
-"""Functions of the namespace, for objects that decide themselves what functions do to them."""
+"""Dispatch of the namespace's functions to objects that override them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from lazynp.functions._subclass import Subclass, of_class, stripped
 
 _DISPATCHER = type(np.sum)
 _WRITING = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
-# of what has no method, or one that does something else; and what gives the class of its argument
+# functions that have no method, or one that does something else; and those that keep their
+# argument's class
 _PLAIN = {"copy", "nonzero", "reshape", "resize", "transpose"}
 _KEEPING = {
     "angle", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "average", "cholesky",
@@ -37,8 +38,8 @@ _REDUCING = {
     "nanvar", "ptp", "trapezoid",
 }  # fmt: skip
 _METHODS = {"amax": "max", "amin": "min", "around": "round"}
-_ARRAY: Any = Array  # which has more methods than are declared
-_WRITTEN = ("dst", "a", "arr")  # their first arguments
+_ARRAY: Any = Array  # it has more methods than its declarations
+_WRITTEN = ("dst", "a", "arr")  # the first arguments of functions that write
 
 
 def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
@@ -52,7 +53,7 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
         function, numpys = namespace.get(name), getattr(reference, name, None)
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
-        if vars(function).get("__wrapped__") is not numpys:  # is not hosted
+        if vars(function).get("__wrapped__") is not numpys:  # not hosted
             if function not in made:
                 made[function] = _overridable(function, numpys, namespace["__name__"])
             namespace[name] = made[function]
@@ -77,7 +78,7 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
 
     made: Any = call
     made.__module__ = module
-    made.__code__ = made.__code__.replace(co_name=function.__name__)  # in tracebacks and profiles
+    made.__code__ = made.__code__.replace(co_name=function.__name__)  # for tracebacks and profiles
     catching.add(made.__code__)
     public = in_front_too(function, made)
     implementations[public] = implementations[made] = function
@@ -85,13 +86,13 @@ def _overridable(function: FunctionType, reference: Any, module: str) -> Any:
 
 
 def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> Any:
-    """A function of an array whose class is derived from ours, and may have something to say."""
+    """Apply a function to an array of a class derived from ours, which may override it."""
     leaves = [v for v in tree_flatten((args, kwargs))[0] if overrides(v) and type(v) is not Scalar]
-    leaves.sort(key=lambda v: type(v) is NDArray)  # the derived ones are asked first
+    leaves.sort(key=lambda v: type(v) is NDArray)  # ask the derived classes first
     kinds = list(dict.fromkeys(map(type, leaves)))
     for v in leaves:
         if type(v).__array_function__ in (_function_of_derived, _ARRAY.__array_function__):
-            continue  # which leave it to what follows
+            continue  # this class defers to the next
         done = v.__array_function__(public, kinds, args, kwargs)
         if done is not NotImplemented:
             return done
@@ -99,25 +100,27 @@ def _of_derived(public: Any, function: Any, x: Any, args: Any, kwargs: Any) -> A
 
 
 def _function_of_derived(self: Any, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """What an `__array_function__` may leave to its base."""
+    """The base implementation that an `__array_function__` may call."""
     ours = implementations.get(function)
     if ours is None:
         return _ARRAY.__array_function__(self, function, types, args, kwargs)
     return _by_class(ours, self, args, kwargs)
 
 
-implementations: dict[Any, Any] = {}  # of the public functions
+implementations: dict[Any, Any] = {}  # by public function
 Subclass.__array_function__ = _function_of_derived  # type: ignore[attr-defined]
 
 
 def _by_class(function: Any, x: Any, args: Any, kwargs: Any) -> Any:
-    """A function of an array of a derived class: its method of that name, else of the elements."""
+    """Apply a function to an array of a derived class: by its method of that name, else on its
+    elements.
+    """
     name: Any = _METHODS.get(function.__name__, function.__name__)
     if name == "compress" and len(args) > 1 and isinstance(args[1], Array):
         return args[1].compress(args[0], *args[2:], **kwargs)  # type: ignore[attr-defined]
     first = bool(args) and args[0] is x
     if first and hasattr(np.ndarray, name) and name not in _PLAIN:
-        if name in ("sort", "partition"):  # whose methods are in place
+        if name in ("sort", "partition"):  # the methods of these work in place
             copied = x.copy()
             getattr(copied, name)(*args[1:], **kwargs)
             return copied
@@ -148,7 +151,9 @@ def _stripped(tree: Any) -> Any:
 
 
 def _converted(x: Any) -> Any:
-    """What has methods, but not for this function, as an array; also in lists of arguments."""
+    """Convert an object that has methods, but none for this function, to an array; also inside
+    lists.
+    """
     if type(x) in (list, tuple):
         return type(x)([_converted(i) for i in x])
     if not has_methods(x) or overrides(x):
@@ -158,7 +163,7 @@ def _converted(x: Any) -> Any:
 
 
 def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: Any) -> Any:
-    """As with ufuncs, NumPy's own function goes first: most such objects know no other."""
+    """As with ufuncs, try NumPy's own function first: most such objects know no other."""
     written = next((x for x in (*args[:1], *map(kwargs.get, _WRITTEN)) if x is not None), None)
     if function.__name__ in _WRITING and not isinstance(written, np.ndarray):
         # NumPy could not write into lazy arrays
@@ -181,7 +186,7 @@ def _elsewhere(public: Any, function: Any, reference: Any, args: Any, kwargs: An
 
 
 def _objects(arguments: Any) -> Iterator[Any]:
-    """Who has an `__array_function__` of its own, also in lists of arguments."""
+    """The objects with their own `__array_function__`, also inside lists of arguments."""
     for x in arguments:
         if isinstance(x, (list, tuple)):
             yield from _objects(x)

@@ -1,9 +1,9 @@
-"""Distributions of keys that are made of others, or drawn by rejection. The rest is in `keys`.
+"""Distributions of keys that are composed of others, or drawn by rejection. `keys` has the rest.
 
-Parameters come first, then the shape of the samples. Samples are differentiable in what the
-formulas say (`lognormal`, `weibull`, `multivariate_normal`, ...), not in parameters of a rejection
-nor of whole numbers. NumPy's names `standard_normal`, `standard_gamma`, ... are `normal()`,
-`gamma(a)`, ...; `shuffle` is `permutation`.
+Parameters come first, then the shape of the samples. Samples are differentiable with respect to the
+parameters in closed formulas (`lognormal`, `weibull`, `multivariate_normal`, ...), not with respect
+to those of a rejection or of integers. NumPy's `standard_normal`, `standard_gamma`, ... are
+`normal()`, `gamma(a)`, ... here; `shuffle` is `permutation`.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from lazynp.primitives import shaping
 from lazynp.transforms import scan, stop_gradient, while_loop
 
 _F64, _I64, _U64 = np.dtype("f8"), np.dtype("i8"), np.dtype("u8")
-_FEW = 10  # of what is expected: below, one element after the other is looked at
+_FEW = 10  # expected value below which we step through the probabilities one by one
 exp, log, log1p, sqrt, floor = ufuncs.exp, ufuncs.log, ufuncs.log1p, ufuncs.sqrt, ufuncs.floor
 
 
 def sample_shape(shape: Any, *parameters: Any) -> tuple[int, ...]:
-    """The shape of the samples: that of the parameters where none is given."""
+    """The shape of the samples; by default that of the parameters."""
     if not isinstance(shape, (tuple, list)) or len(shape):
         return shape_argument(shape)
     return np.broadcast_shapes(*(getattr(p, "shape", np.shape(p)) for p in parameters))
 
 
 def accepted(key: Any, shape: tuple[int, ...], dtype: Any, propose: Any) -> Array:
-    """The first values that fit, of each element: `propose(key)` gives (fits, values)."""
+    """The first accepted value for each element; `propose(key)` returns (accepted, values)."""
 
     def again(state: Any) -> Any:
         return ufuncs.logical_not(state[1].all())
@@ -54,8 +54,9 @@ def accepted(key: Any, shape: tuple[int, ...], dtype: Any, propose: Any) -> Arra
 
 
 def from_mode(u: Array, mode: Array, at_mode: Array, up: Any, down: Any) -> Array:
-    """The whole number to which u, in (0, 1), belongs: probabilities are taken off it, from the
-    mode outwards. up, down: of k, the ratio of the next probability to that of k."""
+    """Invert the distribution of an integer at u, in (0, 1): subtract probabilities from u, from
+    the mode outwards. up, down: functions of k, the ratio of the next probability to that of k.
+    """
 
     def taken(left: Any, found: Any, k: Any, p: Any, ratio: Callable[[Any], Any], by: int) -> Any:
         p = p * ratio(k)
@@ -66,7 +67,7 @@ def from_mode(u: Array, mode: Array, at_mode: Array, up: Any, down: Any) -> Arra
 
     def again(state: Any) -> Any:
         left, _, _, p, _, q = state
-        more = ufuncs.greater(p + q, 0)  # else the rest is what rounding left
+        more = ufuncs.greater(p + q, 0)  # otherwise the rest is rounding error
         return ufuncs.logical_and(ufuncs.greater(left, 0), more).any()
 
     def step(state: Any) -> Any:
@@ -80,7 +81,7 @@ def from_mode(u: Array, mode: Array, at_mode: Array, up: Any, down: Any) -> Arra
 
 
 def _parameters(shape: tuple[int, ...], *values: Any) -> list[Array]:
-    """Of the shape of the samples, as constants of derivatives."""
+    """The parameters in the shape of the samples, as constants for derivatives."""
     arrays = [cast(stop_gradient(as_array(v)), _F64) for v in values]
     return [plain(broadcast(a, shape)) for a in arrays]
 
@@ -94,7 +95,7 @@ def _lgamma(x: Any) -> Any:
 
 
 def _refuse(wrong: Any, message: str, *parameters: Any) -> None:
-    """NumPy's error for parameters that are numbers: what is lazy is not looked at."""
+    """NumPy's error for parameters that are numbers; lazy parameters are not checked."""
     if not any(isinstance(p, Array) for p in parameters) and np.any(wrong(*parameters)):
         raise ValueError(message)
 
@@ -104,7 +105,7 @@ def _no_probability(p: Any) -> Any:
 
 
 class Distributions:
-    """The part of `Key` that draws them."""
+    """The part of `Key` that draws from these distributions."""
 
     __slots__ = ()
 
@@ -121,18 +122,21 @@ class Distributions:
     def lognormal(
         self, shape: Any = (), mean: Any = 0.0, sigma: Any = 1.0, dtype: Any = float
     ) -> Any:
+        """exp of normal samples; mean and sigma are those of the logarithm."""
         return exp(self.normal(shape, mean, sigma, dtype))
 
     def rayleigh(self, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Rayleigh samples: the length of a plane vector of two normal samples."""
         unit = self.exponential(sample_shape(shape, scale), 2.0, dtype)
         return ufuncs.multiply(sqrt(unit), scale)
 
     def weibull(self, a: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """Weibull samples of shape `a` and scale 1."""
         unit = self.exponential(sample_shape(shape, a), dtype=dtype)
         return ufuncs.power(unit, ufuncs.divide(1.0, a))
 
     def pareto(self, a: Any, shape: Any = (), dtype: Any = float) -> Any:
-        """Of the second kind (Lomax): from 0, as NumPy has it."""
+        """The Pareto distribution of the second kind (Lomax): from 0, as in NumPy."""
         unit = self.exponential(sample_shape(shape, a), dtype=dtype)
         return ufuncs.expm1(ufuncs.divide(unit, a))
 
@@ -142,6 +146,7 @@ class Distributions:
         return ufuncs.power(u, ufuncs.divide(1.0, a))
 
     def triangular(self, left: Any, mode: Any, right: Any, shape: Any = ()) -> Any:
+        """Samples from left to right, with a peak at mode."""
         u = self._open(sample_shape(shape, left, mode, right), float)
         whole, below = ufuncs.subtract(right, left), ufuncs.subtract(mode, left)
         above = ufuncs.subtract(right, mode)
@@ -150,20 +155,26 @@ class Distributions:
         return scalar_if_0d(plain(where(ufuncs.less_equal(u * whole, below), rising, falling)))
 
     def chisquare(self, df: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """Chi-squared samples with df degrees of freedom."""
         return self.gamma(ufuncs.divide(df, 2.0), sample_shape(shape, df), 2.0, dtype)
 
     def noncentral_chisquare(self, df: Any, nonc: Any, shape: Any = ()) -> Any:
+        """Noncentral chi-squared samples: df is increased by twice a Poisson number."""
         first, second = self.split()
         size = sample_shape(shape, df, nonc)
         more = first.poisson(ufuncs.divide(nonc, 2.0), size)
         return second.chisquare(ufuncs.add(df, more * 2.0), size)
 
     def f(self, dfnum: Any, dfden: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """F samples: the ratio of two chi-squared samples, each divided by its degrees of
+        freedom.
+        """
         return self.noncentral_f(dfnum, dfden, None, shape, dtype)
 
     def noncentral_f(
         self, dfnum: Any, dfden: Any, nonc: Any, shape: Any = (), dtype: Any = float
     ) -> Any:
+        """F samples whose numerator is a noncentral chi-squared sample."""
         first, second = self.split()
         size = sample_shape(shape, dfnum, dfden, 0.0 if nonc is None else nonc)
         if nonc is None:
@@ -174,6 +185,7 @@ class Distributions:
         return ufuncs.divide(ufuncs.divide(above, dfnum), ufuncs.divide(below, dfden))
 
     def standard_t(self, df: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """Student's t samples with df degrees of freedom."""
         first, second = self.split()
         size = sample_shape(shape, df)
         scale = sqrt(ufuncs.divide(second.chisquare(df, size, dtype), df))
@@ -190,7 +202,7 @@ class Distributions:
         return scalar_if_0d(plain(where(keep, low, ufuncs.square(mean) / low)))
 
     def vonmises(self, mu: Any, kappa: Any, shape: Any = ()) -> Any:
-        """From -pi to pi, by rejection (Best, Fisher)."""
+        """Between -pi and pi, by rejection (Best, Fisher)."""
         size = sample_shape(shape, mu, kappa)
         (k,) = _parameters(size, kappa)
         k = ufuncs.maximum(k, 1e-9)
@@ -214,7 +226,7 @@ class Distributions:
     # -- whole numbers -----------------------------------------------------------------------------
 
     def poisson(self, lam: Any = 1.0, shape: Any = ()) -> Any:
-        """By rejection (Hoermann's PTRS), or from the mode where few are expected."""
+        """By rejection (Hoermann's PTRS), or from the mode for small expected values."""
         _refuse(lambda v: ~(np.asarray(v) >= 0), "lam < 0 or lam is NaN", lam)
         size = sample_shape(shape, lam)
         (mean,) = _parameters(size, lam)
@@ -243,7 +255,7 @@ class Distributions:
         return _whole(where(few, counted, accepted(second, size, _F64, propose)))
 
     def binomial(self, n: Any, p: Any, shape: Any = ()) -> Any:
-        """By rejection (Hoermann's BTRS), or from the mode where few are expected."""
+        """By rejection (Hoermann's BTRS), or from the mode for small expected values."""
         _refuse(lambda v: np.less(v, 0), "n < 0", n)
         _refuse(_no_probability, "p < 0, p > 1 or p is NaN", p)
         size = sample_shape(shape, n, p)
@@ -258,7 +270,7 @@ class Distributions:
         return _whole(where(turned, count - found, found))
 
     def geometric(self, p: Any, shape: Any = ()) -> Any:
-        """The number of the first success, from 1."""
+        """The number of the first success, counted from 1."""
         _refuse(lambda v: ~((np.asarray(v) > 0) & (np.asarray(v) <= 1)),
                 "p <= 0, p > 1 or p contains NaNs", p)  # fmt: skip
         size = sample_shape(shape, p)
@@ -267,13 +279,17 @@ class Distributions:
         return _whole(ufuncs.maximum(tries, 1.0))
 
     def negative_binomial(self, n: Any, p: Any, shape: Any = ()) -> Any:
-        """Failures before n successes: Poisson numbers of a gamma rate."""
+        """The number of failures before n successes: a Poisson number with a gamma-distributed
+        rate.
+        """
         first, second = self.split()
         odds = ufuncs.divide(ufuncs.subtract(1.0, p), p)
         return second.poisson(first.gamma(n, sample_shape(shape, n, p), odds))
 
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, shape: Any = ()) -> Any:
-        """How many are good of a sample. From the mode outwards: a step for each number."""
+        """The number of good items in a sample. Steps from the mode outwards, one step for each
+        number.
+        """
         _refuse(lambda g, b, s: np.add(g, b) < s, "ngood + nbad < nsample", ngood, nbad, nsample)
         size = sample_shape(shape, ngood, nbad, nsample)
         good, bad, drawn = _parameters(size, ngood, nbad, nsample)
@@ -325,19 +341,21 @@ class Distributions:
     # -- of several numbers ------------------------------------------------------------------------
 
     def dirichlet(self, alpha: Any, shape: Any = (), dtype: Any = float) -> Any:
-        """Samples (*shape, *alpha.shape), each along the last axis: it adds up to 1."""
+        """Samples of shape (*shape, *alpha.shape); each sums to 1 along the last axis."""
         alpha = as_array(alpha)
         size = (*shape_argument(shape), *alpha.shape)
         a = plain(broadcast(cast(stop_gradient(alpha), dtype), size))
         first, second = self.split()
-        # of shape a + 1, and brought down in logarithms: small ones would all be zero
+        # draw with shape a + 1 and scale down in logarithms, because small values would all be zero
         sizes = log(first.gamma(a + 1.0, size, dtype=dtype)) + log(second._open(size, dtype)) / a
         return special.softmax(sizes, axis=-1)
 
     def multivariate_normal(
         self, mean: Any, cov: Any, shape: Any = (), dtype: Any = float, method: str = "cholesky"
     ) -> Any:
-        """Samples (*shape, n). method: "cholesky", or "eigh" and "svd" where cov is singular."""
+        """Samples of shape (*shape, n). method: "cholesky", or "eigh" or "svd" for a singular
+        cov.
+        """
         mean, cov = as_array(mean), as_array(cov)
         n = mean.shape[-1]
         z = self.normal((*shape_argument(shape), *mean.shape), dtype=dtype)
@@ -354,9 +372,10 @@ class Distributions:
         return cast(ufuncs.add(mean, reshape(turned, z.shape)), dtype)
 
     def multinomial(self, n: Any, pvals: Any, shape: Any = ()) -> Any:
-        """Samples (*shape, k) for k probabilities: one binomial after the other."""
+        """Samples of shape (*shape, k) for k probabilities, by one binomial after another."""
         p = cast(stop_gradient(as_array(pvals)), _F64)
-        rest = ufuncs.subtract(1.0, reductions.cumsum(p, axis=-1)) + p  # what comes here or later
+        # the probability of this category and all later ones
+        rest = ufuncs.subtract(1.0, reductions.cumsum(p, axis=-1)) + p
         chance = ufuncs.minimum(p / ufuncs.maximum(rest, 1e-300), 1.0)
         place = shaping.iota(shape=p.shape, axis=p.ndim - 1, dtype=_I64)
         chance = where(ufuncs.equal(place, p.shape[-1] - 1), 1.0, chance)
@@ -372,7 +391,7 @@ class Distributions:
         return moveaxis(counts, 0, -1)
 
     def multivariate_hypergeometric(self, colors: Any, nsample: Any, shape: Any = ()) -> Any:
-        """Samples (*shape, k) of k colors: one hypergeometric number after the other."""
+        """Samples of shape (*shape, k) for k colors, by one hypergeometric number after another."""
         colors = cast(as_array(colors), _I64)
         size, k = shape_argument(shape), colors.shape[0]
         later = colors.sum() - reductions.cumsum(colors)
@@ -387,7 +406,7 @@ class Distributions:
         return moveaxis(counts, 0, -1)
 
     def permuted(self, x: Any, axis: Any = None) -> Any:
-        """Each lane along an axis in an order of its own; all elements, without an axis."""
+        """Permute each lane along an axis independently; without an axis, all elements together."""
         array = as_array(x)
         if axis is None:
             return reshape(self.permuted(ravel(array), 0), array.shape)
@@ -396,7 +415,7 @@ class Distributions:
 
 
 def _few_of(u: Any, n: Any, p: Any) -> Any:
-    """A binomial number with n * p small, p <= 0.5."""
+    """A binomial number for small n * p, p <= 0.5."""
     mode = floor((n + 1.0) * p)
     ways = _lgamma(n + 1.0) - _lgamma(mode + 1.0) - _lgamma(n - mode + 1.0)
     start = exp(ways + special.xlogy(mode, p) + (n - mode) * log1p(-p))
@@ -412,7 +431,7 @@ def _few_of(u: Any, n: Any, p: Any) -> Any:
 
 
 def _many_of(key: Any, size: tuple[int, ...], n: Any, p: Any) -> Any:
-    """A binomial number with n * p large, p <= 0.5."""
+    """A binomial number for large n * p, p <= 0.5."""
     spread = sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p

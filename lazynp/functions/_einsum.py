@@ -1,4 +1,4 @@
-"""einsum: parsed and planned by NumPy, contracted pair by pair."""
+"""einsum: NumPy parses and plans; lazynp contracts pair by pair."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _KEYWORDS = ("dtype", "order", "casting")
 @by_numpy(np.einsum)
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
     """See `numpy.einsum`. More than two operands are always contracted pair by pair, in the order
-    `optimize` asks for, by default `"greedy"`; of `order`, only "F" matters. A view where NumPy's
-    is one.
+    given by `optimize`, by default `"greedy"`. Of the values of `order`, only "F" has an effect.
+    The result is a view where NumPy's is one.
     """
     if len(operands) < 2 and not (operands and isinstance(operands[0], str)):
         raise ValueError("must provide at least an operand and a subscripts list to einsum")
@@ -39,7 +39,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         return host_into(np.einsum, *_arguments(form, arrays), out=out, **kwargs)
     order = order_argument(kwargs.get("order", "K"))
     dtype = _dtype(arrays, out, kwargs)
-    view = len(arrays) == 1 and out is None  # in which case NumPy does not look at the dtype
+    view = len(arrays) == 1 and out is None  # then NumPy ignores the dtype
     results = arrays if view else [cast(a, dtype) for a in arrays]
     for positions, inputs, output in _plan(form, arrays, optimize):
         terms = [(results.pop(i), labels) for i, labels in zip(positions, inputs, strict=True)]
@@ -61,12 +61,12 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
-    """See `numpy.einsum_path`. Only the shapes of the operands are looked at."""
+    """See `numpy.einsum_path`. Uses only the shapes of the operands."""
     arrays, form = _arrays(operands)
     return np.einsum_path(*_arguments(form, map(_dummy, arrays)), optimize=optimize)
 
 
-# -- what is asked for -----------------------------------------------------------------------------
+# -- parsing the arguments -------------------------------------------------------------------------
 
 _Labels = tuple[str, ...]
 _Steps = list[tuple[tuple[int, ...], list[_Labels], _Labels]]
@@ -77,7 +77,7 @@ def _dummy(array: Array | Aval) -> np.ndarray[Any, Any]:
 
 
 def _arrays(operands: tuple[Any, ...]) -> tuple[list[Array], Any]:
-    """The arrays among the arguments, and the rest: a string, or lists of labels."""
+    """Separate the arrays from the rest of the arguments: a string, or lists of labels."""
     if not operands:
         raise ValueError(
             "must specify the einstein sum subscripts string and at least one operand, or at "
@@ -92,7 +92,7 @@ def _arrays(operands: tuple[Any, ...]) -> tuple[list[Array], Any]:
 
 
 def _arguments(form: Any, arrays: Iterable[Any]) -> list[Any]:
-    """The arguments of `einsum`, with these arrays."""
+    """The arguments of `einsum`, with these arrays inserted."""
     if isinstance(form, str):
         return [form, *arrays]
     lists, output = form
@@ -108,13 +108,13 @@ def _plan(form: Any, arrays: list[Array], optimize: Any) -> _Steps:
     avals = tuple([a.aval for a in arrays])
     try:
         return _steps(form, avals, optimize)
-    except TypeError:  # not hashable, or what NumPy says of it
+    except TypeError:  # not hashable, or NumPy's own error
         return _steps.__wrapped__(form, avals, optimize)
 
 
 @cached(1024)
 def _steps(form: Any, avals: tuple[Aval, ...], optimize: Any) -> _Steps:
-    """What to contract, in which order: positions, labels of those operands, labels left."""
+    """The contractions in order: positions, labels of these operands, remaining labels."""
     arguments = _arguments(form, map(_dummy, avals))
     _check(arguments)
     planner: Any = np.einsum_path
@@ -127,10 +127,12 @@ def _steps(form: Any, avals: tuple[Aval, ...], optimize: Any) -> _Steps:
 
 
 def _check(arguments: list[Any]) -> None:
-    """NumPy's own errors. It checks while it sets up: sizes of 1 and 0 stand for all others."""
+    """Raise NumPy's own errors. NumPy checks during setup, so sizes of 1 and 0 can stand for all
+    others.
+    """
     shrunk = []
     for x in arguments:
-        if isinstance(x, np.ndarray):  # unequal sizes stay unequal
+        if isinstance(x, np.ndarray):  # keep unequal sizes unequal
             shape = tuple(n if n < 2 else 2 + _rank(n, arguments) for n in x.shape)
             shrunk.append(np.broadcast_to(np.zeros((), x.dtype), shape))
         else:
@@ -139,18 +141,18 @@ def _check(arguments: list[Any]) -> None:
         try:
             np.einsum(*shrunk)
         except ValueError:
-            np.einsum(*arguments)  # the same, with the sizes that are there in the message
+            np.einsum(*arguments)  # again, with the true sizes, for the message
             raise
 
 
 def _rank(n: int, arguments: list[Any]) -> int:
-    """The place of this size among all sizes above 1 that occur."""
+    """The rank of this size among all sizes above 1."""
     arrays = [x for x in arguments if isinstance(x, np.ndarray)]
     return sorted({m for x in arrays for m in x.shape if m > 1}).index(n)
 
 
 def _dtype(arrays: list[Array], out: Any, kwargs: dict[str, Any]) -> np.dtype[Any]:
-    """The dtype to sum in, checked against the operands' and out's by the casting rule."""
+    """The dtype of the sum, checked by the casting rule against the operands' and out's."""
     casting = kwargs.get("casting", "safe")
     dtype = kwargs.get("dtype")
     if dtype is None:
@@ -200,7 +202,7 @@ def _diagonal(x: Array, labels: _Labels) -> _Term:
 
 
 def _alone(x: Array, labels: _Labels, out: _Labels) -> Array:
-    """One operand: a view, if nothing is summed."""
+    """Evaluate one operand: a view, if nothing is summed."""
     if len(labels) == len(out):
         return _views.transpose(x, tuple(map(labels.index, out)))
     total, left = summed(plain(x), labels, out)

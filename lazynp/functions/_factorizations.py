@@ -1,4 +1,6 @@
-"""Factorisations of matrices: cholesky, qr, svd, eigenvalues. Signatures and errors are NumPy's."""
+"""Factorisations of matrices: cholesky, qr, svd, eigenvalues, with NumPy's signatures and
+errors.
+"""
 
 from __future__ import annotations
 
@@ -31,21 +33,29 @@ from lazynp.primitives import elementwise, linear_algebra
 
 
 class EigResult(NamedTuple):
+    """The result of `eig`: eigenvalues (..., n), and eigenvectors (..., n, n) as columns."""
+
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EighResult(NamedTuple):
+    """The result of `eigh`: eigenvalues (..., n) in ascending order, eigenvectors as columns."""
+
     eigenvalues: Any
     eigenvectors: Any
 
 
 class QRResult(NamedTuple):
+    """The result of `qr`: A = Q R, with orthonormal columns in Q and a triangular R."""
+
     Q: Any
     R: Any
 
 
 class SVDResult(NamedTuple):
+    """The result of `svd`: A = U diag(S) Vh, with S (..., k) in descending order."""
+
     U: Any
     S: Any
     Vh: Any
@@ -61,7 +71,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     check_square(x)
     dtype, final = common_types(x)
     x = operand(x, dtype)
-    # of the transpose, not the adjoint: which would give zeros another sign
+    # transpose rather than the adjoint, which would give zeros another sign
     factor, status = linear_algebra.cholesky(swapped(x) if upper else x)
     decide(status, "Matrix is not positive definite")
     return result(swapped(factor) if upper else factor, final)
@@ -107,7 +117,7 @@ def _qr_mode(mode: Any) -> str:
 # -- eigenvalues -----------------------------------------------------------------------------------
 
 
-# since NumPy 2.5; before, those of a real matrix were real if none had an imaginary part
+# NumPy 2.5 and later; before, those of a real matrix were real if no imaginary part was nonzero
 _ALWAYS_COMPLEX = np.linalg.eigvals(np.eye(1)).dtype.kind == "c"
 
 
@@ -129,13 +139,13 @@ def _eig(a: Any, compute_v: bool) -> tuple[Any, ...]:
 
 @by_numpy(np.linalg.eig, kind=EigResult)
 def eig(a: Any) -> EigResult:
-    """See `numpy.linalg.eig`. Before NumPy 2.5 its values decide whether the result is real."""
+    """See `numpy.linalg.eig`. Before NumPy 2.5, its values decide whether the result is real."""
     return EigResult(*_eig(a, True))
 
 
 @by_numpy(np.linalg.eigvals)
 def eigvals(a: Any) -> Any:
-    """See `numpy.linalg.eigvals`. Before NumPy 2.5 its values decide whether it is real."""
+    """See `numpy.linalg.eigvals`. Before NumPy 2.5, its values decide whether it is real."""
     return _eig(a, False)[0]
 
 
@@ -187,7 +197,7 @@ def svd(
 
 
 def _svd_hermitian(x: Array, compute_uv: bool) -> Any:
-    """The eigenvalues by size; their signs go into vh."""
+    """Sort the eigenvalues by magnitude; vh takes their signs."""
     backwards = (..., slice(None, None, -1))
     if not compute_uv:
         return plain(getitem(sort(ufuncs.absolute(eigvalsh(x))), backwards))

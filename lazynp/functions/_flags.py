@@ -1,4 +1,4 @@
-"""`x.flags`: what NumPy's would be of an array with this layout."""
+"""`x.flags`: the flags of a NumPy array with this layout."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lazynp._strides import layout, writeable
 
 
 class Flags:
-    """`x.flags`: NumPy's, computed from the logical layout; WRITEABLE can be set."""
+    """`x.flags`, computed as NumPy does from the logical layout; WRITEABLE can be set."""
 
     __slots__ = ("_array",)
 
@@ -37,7 +37,7 @@ class Flags:
             self._set_writeable(bool(value))
         elif name == "writebackifcopy" and value:
             raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
-        elif name not in ("aligned", "writebackifcopy"):  # always true, and never
+        elif name not in ("aligned", "writebackifcopy"):  # always True, and always False
             found = "attribute" if hasattr(self, name) else "no attribute"
             kind = "'numpy._core.multiarray.flagsobj' object"
             if found == "no attribute":

@@ -17,7 +17,7 @@ from lazynp.functions._operands import as_array
 
 
 class flatiter:
-    """See `numpy.flatiter`. Made by `x.flat`; what is read by slices and indices is a copy."""
+    """See `numpy.flatiter`. `x.flat` creates it; reading by slices and indices returns copies."""
 
     __slots__ = ("base", "index")
     __hash__ = None  # type: ignore[assignment]
@@ -27,7 +27,7 @@ class flatiter:
 
     @property
     def coords(self) -> tuple[int, ...]:
-        """The index, in N dimensions, of what comes next."""
+        """The N-dimensional index of the next element."""
         if self.index < self.base.size:
             return tuple([int(i) for i in np.unravel_index(self.index, self.base.shape)])
         first = len(self.base) if self.base.ndim else 0
@@ -37,7 +37,7 @@ class flatiter:
         return manipulation.reshape(self.base, (-1,))
 
     def _checked(self, index: Any) -> Any:
-        """Raises the IndexErrors that NumPy has for iterators alone."""
+        """Raise the IndexErrors that NumPy has only for iterators."""
         if isinstance(index, tuple) and len(index) == 1:
             index = index[0]
         if index is None:
@@ -81,7 +81,7 @@ class flatiter:
         single = not isinstance(chosen, NDArray) or not chosen.ndim
         if single and not isinstance(value, Array):
             cell = np.zeros(1, dtype)
-            cell.flat[0] = value  # as NumPy converts or refuses it
+            cell.flat[0] = value  # NumPy converts or refuses the value
             value = cell
         elif single and value.ndim and dtype.kind not in "?O":
             raise ValueError("Error setting single item of array.")

@@ -1,4 +1,4 @@
-"""Reductions over slices, and of ufuncs that have no reduction primitive."""
+"""Reductions over slices, and reductions by ufuncs without a reduction primitive."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from lazynp.functions._reduce import (
 )
 from lazynp.primitives import elementwise, indexing, shaping
 
-_UNROLLED = 32  # so many steps are recorded one by one; more are NumPy's
-_WASTE = 4  # the table of all slices may be so many times the size of the data
+_UNROLLED = 32  # up to this many steps are recorded one by one; beyond, NumPy runs them
+_WASTE = 4  # the table of all slices may have this many times the size of the data
 
 
 def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
-    """x[start:stop:step] along an axis, as a fresh array; bounds as Python's slices take them."""
+    """x[start:stop:step] on an axis, as a new array; bounds as in Python's slices."""
     start, stop, step = slice(start, stop, step).indices(x.shape[axis])
     size = len(range(start, stop, step))
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
@@ -40,7 +40,7 @@ def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
 
 
 def item(x: Array, axis: int, index: int) -> Array:
-    """x[index] along an axis, without that axis. The index counts from the front."""
+    """x[index] on an axis, without that axis. The index counts from the front."""
     shape = (*x.shape[:axis], *x.shape[axis + 1 :])
     return shaping.slice(x, index, axes=(axis,), sizes=(1,), strides=(1,), shape=shape)
 
@@ -59,7 +59,7 @@ def fold(
     initial: Any,
     where: Any,
 ) -> Any:
-    """`ufunc.reduce`, element after element: recorded if they are few, else run by NumPy."""
+    """`ufunc.reduce` element by element: recorded for few elements, else run by NumPy."""
     x, out = as_array(array), single_out(out)
     options = {} if initial is NO_VALUE else {"initial": initial}
     if where is not True and where is not NO_VALUE:
@@ -83,7 +83,7 @@ def fold(
 def fold_along(
     ufunc: np.ufunc, function: Callable[..., Any], array: Any, axis: Any, dtype: Any, out: Any
 ) -> Any:
-    """`ufunc.accumulate`, element after element."""
+    """`ufunc.accumulate` element by element."""
     x, out = as_array(array), single_out(out)
     if x.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
@@ -103,9 +103,9 @@ def fold_along(
 
 
 def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, out: Any) -> Any:
-    """`ufunc.reduceat`. The indices are looked at: they decide about an exception.
+    """`ufunc.reduceat`. Reads the indices, because they may be an error.
 
-    Of many slices it is NumPy's, unless the data are traced, or everything is to be compiled.
+    NumPy runs it for many slices, unless the data are traced or the policy is `compiled`.
     """
     x, out = as_array(array), single_out(out)
     indices = host_value(indices._read()) if isinstance(indices, Array) else indices
@@ -118,7 +118,7 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     beyond = starts[(starts < 0) | (starts >= n)]
     if beyond.size:
         raise IndexError(f"index {beyond[0]} out-of-bounds in {row.name}.reduceat [0, {n})")
-    by_numpy = config.execution != "compiled" and knowable(x._read())  # ten times as quick
+    by_numpy = config.execution != "compiled" and knowable(x._read())  # ten times as fast
     if starts.size == 0 or not few and (by_numpy or not _even(starts, n)):
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
@@ -127,7 +127,7 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
 
 
 def _even(starts: Any, size: int) -> bool:
-    """Whether the slices follow each other, and are of lengths alike enough for a table."""
+    """Whether the slices are consecutive, with lengths similar enough for a table."""
     lengths = np.diff(starts, append=size)
     return bool(np.all(lengths > 0) and len(starts) * lengths.max() <= _WASTE * size)
 
@@ -146,11 +146,11 @@ def _by_slices(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
 
 
 def _by_windows(row: Reduction, x: Array, starts: Any, axis: int) -> Array:
-    """For increasing indices: each slice as a row of a table as wide as the longest."""
+    """For increasing indices: each slice becomes a row of a table as wide as the longest slice."""
     lengths = np.diff(starts, append=x.shape[axis])
     steps = np.arange(int(lengths.max()))
     inside = steps < lengths[:, None]
-    # beyond its end a slice repeats its first element, which changes no extremum
+    # beyond its end, a slice repeats its first element, which leaves any extremum unchanged
     places = as_array(starts[:, None] + np.where(inside, steps, 0))
     table = indexing.take(x, places, axes=(axis,))
     if row.identity is not None and not inside.all():

@@ -1,5 +1,6 @@
-"""Arrays of other libraries (torch, cupy, dask, ...): by dlpack, or as they convert themselves;
-and objects that decide themselves what functions do to them, by NumPy's protocols."""
+"""Arrays of other libraries (torch, cupy, dask, ...), through dlpack or their own conversion, and
+objects that override functions through NumPy's protocols.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +15,14 @@ from lazynp._overrides import check, overrides
 from lazynp.functions._host import to_device, to_host, write_on_host
 
 _KNOWN = {NDArray, Scalar, np.ndarray, int, float, complex, bool, list, tuple, type(None)}
-_HOST = 1  # kDLCPU, as the DLPack header has it
+_HOST = 1  # kDLCPU in the DLPack header
 
 
 def from_foreign(x: Any, *, lazily: bool = True) -> Any:
-    """NumPy's view or copy of another library's array; anything else as it is. `lazily`: what
-    `__array__` gives may be lazy, which NumPy itself refuses, and is lazy still.
+    """NumPy's view or copy of another library's array; anything else unchanged. `lazily`: the
+    `__array__` method may return a lazy array (NumPy itself refuses that), which stays lazy.
 
-    From a device that is not the host, the values are fetched.
+    Values on another device than the host are fetched.
     """
     if isinstance(x, type):
         return x
@@ -44,14 +45,18 @@ def _converted(x: Any) -> Any:
 
 
 def _must_be_fetched(x: Any) -> bool:
-    """Of the libraries on other devices, cupy and torch have an `__array__` that refuses."""
+    """Whether its `__array__` refuses: of the libraries with other devices, cupy and torch do
+    that.
+    """
     if hasattr(x, "__array__"):
         return array_api_compat.is_cupy_array(x) or array_api_compat.is_torch_array(x)
     return array_api_compat.is_array_api_obj(x)
 
 
 def elements(x: Any) -> Any:
-    """The elements of a matrix, or of what else overrides functions; anything else as it is."""
+    """The elements of a matrix, or of another object that overrides functions; anything else
+    unchanged.
+    """
     kind = type(x)
     if kind in _KNOWN:
         return x
@@ -64,7 +69,7 @@ _PLAIN = np.ndarray.__array_ufunc__
 
 
 def overridden(*operands: Any) -> bool:
-    """Whether one of these does itself what ufuncs do to it, as a Series or a matrix."""
+    """Whether one of these overrides ufuncs, like a Series or a matrix."""
     return any([type(x) not in _KNOWN and _takes_over(type(x)) for x in operands])
 
 
@@ -75,8 +80,9 @@ def _takes_over(kind: type) -> bool:
 
 
 def _wraps(kind: type) -> bool:
-    """Whether it is no array, but makes something of the results of ufuncs. Tensors and their kin,
-    which can be exchanged, are taken for their elements."""
+    """Whether it is not an array but wraps the results of ufuncs. Tensors and other exchangeable
+    objects count as their elements.
+    """
     if not hasattr(kind, "__array_wrap__") or hasattr(kind, "__array_ufunc__"):
         return False
     if issubclass(kind, np.generic):
@@ -85,8 +91,9 @@ def _wraps(kind: type) -> bool:
 
 
 class _Wrapping:
-    """Stands before NumPy for an object that knows lazynp's arrays only: what its `__array__` gives
-    may be lazy, what its `__array_wrap__` gets is."""
+    """Presents an object that knows only lazynp's arrays to NumPy: its `__array__` may return a
+    lazy array, and its `__array_wrap__` gets one.
+    """
 
     def __init__(self, x: Any, function: Any, inputs: Any) -> None:
         self.x, self.function, self.inputs = x, function, inputs
@@ -100,15 +107,15 @@ class _Wrapping:
             context = (self.function, self.inputs, context[2])
         try:
             return self.x.__array_wrap__(to_device(array), context, return_scalar)
-        except TypeError:  # as it was before NumPy 2
+        except TypeError:  # the signature before NumPy 2
             return self.x.__array_wrap__(to_device(array), context)
 
 
 def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) -> Any:
-    """A ufunc's method where operands have their own `__array_ufunc__`.
+    """Call a ufunc's method where operands have their own `__array_ufunc__`.
 
-    It is called with NumPy's ufunc and NumPy's arrays, which all of them know. Those that were
-    written for lazynp, and do not take these, are given lazynp's.
+    They get NumPy's ufunc and NumPy's arrays, which all of them know. Operands that were written
+    for lazynp, and refuse these, get lazynp's.
     """
     ours = [x for x in (*inputs, *options.get("out", ())) if _is_derived(x)]
     for x in ours:
@@ -136,8 +143,9 @@ def _is_derived(x: Any) -> bool:
 
 
 def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:
-    """NumPy's function, on values; what it writes into `out` is stored. `single`: it takes one
-    array as `out`, no tuple."""
+    """Run NumPy's function on values, and store what it writes into `out`. `single`: its `out` is
+    one array, not a tuple.
+    """
     outs = options.get("out")
     if outs is None:
         return to_device(function(*to_host(inputs), **to_host(options)))

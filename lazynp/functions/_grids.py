@@ -1,4 +1,4 @@
-"""Grids of coordinates, and what is written with index syntax: mgrid, ogrid, r_, c_."""
+"""Grids of coordinates, and the objects with index syntax: mgrid, ogrid, r_, c_."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def fromfunction(
 
 
 def ix_(*args: Any) -> tuple[Array, ...]:
-    """See `numpy.ix_`. Masks are computed: they decide the shape."""
+    """See `numpy.ix_`. Masks are computed, because they determine the shape."""
     out, ndim = [], len(args)
     for k, x in enumerate(args):
         x = x if isinstance(x, (Array, np.ndarray)) else asarray(x)
@@ -130,7 +130,7 @@ class nd_grid:
         lines = []
         for k, (size, (start, _, step)) in enumerate(zip(sizes, parts, strict=True)):
             line = cast(ufuncs.add(ufuncs.multiply(arange(size, dtype=dtype), step), start), dtype)
-            if self.sparse:  # by newaxis, of which strides tell
+            if self.sparse:  # by newaxis, which shows in the strides
                 lines.append(sliced(line, *[slice(None) if i == k else None for i in range(ndim)]))
                 continue
             lines.append(reshaped(line, tuple(size if i == k else 1 for i in range(ndim))))
@@ -220,7 +220,7 @@ def _of_slice(item: slice) -> Array:
 
 
 def _raised(part: Array, ndmin: int, trans1d: int, from_slice: bool) -> Array:
-    """With at least ndmin dimensions; trans1d says where the ones it had go."""
+    """Raise to at least ndmin dimensions; trans1d says where the original ones go."""
     had = part.ndim
     if had >= ndmin:
         return part

@@ -1,4 +1,4 @@
-"""Calling NumPy on values: for what lazynp does not do natively, and dtypes XLA cannot hold."""
+"""Run NumPy on values, for functions and dtypes that XLA does not handle."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ HOSTED: set[str] = set()  # names of functions that run in NumPy, for the docume
 
 
 def to_host(tree: Any) -> Any:
-    """Arrays in nested tuples, lists and dicts as NumPy's (read-only views)."""
+    """Convert Arrays in nested tuples, lists and dicts to NumPy arrays (read-only views)."""
     if isinstance(tree, Array):
         value = host_value(tree._read())
         if isinstance(value, np.generic) and type(tree) is not Scalar:
-            return np.asarray(value)  # a 0-d array is no scalar to NumPy
+            return np.asarray(value)  # in NumPy, a 0-d array is not a scalar
         return _sealed(value)
     if type(tree) in (list, tuple):
         return type(tree)(to_host(t) for t in tree)
@@ -39,7 +39,7 @@ def to_host(tree: Any) -> Any:
 
 
 def _sealed(value: Any) -> Any:
-    """Copies of an array share its value until one is written: nobody else may write it."""
+    """Mark a value read-only: copies of an array share it until one is written."""
     if type(value) is np.ndarray and value.flags.writeable:
         value = value.view()
         value.flags.writeable = False
@@ -47,8 +47,8 @@ def _sealed(value: Any) -> Any:
 
 
 def to_device(tree: Any) -> Any:
-    """NumPy's results as Arrays and Scalars."""
-    if isinstance(tree, Array):  # a Scalar passes for a NumPy scalar
+    """Convert NumPy's results to Arrays and Scalars."""
+    if isinstance(tree, Array):  # a Scalar is an instance of a NumPy scalar type
         return tree
     if isinstance(tree, np.generic):
         return tree if tree.dtype.kind in "OSUVMm" else new_scalar(from_host(tree))
@@ -65,14 +65,14 @@ def to_device(tree: Any) -> Any:
 
 
 def own(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """A matrix or masked array with memory of its own: what it was made of may be a value's."""
+    """A matrix or masked array with its own memory; its present memory may belong to a value."""
     mask = getattr(x, "_mask", np.ma.nomask)
     shared = not x.flags.writeable or mask is not np.ma.nomask and not mask.flags.writeable
     return x.copy() if shared and not isinstance(x, np.memmap) else x
 
 
 def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`function` of NumPy on the values, its results as Arrays."""
+    """Call NumPy's `function` on the values; its results become Arrays."""
     if kwargs and isinstance(kwargs.get("out"), Array):
         with write_on_host(kwargs["out"]) as memory:
             host_call(function, *args, **{**kwargs, "out": memory})
@@ -100,12 +100,12 @@ def hosted(function: Callable[P, Any]) -> Callable[P, Any]:
         return host_call(function, *args, **kwargs)
 
     call.__doc__ = f"`numpy.{name}`, run by NumPy on the values of its arguments."
-    call.__module__, call.__qualname__ = _room(call.__module__), name  # as pickle finds it
+    call.__module__, call.__qualname__ = _room(call.__module__), name  # so that pickle finds it
     return call
 
 
 def _room(module: str | None) -> str:
-    """Where lazynp has what NumPy has in this module."""
+    """The lazynp module that corresponds to this NumPy module."""
     for room in ("ma", "random"):
         if module and module.startswith(f"numpy.{room}"):
             return f"lazynp.{room}"
@@ -118,7 +118,9 @@ def needs_host(*arrays: Array) -> bool:
 
 
 def host_into(function: Callable[..., Any], *args: Any, out: Any, **kwargs: Any) -> Any:
-    """`host_call` of a function with `out`, which is stored into; a plain result without it."""
+    """`host_call` of a function with `out`: stores the result there, or returns it if there is no
+    `out`.
+    """
     if out is None:
         return host_call(function, *args, **kwargs)
     with write_on_host(out) as memory:
@@ -128,7 +130,7 @@ def host_into(function: Callable[..., Any], *args: Any, out: Any, **kwargs: Any)
 
 @contextmanager
 def write_on_host(array: Array) -> Iterator[np.ndarray[Any, Any]]:
-    """The value in memory of its own; what is written there is the array's value afterwards."""
+    """Yield a private copy of the value; it becomes the array's value at the end."""
     memory = np.array(host_value(array._read()))
     yield memory
     with write_lock:
@@ -136,9 +138,10 @@ def write_on_host(array: Array) -> Iterator[np.ndarray[Any, Any]]:
 
 
 def mirrored(module: Any, names: Iterable[str]) -> dict[str, Any]:
-    """A module of NumPy's for lazy arrays: its functions run on values, the rest is itself.
+    """Mirror a NumPy module for lazy arrays: its functions run on values, other names stay the
+    same.
 
-    What the module itself only finds when asked (it is deprecated there) is left out.
+    Names that the module only provides on demand (deprecated ones) are left out.
     """
     found: dict[str, Any] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""What an index means before an array is asked: its memo key, and NumPy's notion of an integer."""
+"""Interpret an index without the array: its memo key, and NumPy's notion of an integer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_BASIC: Any = object()
 
 
 def known_places(index: Any) -> Any:
-    """The index with integer Scalars that are there as ints, an element's place in particular."""
+    """The index with available integer Scalars replaced by ints."""
     if type(index) is not tuple:
         value = index._node[2] if type(index) is Scalar else index
         return int(value) if isinstance(value, np.integer) else index
@@ -27,7 +27,7 @@ def known_places(index: Any) -> Any:
     return tuple([known_places(i) if type(i) in PLACES else i for i in index])
 
 
-# what is an int where it is known
+# types that are ints once their value is available
 PLACES = frozenset({Scalar, *(np.dtype(t).type for t in "bhilqBHILQ")})
 
 

@@ -1,4 +1,4 @@
-"""Integer arguments that name places: checked, clipped or wrapped into range."""
+"""Integer arguments that name places: check, clip or wrap them into range."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
 def checked_mode(mode: Any) -> str:
-    """One of NumPy's clip modes, also given by number or by its first letter's case."""
+    """The name of a NumPy clip mode, which may also be given by number or by its first letter."""
     if mode in (0, 1, 2):
         return ("clip", "wrap", "raise")[mode]
     if mode not in _MODES:
@@ -33,7 +33,7 @@ def checked_mode(mode: Any) -> str:
 
 
 def index_array(x: Any) -> Array:
-    """Integers as int64. A list is converted whatever its elements, as NumPy does it."""
+    """Integers as int64. A list is converted whatever its elements, as in NumPy."""
     if not isinstance(x, (Array, np.ndarray, np.generic)):
         if traced(x):
             x = as_array(x)
@@ -52,7 +52,7 @@ def index_array(x: Any) -> Array:
 
 
 def in_range(index: Array, n: int, mode: str, axis: int = 0) -> Array:
-    """Indices into n places, as `mode` has it. "raise" needs the data: the error is NumPy's."""
+    """Indices into n places, treated by `mode`. "raise" reads the data and raises NumPy's error."""
     if mode == "raise":
         return plain(_advanced.bounded(index, n, axis))
     if mode == "wrap":
@@ -61,9 +61,9 @@ def in_range(index: Array, n: int, mode: str, axis: int = 0) -> Array:
 
 
 def target(a: Any, what: str) -> Array:
-    """An array that is about to be written. TypeError for anything else, as in NumPy."""
+    """An array to be written. TypeError for anything else, as in NumPy."""
     if isinstance(a, np.ndarray):
-        raise Overridden(a)  # what has this name in NumPy writes it
+        raise Overridden(a)  # the NumPy function of this name writes it
     if not isinstance(a, Array) or isinstance(a, Scalar):
         raise TypeError(f"{what} must be numpy.ndarray, not {type(a)}")
     if not writeable(a):
@@ -72,13 +72,13 @@ def target(a: Any, what: str) -> Array:
 
 
 def flat(x: Any) -> Array:
-    """The elements in C order, in an array of their own."""
+    """A copy of the elements in C order."""
     array = plain(x)
     return array if array.ndim == 1 else shaping.reshape(array, shape=(array.size,))
 
 
 def repeated(values: Any, dtype: np.dtype[Any], n: int) -> Array:
-    """n elements: the values over and over. Converted without a look at what is lost."""
+    """n elements: the values, repeated cyclically. Converts without checking for loss."""
     array = flat(values)
     if array.dtype.kind == "c" and dtype.kind in "biuf" and not isinstance(values, Array):
         raise TypeError(
@@ -94,7 +94,7 @@ def repeated(values: Any, dtype: np.dtype[Any], n: int) -> Array:
 
 
 def _cycle(array: Array, n: int) -> Array:
-    """Whole rows of the array, cut to n."""
+    """Repeat the whole array, and cut the result to n elements."""
     m = array.size
     rows = -(-n // m)
     table = shaping.broadcast_in_dim(array, shape=(rows, m), dims=(1,))

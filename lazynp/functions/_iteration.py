@@ -1,4 +1,4 @@
-"""Iterating over arrays, and applying functions to parts of them."""
+"""Iterate over arrays, and apply functions to parts of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ndindex = np.ndindex
 
 
 class broadcast:
-    """See `numpy.broadcast`. The shape needs no values; iterating computes the operands."""
+    """See `numpy.broadcast`. The shape needs no values; iteration computes the operands."""
 
     def __init__(self, *args: Any) -> None:
         self._operands = args
@@ -41,7 +41,7 @@ class broadcast:
         return self._values
 
     def reset(self) -> None:
-        """Begin again, at what the operands are now."""
+        """Start again, with the operands' present values."""
         self._values = None
 
     def __iter__(self) -> broadcast:
@@ -71,7 +71,7 @@ class ndenumerate:
 
 
 def _laid_out(x: Array) -> Any:
-    """The value in memory of its own, whose axes are in the order that they have in x's."""
+    """A private copy of the value, with its axes in the memory order of x's."""
     value, strides = np.asarray(host_value(x._read())), layout(x).strides
     order = sorted(range(value.ndim), key=lambda k: (-abs(strides[k]), k))
     memory = np.empty([value.shape[k] for k in order], value.dtype)
@@ -84,8 +84,8 @@ def _laid_out(x: Array) -> Any:
 class nditer:
     """See `numpy.nditer`: NumPy's iterator over the values of the operands.
 
-    What the loop writes into operands reaches the Arrays when the iteration ends, and when the
-    `with` block or `close` does.
+    Writes to operands in the loop reach the Arrays at the end of the iteration, of the `with`
+    block, or at `close`.
     """
 
     def __init__(
@@ -110,7 +110,8 @@ class nditer:
         given = {k: v for k, v in options.items() if v is not None}
         self._hosts = hosts
         self._written = _written(op_flags, len(hosts))
-        self._lent: dict[int, Any] = {}  # operands handed out, by number: what they held then
+        # for each operand handed out, by number: its value at that time
+        self._lent: dict[int, Any] = {}
         iterator: Any = np.nditer
         self._iterator: Any = iterator(
             hosts[0] if single else hosts,
@@ -154,8 +155,9 @@ class nditer:
 
     @property
     def operands(self) -> tuple[Any, ...]:
-        """The operands; Arrays the iterator was given are themselves, up to date. What is written
-        into them is seen when the iteration goes on. A buffer of another dtype is NumPy's."""
+        """The operands. An Array given to the iterator is returned itself, up to date; the iterator
+        sees writes to it when the iteration goes on. A buffer of another dtype is a NumPy array.
+        """
         self._allocated()
         self._write_back()
         for k, (x, h) in enumerate(zip(self._arrays, self._hosts, strict=True)):
@@ -171,13 +173,13 @@ class nditer:
         return tuple(found)
 
     def close(self) -> None:
-        """Write back, as NumPy's does, and free what is held."""
+        """Write back, as NumPy's does, and free the memory."""
         self._allocated()
         self._iterator.close()
         self._write_back()
 
     def _memories(self) -> tuple[Any, ...]:
-        """The iterator's own operands; after it was closed, those it was given."""
+        """The iterator's own operands; after `close`, the original ones."""
         try:
             return self._iterator.operands
         except ValueError:
@@ -189,7 +191,9 @@ class nditer:
         ]
 
     def _take_over(self) -> None:
-        """What was written into operands since they were handed out goes into the memory."""
+        """Copy what was written into operands since they were handed out to the iterator's
+        memory.
+        """
         for k, node in self._lent.items():
             now = self._arrays[k]._read()
             if now is not node:
@@ -243,7 +247,7 @@ def apply_along_axis(
 
 
 def _fitting(result: Array, first: Array) -> Array:
-    """As assignment into an array of the first result's form would take it."""
+    """The result, converted as by assignment into an array like the first result."""
     if result.aval is first.aval:
         return plain(result)
     operand = _assigned.assigned(result, first.dtype, first.shape)

@@ -1,4 +1,4 @@
-"""concatenate, stack and their kin, block."""
+"""concatenate, stack and related functions, block."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
 def _joined(x: Any) -> Array:
-    """What is joined: lists of arrays too, but no masked array without its mask."""
+    """An operand as an Array. `as_array` refuses a masked array, which would lose its mask."""
     return asarray(x) if isinstance(x, (list, tuple)) else as_array(x)
 
 
@@ -80,7 +80,7 @@ def _sequence(arrays: Any, message: str) -> Sequence[Any]:
 
 
 def _target(weak: list[Any], dtypes: list[Any], dtype: Any, casting: Any, out: Any) -> Any:
-    """The dtype of the result. Raises where an operand cannot be cast to it."""
+    """The dtype of the result. Raises if an operand cannot be cast to it."""
     if dtype is None and out is None:
         target = np.result_type(*weak)
         if casting == "same_kind":
@@ -99,7 +99,7 @@ def _target(weak: list[Any], dtypes: list[Any], dtype: Any, casting: Any, out: A
 
 
 def _merged(x: Array, axis: Any, dtype: Any, casting: Any, out: Any) -> Array:
-    """The arrays along axis 0 of one array, concatenated: a transposition and a reshape."""
+    """Concatenate the arrays along axis 0 of one array, by a transposition and a reshape."""
     x = cast(x, _target([x.dtype], [x.dtype], dtype, casting, out))
     if axis is None:
         return reshaped(x, (x.size,))
@@ -151,7 +151,7 @@ def stack(
 
 
 def with_ndim(x: Any, ndim: int) -> Array:
-    """What `atleast_1d`, `_2d` and `_3d` make of it, as a value."""
+    """The result of `atleast_1d`, `_2d` or `_3d`, as a value."""
     x = as_array(x)
     return reshaped(x, shape_atleast(x.shape, ndim)) if x.ndim < ndim else x
 
@@ -170,7 +170,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
 
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
-    """See `numpy.vstack`, of which it is an old name."""
+    """See `numpy.vstack`; this is its old name."""
     warnings.warn(
         "`row_stack` alias is deprecated. Use `np.vstack` directly.",
         DeprecationWarning,
@@ -217,7 +217,9 @@ def _place(index: list[Any]) -> str:
 
 
 def _check_depths(arrays: Any, place: list[Any]) -> tuple[list[Any], int]:
-    """The index of the first block (None for an empty list), and the most dimensions of one."""
+    """The index of the first block (None for an empty list), and the largest number of
+    dimensions.
+    """
     if isinstance(arrays, tuple):
         raise TypeError(
             f"{_place(place)} is a tuple. Only lists can be used to arrange blocks, and np.block "

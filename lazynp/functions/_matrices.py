@@ -1,4 +1,4 @@
-"""What the functions of linear algebra share: dtypes, checks, errors decided by the data."""
+"""Shared by the functions of linear algebra: dtypes, checks, data-dependent errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _DOUBLE, _CDOUBLE = np.dtype("f8"), np.dtype("c16")
 
 
 def common_types(*arrays: Array) -> tuple[Dtype, Dtype]:
-    """What is computed in (always double, as in NumPy), and what the result is cast to."""
+    """The dtype of the computation (always double, as in NumPy), and the dtype of the result."""
     single, is_complex = True, False
     for a in arrays:
         if a.dtype.char not in "?bhilqBHILQfdFD":
-            np.linalg.inv(np.zeros((1, 1), a.dtype))  # NumPy's TypeError
+            np.linalg.inv(np.zeros((1, 1), a.dtype))  # raises NumPy's TypeError
             raise TypeError(f"array type {a.dtype.name} is unsupported in linalg")
         is_complex |= a.dtype.kind == "c"
         single &= a.dtype.char in "fF"
@@ -39,7 +39,7 @@ def real_type(dtype: Dtype) -> Dtype:
 
 
 def operand(x: Array, dtype: Dtype) -> Array:
-    """What primitives are given."""
+    """Convert x to the dtype that the primitives take."""
     return plain(cast(x, dtype))
 
 
@@ -74,10 +74,11 @@ def is_empty_2d(a: Array) -> bool:
 
 
 def decide(status: Array, message: str, finite: Array | None = None) -> None:
-    """Raise LinAlgError now if a matrix failed: `try: ... except LinAlgError` works as in NumPy.
+    """Raise LinAlgError now if a matrix failed, so that `try: ... except LinAlgError` works as in
+    NumPy.
 
-    In a traced function nothing has a value: the error is raised where that is called. Under vmap
-    one matrix that failed fails all. finite: what makes another error if it is not.
+    A traced function has no values: its call raises the error. Under vmap, one failed matrix fails
+    all. finite: an array that causes another error if it is not finite.
     """
     values = extent(status._read())
     if values is None:
@@ -98,7 +99,7 @@ _NOT_FINITE = "Array must not contain infs or NaNs"
 
 
 def swapped(x: Array) -> Array:
-    """The last two axes exchanged: a fresh array."""
+    """Exchange the last two axes, in a new array."""
     order = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
     return shaping.transpose(plain(x), permutation=order)
 
@@ -109,7 +110,7 @@ def adjoint(x: Array) -> Array:
 
 
 def identity(shape: tuple[int, ...], dtype: Dtype) -> Array:
-    """Identity matrices of this shape. Small ones are data: that costs less than recording."""
+    """Identity matrices of this shape. Small ones are data, which costs less than recording."""
     m, n = shape[-2:]
     if m * n <= SMALL:
         return broadcast(from_numpy(np.eye(m, n, dtype=dtype)), shape)
@@ -118,6 +119,6 @@ def identity(shape: tuple[int, ...], dtype: Dtype) -> Array:
 
 
 def any_true(x: Array) -> bool:
-    """Whether one element is true: computed now."""
+    """Whether any element is true; computed now."""
     axes = tuple(range(x.ndim))
     return bool(host_value(reduction.reduce_or(plain(x), axes=axes)._read()))

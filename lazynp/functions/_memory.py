@@ -1,6 +1,6 @@
 """Methods and attributes of `Array` about its memory, and those of NumPy's scalars.
 
-What is handed out of a value's memory is for reading only: a value never changes.
+Exported memory is read-only, because a value never changes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _host(self: Array) -> Any:
 
 
 def _ctypes(self: Array) -> Any:
-    """NumPy's `ctypes` of the present value. What is written there is lost, or does harm."""
+    """NumPy's `ctypes` of the present value. Writing there is lost, or does harm."""
     return np.asarray(_host(self)).ctypes
 
 
@@ -39,18 +39,19 @@ def _data(self: Array) -> memoryview:
     return memory
 
 
-_arrays: dict[int, Array] = {}  # by id of a memoryview: of which array it is
+_arrays: dict[int, Array] = {}  # id of a memoryview -> its array
 
 
 def array_of(buffer: Any) -> Any:
-    """The array whose `data` this is; else the buffer itself."""
+    """The array whose `data` this is; otherwise the buffer itself."""
     return _arrays.get(id(buffer), buffer) if type(buffer) is memoryview else buffer
 
 
 def scipy_asks(frame: FrameType, array: Array) -> bool:
-    """Whether this is a function of SciPy's. It gets memory of its own, by `__array__`, for much of
-    its compiled code refuses what it could not write. Not where it is to write this array: what is
-    read-only it refuses, where a copy would lose what it writes."""
+    """Whether a SciPy function calls. It then gets a private copy from `__array__`, because much of
+    SciPy's compiled code refuses read-only memory. Not if it will write this array: SciPy refuses
+    read-only memory then, whereas a write to a copy would be lost.
+    """
     if not frame.f_globals.get("__name__", "").startswith("scipy."):
         return False
     names, owner = frame.f_locals, array._owner()
@@ -58,10 +59,10 @@ def scipy_asks(frame: FrameType, array: Array) -> bool:
     return not any(isinstance(x, Array) and x._owner() is owner for x in results)
 
 
-_NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces name whole
+_NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces can name completely
 
 
-# what `__buffer__` has raised: NumPy goes on to `__array_struct__`, and nobody has seen the error
+# errors raised by `__buffer__`: NumPy goes on to `__array_struct__`, so nobody has seen them
 unheard: list[tuple[Any, FloatingPointError]] = []
 
 
@@ -85,22 +86,24 @@ def _lent(self: Array) -> Any:
 
 
 def _array_struct(self: Array) -> Any:
-    """Read-only memory of the present value, which the capsule keeps: a later change of the array
-    does not show in it."""
+    """Read-only memory of the present value, kept by the capsule. Later changes of the array do not
+    show in it.
+    """
     return _lent(self).__array_struct__
 
 
-_pinned: dict[int, list[Any]] = {}  # by id of an array: memory of which an address was given
+_pinned: dict[int, list[Any]] = {}  # id of an array -> memory whose address was given out
 
 
 def _array_interface(self: Array) -> dict[str, Any]:
-    """Read-only memory of the present value. It stays as it is while the array lives; a later
-    change of the array does not show in it."""
+    """Read-only memory of the present value. It stays valid and unchanged while the array lives;
+    later changes of the array do not show in it.
+    """
     value = _lent(self)
     if id(self) not in _pinned:
         _pinned[id(self)] = []
         weakref.finalize(self, _pinned.pop, id(self)).atexit = False
-    # with strides in it, a reader does not take the array itself for a contiguous buffer
+    # with explicit strides, a reader does not take the array itself for a contiguous buffer
     interface = {**value.__array_interface__, "strides": value.strides}
     kept = _pinned[id(self)]
     if all(v.__array_interface__["data"] != interface["data"] for v in kept[-1:]):
@@ -131,11 +134,11 @@ def _setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
 
 
 def _of_scalar(name: str) -> Any:
-    """A method of NumPy's scalars, called on the value. Attributes of it: see `_number`."""
+    """A method of NumPy's scalars, called on the value. For attributes, see `_number`."""
 
     def method(self: Array, *args: Any) -> Any:
         function = getattr(type(_host(self)), name, None)
-        if function is None and name in ("__ceil__", "__floor__"):  # Python asks `__float__` then
+        if function is None and name in ("__ceil__", "__floor__"):  # Python then calls `__float__`
             return getattr(math, name.strip("_"))(float(_host(self)))
         if function is None:
             raise TypeError(f"type {type(_host(self)).__name__} doesn't define {name} method")
@@ -149,7 +152,7 @@ _NUMBER = ("as_integer_ratio", "bit_count", "denominator", "hex", "is_integer", 
 
 
 def _number(self: Array, name: str) -> Any:
-    """`__getattr__` of Scalar: what only some of NumPy's scalar types have."""
+    """`__getattr__` of Scalar, for members that only some NumPy scalar types have."""
     if name in _NUMBER and hasattr(self.dtype.type, name):
         found = getattr(_host(self), name)
         return to_device(found) if isinstance(found, np.generic) else found

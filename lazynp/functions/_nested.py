@@ -1,4 +1,4 @@
-"""Nested lists with lazy arrays in them, stacked without computing anything."""
+"""Stack nested lists that contain lazy arrays, without computing anything."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lazynp.primitives import elementwise, shaping
 
 
 def holds_lazy(tree: Any) -> bool:
-    """Whether a lazy array is in a list, or in a list in it."""
+    """Whether a list contains a lazy array, at any depth."""
     kinds = set(map(type, tree))
     if any(issubclass(kind, Array) for kind in kinds):
         return True
@@ -23,7 +23,9 @@ def holds_lazy(tree: Any) -> bool:
 
 
 def opened(tree: Any) -> Any:
-    """Nested lists, with what converts itself converted: NumPy takes no lazy arrays from it."""
+    """Nested lists with convertible objects converted, because NumPy accepts no lazy arrays from
+    these.
+    """
     if isinstance(tree, (list, tuple)):
         items = [opened(item) for item in tree]
         return items if isinstance(tree, list) else tuple(items)
@@ -36,16 +38,17 @@ class _Ragged(Exception):
 
 
 def assemble(tree: Any, dtype: Any = None) -> Array:
-    """The array that NumPy would make of a nested list. Raises its ValueError if it is ragged."""
+    """The array that NumPy would make of a nested list. Raises its ValueError for a ragged list."""
     pieces: list[Any] = []
     try:
         shape = _gather(tree, dtype, pieces)
     except _Ragged:
-        np.array(_dummies(tree), dtype)  # raises, with the shape NumPy finds, unless of objects
+        # raises with the shape that NumPy finds, unless the dtype is object
+        np.array(_dummies(tree), dtype)
         return new_array(from_host(np.array(_values(tree), dtype), copy=False))
     try:
         found = np.result_type(*[p.dtype for p in pieces]) if dtype is None else np.dtype(dtype)
-    except np.exceptions.DTypePromotionError:  # dates and numbers
+    except np.exceptions.DTypePromotionError:  # mixed dates and numbers
         found = np.dtype(object)
     lazy = [p for p in pieces if isinstance(p, Array)]
     at_once = all(p.ndim == 0 and concrete(p) is not None for p in lazy)
@@ -57,7 +60,7 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
 
 
 def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:
-    """Collect the pieces in C order; the shape they make together."""
+    """Collect the pieces in C order; returns their joint shape."""
     if isinstance(item, Array):
         pieces.append(item)
         return item.shape

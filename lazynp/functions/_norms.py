@@ -59,7 +59,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> An
 
 
 def _euclidean(x: Array, keepdims: Any) -> Any:
-    """Of all elements."""
+    """The Euclidean norm of all elements."""
     flat = reshape(x, -1)
     if x.dtype.kind == "c":
         re, im = elementwise.real(plain(flat)), elementwise.imag(plain(flat))

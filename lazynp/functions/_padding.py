@@ -1,4 +1,6 @@
-"""pad, in all of NumPy's modes, an axis at a time: a later axis pads what earlier ones made."""
+"""pad, in all of NumPy's modes, axis by axis; a later axis also pads the padding of earlier
+ones.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +87,7 @@ def _check_empty(x: Array, widths: tuple[Widths, ...]) -> None:
 
 
 def _one_by_one(x: Array, widths: tuple[Widths, ...], padder: Callable[..., Array]) -> Array:
-    if x.size == 0:  # nothing to take values from, and nothing along the empty axes
+    if x.size == 0:  # there are no values to copy, and empty axes get no padding
         return _constant(x, widths, ((0, 0),) * x.ndim)
     for axis, pair in enumerate(widths):
         if any(pair):
@@ -123,7 +125,7 @@ def _pairs(x: Any, ndim: int, as_index: bool = False) -> Any:
 
 
 def _values(x: Any, ndim: int) -> Any:
-    """Pairs of values to pad with; what is lazy stays so."""
+    """Pairs of values to pad with; lazy values stay lazy."""
     lazy = isinstance(x, Array) or isinstance(x, (list, tuple)) and holds_lazy(x)
     if not lazy:
         return _pairs(x, ndim)
@@ -148,7 +150,7 @@ def _constant(x: Array, widths: tuple[Widths, ...], values: Any) -> Array:
 
 
 def _cell(value: Any, dtype: np.dtype[Any]) -> Any:
-    """The value as it is stored into this dtype."""
+    """The value, converted to this dtype."""
     if isinstance(value, Array):
         return converted(value, dtype)
     if not on_device(dtype):
@@ -165,12 +167,12 @@ def _filled(x: Array, axis: int, left: int, right: int, value: Any) -> Array:
 
 
 def _between(x: Array, axis: int, left: Array, right: Array) -> Array:
-    """x between two pieces, which may be of length 0 along the axis."""
+    """Put x between two pieces, which may have length 0 on the axis."""
     return joined([p for p in (left, x, right) if p.shape[axis]], axis)
 
 
 def _spread(piece: Array, axis: int, width: int) -> Array:
-    """A piece of length one, repeated."""
+    """Repeat a piece of length one."""
     shape = list(piece.shape)
     shape[axis] = width
     return broadcast(piece, tuple(shape))
@@ -221,7 +223,7 @@ def _median(x: Array, axis: int) -> Array:
     middle = _mean(part(x, axis, (n - 1) // 2, n // 2 + 1), axis)
     if x.dtype.kind not in "fc":
         return middle
-    last = own(part(x, axis, n - 1, n))  # NaNs are sorted last
+    last = own(part(x, axis, n - 1, n))  # NaNs sort last
     last = reshaped(last, middle.shape)
     return apply(elementwise.select, ufuncs.isnan(last), last, middle)
 
@@ -264,7 +266,7 @@ def _statistics_padder(mode: str) -> Callable[..., Callable[..., Array]]:
     return make
 
 
-# -- reflections and periods: as often as it takes -------------------------------------------------
+# -- reflections and periods, repeated as often as needed ------------------------------------------
 
 
 def _mirror_padder(include_edge: bool) -> Callable[..., Callable[..., Array]]:
@@ -287,7 +289,7 @@ def _mirror_padder(include_edge: bool) -> Callable[..., Callable[..., Array]]:
 def _mirrored(
     x: Array, axis: int, left: int, right: int, period: int, include_edge: bool, odd: bool
 ) -> tuple[Array, int, int]:
-    """One reflection at both ends, of whole periods; and how much is still to be padded."""
+    """Reflect once at both ends, by whole periods; also return the remaining widths."""
     n = x.shape[axis]
     if include_edge:
         length, offset = n // period * period, 1
@@ -335,7 +337,7 @@ _PADDERS = {
 def _by_function(
     padded: Array, widths: tuple[Widths, ...], function: Any, kwargs: dict[str, Any]
 ) -> Array:
-    """The caller's function, in place on every line of every axis."""
+    """Apply the caller's function in place to every line of every axis."""
     padded = own(padded)
     for axis in range(padded.ndim):
         lines = moveaxis(padded, axis, -1)

@@ -1,4 +1,4 @@
-"""arange, linspace, logspace, geomspace: bit for bit NumPy's numbers, by its formulas."""
+"""arange, linspace, logspace, geomspace: NumPy's formulas, equal bit for bit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
 
 _NO_VALUE: Any = object()
-_arange: Any = np.arange  # NumPy's stubs do not know all that they take
+_arange: Any = np.arange  # NumPy's stubs lack some of its arguments
 _linspace_now: Any = np.linspace
 _NUMBERS = (int, float, np.integer, np.floating)
 
@@ -44,7 +44,7 @@ def arange(
     device: Any = None,
     like: Any = None,
 ) -> Array:
-    """See `numpy.arange`. Lazy arguments are computed: they decide the length."""
+    """See `numpy.arange`. Lazy arguments are computed, because they determine the length."""
     check_like(like)
     check_device(device)
     if start_or_stop is _NO_VALUE:
@@ -69,7 +69,7 @@ def arange(
 
 
 def _is_long(first: Any, last: Any, step: Any, dtype: Any) -> bool:
-    """Whether it is worth recording. All that is unusual or wrong is left to NumPy."""
+    """Whether recording pays. Unusual or wrong arguments go to NumPy."""
     for x in (first, last, step):
         if not isinstance(x, _NUMBERS) or isinstance(x, np.generic) and not on_device(x.dtype):
             return False
@@ -120,7 +120,7 @@ def linspace(
     if _at_once(start, stop, num) or dtype is not None and not on_device(dtype):
         start, stop = static(start), static(stop)
         y, step = _linspace_now(start, stop, num, endpoint, True, dtype, axis)
-        if type(step) is not float:  # nan where there is no step
+        if type(step) is not float:  # nan if there is no step
             step = from_numpy(step)
         return (from_numpy(y), step) if retstep else from_numpy(y)
     y, step = _linspace(start, stop, num, bool(endpoint), dtype)
@@ -129,7 +129,9 @@ def linspace(
 
 
 def _at_once(start: Any, stop: Any, num: int) -> bool:
-    """Whether NumPy should make it now: small and of host data, or of a dtype for NumPy only."""
+    """Whether NumPy should make it now: small and of host data, or of a dtype that only NumPy
+    has.
+    """
     arrays = [a if isinstance(a, Array) else np.asarray(a) for a in (start, stop)]
     if not all(on_device(a.dtype) for a in arrays):
         return True
@@ -145,7 +147,7 @@ def _inexact_type(*xs: Any) -> np.dtype[Any]:
 
 
 def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> tuple[Array, Any]:
-    """With the samples along axis 0, and the step."""
+    """Returns the samples, on axis 0, and the step."""
     wide = _inexact_type(start, stop)
     first, last = (_exactly(x, wide) for x in (start, stop))
     delta = ufuncs.subtract(last, first)
@@ -167,7 +169,7 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> tu
 
 
 def _exactly(x: Any, dtype: np.dtype[Any]) -> Any:
-    """The number or array in a dtype; a concrete scalar stays on the host, with its dtype."""
+    """The number or array in a dtype; a concrete scalar stays on the host, in that dtype."""
     if isinstance(x, Array):
         return cast(x, dtype)
     value = np.asarray(x).astype(dtype)
@@ -175,7 +177,7 @@ def _exactly(x: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _steps(index: Array, step: Any, delta: Any, count: int) -> Array:
-    """`index * step`; where a step underflows to zero, divided first (NumPy's gh-5437)."""
+    """`index * step`; if a step underflows to zero, divide first (NumPy's gh-5437)."""
     y = ufuncs.multiply(index, step)
     underflow = ufuncs.equal(step, 0)
     if isinstance(underflow, Scalar):
@@ -188,7 +190,7 @@ def _steps(index: Array, step: Any, delta: Any, count: int) -> Array:
 
 
 def _axis_moved(y: Array, axis: Any) -> Array:
-    """Axis 0 moved to where it was asked for."""
+    """Move axis 0 to the requested place."""
     target = np.lib.array_utils.normalize_axis_index(axis, y.ndim, "destination")
     if target == 0:
         return y
@@ -214,7 +216,7 @@ def logspace(
         args = (static(start), static(stop), num, endpoint, base, dtype, axis)
         return from_numpy(np.logspace(*args))
     if not isinstance(base, (float, int)) and np.ndim(base):
-        # the base takes part in the broadcasting, and so in what `axis` means
+        # the base broadcasts too, and so affects the meaning of `axis`
         ndim = max(np.ndim(a) for a in (start, stop, base))
         start, stop, base = (array(a, copy=None, ndmin=ndim) for a in (start, stop, base))
         axis = np.lib.array_utils.normalize_axis_index(axis, ndim + 1)
@@ -232,7 +234,7 @@ def geomspace(
     dtype: Any = None,
     axis: Any = 0,
 ) -> Array:
-    """See `numpy.geomspace`. Whether it raises depends on the ends, which are computed."""
+    """See `numpy.geomspace`. Computes the ends, because they decide whether it raises."""
     num = operator.index(num)
     if _at_once(start, stop, num):
         return from_numpy(np.geomspace(static(start), static(stop), num, endpoint, dtype, axis))

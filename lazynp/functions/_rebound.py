@@ -1,7 +1,7 @@
-"""Functions of NumPy's that are array code in Python, run on lazynp.
+"""NumPy functions that are Python code on arrays, run on lazynp.
 
-They are NumPy's own code with other globals: there, numpy is lazynp and a module's functions call
-each other. So what they compute can be traced, and nothing of them is written twice.
+They are NumPy's own code with other globals: `numpy` is lazynp there, and a module's functions call
+each other. So they can be traced, and none of them is written twice.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Scope = dict[str, Any]
 
 
 class _Lazynp:
-    """lazynp's namespace, which is made after this."""
+    """lazynp's namespace, which is created after this module."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(sys.modules["lazynp"], name)
@@ -32,14 +32,14 @@ LAZYNP: Any = _Lazynp()
 
 
 class Names:
-    """A scope as the functions of another module see it."""
+    """A scope, as the functions of another module see it."""
 
     def __init__(self, scope: Scope) -> None:
         self.__dict__ = scope
 
 
 def rebound(function: Any, scope: Scope) -> Any:
-    """The function, with these globals."""
+    """The function with these globals."""
     made = FunctionType(
         function.__code__, scope, function.__name__, function.__defaults__, function.__closure__
     )
@@ -48,8 +48,9 @@ def rebound(function: Any, scope: Scope) -> Any:
 
 
 def scope_of(module: ModuleType, others: dict[str, Scope]) -> Scope:
-    """The globals of a module of NumPy's with lazynp in place of numpy. `others`: scopes of the
-    modules that it imports, by name."""
+    """The globals of a NumPy module, with lazynp in place of numpy. `others`: the scopes of the
+    modules that it imports, by name.
+    """
     scope: Scope = {}
     for name, value in vars(module).items():
         if value is np:
@@ -61,7 +62,7 @@ def scope_of(module: ModuleType, others: dict[str, Scope]) -> Scope:
         elif type(value) is FunctionType and value.__module__ == module.__name__:
             value = rebound(value, scope)
         scope[name] = value
-    # what is imported within functions is lazynp's too
+    # so that imports inside functions resolve to lazynp too
     scope["__name__"] = module.__name__.replace("numpy", "lazynp", 1)
     scope["__package__"] = scope["__name__"].rpartition(".")[0]
     scope["__spec__"] = None
@@ -69,8 +70,9 @@ def scope_of(module: ModuleType, others: dict[str, Scope]) -> Scope:
 
 
 def where_traced(function: Callable[..., Any], traceable: Callable[..., Any], *, lazy: bool) -> Any:
-    """NumPy's function on values, or what can be traced if a transformation follows an argument.
-    `lazy`: for all arrays of numbers, for it looks at no values."""
+    """NumPy's function on values, or `traceable` if a transformation traces an argument. `lazy`:
+    use `traceable` for all arrays of numbers, because it reads no values.
+    """
     by_numpy = hosted(function)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -93,5 +95,5 @@ def _numbers(arguments: Iterable[Any]) -> bool:
 
 
 def transforming() -> bool:
-    """Whether anything is traced here."""
+    """Whether a transformation is active here."""
     return local.level > 0

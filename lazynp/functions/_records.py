@@ -1,4 +1,4 @@
-"""One record of a structured array: as in NumPy, writing its fields writes the array."""
+"""One record of a structured array. As in NumPy, writing its fields writes the array."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ class Record(np.void):
 
     _index: Any = ()
 
-    def _field(self, name: str) -> Any:  # of a copy that NumPy made: of no array
+    def _field(self, name: str) -> Any:  # on a copy made by NumPy, which belongs to no array
         return np.array(self._fresh())[name]
 
     def _fresh(self) -> Any:
-        """The record as it is now, as a plain `numpy.void`."""
+        """The present record, as a plain `numpy.void`."""
         own: Any = vars(np.generic)["dtype"].__get__(self)
         return np.array(np.void.item(self), np.dtype((np.void, own)))[()]
 
@@ -70,7 +70,7 @@ class Record(np.void):
         return self._fresh().copy()
 
 
-Record.__name__, Record.__qualname__, Record.__module__ = "void", "void", "numpy"  # in messages
+Record.__name__, Record.__qualname__, Record.__module__ = "void", "void", "numpy"  # for messages
 
 
 def _of_fresh(name: str) -> Callable[..., Any]:
@@ -81,7 +81,7 @@ def _of_fresh(name: str) -> Callable[..., Any]:
     return method
 
 
-# what NumPy's own methods make is of this class, and would be of the dtype
+# NumPy's own methods would return results of this class and its dtype
 for _name in (
     "__array__", "astype", "compress", "flatten", "ravel", "repeat", "reshape", "squeeze", "take",
     "tobytes", "transpose", "view",
@@ -95,7 +95,7 @@ def record(
     field: Callable[[str], Any],
     fresh: Callable[[], np.void],
 ) -> Record:
-    """The record whose value this 0-d array is."""
+    """The record that is the value of this 0-d array."""
     made: Any = value.copy().view(np.dtype((Record, value.dtype)))[()]
     made._field, made._index, made._fresh = field, index, fresh
     return made

@@ -1,7 +1,7 @@
-"""`x[mask]` of a mask that is traced: how many elements there are is not known.
+"""`x[mask]` with a traced mask, whose number of elements is unknown.
 
-What is known of them is enough for what is mostly done to them: elementwise functions, being stored
-by the same mask again, sums and their like. `x[m] *= 2`, `x[m] = sqrt(x[m]) + y[m]`, `x[m].mean()`.
+The most common uses work nevertheless: elementwise functions, storing by the same mask again, sums
+and similar reductions. `x[m] *= 2`, `x[m] = sqrt(x[m]) + y[m]`, `x[m].mean()`.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ from lazynp._values import knowable
 from lazynp.functions._operands import broadcast
 from lazynp.primitives import elementwise, shaping
 
-_DEEP = 16  # operations that two masks are compared over
+_DEEP = 16  # operations to search when comparing two masks
 
 
 class Selection:
-    """The elements of an array that a mask, of its leading axes, selects.
+    """The elements of an array that a mask of its leading axes selects.
 
-    Kept are all of the array's, with 1 for those that are not selected: there, functions are
-    defined, and so are their derivatives, which are multiplied by zero later.
+    It holds all elements of the array, with 1 in place of unselected ones. There, functions and
+    their derivatives are defined; the derivatives are multiplied by zero later.
     """
 
     __slots__ = ("mask", "spread", "where", "whole")
 
     def __init__(self, whole: Array, mask: Array, spread: Array) -> None:
-        self.whole, self.mask, self.spread = whole, mask, spread  # spread: the mask for `whole`
+        # spread: the mask in the shape of `whole`
+        self.whole, self.mask, self.spread = whole, mask, spread
         self.where = user_position()
 
     @property
@@ -44,8 +45,9 @@ class Selection:
         return 1 + self.whole.ndim - self.mask.ndim
 
     def apply(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-        """An elementwise function of such selections and of what is one value for all, or for each
-        row."""
+        """Apply an elementwise function to such selections and to values that are the same for all,
+        or for each row.
+        """
         wholes = [self._whole_of(x) for x in operands]
         found = function(*wholes)
         if isinstance(found, tuple):
@@ -68,18 +70,18 @@ class Selection:
         return x
 
     def fits(self, mask: Array) -> bool:
-        """Whether this is the mask that it was selected by."""
+        """Whether this mask made the selection."""
         return mask.shape == self.mask.shape and _same(mask._read(), self.mask._read(), _DEEP)
 
     def reduced(self, function: Callable[..., Any], axis: Any, options: dict[str, Any]) -> Any:
-        """`function(self, axis=axis)`, of all that is selected or along its first axis."""
+        """`function(self, axis=axis)`, over everything selected or along its first axis."""
         if axis is not None and axis not in (0, -self.ndim):
             self.unknown()
         axes = None if axis is None else tuple(range(self.mask.ndim))
         return function(self.whole, axis=axes, where=self.spread, **options)
 
     def unknown(self, *_: Any, **__: Any) -> Any:
-        """Raises the error of who asks for the mask, at the line that selects."""
+        """Raise the error that says the mask has no value, at the line that selects."""
         before, local.where = local.where, self.where
         try:
             return host_value(self.mask._read())
@@ -99,7 +101,7 @@ class Selection:
 
 
 def selection(x: Array, mask: Array) -> Selection:
-    """`x[mask]`. The mask is of leading axes of x; shapes have been checked."""
+    """`x[mask]`. The mask covers leading axes of x; shapes have been checked."""
     rest = (1,) * (x.ndim - mask.ndim)
     mask = new_array(mask._read())  # as it is now
     spread = shaping.reshape(mask, shape=mask.shape + rest) if rest else mask
@@ -109,8 +111,9 @@ def selection(x: Array, mask: Array) -> Selection:
 
 
 def _same(a: Any, b: Any, deep: int) -> bool:
-    """Whether two nodes (or operands) are known to have one value: they were made alike, or have
-    values that are equal."""
+    """Whether two nodes (or operands) certainly have the same value: they were made the same way,
+    or their values are equal.
+    """
     if a is b:
         return True
     if type(a) is not list or type(b) is not list:

@@ -1,4 +1,4 @@
-"""Choosing between arrays: where, select, choose, and by masks."""
+"""Choose between arrays: where, select, choose, and functions of masks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
 
 
 def _truth(x: Any) -> Array:
-    """Which elements are true (nan is)."""
+    """The elements that are true (nan is)."""
     return cast(as_array(x), _BOOL)
 
 
@@ -43,7 +43,7 @@ def _on_host(*xs: Any) -> bool:
 
 
 def sized_places(true: Array, size: int) -> Array:
-    """The first `size` places of a flat array that are true, then its length."""
+    """The first `size` true places of a flat array, padded with its length."""
     if not true.size:
         return shaping.full(0, shape=(size,), dtype=_INT64)
     count = reduction.cumsum(cast(true, _INT64), axis=0)
@@ -57,10 +57,10 @@ def asking_where(name: str) -> asking:
 
 @by_numpy(np.nonzero)
 def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, ...]:
-    """See `numpy.nonzero`. Computes `a`: the shape of the result depends on it.
+    """See `numpy.nonzero`. Computes `a`, because it determines the shape of the result.
 
-    size (as in JAX, not in NumPy): how many places are given in any case, so that `a` may be
-    traced; what is missing is fill_value (default: 0), or of a tuple the one for each axis.
+    size (as in JAX, not in NumPy): a fixed number of places, so that `a` may be traced. Missing
+    places are filled with fill_value (default: 0), which may be a tuple with one for each axis.
     """
     x = as_array(a)
     if not x.ndim:
@@ -100,7 +100,7 @@ def where(
     size: Any = None,
     fill_value: Any = None,
 ) -> Any:
-    """See `numpy.where`. With one argument it computes it, and takes a size; see `nonzero`."""
+    """See `numpy.where`. With one argument it computes it, unless it gets a size; see `nonzero`."""
     if x is _MISSING:
         return nonzero(condition, size=size, fill_value=fill_value)
     if y is _MISSING:
@@ -109,7 +109,7 @@ def where(
         try:
             out = elementwise.select(condition, x, y)
             return in_common_order(out, condition, x, y) if out_of_order(condition, x, y) else out
-        except OverflowError:  # a Python int out of range: NumPy's `where` lets it wrap around
+        except OverflowError:  # NumPy's `where` wraps a Python int that is out of range
             pass
     if _on_host(x, y):
         return host_call(np.where, condition, x, y)
@@ -119,7 +119,7 @@ def where(
 
 
 def _is_ready(condition: Any, x: Any, y: Any) -> bool:
-    """Whether the primitive takes these as they are."""
+    """Whether the primitive accepts these as they are."""
     return (
         isinstance(condition, Array)
         and condition.dtype.kind == "b"
@@ -128,19 +128,19 @@ def _is_ready(condition: Any, x: Any, y: Any) -> bool:
 
 
 def _kind(x: Any) -> Any:
-    """What `np.result_type` is to be told: a Python scalar is weak."""
+    """The argument for `np.result_type`: a Python scalar stays weak."""
     return type(x)(0) if type(x) in (int, float, complex) else as_array(x).dtype
 
 
 def _converted(x: Any, dtype: np.dtype[Any]) -> Array:
-    """A Python int out of range wraps around here, as in NumPy's `where` and `select`."""
+    """Convert; a Python int out of range wraps around, as in NumPy's `where` and `select`."""
     if type(x) in (int, float, complex):
         return as_array(np.asarray(x).astype(dtype))
     return cast(as_array(x), dtype)
 
 
 def _picked(condition: Array, x: Array, y: Array) -> Array:
-    """`select` with broadcasting; always an array, as `numpy.where` gives."""
+    """`select` with broadcasting; returns an array, like `numpy.where`."""
     return elementwise.select(plain(condition), plain(x), plain(y))
 
 
@@ -169,7 +169,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 @by_numpy(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    """See `numpy.choose`. Any number of choices."""
+    """See `numpy.choose`. Accepts any number of choices."""
     index, mode = index_array(a), checked_mode(mode)
     arrays = [as_array(c) for c in choices]
     if not arrays:
@@ -194,7 +194,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 @by_numpy(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    """See `numpy.compress`. Computes `condition`: the shape of the result depends on it."""
+    """See `numpy.compress`. Computes `condition`, because it determines the shape of the result."""
     mask = as_array(condition)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -225,12 +225,14 @@ def _first_beyond(places: Any, size: int) -> int:
 
 @by_numpy(np.extract)
 def extract(condition: Any, arr: Any) -> Any:
-    """See `numpy.extract`. Computes `condition`: the shape of the result depends on it."""
+    """See `numpy.extract`. Computes `condition`, because it determines the shape of the result."""
     return compress(flat(condition), arr)
 
 
 def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
-    """What `place` and `putmask` store: arrays must fit without loss, lists are converted."""
+    """The values that `place` and `putmask` store: arrays must fit without loss, lists are
+    converted.
+    """
     if dtype.kind in "mM" and isinstance(values, (str, list, tuple)):
         return as_array(np.array(values, dtype))
     found = as_array(values)
@@ -245,7 +247,7 @@ def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
-    """See `numpy.place`. Does not look at the mask."""
+    """See `numpy.place`. Does not compute the mask."""
     x, m = target(arr, "place() argument 1"), as_array(mask)
     v = _safely(vals, x.dtype)
     if x.size != m.size:
@@ -260,7 +262,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     chosen = flat(_truth(m))
     if v.size == 1:
         spread = repeated(v, x.dtype, x.size)
-    else:  # the n-th True takes the n-th value, over and over
+    else:  # the n-th True takes the n-th value, cyclically
         nth = reduction.cumsum(cast(chosen, np.int64), axis=0)
         nth = ufuncs.remainder(ufuncs.subtract(nth, 1), v.size)
         values = repeated(v, x.dtype, v.size)
@@ -269,7 +271,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
-    """See `numpy.putmask`. Does not look at the mask."""
+    """See `numpy.putmask`. Does not compute the mask."""
     x, m = target(a, "argument 1"), as_array(mask)
     v = _safely(values, x.dtype)
     if x.size != m.size:
@@ -289,9 +291,10 @@ def _write_where(x: Array, mask: Array, values: Array) -> None:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
-    """See `numpy.piecewise`. Computes the conditions of functions: each is called with the
-    elements it is for. Where those are not known, under jit and vmap, it is called with all of x
-    and must be elementwise; its derivative where it is not chosen must not be NaN.
+    """See `numpy.piecewise`. Computes the conditions of functions, and calls each function with its
+    own elements. Under jit and vmap, where conditions are unknown, it calls each function with all
+    of x. The function must then be elementwise, and its derivative must not be NaN where it is not
+    chosen.
     """
     array = as_array(x)
     if _is_single(condlist) or (not _is_array_like(condlist[0]) and array.ndim != 0):

@@ -1,7 +1,7 @@
-"""`numpy.polynomial`: NumPy's code on values, and on what is traced.
+"""`numpy.polynomial`: NumPy's code on values, and on traced arrays.
 
-NumPy leaves out coefficients at the end that are zero. Where there are no values to look at, none
-are left out: a result has as many coefficients as it might need.
+NumPy drops trailing zero coefficients. Traced coefficients have no values, so none are dropped: a
+result has as many coefficients as it might need.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ PREFIXES = {
     hermite_e: "herme",
 }
 
-# -- what NumPy decides by values ------------------------------------------------------------------
+# -- functions that decide by values in NumPy ------------------------------------------------------
 
 
 def _trimmed(seq: Any) -> Any:
@@ -59,7 +59,7 @@ def _trimmed(seq: Any) -> Any:
 
 
 def _line(line: Callable[..., Any]) -> Callable[..., Any]:
-    """`off + scl * x`, which is of degree 1 whatever scl is."""
+    """`off + scl * x`, of degree 1 whatever scl is."""
     slope = np.asarray(line(0, 1), float)
 
     def call(off: Any, scl: Any) -> Any:
@@ -76,8 +76,9 @@ def _sum(off: Any, terms: Any) -> Any:
 
 
 def _longer(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function that asks whether a single coefficient is zero: it is given another, which is,
-    and which makes the result longer by one."""
+    """Wrap a function that tests whether a single coefficient is zero: give it a second
+    coefficient, zero, which makes the result longer by one.
+    """
 
     def call(c: Any, *args: Any, **kwargs: Any) -> Any:
         axis = args[4] if len(args) > 4 else kwargs.get("axis", 0)
@@ -93,8 +94,9 @@ def _longer(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _quotient(mul: Callable[..., Any], c1: Any, c2: Any) -> tuple[Any, Any]:
-    """Quotient and remainder. Of divisors that are traced, the last coefficient must not be zero;
-    the remainder has one coefficient less than the divisor."""
+    """Quotient and remainder. The last coefficient of a traced divisor must not be zero; the
+    remainder has one coefficient less than the divisor.
+    """
     c1, c2 = _UTILS["as_series"]([c1, c2])
     refuse(ufuncs.equal(c2[-1], 0), ZeroDivisionError, "division by zero")
     n, m = len(c1), len(c2)
@@ -114,7 +116,7 @@ def _quotient(mul: Callable[..., Any], c1: Any, c2: Any) -> tuple[Any, Any]:
 def _fit(
     vander: Any, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None
 ) -> Any:
-    """A rank that is not known warns nobody."""
+    """Fit without NumPy's warning, because a traced rank is unknown."""
     ranks = []
 
     def lstsq(a: Any, b: Any, rcond: Any) -> Any:
@@ -132,7 +134,7 @@ def _fit(
 
 
 class _Instead(SimpleNamespace):
-    """lazynp, but for these names."""
+    """lazynp, with these names replaced."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(LAZYNP, name)
@@ -145,14 +147,16 @@ _UTILS.update(trimseq=_trimmed, _div=_quotient, _fit=_fit)
 
 
 def _roots(scope: Scope, prefix: str) -> Any:
-    """Complex, as eigenvalues are where none is known. (NumPy's makes them real if they are.)"""
+    """Complex roots, because the eigenvalues are not known. (NumPy returns real roots if all are
+    real.)
+    """
     of_few = scope[f"{prefix}roots"]
 
     def roots(c: Any) -> Any:
         [c] = _UTILS["as_series"]([c])
         if len(c) <= 2:
             return of_few(c)
-        # the companion matrix is turned, which reduces errors
+        # reversing the companion matrix reduces errors
         return sorting.sort(eigvals(scope[f"{prefix}companion"](c)[::-1, ::-1]))
 
     return roots
@@ -173,12 +177,12 @@ _SCOPES = {module.__name__: _scope(module, prefix) for module, prefix in PREFIXE
 _SCOPES[polynomial.__name__]["polyvalfromroots"] = _clenshaw.from_roots
 _SCOPES[polyutils.__name__] = _UTILS
 
-# by the ends of their names: what looks at no values
+# functions whose names end so read no values
 _LAZY = ("vander", "vander2d", "vander3d", "der", "weight", "mapdomain", "mapparms")
 
 
 def functions(module: ModuleType) -> dict[str, Any]:
-    """The public functions and constants of a module of `numpy.polynomial`, for lazy arrays."""
+    """The public functions and constants of a `numpy.polynomial` module, for lazy arrays."""
     scope, prefix = _SCOPES[module.__name__], PREFIXES.get(module, "")
     found: dict[str, Any] = {}
     for name in module.__all__:
@@ -201,7 +205,7 @@ _CLENSHAW = {n for p in PREFIXES.values() for n in _clenshaw.evaluators(p)} | {"
 
 
 def _interpolate(function: Any, traceable: Any) -> Any:
-    """What it interpolates may have to do with what is traced."""
+    """The interpolated function may use traced arrays."""
     by_numpy = hosted(function)
 
     def chebinterpolate(func: Any, deg: Any, args: Any = ()) -> Any:
@@ -218,8 +222,9 @@ _ABSTRACT = ("add", "sub", "mul", "div", "pow", "val", "int", "der", "fit", "lin
 
 
 def _class(base: Any, scope: Scope, prefix: str) -> Any:
-    """NumPy's class of such series. Its objects called with lazy arrays stay lazy; their
-    coefficients are NumPy's arrays, or traced."""
+    """NumPy's class of such series. Called with a lazy array, a series returns a lazy one; the
+    coefficients are NumPy arrays, or traced.
+    """
     globals_ = scope_of(_polybase, {polyutils.__name__: _UTILS})
     made: dict[str, Any] = {
         name: _method(value, rebound(value, globals_))
@@ -231,7 +236,7 @@ def _class(base: Any, scope: Scope, prefix: str) -> Any:
     }
 
     def call(self: Any, arg: Any) -> Any:
-        """The series at `arg`, mapped from the domain to the window."""
+        """Evaluate the series at `arg`, mapped from the domain to the window."""
         if not isinstance(arg, Array) and not traced(self.coef):
             return base.__call__(self, arg)
         if isinstance(arg, base):
@@ -250,7 +255,7 @@ def _class(base: Any, scope: Scope, prefix: str) -> Any:
 
 
 def _method(function: Any, traceable: Any) -> Any:
-    """By NumPy on values; the other one if the series, or an argument, is traced."""
+    """Run NumPy's method on values, or `traceable` if the series or an argument is traced."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = [*args, *kwargs.values()]

@@ -1,4 +1,4 @@
-"""Views of another shape: reshape, transpose and kin, broadcasting, flips."""
+"""Views with another shape: reshape, transpose and related functions, broadcasting, flips."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ normalize_axis_tuple = np.lib.array_utils.normalize_axis_tuple
 
 
 def kept_scalar(original: Any, result: Array) -> Array:
-    """NumPy's methods of scalars return scalars where no dimension was added."""
+    """Keep a scalar a scalar where no dimension was added, as methods of NumPy's scalars do."""
     if result.ndim == 0 and (isinstance(original, (Scalar, np.generic))):
         return new_scalar(result._read())
     return result
@@ -110,7 +110,7 @@ def _resolved(before: Shape, dims: Shape) -> Shape:
     rest = math.prod([n for n in dims if n != -1])
     if dims.count(-1) == 1 and rest > 0 and size % rest == 0:
         return tuple([size // rest if n == -1 else n for n in dims])
-    # NumPy's own exception, or what it makes of other negative numbers
+    # NumPy's own exception, or its meaning of other negative numbers
     return np.broadcast_to(np.False_, before).reshape(dims).shape
 
 
@@ -131,12 +131,15 @@ def ravel(a: Any, order: Any = "C") -> Array:
     if x._base is None and x._order is None and order == "C":
         return out
     if out._base is not None and not layout(out).flags.c_contiguous:
-        return new_array(out._read())  # unlike reshape, no view of elements that stand apart
+        # unlike reshape, ravel makes no view of non-contiguous elements
+        return new_array(out._read())
     return out
 
 
 def _flat_view(value: Any) -> Any:
-    """None where NumPy copies: unlike reshape, no view of elements that stand apart."""
+    """A flat view, or None where NumPy copies: unlike reshape, ravel makes no view of
+    non-contiguous elements.
+    """
     return value.reshape(-1) if value.flags.c_contiguous else None
 
 
@@ -263,7 +266,7 @@ def _atleast(arys: tuple[Any, ...], ndim: int) -> Any:
             out.append(x)
         elif x.ndim == 0:
             out.append(view(x, Reshape((1,) * ndim)))
-        else:  # by newaxis, of which strides tell
+        else:  # by newaxis, which shows in the strides
             index = (None, ...) if (ndim, x.ndim) != (3, 2) else (...,)
             out.append(sliced(x, *index, *(None,) * (ndim - 2)))
     return out[0] if len(out) == 1 else tuple(out)
@@ -304,7 +307,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
-    """See `numpy.broadcast_arrays`. What had to be broadcast is read-only."""
+    """See `numpy.broadcast_arrays`. Arrays that had to be broadcast are read-only."""
     xs = [asarray(a) for a in args]
     shape = np.broadcast(*[np.broadcast_to(np.False_, x.shape) for x in xs]).shape if xs else ()
     return tuple(
@@ -323,7 +326,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     else:
         axes = normalize_axis_tuple(_axes(axis), x.ndim)
     if not x.ndim:
-        if not on_device(x.dtype):  # the object itself, a string
+        if not on_device(x.dtype):  # the object itself, or a string
             return np.asarray(host_value(x._read()))[()]
         return new_scalar(x._read())
     return sliced(x, *[slice(None, None, -1 if i in axes else 1) for i in range(x.ndim)])

@@ -1,4 +1,4 @@
-"""Splitting into views, and cutting pieces out or putting pieces in."""
+"""Split arrays into views; delete and insert parts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array]:
-    """See `numpy.array_split`. Indices are computed: they decide shapes."""
+    """See `numpy.array_split`. Indices are computed, because they determine shapes."""
     x = viewable(ary)
     axis = normalize_axis_index(axis, x.ndim)
     total, cuts = x.shape[axis], static(indices_or_sections)
@@ -120,7 +120,7 @@ def _flat_or_axis(arr: Any, axis: Any) -> tuple[Array, int, bool]:
 
 @by_numpy(np.insert)
 def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
-    """See `numpy.insert`. The places are computed: they decide the order of what comes out."""
+    """See `numpy.insert`. Computes the places, because they determine the order of the result."""
     x, axis, in_fortran = _flat_or_axis(arr, axis)
     n = x.shape[axis]
     if traced(obj) and as_array(obj).dtype.kind in "iu":
@@ -147,7 +147,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
 
 
 def _insert_at(x: Array, places: Any, values: Any, axis: int, obj: Any) -> Array:
-    """At one place, where as many are inserted as `values` has along the axis."""
+    """Insert at one place as many elements as `values` has on the axis."""
     n, index = x.shape[axis], places.item()
     if places.dtype.kind not in "biu":
         raise TypeError("slice indices must be integers or None or have an __index__ method")
@@ -155,7 +155,7 @@ def _insert_at(x: Array, places: Any, values: Any, axis: int, obj: Any) -> Array
         raise IndexError(f"index {obj} is out of bounds for axis {axis} with size {n}")
     index += n if index < 0 else 0
     values = array(values, copy=None, ndmin=x.ndim, dtype=x.dtype)
-    if places.ndim == 0:  # a[:, 0, :] = ... broadcasts otherwise than a[:, [0], :] = ...
+    if places.ndim == 0:  # a[:, 0, :] = ... broadcasts differently from a[:, [0], :] = ...
         values = moveaxis(values, 0, axis)
     shape = (*x.shape[:axis], values.shape[axis], *x.shape[axis + 1 :])
     new = _fitted(values, shape)
@@ -163,7 +163,7 @@ def _insert_at(x: Array, places: Any, values: Any, axis: int, obj: Any) -> Array
 
 
 def _insert_later(x: Array, places: Array, values: Any, axis: int) -> Array:
-    """Where the places are known when the program runs."""
+    """Insert at places that are known only when the program runs."""
     n, u = x.shape[axis], elementwise
     if places.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
@@ -192,7 +192,7 @@ def _insert_later(x: Array, places: Array, values: Any, axis: int) -> Array:
 
 
 def _fitted(values: Array, shape: tuple[int, ...]) -> Array:
-    """Broadcast as an assignment does: superfluous leading ones are dropped."""
+    """Broadcast as an assignment does: drop superfluous leading ones."""
     extra = values.ndim - len(shape)
     if extra > 0 and all(k == 1 for k in values.shape[:extra]):
         values = reshaped(values, values.shape[extra:])
@@ -201,10 +201,10 @@ def _fitted(values: Array, shape: tuple[int, ...]) -> Array:
 
 @by_numpy(np.delete)
 def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool = False) -> Array:
-    """See `numpy.delete`. What to delete is computed: it decides the shape.
+    """See `numpy.delete`. Computes `obj`, because it determines the shape.
 
-    assume_unique_indices (as in JAX, not in NumPy): obj are integers none of which repeats, so that
-    they may be traced, as one integer may in any case.
+    assume_unique_indices (as in JAX, not in NumPy): obj has integers without repetition, so it may
+    be traced. A single traced integer works in any case.
     """
     x, axis, in_fortran = _flat_or_axis(arr, axis)
     n = x.shape[axis]
@@ -225,7 +225,7 @@ def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool 
 
 
 def _delete_later(x: Array, places: Array, axis: int) -> Array:
-    """Without places that are known when the program runs."""
+    """Delete places that are known only when the program runs."""
     n, u = x.shape[axis], elementwise
     places = cast(places, np.int64)
     bad = u.logical_or(u.less(places, -n), u.greater_equal(places, n))
@@ -264,7 +264,7 @@ def _kept(keep: Any, obj: Any, axis: int) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """See `numpy.trim_zeros`: a view. The data are computed: they decide the shape."""
+    """See `numpy.trim_zeros`: a view. Computes the data, because they determine the shape."""
     x = viewable(filt)
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
@@ -284,5 +284,5 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
             stop = int(places[:, i].max()) + 1 if "b" in trim else None
         index.append(slice(start, stop) if i in axes else slice(None))
     if len(index) == 1 and not isinstance(filt, (Array, np.ndarray)):
-        return filt[index[0]]  # a list remains one
+        return filt[index[0]]  # a list stays a list
     return sliced(x, *index)

@@ -24,7 +24,7 @@ NDArray = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Windows(Exact):
-    """All windows of some lengths along some axes; the windows are the last axes."""
+    """All windows of some lengths on some axes; the windows are the last axes."""
 
     lengths: tuple[int, ...]
     axes: tuple[int, ...]
@@ -47,14 +47,14 @@ class Windows(Exact):
 
 @dataclass(frozen=True)
 class Strided:
-    """Elements of the owner by their places in its memory."""
+    """Elements of the owner, by their places in its memory."""
 
-    overlaps = True  # so what is written may show elsewhere in the view itself
+    overlaps = True  # so a write may show elsewhere in the view itself
     plain = False
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in elements
     offset: int
-    order: Order | None  # the owner's
+    order: Order | None  # of the owner
     turns = True
 
     def _places(self) -> NDArray:
@@ -86,8 +86,9 @@ class Strided:
         return shaping.transpose(done, permutation=back)._read()
 
     def _put_changed(self, flat: Array, new: Array, places: NDArray) -> Array:
-        """Where elements of the view are one in memory, those that were not written do not count:
-        they are put behind the end."""
+        """Put the changed elements. If several elements of the view are one in memory, unchanged
+        ones must not count, so they go to a place behind the end.
+        """
         before = indexing.take(flat, places, axes=(0,))
         same = elementwise.equal(new, before)
         if flat.dtype.kind in "fc":
@@ -149,7 +150,8 @@ def as_strided(
 ) -> Any:
     """See `numpy.lib.stride_tricks.as_strided`. A view of the memory of x.
 
-    Differs from NumPy: memory outside of the array's is a ValueError. `strides` are in bytes.
+    Differs from NumPy: access outside of the array's memory is a ValueError. `strides` are in
+    bytes.
     """
     array = as_array(x)
     owner = array._owner()
@@ -158,7 +160,7 @@ def as_strided(
     shape = its.shape if shape is None else tuple([index(n) for n in to_host(shape)])
     if strides is not None:
         strides = tuple([int(s) for s in strides])
-    elif its.flags.c_contiguous:  # of such an array NumPy takes no note of the strides
+    elif its.flags.c_contiguous:  # NumPy ignores the strides of such an array
         strides = _c_strides(shape, size)
     else:
         strides = its.strides
@@ -190,7 +192,7 @@ def _c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
 
 
 def _copied(array: Array, shape: Any, strides: Any) -> Array:
-    """What cuts elements into pieces is read once, by NumPy."""
+    """Strides that split elements: NumPy reads them once."""
     value = np.ascontiguousarray(to_host(array))
     made = new_array(from_host(np.lib.stride_tricks.as_strided(value, shape, strides)))
     made._flags = {"readonly": True}

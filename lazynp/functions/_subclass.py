@@ -1,7 +1,7 @@
-"""Subclasses of `ndarray`, as NumPy's manual has them: `__new__`, `__array_finalize__`, and so on.
+"""Subclasses of `ndarray` as in NumPy's manual: `__new__`, `__array_finalize__`, and so on.
 
-Nothing looks for subclasses where plain arrays are dealt with. A class derived from `Array` gets
-`Subclass` put between the two, whose methods do as `Array`'s and give their results the class.
+Code for plain arrays does not look for subclasses. A class derived from `Array` gets `Subclass`
+inserted between the two. Its methods call `Array`'s and give their results the class.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_eithe
 from lazynp._trace import host_value
 from lazynp._views import Reshape, view
 
-# results of these are no arrays, plain arrays, or have their class already
+# the results of these are not arrays, are plain arrays, or have their class already
 _PLAIN = {
     "__array__", "__array_function__", "__array_ufunc__", "__init__", "__len__", "__reduce__",
     "__repr__", "__setitem__", "nonzero", "view",
@@ -30,16 +30,16 @@ _REDUCTIONS = {
 
 
 class Subclass(NDArray):
-    """Between `NDArray` and what is derived from it."""
+    """The class between `NDArray` and the classes derived from it."""
 
     __slots__ = ()
     __array_priority__ = 0.0
 
     def __array_finalize__(self, obj: Any) -> None:
-        """Called for each array made of this class; `obj` is what it was made from, or None."""
+        """Called for each new array of this class; `obj` is its source, or None."""
 
     def __array_wrap__(self, array: Array, context: Any = None, return_scalar: bool = False) -> Any:
-        """The result of a function, as one of this class, whether it is a scalar or not."""
+        """Convert the result of a function, scalar or not, to this class."""
         return of_class(type(self), array, self)
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
@@ -82,7 +82,7 @@ class Subclass(NDArray):
         return _rebuilt, (type(self),), (*state, getattr(self, "__dict__", {}))
 
     def __setstate__(self, state: Any) -> None:
-        """Of the five items that NumPy's has, and perhaps the attributes."""
+        """Accepts NumPy's five items, and optionally the attributes."""
         value: Any = np.empty(0)
         value.__setstate__(tuple(state[:5]))
         self._node = from_host(value)
@@ -95,7 +95,7 @@ def _rebuilt(kind: type) -> Any:
 
 
 def of_class(kind: Any, array: Array, source: Any) -> Any:
-    """This array, which nobody else has, as one of a subclass."""
+    """Make this array, which nothing else refers to, an instance of a subclass."""
     made = object.__new__(kind)
     made._node, made._base, made._flags = array._node, array._base, array._flags
     made._seen, made._order = array._seen, array._order
@@ -107,7 +107,7 @@ def of_class(kind: Any, array: Array, source: Any) -> Any:
 
 
 def stripped(x: Any) -> Any:
-    """A plain view of an array of a subclass; anything else as it is."""
+    """A plain view of an array of a subclass; anything else unchanged."""
     return view(x, Reshape(x.shape)) if isinstance(x, Subclass) else x
 
 
@@ -137,7 +137,7 @@ _ACCUMULATED = {"cumsum": "add", "cumprod": "multiply"}
 
 
 def _asked(name: str) -> Callable[..., Any] | None:
-    """The method where the class has an `__array_ufunc__` of its own, if NumPy's is a ufunc's."""
+    """A method that asks the class's own `__array_ufunc__`, if NumPy's method is a ufunc's."""
 
     def reduced(self: Any, *args: Any, **kwargs: Any) -> Any:
         known = ("axis", "dtype", "out", "keepdims", "initial", "where")
@@ -177,7 +177,7 @@ def _asked(name: str) -> Callable[..., Any] | None:
     return product if name in ("__matmul__", "__rmatmul__") else None
 
 
-functions: dict[str, Any] = {}  # ufuncs, by name
+functions: dict[str, Any] = {}  # ufuncs by name
 
 
 def _derived(cls: type) -> None:
@@ -187,7 +187,7 @@ def _derived(cls: type) -> None:
 
 
 def attach(operators: set[str], ufuncs: dict[str, Any]) -> None:
-    """Once `Array` has its methods. Operators are ufuncs, which ask for `__array_ufunc__`."""
+    """Call this once `Array` has its methods. Operators are ufuncs, which ask `__array_ufunc__`."""
     functions.update(ufuncs)
     for name, method in vars(Array).items():
         private = name.startswith("_") and not name.startswith("__")
@@ -207,7 +207,7 @@ def attach(operators: set[str], ufuncs: dict[str, Any]) -> None:
 
 
 def _of_either(name: str, function: Any) -> Any:
-    """The method of this name, as a function of plain arrays, derived ones and NumPy's."""
+    """The method of this name, as a function that accepts plain, derived and NumPy arrays."""
 
     @functools.wraps(function)
     def method(self: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -220,7 +220,7 @@ def _of_either(name: str, function: Any) -> Any:
 
 
 def _hook(name: str) -> Any:
-    """What NumPy calls of derived classes, which call it of their base."""
+    """A method that NumPy calls on derived classes, and that these call on their base."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         if isinstance(self, Array) and not isinstance(self, Subclass):

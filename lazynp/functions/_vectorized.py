@@ -1,4 +1,4 @@
-"""`vectorize`: Python's loop over elements; of what is traced, all elements together."""
+"""`vectorize`: Python's loop over elements; for traced arrays, all elements together."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from lazynp.transforms import vmap
 class vectorize(np.vectorize):
     """See `numpy.vectorize`: Python's loop over elements.
 
-    Where arguments are traced, the function is mapped as by `vmap`, and must return numbers; if it
-    asks for values, which only derivatives have (not `jit` and `vmap`), it is called for each.
+    For traced arguments, the function is mapped as by `vmap` and must return numbers. If it reads
+    values, it is called for each element; only derivatives have values (`jit` and `vmap` do not).
     """
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -41,7 +41,7 @@ class vectorize(np.vectorize):
         except TypeError:
             if not transforming():
                 raise
-        return self._mapped(func, args)  # what the function captured is traced
+        return self._mapped(func, args)  # the function has captured a traced array
 
     def _mapped(self, func: Callable[..., Any], args: Sequence[Any]) -> Any:
         dims: Any = self._in_and_out_core_dims  # type: ignore[attr-defined]
@@ -91,14 +91,14 @@ class vectorize(np.vectorize):
 def _dimensions(
     arrays: Sequence[Array], ins: Sequence[tuple[str, ...]]
 ) -> tuple[tuple[int, ...], dict[str, int]]:
-    """The shape of the loop, and the sizes of the dimensions with names."""
+    """The shape of the loop, and the sizes of the named dimensions."""
     sizes: dict[str, int] = {}
     loops = [_named(sizes, a.shape, core) for a, core in zip(arrays, ins, strict=True)]
     return np.broadcast_shapes(*loops), sizes
 
 
 def _named(sizes: dict[str, int], shape: tuple[int, ...], core: tuple[str, ...]) -> Any:
-    """What of the shape comes before the dimensions with names, whose sizes are noted."""
+    """The dimensions before the named ones; adds the sizes of these to `sizes`."""
     first = len(shape) - len(core)
     if first < 0:
         raise ValueError(
@@ -114,7 +114,7 @@ def _named(sizes: dict[str, int], shape: tuple[int, ...], core: tuple[str, ...])
 
 
 def _all(func: Callable[..., Any], flat: list[Array], given: list[Array], count: int) -> Any:
-    """The function of all elements, along axis 0."""
+    """Apply the function to all elements, on axis 0."""
     try:
         return vmap(func)(*flat)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Weighted quantiles of what is traced: elsewhere they are NumPy's."""
+"""Weighted quantiles of traced arrays; all others are NumPy's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def spread_weights(weights: Any, x: Array, axis: Any, method: str) -> Array:
-    """The weights in the shape of x. Raises what NumPy does."""
+    """The weights in the shape of x. Raises NumPy's errors."""
     if method != "inverted_cdf":
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
     w = as_array(weights)
@@ -39,7 +39,7 @@ def spread_weights(weights: Any, x: Array, axis: Any, method: str) -> Array:
 
 
 def weighted_quantile(rows: Array, weights: Array, q: Array, skip_nan: bool) -> Array:
-    """The quantiles (*q, *lanes) of rows (*lanes, n), where the sum of weights comes to them."""
+    """The quantiles (*q, *lanes) of rows (*lanes, n): where the cumulative weight reaches q."""
     u, last, n = ufuncs, rows.ndim - 1, rows.shape[-1]
     lanes = rows.shape[:-1]
     order = sorting.argsort(rows, axis=last)
@@ -53,7 +53,7 @@ def weighted_quantile(rows: Array, weights: Array, q: Array, skip_nan: bool) -> 
     sums = as_array(u.add.accumulate(weights, axis=last))
     total = part(sums, last, n - 1, n)
     nothing = u.isnan(u.divide(total, total))
-    if skip_nan and floating:  # a lane of nothing but nan is no error
+    if skip_nan and floating:  # a lane of only nan is not an error
         nothing = u.logical_and(nothing, u.logical_not(u.isnan(part(rows, last, 0, 1))))
     refuse(nothing, ValueError, "Weights included NaN, inf or were all zero.")
     reached = as_array(u.divide(sums, total))

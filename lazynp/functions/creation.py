@@ -1,7 +1,8 @@
-"""Making arrays. Constants are lazy: fills, ranges and masks are part of the program they feed.
+"""Create arrays. Constants are lazy: fills, ranges and masks are part of the program that uses
+them.
 
-`array` and its kin stand in `_construct`, ranges in `_ranges`, grids in `_grids`; fills, the
-diagonal family, index tuples and host data here.
+`_construct` has `array` and related functions, `_ranges` has ranges, `_grids` grids. This module
+has fills, the diagonal family, index tuples and host data.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ HOST = ("frombuffer", "fromiter", "fromstring", "mask_indices")
 
 
 def _fill(value: int, shape: Shape, dtype: np.dtype[Any], order: Order | None) -> Array:
-    """0 or 1 everywhere, in any dtype."""
+    """An array filled with 0 or 1, in any dtype."""
     check_size(shape, dtype)
     if not on_device(dtype):
         make = np.ones if value else np.zeros
@@ -125,7 +126,7 @@ def ones(
 def empty(
     shape: Any, dtype: Any = None, order: Any = "C", *, device: Any = None, like: Any = None
 ) -> Array:
-    """Zeros: nothing here is ever uninitialised. See `numpy.empty`."""
+    """See `numpy.empty`. Returns zeros: no memory is ever uninitialised here."""
     dtype = dtype_argument(dtype)
     if dtype.hasobject:
         return from_numpy(np.empty(shape_argument(shape), dtype))
@@ -151,7 +152,7 @@ def full(
 
 def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
     if isinstance(fill_value, np.void):
-        fill_value = to_host(fill_value)  # a record of lazynp's is of its own class
+        fill_value = to_host(fill_value)  # a lazynp record has its own class
     fill_value = from_foreign(fill_value)
     value = fill_value if isinstance(fill_value, Array) else np.asarray(fill_value)
     if dtype is None and not isinstance(value, Array):
@@ -164,7 +165,7 @@ def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
         out = converted(fill_value, dtype)
         if out.ndim == 0:
             return shaping.full(out, shape=shape, dtype=dtype)
-    else:  # cast by NumPy, with its OverflowError and warnings
+    else:  # NumPy casts, with its OverflowError and warnings
         if value.ndim == 0 and type(fill_value) in SCALAR_DTYPES:
             value = np.full((), fill_value, dtype)
         value = value.astype(dtype)
@@ -182,7 +183,7 @@ def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
 def _like(
     a: Any, dtype: Any, order: Any, shape: Any, device: Any
 ) -> tuple[Shape, np.dtype[Any], Order | None]:
-    """Shape, dtype and order of an array like `a`."""
+    """The shape, dtype and order of an array like `a`."""
     check_device(device)
     order = order_argument(order)
     a = as_array(a)
@@ -233,7 +234,7 @@ def empty_like(
     *,
     device: Any = None,
 ) -> Array:
-    """Zeros. See `numpy.empty_like`."""
+    """See `numpy.empty_like`. Returns zeros."""
     chosen, dtype, made = _like(prototype, dtype, order, shape, device)
     if dtype.hasobject:
         return in_order(from_numpy(np.empty(chosen, dtype)), made)
@@ -260,7 +261,7 @@ def full_like(
 
 
 def _on_diagonal(shape: Shape, k: Any, compare: Any) -> Array:
-    """Where `row + k` and column compare so: a mask, made where it is used."""
+    """A mask of the places where `row + k` compares so with the column, made where it is used."""
     rows, columns = (shaping.iota(shape=shape, axis=i, dtype=np.dtype("i8")) for i in (0, 1))
     return compare(ufuncs.add(rows, k), columns)
 
@@ -323,7 +324,7 @@ def triu(m: Any, k: Any = 0) -> Array:
 
 @by_numpy(np.diag)
 def diag(v: Any, k: Any = 0) -> Array:
-    """See `numpy.diag`. Of a matrix, a read-only view."""
+    """See `numpy.diag`. The diagonal of a matrix is a read-only view."""
     v, k = viewable(v), operator.index(k)
     if v.ndim == 2:
         return view(v, Diagonal(k), readonly=True)
@@ -359,7 +360,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Array:
     return out if increasing else shaping.reverse(out, axes=(1,))
 
 
-# -- index tuples: made by NumPy, for their shapes are static --------------------------------------
+# -- index tuples, made by NumPy because their shapes are static -----------------------------------
 
 
 def _tuple(found: Any) -> tuple[Array, ...]:
@@ -405,7 +406,7 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
 
 
 def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Array, ...]:
-    """See `numpy.mask_indices`. The mask is computed: it decides the shape."""
+    """See `numpy.mask_indices`. Computes the mask, because it determines the shape."""
     mask = as_array(mask_func(ones((n, n), int), k))
     return _tuple(np.nonzero(np.asarray(seen_value(mask._read()) != 0)))
 
@@ -414,7 +415,7 @@ def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Array, ...]:
 
 
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Array:
-    """See `numpy.fromiter`. What is lazy in the items is computed."""
+    """See `numpy.fromiter`. Lazy items are computed."""
     check_like(like)
     items = (static(i) if isinstance(i, Scalar) else i for i in iter)
     return from_numpy(np.fromiter(items, dtype_argument(dtype), count))
@@ -423,7 +424,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Arr
 def frombuffer(
     buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None
 ) -> Array:
-    """See `numpy.frombuffer`. The memory is copied; read-only where the buffer is."""
+    """See `numpy.frombuffer`. Copies the memory; the result is read-only if the buffer is."""
     check_like(like)
     found = np.frombuffer(buffer, float if dtype is None else dtype, count, offset)
     out = new_array(from_host(found))

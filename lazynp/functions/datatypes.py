@@ -1,4 +1,4 @@
-"""Data type routines: NumPy's own, with Arrays taken by their dtype."""
+"""Data type routines: NumPy's own; an Array stands for its dtype."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _by_dtype(x: Any) -> Any:
 
 
 def _no_array(x: Any) -> Any:
-    """What stands for a dtype; an array has one, but is none."""
+    """A dtype argument; an array has a dtype, but is not accepted as one."""
     if isinstance(x, Array) and not isinstance(x, Scalar):
         raise TypeError("Cannot construct a dtype from an array")
     return _by_dtype(x)
@@ -44,7 +44,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 
 def min_scalar_type(a: Any, /) -> np.dtype[Any]:
-    """See `numpy.min_scalar_type`. Looks at the value of a scalar."""
+    """See `numpy.min_scalar_type`. Computes a scalar."""
     return a.dtype if isinstance(a, Array) and a.ndim else np.min_scalar_type(to_host(a))
 
 
@@ -59,7 +59,7 @@ def isfortran(a: Any) -> bool:
 
 
 def _memory(x: Any) -> Any:
-    """The memory of its value, if it has any."""
+    """The memory of its value, if it has one."""
     if not isinstance(x, Array):
         return x
     value = there(x._read())
@@ -67,8 +67,8 @@ def _memory(x: Any) -> Any:
 
 
 def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
-    """Whether two arrays overlap: views of one owner, judged by their logical layout. What NumPy
-    was handed of a lazy array (`numpy.asarray(x)`) overlaps with it as long as that is its value.
+    """Whether two arrays overlap: views of one owner, judged by their logical layout. NumPy's array
+    of a lazy one (`numpy.asarray(x)`) overlaps with it as long as that is its value.
     """
     if not isinstance(a, Array) or not isinstance(b, Array):
         return bool(np.shares_memory(_memory(a), _memory(b), max_work))  # pyright: ignore[reportArgumentType]

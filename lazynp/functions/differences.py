@@ -26,7 +26,7 @@ _INT64 = np.dtype(np.int64)
 
 
 def flat(x: Any) -> Array:
-    """The elements in C order, as a fresh array."""
+    """The elements in C order, as a new array."""
     x = as_array(x)
     return shaping.reshape(x, shape=(x.size,))
 
@@ -106,7 +106,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """See `numpy.gradient`.
 
-    Spacings that are not computed yet are taken to be uneven, which changes the last bits only.
+    Spacings that are still pending are treated as uneven, which changes only the last bits.
     """
     x = as_array(f)
     if needs_host(x):
@@ -132,7 +132,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _spacings(x: Array, axes: tuple[int, ...], varargs: tuple[Any, ...]) -> list[Any]:
-    """For each axis a number, or the 1-d array of the distances."""
+    """For each axis, a number or the 1-d array of distances."""
     if not varargs:
         return [1.0] * len(axes)
     if len(varargs) == 1 and _ndim(varargs[0]) == 0:
@@ -201,7 +201,7 @@ def _weighted(weights: Any, values: Any) -> Any:
 
 
 def _second_order(dx: Any, n: int) -> tuple[Any, Any]:
-    """Weights of the three values next to the first and to the last place."""
+    """The weights of the three values next to the first and to the last place."""
     u = ufuncs
     if _ndim(dx) == 0:
         starts = tuple(w / dx for w in (-1.5, 2.0, -0.5))
@@ -295,7 +295,7 @@ def _safely(x: Any, dtype: np.dtype[Any]) -> Array:
 
 
 def _periodic(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array, Array]:
-    """The points of one period in order, and one more on each side."""
+    """The points of one period in order, with one more point on each side."""
     if xp.size != fp.size:
         raise ValueError("fp and xp are not of the same length")
     x, xp = as_array(ufuncs.remainder(x, period)), as_array(ufuncs.remainder(xp, period))
@@ -308,7 +308,9 @@ def _periodic(x: Array, xp: Array, fp: Array, period: Any) -> tuple[Array, Array
 
 
 def _interpolated(x: Array, xp: Array, fp: Array, place: Array, left: Array, right: Array) -> Array:
-    """On the line between the points around x. `place`: how many points are not above x."""
+    """Interpolate linearly between the points around x. `place`: the number of points not
+    above x.
+    """
     u, n = ufuncs, xp.size
 
     def where(condition: Any, value: Any, otherwise: Any) -> Any:
@@ -324,10 +326,10 @@ def _interpolated(x: Array, xp: Array, fp: Array, place: Array, left: Array, rig
     )
     slope = u.divide(u.subtract(f1, f0), u.subtract(x1, x0))
     y = u.add(u.multiply(slope, u.subtract(x, x0)), f0)
-    again = u.add(u.multiply(slope, u.subtract(x, x1)), f1)  # from the other end, if not a number
+    again = u.add(u.multiply(slope, u.subtract(x, x1)), f1)  # if not a number, from the other end
     y = where(u.logical_or(u.isnan(y), u.equal(x, x1)), again, y)
     y = where(u.logical_and(u.isnan(y), u.equal(f0, f1)), f0, y)
-    # at the points themselves the line passes through them, with its slope, unless it is infinite
+    # at a point, the line passes through it with its slope, unless the slope is infinite
     y = where(u.logical_and(u.equal(x, x0), u.not_equal(y, f0)), f0, y)
     y = where(u.logical_and(u.equal(x, x1), u.not_equal(y, f1)), f1, y)
     y = where(u.greater(x, item(xp, 0, n - 1)), right, y)
@@ -375,7 +377,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 
 
 def i0(x: Any) -> Any:
-    """See `numpy.i0`. Always an array."""
+    """See `numpy.i0`. Always returns an array."""
     x = as_array(x)
     if x.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
@@ -384,12 +386,12 @@ def i0(x: Any) -> Any:
 
 
 def sinc(x: Any) -> Any:
-    """See `numpy.sinc`. Near zero by its series, whose derivatives are right there."""
+    """See `numpy.sinc`. Near zero it uses its series, whose derivatives are correct there."""
     u, x = ufuncs, as_array(ufuncs.multiply(math.pi, x))
     far = u.greater(u.absolute(x), 0.1)
-    y = apply(elementwise.select, far, x, cast(1, x.dtype))  # no derivative of 0 / 0
+    y = apply(elementwise.select, far, x, cast(1, x.dtype))  # avoids the derivative of 0 / 0
     square, series = u.multiply(x, x), 0.0
-    for n in (9, 7, 5, 3):  # 1 - x^2 / 3! + x^4 / 5! - ..., to the last bit
+    for n in (9, 7, 5, 3):  # 1 - x^2 / 3! + x^4 / 5! - ..., exact to the last bit
         series = u.multiply(u.divide(square, n * (n - 1)), 1.0 - series)
     return apply(elementwise.select, far, u.divide(u.sin(y), y), 1.0 - series)
 

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms: what `numpy.fft` has, over one primitive."""
+"""Discrete Fourier transforms: `numpy.fft` over one primitive."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SWAPPED = {"backward": "forward", None: "forward", "ortho": "ortho", "forward":
 
 
 def _transform(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], norm: Any) -> Array:
-    """`kind` over the axes, the last of them first. sizes: of the signals."""
+    """Apply `kind` over the axes, the last axis first. sizes: of the signals."""
     sizes = [operator.index(n) for n in sizes]
     for n in sizes:
         if n < 1:
@@ -54,8 +54,8 @@ def _transform(x: Array, kind: str, sizes: Sequence[Any], axes: Sequence[Any], n
 
 
 def _in_turns(x: Array, kind: str, sizes: Sequence[int], places: Sequence[int], norm: str) -> Array:
-    """Axes that repeat, or more of them than one transform takes. The real one is the last axis:
-    forward it comes first, backward last.
+    """Transform one axis after another, if axes repeat or exceed one transform's limit. The real
+    axis is the last one: forward it comes first, backward last.
     """
     first = max(1, len(places) - fourier.MOST_AXES + 1)
     if len(set(places)) < len(places):
@@ -70,7 +70,7 @@ def _in_turns(x: Array, kind: str, sizes: Sequence[int], places: Sequence[int], 
 def _computed_in(dtype: np.dtype[Any], kind: str) -> np.dtype[Any]:
     """Single precision stays single; a complex signal for a real transform is NumPy's error."""
     if kind == "RFFT" and dtype.kind == "c":
-        np.fft.rfft(np.zeros(1, dtype))  # TypeError
+        np.fft.rfft(np.zeros(1, dtype))  # raises TypeError
     letter = "f" if dtype.char in "efF" else "d"
     return np.dtype(letter.upper() if kind == "IRFFT" or dtype.kind == "c" else letter)
 
@@ -79,12 +79,12 @@ def _checked_norm(norm: Any, kind: str) -> str:
     if norm is None:
         return "backward"
     if norm not in ("backward", "ortho", "forward"):
-        getattr(np.fft, kind.lower())(np.zeros(2), norm=norm)  # ValueError
+        getattr(np.fft, kind.lower())(np.zeros(2), norm=norm)  # raises ValueError
     return norm
 
 
 def _swapped(norm: Any) -> str:
-    """The norm that makes of a transform the inverse of the other direction's."""
+    """The norm under which a transform is the inverse of the opposite one."""
     try:
         return _SWAPPED[norm]
     except KeyError:
@@ -94,7 +94,7 @@ def _swapped(norm: Any) -> str:
 
 
 def _resized(x: Array, sizes: dict[int, int]) -> Array:
-    """Cut, or filled up with zeros, at the end of axes."""
+    """Crop axes at the end, or fill them with zeros."""
     cut = tuple(k for k, n in sorted(sizes.items()) if n < x.shape[k])
     if cut:
         shape = tuple(min(n, sizes.get(k, n)) for k, n in enumerate(x.shape))
@@ -189,12 +189,12 @@ def _many(kind: str, name: str, a: Any, s: Any, axes: Any, norm: Any, out: Any) 
 
 
 def _size(x: Array, n: Any, axis: Any) -> Any:
-    """A size of None is that of the axis: deprecated, but taken."""
+    """The size of an axis; None means its own size, which is deprecated but accepted."""
     return x.shape[axis] if n is None else n
 
 
 def _sizes_and_axes(x: Array, s: Any, axes: Any, half: bool) -> tuple[list[Any], list[Any]]:
-    """As NumPy cooks them, with its warnings."""
+    """Normalise the arguments as NumPy does, with its warnings."""
     shapeless = s is None
     if shapeless:
         s = x.shape if axes is None else [x.shape[k] for k in axes]
@@ -262,7 +262,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any
 
 @by_numpy(np.fft.ifft2)
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    """See `numpy.fft.ifft2`, which in NumPy 2.4 forgets about `out`."""
+    """See `numpy.fft.ifft2`, which ignores `out` in NumPy 2.4."""
     return _many("IFFT", "ifft2", a, s, axes, norm, out)
 
 
@@ -274,7 +274,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: An
 
 @by_numpy(np.fft.irfft2)
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    """See `numpy.fft.irfft2`, which in NumPy 2.4 forgets about `out`."""
+    """See `numpy.fft.irfft2`, which ignores `out` in NumPy 2.4."""
     return _many("IRFFT", "irfft2", a, s, axes, norm, out)
 
 

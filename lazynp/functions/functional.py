@@ -1,4 +1,4 @@
-"""Helpers for code that comes from JAX or stays with NumPy: associative_scan, adopt."""
+"""Helpers for code from JAX, and for code that keeps importing numpy: associative_scan, adopt."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from lazynp.functions.manipulation import flip, moveaxis
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:
-    """All prefixes of `elems` combined by the associative fn, in a logarithmic number of steps.
+    """All prefixes of `elems`, combined by the associative fn in a logarithmic number of steps.
 
-    fn takes two trees like elems and works along whole arrays. With `reverse`, it is as if the
-    elements stood in the opposite order: fn is given first what comes later.
+    fn takes two trees like elems and works on whole arrays. With `reverse`, the elements count in
+    the opposite order: the first argument of fn comes later.
     """
     if not callable(fn):
         raise TypeError(f"associative_scan: fn must be callable, got {fn!r}")
@@ -86,11 +86,11 @@ _adopting = threading.RLock()
 
 
 def adopt(target: Any) -> Any:
-    """Code that imports numpy, run on lazynp: for the duration of each call, numpy and what was
-    imported from it are lazynp's in the globals of the function's module (or of a module given).
+    """Run code that imports numpy on lazynp. During each call, numpy and everything imported from
+    it are lazynp's in the globals of the function's module (or of a given module).
 
-    Of a class, a class derived from it, whose methods are adopted. For code that allocates with
-    numpy and stores into it; other code needs no adopting.
+    For a class, returns a derived class whose methods are adopted. Only code that allocates with
+    numpy and stores into the result needs this.
     """
     if isinstance(target, ModuleType):
         return _AdoptedModule(target)
@@ -101,7 +101,7 @@ def adopt(target: Any) -> Any:
     if isinstance(target, functools.partial):
         return functools.partial(adopt(target.func), *target.args, **target.keywords)
     inner = inspect.unwrap(target)
-    if not hasattr(inner, "__globals__"):  # an object that can be called
+    if not hasattr(inner, "__globals__"):  # a callable object
         inner = inspect.getattr_static(type(inner), "__call__", None)
     scope = getattr(inner, "__globals__", None)
     if scope is None:
@@ -117,8 +117,9 @@ def adopt(target: Any) -> Any:
 
 @functools.cache
 def _adopted_class(kind: type) -> type:
-    """A class derived from this one, whose methods, also inherited ones, are adopted; the class
-    itself if there are none, or if its identity matters (enumerations, exceptions)."""
+    """A class derived from this one whose methods, also inherited ones, are adopted. The class
+    itself if it has no methods, or if its identity matters (enumerations, exceptions).
+    """
     methods: dict[str, Any] = {}
     for base in kind.__mro__[:-1]:
         for name, value in vars(base).items():
@@ -128,7 +129,7 @@ def _adopted_class(kind: type) -> type:
     if not methods or issubclass(kind, (Enum, BaseException)):
         return kind
     methods |= {k: getattr(kind, k) for k in ("__module__", "__qualname__", "__doc__")}
-    methods["__slots__"] = ()  # the instances are laid out alike
+    methods["__slots__"] = ()  # keep the layout of the instances
     derived = types.new_class(kind.__name__, (kind,), exec_body=lambda scope: scope.update(methods))
     register_alike(derived, kind)
     return derived
@@ -138,7 +139,7 @@ _OF_THE_CLASS = {"__init_subclass__", "__class_getitem__", "__del__"}
 
 
 def _adopted_method(value: Any) -> Any:
-    """None where there is nothing to adopt."""
+    """The adopted method; None if there is nothing to adopt."""
     if isinstance(value, (staticmethod, classmethod)):
         inner = _adopted_method(value.__func__)
         return inner and type(value)(inner)
@@ -169,7 +170,7 @@ class _AdoptedModule:
 
 @contextmanager
 def _rebound(scope: dict[str, Any], cells: tuple[Any, ...]) -> Iterator[None]:
-    """Let numpy be lazynp in a namespace and in the cells of a closure."""
+    """Replace numpy by lazynp in a namespace and in the cells of a closure."""
     with _adopting:
         names = {k: v for k, v in scope.items() if _counterpart(v) is not None}
         held = [(c, c.cell_contents) for c in cells if _counterpart(_content(c)) is not None]
@@ -196,7 +197,7 @@ _SERIES = "numpy.polynomial"
 
 
 def _counterpart(value: Any) -> Any:
-    """lazynp's own for numpy, for one of its submodules or functions; else None."""
+    """lazynp's counterpart of numpy, of a submodule or of a function; else None."""
     lazy = sys.modules["lazynp"]
     if value is np:
         return lazy

@@ -1,8 +1,8 @@
-"""Counting in bins: bincount, digitize, histograms.
+"""Count in bins: bincount, digitize, histograms.
 
-The edges of bins are NumPy's own, computed on the host: they depend on the dtype, the least and
-the greatest value only (or on all data, for bins named by a string). Counting is native. So are
-the edges in a function that is traced.
+NumPy computes the edges of bins on the host: they depend only on the dtype and the extreme values
+(or, for bins named by a string, on all data). Counting is native. In a traced function, the edges
+are native too.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NDArray = np.ndarray[Any, Any]
 
 
 def _add_up(places: Array, weights: Any, size: int) -> Array:
-    """The sum of the weights (or a count of ones) of each place, 0 <= place < size."""
+    """The sum of the weights (or a count) for each place, 0 <= place < size."""
     if weights is None:
         weights = shaping.full(1, shape=places.shape, dtype=_INT64)
     zeros = shaping.full(0, shape=(size,), dtype=weights.dtype)
@@ -49,10 +49,10 @@ def _select(condition: Any, x: Any, y: Any) -> Any:
 
 @by_numpy(np.bincount, always=True)
 def bincount(x: Any, /, weights: Any = None, minlength: Any = 0, *, length: Any = None) -> Any:
-    """See `numpy.bincount`. The data are looked at: they decide the length of the result.
+    """See `numpy.bincount`. Computes the data, because they determine the length of the result.
 
-    length (as in JAX, not in NumPy): that of the result in any case; numbers beyond it are not
-    counted. In a function that is traced there must be one.
+    length (as in JAX, not in NumPy): a fixed length of the result; larger numbers are not counted.
+    A traced function must give it.
     """
     places = as_array(x)
     fits = places.dtype.kind in "iub" and places.ndim == 1
@@ -86,7 +86,7 @@ def _of_length(places: Array, weights: Any, length: int) -> Array:
 
 @by_numpy(np.digitize, always=True)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    """See `numpy.digitize`. The bins are looked at: they must be monotonic."""
+    """See `numpy.digitize`. Computes the bins, because they must be monotonic."""
     x, bins = as_array(x), as_array(bins)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
@@ -116,7 +116,7 @@ def _digitized(x: Array, bins: Array, right: bool, rising: bool) -> Any:
 
 
 def _digitized_later(x: Array, bins: Array, right: bool) -> Any:
-    """Which way the bins go is known when the program runs."""
+    """For bins whose direction is known only when the program runs."""
     n = bins.size
     before, after = part(bins, 0, 0, builtins.max(n - 1, 0)), part(bins, 0, builtins.min(n, 1), n)
     falls = reductions.any(ufuncs.greater(before, after))
@@ -142,7 +142,7 @@ def _data(a: Any, weights: Any) -> tuple[Array, Array | None]:
 
 
 def _extremes(x: Array) -> NDArray:
-    """The least and the greatest value, on the host; nothing for no data."""
+    """The smallest and the largest value, on the host; empty for no data."""
     if x.size == 0:
         return np.empty(0, x.dtype)
     both = [to_host(f(x)) for f in (reductions.min, reductions.max)]
@@ -150,7 +150,7 @@ def _extremes(x: Array) -> NDArray:
 
 
 def _edges(x: Array, bins: Any, range: Any, weights: Any) -> tuple[Any, Any]:
-    """NumPy's edges; and (first, last) where the bins are of one width."""
+    """NumPy's edges; also (first, last) if the bins have equal widths."""
     if np.ndim(bins) and traced(bins):
         edges = as_array(bins)
         _refuse_falling(edges, "`bins` must increase monotonically, when an array")
@@ -193,7 +193,7 @@ def _refuse_falling(edges: Array, message: str) -> None:
 
 
 def _even_edges_later(x: Array, bins: int, range: Any) -> tuple[Array, Any]:
-    """Edges where the data or their range are traced: the same, and the errors raised later."""
+    """The same edges for traced data or a traced range; errors are raised later."""
     if bins < 1:
         raise ValueError("`bins` must be positive, when an integer")
     if range is not None:
@@ -216,7 +216,7 @@ def _even_edges_later(x: Array, bins: int, range: Any) -> tuple[Array, Any]:
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """See `numpy.histogram_bin_edges`. The range of the data is looked at, if not given."""
+    """See `numpy.histogram_bin_edges`. Computes the range of the data, if not given."""
     x, weights = _data(a, weights)
     return as_array(_edges(x, bins, range, weights)[0])
 
@@ -225,7 +225,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    """See `numpy.histogram`. The range of the data is looked at, if not given."""
+    """See `numpy.histogram`. Computes the range of the data, if not given."""
     x, weights = _data(a, weights)
     if needs_host(x) or weights is not None and needs_host(weights):
         return host_call(np.histogram, a, bins, range, density, weights)
@@ -242,14 +242,14 @@ def histogram(
 
 
 def _width(first: Any, last: Any) -> Any:
-    """last - first; without overflow for integers."""
+    """last - first, without overflow for integers."""
     if isinstance(first, (int, np.integer)) and isinstance(last, (int, np.integer)):
         return float(int(last) - int(first))
     return ufuncs.subtract(last, first) if traced(first, last) else np.subtract(last, first)
 
 
 def _in_even_bins(x: Array, edges: Any, ends: Any, weights: Array | None) -> Array:
-    """Bins by multiplication, then corrected by the edges, as NumPy does."""
+    """Find bins by multiplication, then correct them by the edges, as NumPy does."""
     u, n = ufuncs, edges.shape[0] - 1
     kinds = (int, float, Array)
     first, last = (e if isinstance(e, kinds) else np.asarray(e)[()] for e in ends)
@@ -266,12 +266,12 @@ def _in_even_bins(x: Array, edges: Any, ends: Any, weights: Array | None) -> Arr
     upper = indexing.take(limits, u.add(places, 1), axes=(0,))
     beyond = u.logical_and(u.greater_equal(x, upper), u.not_equal(places, n - 1))
     places = u.add(places, beyond)
-    places = _select(keep, places, n)  # one more bin, for what is outside
+    places = _select(keep, places, n)  # one more bin, for values outside
     return part(_weighed(as_array(places), weights, n + 1), 0, 0, n)
 
 
 def _weighed(places: Array, weights: Array | None, size: int) -> Array:
-    """Sums of weights are made in float64, and given in the dtype of the weights."""
+    """Sum weights in float64, and return the sums in the dtype of the weights."""
     if weights is None:
         return _add_up(places, None, size)
     if weights.dtype.kind == "c":
@@ -284,7 +284,7 @@ def _weighed(places: Array, weights: Array | None, size: int) -> Array:
 
 
 def _in_uneven_bins(x: Array, edges: Any, weights: Array | None) -> Array:
-    """What is below each edge, in the sorted data."""
+    """The number of sorted values below each edge."""
     dtype = np.result_type(x.dtype, edges.dtype)
     x, limits = cast(x, dtype), cast(as_array(edges), dtype)
     n = limits.size
@@ -311,7 +311,7 @@ def _in_uneven_bins(x: Array, edges: Any, weights: Array | None) -> Array:
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> Any:
-    """See `numpy.histogramdd`. The range of the data is looked at, if not given."""
+    """See `numpy.histogramdd`. Computes the range of the data, if not given."""
     columns = _columns(sample)
     dims = len(columns)
     try:
@@ -364,7 +364,7 @@ def _columns(sample: Any) -> list[Array]:
 
 
 def _edges_of(i: int, x: Array, bins: Any, range: Any) -> Any:
-    """NumPy's edges in one dimension: those of the extremes of the data."""
+    """NumPy's edges in one dimension, for the extremes of the data."""
     if np.ndim(bins) == 1 and traced(bins):
         edges = as_array(bins)
         _refuse_falling(edges, f"`bins[{i}]` must be monotonically increasing, when an array")
@@ -391,7 +391,7 @@ def _edges_of(i: int, x: Array, bins: Any, range: Any) -> Any:
 
 
 def _place(x: Array, edges: Any) -> Any:
-    """0 below the first edge, len(edges) above the last one, which belongs to the last bin."""
+    """0 below the first edge, len(edges) above the last; the last edge belongs to the last bin."""
     dtype = np.result_type(x.dtype, edges.dtype)
     x, limits = cast(x, dtype), cast(as_array(edges), dtype)
     found = sorting.searchsorted(limits, x, side="right")
@@ -428,7 +428,7 @@ def histogram2d(
     density: Any = None,
     weights: Any = None,
 ) -> Any:
-    """See `numpy.histogram2d`. The range of the data is looked at, if not given."""
+    """See `numpy.histogram2d`. Computes the range of the data, if not given."""
     x, y = as_array(x), as_array(y)
     if x.shape[:1] != y.shape[:1]:
         raise ValueError("x and y must have the same length.")

@@ -1,4 +1,4 @@
-"""Indexing: reading and writing by index arrays, diagonals, places and coordinates."""
+"""Indexing functions: read and write by index arrays, diagonals, places and coordinates."""
 
 from __future__ import annotations
 
@@ -96,18 +96,20 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
 
 
 def _check_taken(dtype: np.dtype[Any], into: np.dtype[Any]) -> None:
-    """Raises, or warns, as this version of NumPy does: 2.4 asks whether what is written fits into
-    what is read, later ones whether it is of the same kind."""
+    """Raise or warn as this version of NumPy does: 2.4 requires that what is written fits into what
+    is read, later versions that it is of the same kind.
+    """
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         np.take(np.zeros(1, dtype), [0], out=np.zeros(1, into))
     for warning in told:
-        if not issubclass(warning.category, np.exceptions.ComplexWarning):  # that comes when stored
+        # storing gives this warning
+        if not issubclass(warning.category, np.exceptions.ComplexWarning):
             warnings.warn(str(warning.message), warning.category, stacklevel=4)
 
 
 def _written(result: Array, out: Any) -> Any:
-    """A result in `out`, converted as `astype` converts."""
+    """Store a result in `out`, converted as by `astype`."""
     result = result if out is None else converted(result, out.dtype)
     return store(scalar_if_0d(result), out, "unsafe")
 
@@ -136,7 +138,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
 
 
 def _along_axis(shape: tuple[int, ...], indices: Array, axis: int) -> tuple[Array, ...]:
-    """One index array for each axis: `indices` for this one, its own number for the others."""
+    """One index array for each axis: `indices` for this axis, its own positions for the others."""
     if indices.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
     if len(shape) != indices.ndim:
@@ -268,7 +270,7 @@ def trace(
 
 
 def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Sums of small integers are made in the platform's integer."""
+    """The dtype of a sum: small integers sum in the platform's integer."""
     if dtype.kind in "biu" and dtype.itemsize < 8:
         return np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
     return dtype
@@ -282,7 +284,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     end = x.size
     if x.ndim == 2:
         step = x.shape[1] + 1
-        if not wrap:  # a tall matrix has one diagonal, no second one below
+        if not wrap:  # a tall matrix has one diagonal, without a second one below
             end = min(end, x.shape[1] * x.shape[1])
     else:
         if len(set(x.shape)) != 1:

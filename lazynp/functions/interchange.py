@@ -11,11 +11,11 @@ from lazynp._trace import host_value
 from lazynp.functions._arguments import check_device
 from lazynp.functions._construct import asarray
 
-_CPU = (1, 0)  # kDLCPU, as the DLPack header has it
+_CPU = (1, 0)  # kDLCPU in the DLPack header
 
 
 def to_device(self: Array, device: Any, /, *, stream: Any = None) -> Array:
-    """The array itself: there is one device, and no streams on it."""
+    """The array itself: there is one device, without streams."""
     check_device(device)
     if stream is not None:
         raise ValueError(f"to_device: a stream must be None on this device, got {stream!r}")
@@ -31,11 +31,11 @@ def dlpack(
     dl_device: Any = None,
     copy: bool | None = None,
 ) -> Any:
-    """A capsule of the value: read-only memory for consumers that understand it, else a copy."""
+    """A capsule of the value: read-only memory if the consumer understands that, else a copy."""
     value = np.asarray(host_value(self._read()))
     versioned = max_version is not None and tuple(max_version) >= (1, 0)
     if not versioned and copy is None and not value.flags.writeable:
-        copy = True  # a capsule before 1.0 cannot say that memory is not to be written
+        copy = True  # before 1.0, a capsule cannot mark memory as read-only
     if value.flags.writeable:
         value = value.view()
         value.flags.writeable = not versioned
@@ -43,14 +43,14 @@ def dlpack(
 
 
 def dlpack_device(self: Array, /) -> tuple[int, int]:
-    """Where the memory is: (kDLCPU, 0)."""
+    """The device of the memory: (kDLCPU, 0)."""
     return _CPU
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An array of the data in `x`. Copied, so that later writes to `x` are not seen.
+    """An array of the data in `x`. Copied, so that later writes to `x` have no effect.
 
-    `copy=False` takes the memory itself, which must then not change any more.
+    `copy=False` takes the memory itself, which must not change afterwards.
     """
     check_device(device)
     if copy is None and isinstance(x, Array):

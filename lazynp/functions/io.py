@@ -1,6 +1,6 @@
-"""Functions that run in NumPy on the values of their arguments: I/O, text, windows, polynomials.
+"""Functions that NumPy runs on the values of their arguments: I/O, text, windows, polynomials.
 
-Their results are Arrays. They compute what is pending of their arguments.
+They compute pending arguments and return Arrays.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _savez_compressed = hosted(np.savez_compressed)
 
 
 def _in_order(x: Any) -> Any:
-    """An array in Fortran order as NumPy's array in that order, which files keep."""
+    """An array in Fortran order as a NumPy array in that order, which files keep."""
     flags = x.flags if type(x) is NDArray and x.ndim > 1 else None  # type: ignore[attr-defined]
     fortran = flags is not None and flags.f_contiguous and not flags.c_contiguous
     return np.asfortranarray(to_host(x)) if fortran else x
@@ -62,7 +62,7 @@ savez_compressed = _keeping_order(_savez_compressed, np.savez_compressed)
 
 
 class _Arrays(NpzFile):
-    """An archive whose members are lazy arrays."""
+    """An archive with lazy arrays as members."""
 
     def __getitem__(self, key: str) -> Any:
         return to_device(super().__getitem__(key))

@@ -1,8 +1,8 @@
-"""Random numbers without a state: a `Key` and a shape decide them.
+"""Stateless random numbers: a `Key` and a shape determine them.
 
 They are part of the program like any operation: lazy, and the same under `jit`, `vmap` (each
-example with its key), loops and `grad` (samples of a location and scale family are differentiable
-in both). The bits are the same under every execution policy; a key must not be used twice.
+example with its key), loops and `grad`. Samples of a location and scale family are differentiable
+with respect to both. The bits are the same under every execution policy. Do not use a key twice.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from lazynp.primitives import random, shaping
 from lazynp.transforms import stop_gradient
 
 _U32, _U64, _F64 = np.dtype("u4"), np.dtype("u8"), np.dtype("f8")
-_BITS, _SPLIT, _FOLD = range(3)  # streams: what a key is used for
+_BITS, _SPLIT, _FOLD = range(3)  # streams: the purpose that a key is used for
 
 
 class Key(Distributions):
-    """A key, or an array of keys. Made by `random.key`; a tree of one array of uint32."""
+    """A key, or an array of keys. Made by `random.key`; a tree with one array of uint32."""
 
     __slots__ = ("data",)
 
@@ -43,6 +43,7 @@ class Key(Distributions):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The shape of an array of keys; () for one key."""
         return self.data.shape[:-1]
 
     def __len__(self) -> int:
@@ -71,7 +72,9 @@ class Key(Distributions):
         return Key(reshape(getitem(words, (slice(None), slice(2))), (*shape, 2)))
 
     def fold_in(self, data: Any) -> Key:
-        """A key of its own for each integer: the step of a loop, the number of an example."""
+        """A separate key for each integer, such as the step of a loop or the number of an
+        example.
+        """
         self._single("fold_in")
         number = as_array(data)
         if number.dtype.kind not in "iu":
@@ -94,7 +97,7 @@ class Key(Distributions):
     # -- bits and uniform numbers ------------------------------------------------------------------
 
     def bits(self, shape: Any = (), dtype: Any = np.uint32) -> Any:
-        """Random unsigned integers, all values alike."""
+        """Random unsigned integers, uniform over all values."""
         self._single("bits")
         shape, dtype = shape_argument(shape), np.dtype(dtype)
         if dtype.kind != "u":
@@ -111,21 +114,21 @@ class Key(Distributions):
         return scalar_if_0d(plain(reshape(flat, shape)))
 
     def uniform(self, shape: Any = (), low: Any = 0.0, high: Any = 1.0, dtype: Any = float) -> Any:
-        """Between low (included) and high (excluded)."""
+        """Uniform between low (included) and high (excluded)."""
         return _scaled(_unit(self, sample_shape(shape, low, high), dtype), low, high)
 
     def _open(self, shape: tuple[int, ...], dtype: Any) -> Any:
-        """Between 0 and 1, both excluded."""
+        """Uniform between 0 and 1, both excluded."""
         if np.dtype(dtype).char not in "fd":
             raise TypeError(f"float32 or float64 is required, got {np.dtype(dtype)}")
-        count = np.finfo(dtype).nmant  # and a half makes one more
+        count = np.finfo(dtype).nmant  # the added half needs one more bit
         integers = cast(_top_bits(self, shape, count), _F64)
         return cast_scalar(ufuncs.multiply(ufuncs.add(integers, 0.5), 2.0**-count), dtype)
 
     # -- distributions -----------------------------------------------------------------------------
 
     def normal(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
-        """By the method of Box and Muller."""
+        """Normal samples, by the method of Box and Muller."""
         size = sample_shape(shape, loc, scale)
         pairs = -(-math.prod(size) // 2)
         u = self._open((2, pairs), dtype)
@@ -136,10 +139,12 @@ class Key(Distributions):
         return _located(scalar_if_0d(plain(reshape(z, size))), loc, scale)
 
     def exponential(self, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Exponential samples with mean `scale`."""
         u = self._open(sample_shape(shape, scale), dtype)
         return ufuncs.multiply(ufuncs.negative(ufuncs.log(u)), scale)
 
     def laplace(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Laplace samples: a double exponential around `loc`."""
         u = ufuncs.subtract(
             ufuncs.multiply(self._open(sample_shape(shape, loc, scale), dtype), 2.0), 1.0
         )
@@ -149,25 +154,29 @@ class Key(Distributions):
     def logistic(
         self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float
     ) -> Any:
+        """Logistic samples around `loc`."""
         u = self._open(sample_shape(shape, loc, scale), dtype)
         odds = ufuncs.subtract(ufuncs.log(u), ufuncs.log1p(ufuncs.negative(u)))
         return _located(odds, loc, scale)
 
     def gumbel(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Gumbel samples: the extreme value distribution for maxima."""
         u = self._open(sample_shape(shape, loc, scale), dtype)
         return _located(ufuncs.negative(ufuncs.log(ufuncs.negative(ufuncs.log(u)))), loc, scale)
 
     def cauchy(self, shape: Any = (), loc: Any = 0.0, scale: Any = 1.0, dtype: Any = float) -> Any:
+        """Cauchy samples around `loc`."""
         u = self._open(sample_shape(shape, loc, scale), dtype)
         return _located(ufuncs.tan(ufuncs.multiply(ufuncs.subtract(u, 0.5), math.pi)), loc, scale)
 
     def gamma(self, a: Any, shape: Any = (), scale: Any = 1.0, dtype: Any = float) -> Any:
-        """By rejection (Marsaglia, Tsang). Differentiable in scale, not in `a`."""
+        """Gamma samples, by rejection (Marsaglia, Tsang). Differentiable in scale, not in `a`."""
         size = sample_shape(shape, a, scale)
         a = broadcast(cast(stop_gradient(as_array(a)), dtype), size)
         return ufuncs.multiply(scalar_if_0d(plain(_gamma(self, plain(a)))), scale)
 
     def beta(self, a: Any, b: Any, shape: Any = (), dtype: Any = float) -> Any:
+        """Beta samples between 0 and 1, from two gamma samples. Not differentiable in a and b."""
         first, second = self.split()
         size = sample_shape(shape, a, b)
         x, y = first.gamma(a, size, dtype=dtype), second.gamma(b, size, dtype=dtype)
@@ -183,9 +192,10 @@ class Key(Distributions):
         dtype: Any = np.int64,
         endpoint: Any = False,
     ) -> Any:
-        """From low to high (excluded, or included with `endpoint`); from 0 with one argument.
+        """Integers from low to high (excluded, or included with `endpoint`); from 0 with one
+        argument.
 
-        64 bits modulo the length: the unevenness is below length / 2**64.
+        They are 64 random bits modulo the length, so the bias is below length / 2**64.
         """
         if high is None:
             low, high = 0, low
@@ -202,20 +212,22 @@ class Key(Distributions):
         return ufuncs.less(_unit(self, sample_shape(shape, p), float), p)
 
     def categorical(self, logits: Any, axis: Any = -1, shape: Any = None) -> Any:
-        """Indices along an axis, with probabilities proportional to exp(logits)."""
+        """Indices on an axis, with probabilities proportional to exp(logits)."""
         logits = as_array(logits)
         size = logits.shape if shape is None else (*shape_argument(shape), *logits.shape)
         axis = axis if axis < 0 else axis - logits.ndim
         return argmax(ufuncs.add(logits, self.gumbel(size)), axis=axis)
 
     def permutation(self, x: Any) -> Any:
-        """An array in random order along its first axis; the integers below x, for a number."""
+        """The array in random order along its first axis; for a number x, the integers below it."""
         array = as_array(x)
         items = arange(index(x)) if array.ndim == 0 else array
         return take(items, sorting.argsort(self.bits((items.shape[0],), _U64)), axis=0)
 
     def choice(self, a: Any, shape: Any = (), replace: Any = True, p: Any = None) -> Any:
-        """Elements of `a` (its first axis; of the integers below it), with probabilities p."""
+        """Elements of `a` on its first axis (for a number, of the integers below it), with
+        probabilities p.
+        """
         items, shape = as_array(a), shape_argument(shape)
         items = arange(index(a)) if items.ndim == 0 else items
         size, count = items.shape[0], math.prod(shape)
@@ -239,7 +251,7 @@ register_pytree_node(Key, lambda k: ((k.data,), None), lambda _, children: Key(c
 
 
 def key(seed: Any) -> Key:
-    """The key of a seed: an integer, also a lazy one."""
+    """The key of a seed: an integer, possibly lazy."""
     number = as_array(seed)
     if number.dtype.kind not in "iu" or number.ndim:
         raise TypeError(f"key: an integer is required, got {seed!r}")
@@ -276,7 +288,7 @@ def _top_bits(key: Key, shape: tuple[int, ...], count: int) -> Any:
 
 
 def _unit(key: Key, shape: tuple[int, ...], dtype: Any) -> Any:
-    """From 0 (included) to 1 (excluded), as fine as the dtype is just below 1."""
+    """From 0 (included) to 1 (excluded), in steps of the dtype's spacing just below 1."""
     dtype = np.dtype(dtype)
     if dtype.kind != "f":
         raise TypeError(f"a floating dtype is required, got {dtype}")
@@ -299,7 +311,7 @@ def _located(z: Any, loc: Any, scale: Any) -> Any:
 
 
 def _gamma(key: Key, a: Array) -> Array:
-    """Unit scale. Elements that were not accepted are drawn again, together."""
+    """Samples with unit scale. Rejected elements are drawn again, together."""
     boosted = where(ufuncs.less(a, 1), ufuncs.add(a, 1), a)
     d = ufuncs.subtract(boosted, 1 / 3)
     c = ufuncs.reciprocal(ufuncs.sqrt(ufuncs.multiply(d, 9)))

@@ -1,7 +1,7 @@
-"""Linear algebra: what `numpy.linalg` has, over the primitives of that name.
+"""Linear algebra: `numpy.linalg` over the primitives of that name.
 
-Whether a matrix is singular or positive definite is decided when the function is called, as in
-NumPy: those functions compute (of a function that is traced, the call). All is computed in double
+As in NumPy, the call decides whether a matrix is singular or positive definite, so these functions
+compute immediately (in a traced function, the call of that does). All computations use double
 precision, as in NumPy.
 """
 
@@ -68,6 +68,8 @@ __all__ = [
 
 
 class SlogdetResult(NamedTuple):
+    """The result of `slogdet`: det = sign * exp(logabsdet)."""
+
     sign: Any
     logabsdet: Any
 
@@ -99,7 +101,7 @@ def solve(a: Any, b: Any) -> Any:
 
 
 def _numpys_error(x: Array, y: Array) -> Exception:
-    """What NumPy raises for operands of these shapes, before it reads an element."""
+    """The exception that NumPy raises for operands of these shapes, before it reads an element."""
     try:
         np.linalg.solve(*(np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)))
     except ValueError as error:
@@ -178,10 +180,9 @@ def _inverses(s: Array, cutoff: Any) -> Array:
 @quiet()
 @by_numpy(np.linalg.lstsq)
 def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Any, Any, Any, Any]:
-    """See `numpy.linalg.lstsq`. Through the singular values, which gives the rank at once.
+    """See `numpy.linalg.lstsq`. Uses the singular values, which give the rank as well.
 
-    In a function that is traced there are residuals whatever the rank, if a has more rows than
-    columns.
+    A traced function returns residuals for every rank, if a has more rows than columns.
     """
     x, y = as_array(a), as_array(b)
     vector = y.ndim == 1
@@ -219,7 +220,7 @@ def _unknown(x: Array) -> bool:
 
 
 def _cutoff(s: Array, rcond: Any) -> Any:
-    """LAPACK's: a fraction of the largest value; a negative one means machine precision."""
+    """LAPACK's cutoff: a fraction of the largest value; a negative one means machine precision."""
     rcond = as_array(rcond)
     eps = np.finfo(s.dtype).eps / 2
     fraction = elementwise.select(plain(ufuncs.less(rcond, 0)), eps, plain(rcond))
@@ -231,7 +232,7 @@ def _cutoff(s: Array, rcond: Any) -> Any:
 
 
 def _as_asked(function: Any, x: Array) -> Any:
-    """What NumPy returns, where the user's floating-point state asks for what it finds."""
+    """NumPy's result, if the user's error state has to see its floating-point errors."""
     if not watched() or is_tracer(x._read()):
         return None
     return to_device(checked(function, host_value(x._read())))
@@ -251,7 +252,7 @@ def slogdet(a: Any) -> SlogdetResult:
 
 @by_numpy(np.linalg.det)
 def det(a: Any) -> Any:
-    """See `numpy.linalg.det`. Its derivative is the cofactors, of singular matrices too."""
+    """See `numpy.linalg.det`. Its derivative is the cofactors, also for singular matrices."""
     x = as_array(a)
     check_square(x)
     dtype, final = common_types(x)
@@ -334,7 +335,7 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Any:
 
 
 def _cheapest_order(sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """Where to split the product of factors i..j; ties as NumPy takes them. Cormen et al."""
+    """Where to split the product of factors i..j (Cormen et al.); resolves ties as NumPy does."""
     n = len(sizes) - 1
     if n == 3:
         a, b, c, d = sizes

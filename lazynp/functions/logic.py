@@ -25,7 +25,7 @@ from lazynp.primitives import elementwise, shaping
 @quiet("invalid")
 @by_numpy(np.isclose)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """See `numpy.isclose`. There is no warning for tolerances that are not finite."""
+    """See `numpy.isclose`. Does not warn of tolerances that are not finite."""
     x, y, atol, rtol = (
         v if isinstance(v, (int, float, complex)) and not isinstance(v, np.generic) else as_array(v)
         for v in (a, b, atol, rtol)
@@ -54,7 +54,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
 
 @by_numpy(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """See `numpy.array_equal`. The result is a lazy scalar, unless shapes decide."""
+    """See `numpy.array_equal`. The result is a lazy scalar, unless the shapes decide."""
     try:
         x, y = as_array(a1), as_array(a2)
     except Overridden:
@@ -75,7 +75,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """See `numpy.array_equiv`. The result is a lazy scalar, unless shapes decide."""
+    """See `numpy.array_equiv`. The result is a lazy scalar, unless the shapes decide."""
     try:
         x, y = as_array(a1), as_array(a2)
         np.broadcast_shapes(x.shape, y.shape)
@@ -170,7 +170,9 @@ def imag(val: Any) -> Any:
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
-    """See `numpy.real_if_close`. The data are looked at: they decide the dtype of the result."""
+    """See `numpy.real_if_close`. Computes the data, because they determine the dtype of the
+    result.
+    """
     x = as_array(a)
     if isinstance(x, Scalar):
         x = new_array(x._read())
@@ -202,7 +204,7 @@ def nan_to_num(
     else:
         result = cast(_finite(source, *values), source.dtype)
     if not copy:
-        if isinstance(x, np.ndarray):  # NumPy's, from another library
+        if isinstance(x, np.ndarray):  # a NumPy array, from another library
             return store(result, x)
         store(result, source)
         return scalar_if_0d(source)

@@ -1,7 +1,7 @@
-"""Rearranging arrays. Views are views exactly where they are in NumPy.
+"""Rearrange arrays. A result is a view exactly where NumPy's is.
 
-Other shapes and orders of axes stand in `_shapes`, joining in `_joining`, splitting and editing
-in `_splitting`, padding in `_padding`; repetition, rolling and storing here.
+`_shapes` changes shapes and orders of axes, `_joining` joins, `_splitting` splits, inserts and
+deletes, `_padding` pads; repetition, rolling and storing are here.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ normalize_axis_tuple = np.lib.array_utils.normalize_axis_tuple
 Array_or_scalar = (Array, np.ndarray, np.generic)
 
 
-# -- asking ----------------------------------------------------------------------------------------
+# -- properties ------------------------------------------------------------------------------------
 
 
 def ndim(a: Any) -> int:
@@ -129,10 +129,10 @@ def size(a: Any, axis: Any = None) -> int:
 
 @by_numpy(np.repeat)
 def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any = None) -> Array:
-    """See `numpy.repeat`. Repeats are computed: they decide the shape.
+    """See `numpy.repeat`. Computes repeats, because they determine the shape.
 
-    total_repeat_length (as in JAX, not in NumPy): how many come out in any case; what is missing is
-    the last, again. In a function that is traced there must be one, if repeats is traced.
+    total_repeat_length (as in JAX, not in NumPy): a fixed length of the result; missing elements
+    repeat the last one. Required if repeats is traced.
     """
     x = as_array(a)
     check_axis(axis, NO_AXIS)
@@ -195,7 +195,7 @@ def tile(A: Any, reps: Any) -> Array:
 
 
 def resize(a: Any, new_shape: Any) -> Array:
-    """See `numpy.resize`: repeats of the array, as many as fill the shape."""
+    """See `numpy.resize`: repeats the array as often as needed to fill the shape."""
     try:
         target: tuple[int, ...] = (operator.index(new_shape),)
     except TypeError:
@@ -216,7 +216,7 @@ def resize(a: Any, new_shape: Any) -> Array:
 
 @by_numpy(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
-    """See `numpy.roll`. A shift that is still to be computed remains so."""
+    """See `numpy.roll`. A pending shift stays pending."""
     x = as_array(a)
     if axis is None:
         return reshaped(roll(reshaped(x, (x.size,)), shift, 0), x.shape)
@@ -257,7 +257,7 @@ def _is_pending(shift: Any) -> bool:
 
 
 def _rolled_by_lazy(x: Array, shift: Array, axis: int) -> Array:
-    """A window into two copies, so that one program serves every shift."""
+    """Take a window of two concatenated copies, so that one program serves every shift."""
     n = x.shape[axis]
     if not n:
         return x
@@ -309,7 +309,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 def _check_copyto(src: Any, dst: Array, casting: Any) -> None:
-    """NumPy's rule, and its exception: tried on nothing, or on the Python scalar itself."""
+    """Apply NumPy's rule, and raise its exception, on an empty array or on the Python scalar
+    itself.
+    """
     if type(src) in SCALAR_DTYPES:
         np.copyto(np.empty((), dst.dtype), src, casting)
         return

@@ -1,4 +1,6 @@
-"""`numpy.matrix` is NumPy's own, on the host; what makes one of lazy arrays copies their values."""
+"""`numpy.matrix` is NumPy's own, on the host. Functions that make one copy the values of lazy
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ asmatrix = hosted(np.asmatrix)
 
 
 def bmat(obj: Any, ldict: Any = None, gdict: Any = None) -> Any:
-    """See `numpy.bmat`. Names in a string are looked up where this is called."""
+    """See `numpy.bmat`. Names in a string are looked up in the caller."""
     if isinstance(obj, str):
         if gdict is None:
             caller = sys._getframe(1)

@@ -1,4 +1,4 @@
-"""Reductions that leave out nan."""
+"""Reductions that ignore nan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INT64 = np.dtype(np.int64)
 
 
 def without_nan(a: Any, value: Any) -> tuple[Array, Array | None]:
-    """The array with nan replaced, and where nan is; None if its dtype has none."""
+    """The array with nan replaced, and a mask of nan; None if its dtype has no nan."""
     x = as_array(a)
     if x.dtype.kind not in "fc":
         return x, None
@@ -88,7 +88,7 @@ def nanmax(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.nanmax`. There is no warning where all is nan."""
+    """See `numpy.nanmax`. Does not warn if all elements are nan."""
     return reduce(FMAX, a, axis, None, out, keepdims, initial, where)
 
 
@@ -101,7 +101,7 @@ def nanmin(
     initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.nanmin`. There is no warning where all is nan."""
+    """See `numpy.nanmin`. Does not warn if all elements are nan."""
     return reduce(FMIN, a, axis, None, out, keepdims, initial, where)
 
 
@@ -114,13 +114,13 @@ def _nanarg(function: Any, fill: float, a: Any, axis: Any, out: Any, keepdims: A
 
 @by_numpy(np.nanargmax)
 def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
-    """See `numpy.nanargmax`. The data are looked at: a slice of nan only is an error."""
+    """See `numpy.nanargmax`. Computes the data, because a slice of only nan is an error."""
     return _nanarg(reductions.argmax, -np.inf, a, axis, out, keepdims)
 
 
 @by_numpy(np.nanargmin)
 def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALUE) -> Any:
-    """See `numpy.nanargmin`. The data are looked at: a slice of nan only is an error."""
+    """See `numpy.nanargmin`. Computes the data, because a slice of only nan is an error."""
     return _nanarg(reductions.argmin, np.inf, a, axis, out, keepdims)
 
 
@@ -133,7 +133,7 @@ def _check_inexact(dtype: Any, out: Any) -> None:
 
 @quiet("divide", "invalid")
 def _divided(total: Any, count: Any) -> Any:
-    """total / count in the dtype of total; the count may be more than that dtype holds."""
+    """total / count in the dtype of total; the count may exceed that dtype's range."""
     wide = cast(total, np.float32) if total.dtype == np.float16 else total
     return scalar_if_0d(cast(ufuncs.divide(wide, count), total.dtype))
 
@@ -148,7 +148,7 @@ def nanmean(
     *,
     where: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.nanmean`. There is no warning for an empty slice."""
+    """See `numpy.nanmean`. Does not warn of an empty slice."""
     x, nan = without_nan(a, 0)
     if needs_host(x):
         return _on_host("nanmean", x, out, axis, dtype, keepdims=keepdims, where=where)
@@ -177,7 +177,7 @@ def nanvar(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.nanvar`. There is no warning where there are no degrees of freedom."""
+    """See `numpy.nanvar`. Does not warn if there are no degrees of freedom."""
     x, nan = without_nan(a, 0)
     options = {"where": where, "mean": mean, "correction": correction}
     if needs_host(x):
@@ -219,7 +219,7 @@ def nanstd(
     mean: Any = NO_VALUE,
     correction: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.nanstd`. There is no warning where there are no degrees of freedom."""
+    """See `numpy.nanstd`. Does not warn if there are no degrees of freedom."""
     options = {"where": where, "mean": mean, "correction": correction}
     variance = nanvar(a, axis, dtype, out, ddof, keepdims, **options)
     result = ufuncs.sqrt(variance)

@@ -1,4 +1,4 @@
-"""Medians and quantiles: places in the sorted array, and between them."""
+"""Medians and quantiles: elements of the sorted array, and interpolations between them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,9 @@ _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
 
 def _lanes(x: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
-    """The reduced axes as one, last; and the shape of x with ones in place of them."""
+    """Merge the reduced axes to a last one. Also returns the shape of x with ones in their
+    place.
+    """
     if axis is None:
         return shaping.reshape(x, shape=(x.size,)), (1,) * x.ndim
     axes = normalize_axis_tuple(axis, x.ndim)
@@ -127,7 +129,7 @@ def nanmedian(
 
 
 def _ordered(rows: Array) -> tuple[Array, Array]:
-    """Sorted rows, nan last, and how many numbers each holds."""
+    """Sorted rows, with nan last, and the count of numbers in each row."""
     last = rows.ndim - 1
     valid = elementwise.logical_not(elementwise.isnan(rows))
     return sorting.sort(rows, axis=last), as_array(reductions.sum(valid, last))
@@ -145,8 +147,8 @@ def _pick(rows: Array, index: Any) -> Array:
 
 
 # -- quantiles -------------------------------------------------------------------------------------
-# A method: where in the sorted sample of n to look for a quantile, as a number that may lie between
-# two places; and how far on the way from one to the next. None: at the place itself.
+# A method maps a quantile to a position in the sorted sample of n, possibly between two places, and
+# to the weight of the next place. None: no interpolation.
 
 Position = Callable[[Any, Any], Any]
 Gamma = Callable[[Any, Any], Any] | None
@@ -172,7 +174,7 @@ def _at(rounding: Any) -> Position:
 
 
 def _to_bound(offset: float, stay: Callable[[Any, Any], Any]) -> Position:
-    """At the place itself where `stay`, else at the next."""
+    """Take the place itself where `stay`, else the next."""
 
     def position(n: Any, q: Any) -> Any:
         u = ufuncs
@@ -236,8 +238,9 @@ METHODS: dict[str, tuple[Position, Gamma]] = {
 
 
 def _checked(a: Any, q: Any, percent: bool) -> tuple[Array, Any, bool]:
-    """The data, the quantiles (an Array if they are traced), and whether they are a weak scalar.
-    The quantiles are looked at: NumPy refuses those out of range."""
+    """The data, the quantiles (an Array if traced), and whether they are a weak scalar. Computes
+    the quantiles, because NumPy refuses those out of range.
+    """
     x = as_array(a)
     if x.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
@@ -245,7 +248,7 @@ def _checked(a: Any, q: Any, percent: bool) -> tuple[Array, Any, bool]:
     message = f"{'Percentiles' if percent else 'Quantiles'} must be in the range "
     message += "[0, 100]" if percent else "[0, 1]"
     if traced(q):
-        weak = as_array(q).aval.weak  # a Python number, traced
+        weak = as_array(q).aval.weak  # a traced Python number
         q = as_array(ufuncs.divide(q, 100)) if percent else as_array(q)
         inside = ufuncs.logical_and(ufuncs.greater_equal(q, 0), ufuncs.less_equal(q, 1))
         refuse(ufuncs.logical_not(inside), ValueError, message)
@@ -275,7 +278,7 @@ def _quantile(
     if n == 0:
         raise IndexError("index -1 is out of bounds for axis 0 with size 0")
     lanes = rows.shape[:-1]
-    # a single q stays 0-d: what is computed of it alone is then computed at once, on the host
+    # a single q stays 0-d, so that values computed from it alone are computed now, on the host
     q_column = as_array(q)
     if q.ndim:
         q_column = shaping.reshape(q_column, shape=q.shape + (1,) * len(lanes))
@@ -301,7 +304,7 @@ def _clamped(index: Any, last: Any) -> Any:
 
 
 def _spread(index: Any, lanes: tuple[int, ...]) -> Array:
-    """The index, of shape (*q, *lanes or *ones), for every lane."""
+    """Broadcast the index, of shape (*q, *lanes or *ones), to every lane."""
     index = as_array(index)
     lead = index.shape[: max(index.ndim - len(lanes), 0)]
     return broadcast(index, (*lead, *lanes))
@@ -314,7 +317,7 @@ def _interpolated(ordered: Array, index: Array, last: Any, fix_gamma: Gamma, wea
     above, below = u.greater_equal(index, last), u.less(index, 0)
     low = _select(above, last, _clamped(places, last))
     high = _select(above, last, _select(below, 0, _clamped(u.add(places, 1), last)))
-    # NumPy counts the place beyond the end as -1, and takes the distance from there
+    # NumPy counts the place beyond the end as -1, and measures the distance from there
     gap = u.subtract(index, _select(above, cast(-1, index.dtype), _select(below, 0.0, floor)))
     assert fix_gamma is not None
     gamma = as_array(fix_gamma(cast(gap, index.dtype), index))
@@ -324,7 +327,7 @@ def _interpolated(ordered: Array, index: Array, last: Any, fix_gamma: Gamma, wea
 
 
 def _lerp(a: Any, b: Any, t: Any) -> Any:
-    """From a to b, exact at both ends."""
+    """Interpolate from a to b; exact at both ends."""
     u = ufuncs
     step = u.subtract(b, a)
     from_a = u.add(a, u.multiply(step, t))
@@ -333,7 +336,9 @@ def _lerp(a: Any, b: Any, t: Any) -> Any:
 
 
 def _with_nan(ordered: Array, result: Array, count: Array | None) -> Array:
-    """nan for lanes that hold one; when they are skipped, for lanes that hold nothing else."""
+    """Return nan for lanes that contain one; when skipping nan, for lanes that contain nothing
+    else.
+    """
     if ordered.dtype.kind != "f":
         return result
     if count is not None:

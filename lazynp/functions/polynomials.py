@@ -1,6 +1,6 @@
-"""Polynomials as arrays of coefficients, the highest power first: NumPy's older functions.
+"""Polynomials as arrays of coefficients, highest power first: NumPy's older functions.
 
-`numpy.poly1d` objects are NumPy's own; functions that are given one give one back.
+`numpy.poly1d` objects are NumPy's own; a function that gets one returns one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _is_poly(*xs: Any) -> bool:
 
 
 def poly(seq_of_zeros: Any) -> Any:
-    """See `numpy.poly`. Complex zeros are looked at: pairs of conjugates give real coefficients."""
+    """See `numpy.poly`. Computes complex zeros, because conjugate pairs give real coefficients."""
     zeros_ = atleast_1d(as_array(seq_of_zeros))
     shape = zeros_.shape
     if len(shape) == 2 and shape[0] == shape[1] and shape[0]:
@@ -59,10 +59,10 @@ def _known(x: Array) -> bool:
 
 
 def roots(p: Any, *, strip_zeros: bool = True) -> Any:
-    """See `numpy.roots`. Which coefficients are zero is looked at.
+    """See `numpy.roots`. Computes p, because it strips zero coefficients.
 
-    strip_zeros=False (as in JAX, not in NumPy): they are not, so that p may be traced. Then p must
-    not begin with a zero.
+    strip_zeros=False (as in JAX, not in NumPy): keep them, so that p may be traced. Then p must not
+    begin with a zero.
     """
     p = atleast_1d(as_array(p))
     if p.ndim != 1:
@@ -161,8 +161,9 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 def polymul(a1: Any, a2: Any) -> Any:
-    """See `numpy.polymul`. Leading zeros are left out, as there: known coefficients are looked
-    at."""
+    """See `numpy.polymul`. Drops leading zeros, as NumPy does, so it computes the coefficients
+    unless traced.
+    """
     if _is_poly(a1, a2):
         return host_call(np.polymul, a1, a2)
     return convolve(_without_leading_zeros(a1), _without_leading_zeros(a2))
@@ -179,9 +180,10 @@ def _without_leading_zeros(p: Any) -> Array:
 
 
 def polydiv(u: Any, v: Any) -> Any:
-    """See `numpy.polydiv`. Leading coefficients of the remainder that are nearly zero are left
-    out. Where they are traced, those are taken to be that need be: the remainder has one
-    coefficient less than v, and at least one."""
+    """See `numpy.polydiv`. Drops leading coefficients of the remainder that are nearly zero. For
+    traced coefficients, the remainder has a fixed length: one coefficient less than v, and at least
+    one.
+    """
     if _is_poly(u, v):
         return host_call(np.polydiv, u, v)
     u, v = atleast_1d(as_array(u)) + 0.0, atleast_1d(as_array(v)) + 0.0

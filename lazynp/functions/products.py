@@ -1,4 +1,4 @@
-"""Products of vectors, matrices and arrays: chapter "Linear algebra" of NumPy's manual."""
+"""Products of vectors, matrices and arrays: the chapter "Linear algebra" of NumPy's manual."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ __all__ = [
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
 
 
-# -- dot and its kin -------------------------------------------------------------------------------
+# -- dot and related products ----------------------------------------------------------------------
 
 
 def _same_dtype(a: Any, b: Any) -> tuple[Array, Array]:
-    """Both as arrays of the common dtype; Python scalars are arrays here, not weak."""
+    """Both as arrays of the common dtype. Python scalars become arrays, not weak."""
     x, y = as_array(a), as_array(b)
     dtype = np.result_type(x.dtype, y.dtype)
     return cast(x, dtype), cast(y, dtype)
@@ -54,7 +54,7 @@ def _text(shape: tuple[int, ...]) -> str:
 
 
 def _summed_along(x: Array, i: int, y: Array, j: int) -> Array:
-    """The sum of products along axis i of x and j of y; the other axes of both remain."""
+    """The sum of products over axis i of x and j of y; the other axes of both remain."""
     if x.shape[i] != y.shape[j]:
         raise _not_aligned(x, y, i, j)
     xs: list[Hashable] = [("x", k) for k in range(x.ndim)]
@@ -96,7 +96,7 @@ _plain_dot = composed(_dot, np.dot)
 
 
 def _acceptable(out: Any, result: Array) -> bool:
-    if isinstance(out, np.ndarray):  # NumPy's, from another library
+    if isinstance(out, np.ndarray):  # a NumPy array, from another library
         same = out.dtype == result.dtype and out.shape == result.shape
         return same and out.flags.c_contiguous
     return isinstance(out, Array) and out.aval is result.aval and layout(out).flags.c_contiguous
@@ -225,7 +225,7 @@ def cross(
 
 
 def _cross_last(x: Array, y: Array, axisc: int) -> Array:
-    """Of vectors along the last axes; a third component that is not there is zero."""
+    """The cross product of vectors on the last axes; a missing third component counts as zero."""
     multiply, subtract = ufuncs.multiply, ufuncs.subtract
     x0, x1, *x2 = (plain(getitem(x, (..., k))) for k in range(x.shape[-1]))
     y0, y1, *y2 = (plain(getitem(y, (..., k))) for k in range(y.shape[-1]))

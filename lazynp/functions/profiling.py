@@ -1,4 +1,4 @@
-"""`profile`: where the time of a program goes, and which lines ask for values."""
+"""`profile`: where a program's time goes, and which lines need values."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from lazynp._array import Array, NDArray, Scalar
 from lazynp._observers import observers
 from lazynp._positions import position, user_frame
 
-_MOST_EVENTS = 200_000  # of a timeline
-_ROWS = 12  # of each table that is printed
+_MOST_EVENTS = 200_000  # in a timeline
+_ROWS = 12  # in each printed table
 
-# What the user's line did, by the function of lazynp that it called.
+# Describe the user's line by the lazynp function that it called.
 _ASKED = {
     "__bool__": "a truth value: if, while, and, or",
     "__float__": "float()",
@@ -42,7 +42,7 @@ _ASKED = {
 
 @dataclass
 class Tally:
-    """How often, and how long without what ran inside of it and has a row of its own."""
+    """A count, and the seconds, without those of inner spans that have their own row."""
 
     count: int = 0
     seconds: float = 0.0
@@ -54,7 +54,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Event:
-    """A span of the timeline. `inside`: seconds of it that belong to spans within it."""
+    """A span of the timeline. `inside`: the seconds of the spans within it."""
 
     kind: str  # compiled, reference, host, compile, load
     name: str
@@ -68,14 +68,13 @@ class Event:
 class Profile:
     """What ran inside `with np.profile() as p:`, in all threads. `print(p)` shows it as tables.
 
-    tiers: runs and seconds of "compiled" and "reference" programs, and of "host", which is NumPy:
-        as a step of a compiled program, or a whole function that lazynp leaves to it.
-    compiling, loading: programs compiled, and programs found on disk instead.
-    programs: by number of operations, the line that recorded the first of them, and tier.
-    cuts: by the user's line that ended what was pending, and why: what it needed a value for, or
-        that the loop came round there.
-    seconds: of the block. What is not in the tiers nor compiling is Python's own, recording, and
-        operations on small arrays that a loop does at once.
+    tiers: runs and seconds of "compiled" and "reference" programs, and of "host", which is NumPy: a
+    step of a compiled program, or a whole function that lazynp leaves to NumPy. compiling, loading:
+    programs compiled, and programs found on disk instead. programs: by number of operations, line
+    of the first recorded operation, and tier. cuts: flushes, by the user's line and by reason: what
+    the line needed a value for, or that the loop returned there. seconds: of the block. The time
+    that is neither in the tiers nor in compiling is Python's own, recording, and operations on
+    small arrays that a loop runs eagerly.
     """
 
     def __init__(self) -> None:
@@ -101,17 +100,20 @@ class Profile:
 
     @property
     def seconds(self) -> float:
+        """The duration of the block, up to now if it has not ended."""
         return (self._end or perf_counter()) - self._begin if self._begin else 0.0
 
     @property
     def compiles(self) -> int:
+        """The number of programs compiled."""
         return self.compiling.count
 
     @property
     def cache_hits(self) -> int:
+        """The number of programs loaded from disk."""
         return self.loading.count
 
-    # -- what the observed tell --------------------------------------------------------------------
+    # -- the hooks ---------------------------------------------------------------------------------
 
     def ran(
         self, begin: float, tier: str, operations: int, first: tuple[CodeType, int], reason: Any
@@ -129,7 +131,7 @@ class Profile:
         with self._lock:
             kind = "load" if from_disk else "compile"
             own = self._event(kind, f"{kind} {operations} operations", begin, {})
-            if from_disk is not None:  # None: there is nothing to compile in it
+            if from_disk is not None:  # None: it contains nothing to compile
                 (self.loading if from_disk else self.compiling).add(own)
 
     def called(self, begin: float, name: str) -> None:
@@ -139,10 +141,10 @@ class Profile:
             self.calls[name].add(own)
 
     def _event(self, kind: str, name: str, begin: float, details: dict[str, Any]) -> float:
-        """Note a span that ends now; its seconds without those of the spans within."""
+        """Add a span that ends now; returns its seconds without those of the spans within."""
         seconds, inside = perf_counter() - begin, 0.0
         thread = threading.get_ident()
-        done = self._done[thread]  # spans that are in no other so far: these may be in this one
+        done = self._done[thread]  # spans outside all others so far; this span may contain them
         while done and done[-1][0] >= begin:
             inside += done.pop()[1]
         done.append((begin, seconds))
@@ -157,7 +159,7 @@ class Profile:
     # -- reports -----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the timeline as JSON that chrome://tracing and ui.perfetto.dev show."""
+        """Write the timeline as JSON for chrome://tracing and ui.perfetto.dev."""
         process = os.getpid()
         threads = {t: i for i, t in enumerate(dict.fromkeys(e.thread for e in self.events))}
         records: list[dict[str, Any]] = [
@@ -215,13 +217,13 @@ def _table(title: str, rows: dict[str, Tally]) -> Iterator[str]:
 def profile() -> Profile:
     """`with np.profile() as p: ...`, then `print(p)` or `p.save("timeline.json")`; see `Profile`.
 
-    Nothing runs otherwise than without it: what is recorded, cut and compiled stays the same.
+    A profile does not change what is recorded, flushed or compiled.
     """
     return Profile()
 
 
 def _cause(reason: Any) -> tuple[str, str]:
-    """The user's line that ended what was pending, and why it did."""
+    """The user's line that caused a flush, and the reason."""
     frame = _getframe(2)
     theirs = user_frame(frame)
     line = position(theirs.f_code, theirs.f_lasti)
@@ -233,7 +235,7 @@ def _cause(reason: Any) -> tuple[str, str]:
 
 
 def _asked(frame: FrameType, theirs: FrameType) -> str:
-    """What the user's line called that needed the value."""
+    """The function called by the user's line that needed the value."""
     names = _methods()
     called = None
     inner: FrameType | None = frame
@@ -249,8 +251,9 @@ def _asked(frame: FrameType, theirs: FrameType) -> str:
 
 @functools.cache
 def _methods() -> dict[CodeType, str | None]:
-    """What methods are called; functions and lambdas of other names are attached as such. None
-    for what wraps several, which are then called in turn."""
+    """The names of methods, by code; functions and lambdas with other names are attached as
+    methods. None for wrappers of several methods, which call these in turn.
+    """
     found: dict[CodeType, str | None] = {}
     for kind in (Scalar, NDArray, Array):
         for name, method in vars(kind).items():

@@ -1,4 +1,4 @@
-"""Sums, products, extrema, means: reductions over axes, and what runs along one."""
+"""Sums, products, extrema, means: reductions over axes, and cumulative functions."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ amax, amin = max, min
 
 
 def _truth(a: Any) -> Any:
-    """Of objects, NumPy's loops return one of them unless told not to."""
+    """For objects, NumPy's loops return one of the objects unless told otherwise."""
     return None if isinstance(a, Array) and on_device(a.dtype) else BOOL
 
 
@@ -158,10 +158,10 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
 
 
 def _count(x: Array, axis: Any, keepdims: Any, where: Any) -> Any:
-    """How many elements each result is made of: an int, or an array of ints under `where`."""
+    """The number of elements behind each result: an int, or an array of ints under `where`."""
     if where is True or where is NO_VALUE:
         if x.ndim == 0 and axis is not None:
-            normalize_axis_tuple(axis, 0)  # of a sum it may be 0
+            normalize_axis_tuple(axis, 0)  # raises; a sum accepts axis 0 here
         return count_of(x.shape, reduced_axes(axis, x.ndim))
     mask = mask_argument(where)
     return reduce(ADD, broadcast(mask, x.shape), axis, _INT64, None, keepdims)
@@ -169,7 +169,8 @@ def _count(x: Array, axis: Any, keepdims: Any, where: Any) -> Any:
 
 def _quotient(total: Any, count: Any) -> Any:
     """total / count in the dtype of total."""
-    wide = cast(total, np.float32) if total.dtype == np.float16 else total  # holds any count
+    # float32 holds any count
+    wide = cast(total, np.float32) if total.dtype == np.float16 else total
     result = ufuncs.divide(wide, count)
     return scalar_if_0d(cast(result, total.dtype))
 
@@ -179,7 +180,7 @@ def _into(result: Any, out: Any) -> Any:
 
 
 def _check_result(x: Array, axis: Any, dtype: Any, out: Any, keepdims: Any) -> Any:
-    """What NumPy sums into `out` first decides whether `out` will do, and the dtype."""
+    """NumPy sums into `out` first, and this sum decides whether `out` fits, and the dtype."""
     if out is None:
         return dtype
     check_writeable(out)
@@ -270,7 +271,7 @@ def degrees(ddof: Any, correction: Any) -> Any:
 
 
 def squared_modulus(x: Array, dtype: np.dtype[Any]) -> Array:
-    """|x|**2; what is not a number (a bool) NumPy multiplies with itself."""
+    """|x|**2; NumPy multiplies what is not a number (a bool) by itself."""
     if x.dtype.kind == "c":
         re, im = elementwise.real(x), elementwise.imag(x)
         return elementwise.add(elementwise.square(re), elementwise.square(im))
@@ -311,7 +312,7 @@ def average(
     *,
     keepdims: Any = NO_VALUE,
 ) -> Any:
-    """See `numpy.average`. The sum of the weights is looked at: zero is an error."""
+    """See `numpy.average`. Computes the sum of the weights, because zero is an error."""
     x = as_array(a)
     if axis is not None:
         axis = normalize_axis_tuple(axis, x.ndim, argname="axis")
@@ -402,7 +403,7 @@ def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = NO_VALU
     return _arg(reduction.argmin, "argmin", a, axis, out, keepdims)
 
 
-# -- running sums and products ---------------------------------------------------------------------
+# -- cumulative sums and products ------------------------------------------------------------------
 
 
 def _running(row: Reduction, a: Any, axis: Any, dtype: Any, out: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Set routines. Sizes of results depend on the data: all but `isin` compute their arguments."""
+"""Set routines. Sizes of results depend on the data, so all but `isin` compute their arguments."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ _INT64 = np.dtype(np.int64)
 
 
 class UniqueAllResult(NamedTuple):
+    """The result of `unique_all`."""
+
     values: Any
     indices: Any
     inverse_indices: Any
@@ -39,11 +41,15 @@ class UniqueAllResult(NamedTuple):
 
 
 class UniqueCountsResult(NamedTuple):
+    """The result of `unique_counts`."""
+
     values: Any
     counts: Any
 
 
 class UniqueInverseResult(NamedTuple):
+    """The result of `unique_inverse`."""
+
     values: Any
     inverse_indices: Any
 
@@ -64,10 +70,10 @@ def unique(
     size: Any = None,
     fill_value: Any = None,
 ) -> Any:
-    """See `numpy.unique`. Always sorted. With an axis of several it is run by NumPy.
+    """See `numpy.unique`. Always sorts. With an axis, NumPy runs it.
 
-    size (as in JAX, not in NumPy): how many are given in any case, so that `ar` may be traced; what
-    is missing is fill_value (default: the least of them), with a count of 0.
+    size (as in JAX, not in NumPy): a fixed number of elements, so that `ar` may be traced. Missing
+    elements are fill_value (default: the smallest element), with a count of 0.
     """
     x = as_array(ar)
     options = (return_index, return_inverse, return_counts)
@@ -89,14 +95,14 @@ def unique(
 
 
 class _Unique:
-    """The sorted elements, and which of them is the first of its kind."""
+    """The sorted elements, and a mask of the first of each run of equal ones."""
 
     def __init__(
         self, ordered: Array, order: Array | None, equal_nan: bool, count: int | None, fill: Any
     ) -> None:
         self.order, self.is_first = order, _starts(ordered, equal_nan)
         self.size = ordered.size
-        if count is None:  # then the shape of the result hangs on how many there are
+        if count is None:  # then the shape of the result depends on their number
             with asking("unique, whose shape it decides", "Give unique a size="):
                 places = np.flatnonzero(host_value(self.is_first._read()))
             self.places = new_array(from_host(places))
@@ -107,7 +113,7 @@ class _Unique:
         places = plain(getitem(self.ends, slice(0, count)))
         missing = plain(ufuncs.equal(places, self.size))
         if not self.size and count:
-            raise ValueError("unique: there are no values to fill up with")
+            raise ValueError("unique: an empty array has no value to fill up with")
         self.places = plain(elementwise.select(missing, 0, places))
         values = self._at_places(ordered)
         if fill is not None:
@@ -149,7 +155,7 @@ def _unique(
 
 
 def _starts(x: Array, equal_nan: bool) -> Array:
-    """Of a sorted vector, which elements differ from the one before."""
+    """The elements of a sorted vector that differ from the one before."""
     if not x.size:
         return shaping.full(False, shape=(0,), dtype=np.dtype(bool))
     after, before = getitem(x, slice(1, None)), getitem(x, slice(None, -1))
@@ -187,7 +193,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _shaped_by_data(function: F) -> F:
-    """Decorates a function whose result has a shape that depends on data, and no size."""
+    """Decorate a function whose result has a data-dependent shape, and which takes no size."""
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -198,7 +204,7 @@ def _shaped_by_data(function: F) -> F:
 
 
 def _joined(x: Any, y: Any) -> Array:
-    """One vector after the other, in their common dtype."""
+    """Concatenate two vectors in their common dtype."""
     a, b = flat(x), flat(y)
     dtype = np.result_type(a.dtype, b.dtype)
     return shaping.concatenate(plain(cast(a, dtype)), plain(cast(b, dtype)), axis=0)
@@ -285,7 +291,7 @@ def isin(
     *,
     kind: Any = None,
 ) -> Any:
-    """See `numpy.isin`. `assume_unique` and `kind` make no difference; nothing is computed yet."""
+    """See `numpy.isin`. `assume_unique` and `kind` have no effect; nothing is computed yet."""
     x, tests = as_array(element), as_array(test_elements)
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
@@ -306,7 +312,7 @@ def _found(x: Array, tests: Array) -> Array:
     inside = None
     dtype = np.result_type(x.dtype, tests.dtype)
     if dtype.kind == "f" and x.dtype.kind in "iu" and tests.dtype.kind in "iu":
-        # int64 and uint64: floats would not tell large ones apart
+        # int64 and uint64: floats would not distinguish large values
         inside = ufuncs.greater_equal(x, 0)
         if x.dtype.kind == "u":
             inside = ufuncs.less_equal(x, np.iinfo(np.int64).max)

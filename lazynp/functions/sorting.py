@@ -1,4 +1,4 @@
-"""Sorting and searching in sorted arrays. Every sort is stable, whatever `kind` says."""
+"""Sorting, and searching in sorted arrays. Every sort is stable, whatever `kind` says."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _check_order(x: Array, order: Any) -> None:
 
 
 def _axis_of(x: Array, axis: Any) -> tuple[Array, int]:
-    """The array in an owner of its own, flattened for axis None, and the axis."""
+    """The array as a new owner, flattened for axis None, and the axis."""
     if axis is None:
         return flat(x), 0
     return plain(x), normalize_axis_index(axis, x.ndim)
@@ -61,7 +61,7 @@ def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable:
 
 
 def _sorted(x: Array, axis: Any) -> Array:
-    """In the order of memory that x has: NumPy sorts a copy."""
+    """Sort in the memory order of x, because NumPy sorts a copy."""
     values, along = _axis_of(x, axis)
     return in_order(primitives.sort(values, axis=along), None if axis is None else copied_order(x))
 
@@ -134,7 +134,7 @@ def _check_kth(kth: Any, x: Array, axis: int, kind: str) -> None:
 def partition(
     a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    """See `numpy.partition`. Sorts."""
+    """See `numpy.partition`. Sorts the array."""
     x = as_array(a)
     _check_order(x, order)
     if needs_host(x):
@@ -147,7 +147,7 @@ def partition(
 def argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    """See `numpy.argpartition`. Sorts."""
+    """See `numpy.argpartition`. Sorts the array."""
     x = as_array(a)
     _check_order(x, order)
     if needs_host(x):
@@ -164,7 +164,7 @@ def argpartition(
 
 @by_numpy(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
-    """See `numpy.searchsorted`. With a sorter it computes that, to check it."""
+    """See `numpy.searchsorted`. Computes a sorter, to check it."""
     x, values = as_array(a), as_array(v)
     if side not in ("left", "right"):
         np.searchsorted([0], 0, side=side)  # NumPy's own exception

@@ -1,7 +1,7 @@
 """Special functions: names, arguments and results of `jax.scipy.special`, which are SciPy's.
 
-Arguments broadcast and promote as NumPy's ufuncs do: float16 stays, int64 gives float64; so does
-bool.
+Arguments broadcast and promote as in NumPy's ufuncs: float16 stays float16, int64 becomes float64,
+and so does bool.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def _operand(x: Any) -> Any:
-    """An array or a number; bools, of which NumPy's ufuncs would make float16, as float64."""
+    """An array or a number; bools become float64 (NumPy's ufuncs would make them float16)."""
     if type(x) in (int, float, complex):
         return x
     x = as_array(x)
@@ -32,7 +32,7 @@ def _operand(x: Any) -> Any:
 
 
 def _real(name: str, primitive: Primitive, *args: Any) -> Any:
-    """Record it. TypeError for complex arguments: these are functions of real numbers here."""
+    """Record the function. TypeError for complex arguments: these functions take real numbers."""
     operands = list(map(_operand, args))
     for x in operands:
         dtype = SCALAR_DTYPES[type(x)] if type(x) in SCALAR_DTYPES else x.dtype
@@ -70,7 +70,7 @@ def ndtri(p: Any) -> Any:
 
 
 def log_ndtr(x: Any, series_order: int = 3) -> Any:
-    """log(ndtr(x)), accurate in both tails. `series_order`, JAX's, is without effect."""
+    """log(ndtr(x)), accurate in both tails. `series_order`, from JAX, has no effect."""
     return _real("log_ndtr", e.log_ndtr, x)
 
 
@@ -112,7 +112,7 @@ def logsumexp(
         terms = ufuncs.multiply(terms, b)
     total = reductions.sum(terms, axis=axis, keepdims=keepdims)
     if not keepdims:
-        shift = reductions.sum(shift, axis=axis)  # of one element
+        shift = reductions.sum(shift, axis=axis)  # a sum over one element
     if not return_sign and total.dtype.kind == "c":
         return ufuncs.add(ufuncs.log(total), shift)
     out = ufuncs.add(ufuncs.log(ufuncs.absolute(total)), shift)
@@ -122,14 +122,16 @@ def logsumexp(
 
 
 def softmax(x: Any, /, *, axis: Any = None) -> Any:
-    """exp(x) / sum(exp(x)) over `axis`, by default all axes: `jax.nn.softmax` takes the last."""
+    """exp(x) / sum(exp(x)) over `axis`; by default over all axes (`jax.nn.softmax` uses the
+    last).
+    """
     x = _floating(x)
     terms = ufuncs.exp(ufuncs.subtract(x, _shift(x, axis)))
     return ufuncs.divide(terms, reductions.sum(terms, axis=axis, keepdims=True))
 
 
 def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
-    """log(softmax(x)), without its underflow; `axis` as there."""
+    """log(softmax(x)), without its underflow; `axis` as in softmax."""
     x = _floating(x)
     x = ufuncs.subtract(x, _shift(x, axis))
     return ufuncs.subtract(x, ufuncs.log(reductions.sum(ufuncs.exp(x), axis=axis, keepdims=True)))
@@ -145,7 +147,7 @@ def _real_part(x: Any) -> Any:
 
 
 def _shift(x: Any, axis: Any) -> Any:
-    """The largest element, a constant for derivatives; 0 where it is not finite."""
+    """The largest element, as a constant for derivatives; 0 where it is not finite."""
     x = as_array(stop_gradient(x))
     largest = reductions.max(_real_part(x), axis=axis, keepdims=True, initial=-math.inf)
     return ufuncs.where_(ufuncs.isfinite(largest), largest, 0.0)
@@ -155,12 +157,16 @@ def _shift(x: Any, axis: Any) -> Any:
 
 
 def xlogy(x: Any, y: Any) -> Any:
-    """x * log(y); 0 where x is 0, unless y is NaN. There the derivative by y is 0 too."""
+    """x * log(y); 0 where x is 0, unless y is NaN. The derivative with respect to y is 0
+    there too.
+    """
     return _real("xlogy", e.xlogy, x, y)
 
 
 def xlog1py(x: Any, y: Any) -> Any:
-    """x * log1p(y); 0 where x is 0, unless y is NaN. There the derivative by y is 0 too."""
+    """x * log1p(y); 0 where x is 0, unless y is NaN. The derivative with respect to y is 0 there
+    too.
+    """
     return _real("xlog1py", e.xlog1py, x, y)
 
 
@@ -195,20 +201,20 @@ def gammaln(x: Any) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """The derivative of gammaln; accurate to a fraction of 1 near its zeros."""
+    """The derivative of gammaln; near its zeros, accurate to a fraction of 1."""
     return _real("digamma", e.digamma, x)
 
 
-psi = digamma  # SciPy's ufunc is of this name
+psi = digamma  # SciPy's ufunc has this name
 
 
 def polygamma(n: Any, x: Any) -> Any:
-    """The n-th derivative of digamma; TypeError for the derivative by n."""
+    """The n-th derivative of digamma; TypeError for the derivative with respect to n."""
     return _real("polygamma", e.polygamma, n, x)
 
 
 def factorial(n: Any, exact: bool = False) -> Any:
-    """gamma(n + 1), 0 of negative n. NotImplementedError for `exact=True`."""
+    """gamma(n + 1); 0 for negative n. NotImplementedError for `exact=True`."""
     if static(exact):
         raise NotImplementedError("factorial: exact=True, of integers, is not implemented")
     n = as_array(n)
@@ -216,19 +222,19 @@ def factorial(n: Any, exact: bool = False) -> Any:
 
 
 def beta(a: Any, b: Any) -> Any:
-    """gamma(a) * gamma(b) / gamma(a + b). Differs from SciPy's at poles of gamma: NaN."""
+    """gamma(a) * gamma(b) / gamma(a + b). Differs from SciPy at poles of gamma: NaN."""
     return _real("beta", e.beta, a, b)
 
 
 def betaln(a: Any, b: Any) -> Any:
-    """log(abs(beta(a, b))); of large a or b more accurate than SciPy's."""
+    """log(abs(beta(a, b))); more accurate than SciPy's for large a or b."""
     return _real("betaln", e.betaln, a, b)
 
 
 def gammainc(a: Any, x: Any) -> Any:
     """The regularized lower incomplete gamma function, for a and x not negative.
 
-    Differentiable by both; a second time by x only.
+    Differentiable with respect to both; a second time with respect to x only.
     """
     return _real("gammainc", e.gammainc, a, x)
 
@@ -239,9 +245,9 @@ def gammaincc(a: Any, x: Any) -> Any:
 
 
 def zeta(x: Any, q: Any) -> Any:
-    """Hurwitz's zeta function, sum of (k + q)**-x; Riemann's of x > 1 with q = 1.
+    """Hurwitz's zeta function, the sum of (k + q)**-x; Riemann's for x > 1 with q = 1.
 
-    As in JAX q must be given. TypeError for the derivative by x.
+    As in JAX, q is required. TypeError for the derivative with respect to x.
     """
     return _real("zeta", e.zeta, x, q)
 
@@ -273,25 +279,26 @@ def i1e(x: Any) -> Any:
 
 
 def convolve(x: Any, kernel: Any, mode: str = "full", method: str = "auto") -> Any:
-    """The convolution of arrays of equally many dimensions: `jax.scipy.signal.convolve`.
+    """The convolution of arrays with equally many dimensions: `jax.scipy.signal.convolve`.
 
-    mode: "full", "same" (the middle of that, of x's shape), or "valid" (where one lies wholly in
-    the other). method: "direct", which "auto" is, or "fft". Integers stay integers, as in SciPy.
-    It stands in this room since NumPy's own `convolve` is of one dimension.
+    mode: "full", "same" (the middle part, in x's shape), or "valid" (where one lies wholly in the
+    other). method: "direct", which "auto" means, or "fft". Integers stay integers, as in SciPy. It
+    is in this module because NumPy's own `convolve` is one-dimensional.
     """
     return _convolved("convolve", x, kernel, mode, method, turned=True)
 
 
 def correlate(x: Any, kernel: Any, mode: str = "full", method: str = "auto") -> Any:
     """The cross-correlation, `jax.scipy.signal.correlate`: `convolve` with the kernel reversed
-    along every axis and conjugated."""
+    along every axis and conjugated.
+    """
     return _convolved("correlate", x, kernel, mode, method, turned=False)
 
 
 def _convolved(name: str, x: Any, kernel: Any, mode: str, method: str, turned: bool) -> Any:
     x, kernel = as_array(x), as_array(kernel)
     if x.ndim != kernel.ndim:
-        raise ValueError(f"{name}: as many dimensions are required, got {x.ndim} and {kernel.ndim}")
+        raise ValueError(f"{name}: dimensions must match, got {x.ndim} and {kernel.ndim}")
     if mode not in ("full", "same", "valid"):
         raise ValueError(f"{name}: mode must be 'full', 'same' or 'valid', got {mode!r}")
     if method not in ("auto", "direct", "fft"):
@@ -304,16 +311,16 @@ def _convolved(name: str, x: Any, kernel: Any, mode: str, method: str, turned: b
     if not x.ndim:
         return ufuncs.multiply(x, kernel)
     if not x.size or not kernel.size:
-        raise ValueError(f"{name}: empty arrays have none, got {x.shape} and {kernel.shape}")
+        raise ValueError(f"{name}: operands must not be empty, got {x.shape} and {kernel.shape}")
     sizes = list(zip(x.shape, kernel.shape, strict=True))
     if mode == "valid" and any(k > n for n, k in sizes):
         if any(n > k for n, k in sizes):
-            raise ValueError(f"{name}: neither lies in the other, got {x.shape}, {kernel.shape}")
-        x, kernel = kernel, x  # a convolution is the same both ways
+            raise ValueError(f"{name}: neither fits into the other, got {x.shape}, {kernel.shape}")
+        x, kernel = kernel, x  # convolution is symmetric
         sizes = [(n, k) for k, n in sizes]
     if method == "fft":
         return _by_fft(x, kernel, mode)
-    # of the full convolution "same" begins at (k - 1) // 2
+    # "same" begins at (k - 1) // 2 of the full convolution
     before = {"full": 0, "same": 1, "valid": 2}[mode]
     lows = [k - 1 - (0, (k - 1) // 2, k - 1)[before] for _, k in sizes]
     highs = [(k - 1, (k - 1) // 2, 0)[before] for _, k in sizes]
@@ -322,7 +329,7 @@ def _convolved(name: str, x: Any, kernel: Any, mode: str, method: str, turned: b
 
 
 def _by_fft(x: Any, kernel: Any, mode: str) -> Any:
-    """Of integers and bools the result is float64."""
+    """Convolve by Fourier transforms. The result for integers and bools is float64."""
     axes = tuple(range(x.ndim))
     full = [n + k - 1 for n, k in zip(x.shape, kernel.shape, strict=True)]
     forward, backward = (

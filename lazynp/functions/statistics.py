@@ -1,4 +1,4 @@
-"""Covariance and correlation; medians, quantiles and histograms from their rooms."""
+"""Covariance and correlation. Re-exports medians, quantiles and histograms from their modules."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    """See `numpy.cov`. The weights are looked at; there is no warning for too little data."""
+    """See `numpy.cov`. Computes the weights; does not warn of too little data."""
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     m = as_array(m)
@@ -137,7 +137,7 @@ def _covariance(x: Array, ddof: int, w: Any, aweights: Any) -> Any:
         right = elementwise.conjugate(right)
     c = contraction.dot_general(x, right, dimension_numbers=(((1,), (1,)), ((), ())))
     c = as_array(u.multiply(c, _inverse(factor, x.dtype)))
-    # NumPy's `squeeze` makes an array of a single variance too
+    # NumPy's `squeeze` makes a single variance an array too
     return shaping.reshape(c, shape=tuple(n for n in c.shape if n != 1))
 
 
@@ -176,7 +176,8 @@ def _mode(mode: Any) -> str:
     if isinstance(mode, str) and mode in _MODES.values():
         return mode
     given: Any = mode
-    np.correlate(np.ones(1), np.ones(1), given)  # raises; or knows it by its first letter
+    # raises; or recognises the mode by its first letter
+    np.correlate(np.ones(1), np.ones(1), given)
     return {"v": "valid", "s": "same", "f": "full"}[str(mode)[0].lower()]
 
 
@@ -199,7 +200,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 @quiet()
 @by_numpy(np.convolve)
 def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
-    """See `numpy.convolve`; `lazynp.special.convolve` is of any number of dimensions."""
+    """See `numpy.convolve`; `lazynp.special.convolve` takes any number of dimensions."""
     x, y = as_array(a), as_array(v)
     x, y = (shaping.reshape(z, shape=(1,)) if z.ndim == 0 else z for z in (x, y))
     if _not_native(x, y):
@@ -212,7 +213,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
 
 
 def _not_native(x: Array, y: Array) -> bool:
-    """Errors, and host dtypes."""
+    """Whether NumPy must run it: errors, and host dtypes."""
     wrong = x.ndim != 1 or y.ndim != 1 or not x.size or not y.size
     return wrong or needs_host(x, y)
 
@@ -223,7 +224,7 @@ def _common(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def _slid(x: Array, y: Array, mode: str) -> Array:
-    """The sums of x[i + j] * y[j] over j, y being the shorter one."""
+    """The sums of x[i + j] * y[j] over j, where y is the shorter one."""
     m = y.size
     low = {"valid": 0, "same": m // 2, "full": m - 1}[mode]
     high = {"valid": 0, "same": m - 1 - low, "full": m - 1}[mode]

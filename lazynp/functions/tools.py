@@ -1,4 +1,4 @@
-"""What NumPy has no need of: looking at programs, forcing values, lending memory."""
+"""Tools that NumPy does not need: inspect programs, force values, lend memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ from lazynp.transforms._jit import Jitted
 
 
 def stats() -> Stats:
-    """Counters of this process: cuts, forms, programs compiled and found on disk, runs."""
+    """Counters of this process: flushes ("cuts"), forms, programs compiled and found on disk,
+    runs.
+    """
     return STATS
 
 
@@ -41,7 +43,7 @@ def materialize(tree: Any) -> Any:
 
 
 def array_jaxpr(array: Array) -> Jaxpr:
-    """The jaxpr of what is pending for this array; of what computed it, once it is computed."""
+    """The jaxpr that is pending for this array; once it is computed, the jaxpr that computed it."""
     node = array._read()
     plan = node[ARGS]
     if isinstance(plan, Plan) and plan.jaxpr is not None:
@@ -51,7 +53,7 @@ def array_jaxpr(array: Array) -> Jaxpr:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What `explain` found; printing it shows all of it."""
+    """The result of `explain` for an array; print it to see everything."""
 
     state: str
     recorded: str
@@ -76,7 +78,7 @@ class Explanation:
 
 
 class Traces(str):
-    """What `explain` found of a jitted function."""
+    """The result of `explain` for a jitted function."""
 
     __slots__ = ()
     __repr__ = str.__str__
@@ -87,8 +89,9 @@ def explain(x: Jitted) -> Traces: ...
 @overload
 def explain(x: Array) -> Explanation: ...
 def explain(x: Array | Jitted) -> Explanation | Traces:
-    """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, why it was cut. Of a
-    jitted function: how often it was traced, and what was new each time."""
+    """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, reason of the flush.
+    For a jitted function: how often it was traced, and what was new each time.
+    """
     if isinstance(x, Jitted):
         return Traces(x.explained())
     if not isinstance(x, Array):
@@ -121,9 +124,9 @@ def explain(x: Array | Jitted) -> Explanation | Traces:
 
 @contextmanager
 def writable(x: Array) -> Iterator[np.ndarray[Any, Any]]:
-    """A NumPy array with x's elements for host code that must write (Cython, numba, `readinto`).
+    """A NumPy array with x's elements, for host code that must write (Cython, numba, `readinto`).
 
-    What was written is x's value when the block is left, also by an exception.
+    At the end of the block, also after an exception, its contents become x's value.
     """
     if not isinstance(x, Array):
         raise TypeError(f"writable: an Array is required, got {type(x).__name__}")

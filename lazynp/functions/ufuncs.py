@@ -19,8 +19,9 @@ from lazynp.primitives.checks import check_later
 
 
 def _exponent(x: Any, y: Any) -> Any:
-    """Integers to negative integer powers are an error in NumPy: that is looked up in the data,
-    where there is some; a function that is traced looks when it is called."""
+    """In NumPy, a negative integer power of integers is an error. Look for one in the data if they
+    are available; in a traced function, check in the call.
+    """
     base, exponent = as_operand(x), as_operand(y)
     if _kind(base) not in "biu" or _kind(exponent) != "i":
         return y
@@ -53,7 +54,7 @@ def _kind(operand: Any) -> str:
 
 
 def _power(x: Any, y: Any) -> Any:
-    """Exponents that are constants have cheaper forms, the ones NumPy itself uses."""
+    """Use the cheaper forms for constant exponents, the same as NumPy."""
     if type(y) in (int, float) and isinstance(x, Array):
         kind = x.dtype.kind
         if y == 2 and type(y) is int or (y == 2 and kind in "fc"):
@@ -66,7 +67,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _compare(primitive: Any, outside: tuple[bool, bool]) -> Any:
-    """Comparisons take Python ints beyond the dtype's range: `outside` is (below, above)."""
+    """Comparisons accept Python ints beyond the dtype's range: `outside` is (below, above)."""
 
     def compare(x: Any, y: Any) -> Any:
         try:

@@ -1,4 +1,6 @@
-"""From jaxprs to results: StableHLO text, executables, buffers. Only this room knows jaxlib."""
+"""From jaxprs to results: StableHLO text, executables, buffers. Only this package depends on
+jaxlib.
+"""
 
 from lazynp.lowering._builder import Builder, Value
 from lazynp.lowering._cache import state as cache_state

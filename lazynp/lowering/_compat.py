@@ -1,4 +1,4 @@
-"""Every difference between jaxlib releases that lazynp meets, and the import of jaxlib itself.
+"""Every difference between jaxlib releases that affects lazynp, and the import of jaxlib itself.
 
 Verified on 0.10.2 (Python 3.11), 0.11 and 0.12 (Python 3.12 and later).
 """
@@ -9,8 +9,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-# Read once, when jaxlib is loaded. XLA logs to stderr at every client creation, and at times that
-# it gave up simplifying; what is an error to the user arrives as an exception.
+# jaxlib reads this once, when it is loaded. XLA logs to stderr at every client creation, and
+# sometimes when it gives up simplifying. Errors that concern the user arrive as exceptions anyway.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import jaxlib.version
@@ -31,14 +31,16 @@ _HANDLER_TAKES_SKIP = "_skip_checks" in (_jax.array_result_handler.__doc__ or ""
 
 
 def result_handler(aval: Any, sharding: Any) -> Any:
-    """What turns one output of an execution into an array; 0.11 dropped the fourth argument."""
+    """The object that turns one output of an execution into an array; 0.11 dropped the fourth
+    argument.
+    """
     if _HANDLER_TAKES_SKIP:
         return _jax.array_result_handler(aval, sharding, True, True)
     return _jax.array_result_handler(aval, sharding, True)
 
 
 class Sharding(xla_client.SingleDeviceSharding):
-    """The one-device sharding jaxlib wants; its C++ asks Python for these members."""
+    """The one-device sharding that jaxlib requires; its C++ calls these Python members."""
 
     is_fully_replicated = True
     is_fully_addressable = True
@@ -59,23 +61,24 @@ def device_list(device: Any) -> Any:
 
 
 def put(aval: Any, sharding: Any, array: Any, device: Any, copy: bool) -> Any:
-    """Without `enable_x64` the dtype follows a global state that belongs to jax."""
+    """Without `enable_x64`, the dtype follows a global state that belongs to jax."""
     return xla_client.batched_device_put(
         aval, sharding, [array], [device], True, copy, enable_x64=True
     )
 
 
 def collect_garbage() -> None:
-    """Let go of host memory that deleted buffers were made of, and of the notes of Python's stack
-    that each execution makes; jaxlib only notes that it could (0.1 us)."""
+    """Free the host memory behind deleted buffers, and the Python stack that each execution
+    records. jaxlib itself only marks both as free; this takes 0.1 us.
+    """
     _jax.collect_garbage()
 
 
 def cpu_client(threads: int | None = None) -> Any:
-    """Synchronous: a dispatch is 4 us instead of 21, and no throughput is lost.
+    """A synchronous client: a dispatch takes 4 us instead of 21, with the same throughput.
 
-    threads: for computing, where it is not to be as many as there are cores. That can only be said
-    by the environment, which is read when the client is made.
+    threads: the number of compute threads; by default, one for each core. Only an environment
+    variable can set it, and jaxlib reads that when it creates the client.
     """
     before = {name: os.environ.get(name) for name in _THREADS if threads is not None}
     os.environ.update(dict.fromkeys(before, str(threads)))
@@ -121,12 +124,12 @@ def _varint(n: int) -> bytes:
 
 
 def register_custom_call(name: str, target: object, platform: str, api_version: int) -> None:
-    """Registering a name again is harmless, also beside jax."""
+    """Register a custom call. Registering a name again is harmless, also beside jax."""
     _jax.register_custom_call_target(name, target, platform, api_version)
 
 
 def serialized(client: Any, loaded: Any) -> bytes | None:
-    """A compiled program as bytes; None for what jaxlib cannot serialise."""
+    """A compiled program as bytes; None if jaxlib cannot serialise it."""
     try:
         return client.serialize_executable(loaded)
     except JaxRuntimeError:
@@ -134,5 +137,5 @@ def serialized(client: Any, loaded: Any) -> bytes | None:
 
 
 def deserialized(client: Any, blob: bytes, devices: Any) -> Any:
-    """A compiled program from bytes. Its custom calls must have been registered."""
+    """A compiled program from bytes. Its custom calls must be registered before."""
     return client.deserialize_executable(blob, devices)

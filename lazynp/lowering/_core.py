@@ -1,9 +1,9 @@
 """The builder's core: values, operations, regions, constants.
 
-Text is written in the generic form (`"stablehlo.add"(%0, %1) : (...) -> ...`): a string costs a
-tenth of a binding call and needs no context. Constants are remembered as values and written
-only where used, once per region: so they can be referred to from any region, and a rule that
-asks `b.static(v)` and goes without the operand leaves nothing behind.
+The builder writes text in the generic form (`"stablehlo.add"(%0, %1) : (...) -> ...`). A string
+costs a tenth of a binding call and needs no context. Constants are kept as values and written only
+where used, once for each region. So any region can refer to them, and a rule that reads
+`b.static(v)` and does not use the operand leaves no text behind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lazynp.lowering._text import dense_text, scalar_text, type_text
 
 
 class Value:
-    """An SSA value. A constant has no name of its own, but `literal`, its text.
+    """An SSA value. A constant has no name, but a `literal`, its text.
 
     operands: what it was computed from. fixed: constants only, so that XLA computes it. parts:
     of a complex one, if it was put together from them. products: those whose value it may be.
@@ -64,7 +64,9 @@ class _Names:
 
 
 class Core:
-    """Writes operations, one a line. Operands have exactly the types the operation wants."""
+    """Writes operations, one on each line. Operands must have exactly the types the operation
+    wants.
+    """
 
     def __init__(self, platform: str = "cpu", names: _Names | None = None) -> None:
         self.platform = platform
@@ -80,7 +82,7 @@ class Core:
         return f"%{self._names.count}"
 
     def use(self, value: Value) -> str:
-        """The name of a value in this region; a constant is written here at its first use."""
+        """The name of a value in this region. Writes a constant at its first use."""
         if value.name:
             return value.name
         assert value.literal is not None
@@ -103,7 +105,7 @@ class Core:
         attrs: str = "",
         regions: Sequence[str] = (),
     ) -> Any:
-        """Write one operation: a Value, or a tuple of them where `out` is a sequence."""
+        """Write one operation. Returns a Value, or a tuple of Values if `out` is a sequence."""
         if "." not in name:
             name = "stablehlo." + name
         args = ", ".join([v.name or self.use(v) for v in operands])
@@ -139,7 +141,7 @@ class Core:
         return values
 
     def region(self, avals: Sequence[Aval], body: Callable[..., Any], loop: bool = False) -> str:
-        """The text of a region whose block has arguments of these avals.
+        """The text of a region whose block has arguments with these avals.
 
         `body(inner_builder, arguments)` returns a Value or a sequence of them.
         """
@@ -174,22 +176,22 @@ class Core:
         return value
 
     def static(self, value: Value) -> Any:
-        """The Python scalar a constant is made of (every element), or None for what is computed."""
+        """The Python scalar that fills a constant, or None for a computed value."""
         return value.static
 
     # -- constants -----------------------------------------------------------------------------
 
     def constant(self, value: Any, dtype: np.dtype[Any], shape: tuple[int, ...] = ()) -> Value:
-        """`value` in every element, bit for bit (nan, inf, -0.0)."""
+        """A constant with `value` in every element, bit for bit (nan, inf, -0.0)."""
         if isinstance(value, np.generic | np.ndarray):
             value = value.item()
-        # equal keys must be equal bits: the type tells 1 from True, the text 0.0 from -0.0 and
-        # 1+0j from 1-0j
+        # equal keys must mean equal bits: the type distinguishes 1 from True, the text 0.0 from
+        # -0.0 and 1+0j from 1-0j
         sign = str(value) if value == 0 or isinstance(value, complex) else ""
         return _splat(value, sign, np.dtype(dtype), tuple(shape))
 
     def dense(self, array: Any) -> Value:
-        """A constant array. It is written into the program: for small tables only."""
+        """A constant array. Its elements become program text, so use it for small tables only."""
         array = np.asarray(array)
         if array.ndim == 0:
             return self.constant(array[()], array.dtype)

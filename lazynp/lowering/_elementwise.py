@@ -1,4 +1,4 @@
-"""Elementwise operations, with the guards that make XLA's arithmetic NumPy's."""
+"""Elementwise operations, with guards that make XLA's arithmetic agree with NumPy's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _EXTREMA = {"stablehlo.maximum": "GT", "stablehlo.minimum": "LT"}
 
 
 class Elementwise(Core):
-    """Operands and results all of one shape."""
+    """Operations whose operands and results all have one shape."""
 
     def unary(self, name: str, x: Value) -> Value:
         return self.op(name, x, out=x.aval)
@@ -26,16 +26,17 @@ class Elementwise(Core):
         return self.op(name, x, y, out=x.aval)
 
     def maximum(self, x: Value, y: Value) -> Value:
-        """The larger one; nan if either is."""
+        """The larger value; nan if either is nan."""
         return self.binary("stablehlo.maximum", x, y)
 
     def minimum(self, x: Value, y: Value) -> Value:
-        """The smaller one; nan if either is."""
+        """The smaller value; nan if either is nan."""
         return self.binary("stablehlo.minimum", x, y)
 
     def _extremum(self, x: Value, y: Value, direction: str) -> Value:
-        """Spelled out because XLA's maximum and minimum lose nan wherever they end up in a library
-        kernel: reduced over, or fused into the sum that uses them. It costs no time."""
+        """Written as selects. XLA's maximum and minimum lose nan wherever they end up in a library
+        kernel: in a reduction, or fused into the sum that uses them. The selects cost no time.
+        """
         first = self.or_(self.compare(x, y, direction), self.compare(x, x, "NE"))
         return self.select(first, x, y)
 
@@ -54,13 +55,15 @@ class Elementwise(Core):
         return self.multiplied(x, y)
 
     def hidden(self, x: Value) -> Value:
-        """x; if it is a floating constant, such that XLA cannot tell. For operands of additions:
-        XLA makes x of x + 0.0 (also of -0.0), and of (x + 1e20) - 1e20. It costs no time."""
+        """x, with its value hidden from XLA if it is a floating constant. Use it for operands of
+        additions: XLA simplifies x + 0.0 (also with -0.0) and (x + 1e20) - 1e20 to x. It costs no
+        time.
+        """
         if not x.fixed or x.aval.dtype.kind not in "fc":
             return x
         if x.static is None or not x.aval.shape:
             (value,) = self.op("stablehlo.optimization_barrier", x, out=[x.aval])
-            value.fixed = True  # what is computed from it and others may be folded all the same
+            value.fixed = True  # XLA may still fold operations on this and other constants
             return value
         one = self.hidden(self.constant(x.static, x.aval.dtype))
         return self.op(
@@ -68,8 +71,9 @@ class Elementwise(Core):
         )
 
     def _complex_product(self, x: Value, y: Value) -> Value:
-        """NumPy's kernel rounds the second product of each part and fuses the first, where the
-        processor can; so does the compiler with this, wherever the first is used only once."""
+        """Where the processor can, NumPy's kernel rounds the second product of each part and fuses
+        the first. The compiler does the same here, if the first is used only once.
+        """
         (a, b), (c, d) = ((self.real(v), self.imag(v)) for v in (x, y))
         ac, ad, bd, bc = (
             self.op("stablehlo.multiply", u, v, out=u.aval)
@@ -84,7 +88,7 @@ class Elementwise(Core):
         return self.complex(re, self.op("stablehlo.add", ad, bc, out=a.aval))
 
     def compare(self, x: Value, y: Value, direction: str, total: bool = False) -> Value:
-        """Direction EQ, NE, LT, LE, GT or GE. `total`: the order of IEEE 754 totalOrder."""
+        """Compare; direction is EQ, NE, LT, LE, GT or GE. `total`: IEEE 754 totalOrder."""
         kind = x.aval.dtype.kind
         if kind in "fc":
             how = "TOTALORDER" if total else "FLOAT"
@@ -110,13 +114,13 @@ class Elementwise(Core):
         return self.binary("stablehlo.or", x, y)
 
     def convert(self, x: Value, dtype: np.dtype[Any]) -> Value:
-        """XLA's conversion: floats saturate to integers and nan becomes 0."""
+        """XLA's conversion: floats saturate to integers, and nan becomes 0."""
         if x.aval.dtype == dtype:
             return x
         return self.op("stablehlo.convert", x, out=aval_of(x.aval.shape, dtype))
 
     def bitcast(self, x: Value, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Value:
-        """The same bits. To a smaller dtype a last axis is added, to a larger one it is taken."""
+        """The same bits. A smaller dtype adds a last axis; a larger dtype consumes it."""
         return self.op("stablehlo.bitcast_convert", x, out=aval_of(shape, dtype))
 
     def real(self, x: Value) -> Value:

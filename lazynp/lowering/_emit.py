@@ -20,9 +20,9 @@ func.func public @main({args}) -> ({kinds}) {{
 
 
 def module_text(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> str:
-    """The module of a jaxpr. `donate`: inputs whose memory the outputs may take."""
+    """The module of a jaxpr. `donate`: inputs whose memory the outputs may reuse."""
     b = Builder(platform)
-    avals = [aval_of(v.aval.shape, v.aval.dtype) for v in jaxpr.inputs]  # none of them weak
+    avals = [aval_of(v.aval.shape, v.aval.dtype) for v in jaxpr.inputs]  # without weak types
     args = [Value(f"%a{i}", aval) for i, aval in enumerate(avals)]
     results = b.subjaxpr(jaxpr, args)
     names = ", ".join([b.use(v) for v in results])

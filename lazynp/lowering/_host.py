@@ -1,4 +1,4 @@
-"""Host memory: what may be handed to XLA as it is, and what may be written."""
+"""Host memory: what XLA may use without a copy, and what may be written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-ALIGNMENT = 64  # XLA's; memory less aligned is copied
+ALIGNMENT = 64  # what XLA requires; memory with less alignment is copied
 
 
 def is_aligned(array: np.ndarray[Any, Any]) -> bool:
@@ -23,17 +23,18 @@ def on_host() -> bool:
     return True
 
 
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # glibc's names for these are M_...
-_LARGEST = 32 << 20  # bytes: what glibc allows; larger arrays still go back to the system at once
-_KEPT = 256 << 20  # bytes of freed memory, at most
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # glibc calls these M_...
+# bytes: the most that glibc allows; larger arrays still go back to the system at once
+_LARGEST = 32 << 20
+_KEPT = 256 << 20  # bytes: the most freed memory to keep
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep the memory of arrays that are freed, for those that come next.
+    """Let the C library keep the memory of freed arrays for the next arrays.
 
-    Out of the box glibc gives back to the system what lies free at the end, and takes it again a
-    moment later, page by page: a loop over arrays of 3 MB then takes twice as long, by NumPy and
-    by XLA alike. Whoever has set malloc's variables has chosen already.
+    By default, glibc returns free memory at the end of the heap to the system and takes it again a
+    moment later, page by page. A loop over arrays of 3 MB then takes twice as long, in NumPy and in
+    XLA alike. If the user has set malloc's variables, that choice stands.
     """
     chosen = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
     if sys.platform != "linux" or not os.environ.keys().isdisjoint(chosen):

@@ -1,7 +1,7 @@
-"""LAPACK's custom calls, registered when the first program wants them.
+"""LAPACK's custom calls, registered when a program first needs them.
 
-`initialize` imports scipy.linalg (0.2 s) and takes the kernels from there; a program that calls
-a target without it kills the process.
+`initialize` imports scipy.linalg (0.2 s) and takes the kernels from there. Without it, a program
+that calls a LAPACK target kills the process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ _registered = False
 
 
 def register() -> None:
-    """Make `lapack_*_ffi` known to the compiler. Call before compiling a program with one."""
+    """Make `lapack_*_ffi` known to the compiler. Call this before compiling a program that uses
+    one.
+    """
     global _registered
     with _lock:
         if _registered:

@@ -1,4 +1,4 @@
-"""Compilations that take long say so, lest they be taken for a hang: `config.progress`."""
+"""Report long compilations, so that nobody takes them for a hang: `config.progress`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from lazynp._config import config
 from lazynp._jaxpr import Jaxpr
 
 _LONG = 2.0  # seconds
-_LINES = 20_000  # of a module: 0.1 ms each if they are elementwise operations, others take longer
+_LINES = 20_000  # of a module: 0.1 ms each for elementwise operations, more for others
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 class Told:
-    """Around a compilation: one line on stderr once it has taken long, or if it surely will."""
+    """Wraps a compilation. Prints one line on stderr once it has taken long, or if it surely
+    will.
+    """
 
     __slots__ = ("_text", "_jaxpr", "_timer")
 
@@ -50,7 +52,7 @@ def _wanted() -> bool:
         return config.progress
     try:
         return sys.stderr.isatty()
-    except (AttributeError, ValueError):  # there is none, or it is closed
+    except (AttributeError, ValueError):  # there is no stderr, or it is closed
         return False
 
 
@@ -65,4 +67,4 @@ def _tell(message: str) -> None:
     try:
         print(message, file=sys.stderr, flush=True)
     except (AttributeError, OSError, ValueError):
-        pass  # stderr is no more
+        pass  # stderr was closed meanwhile

@@ -1,10 +1,10 @@
-"""Reads and writes of one array in the body of a loop, kept in order, so that XLA writes in place.
+"""Order the reads and writes of one array in a loop's body, so that XLA writes in place.
 
-XLA computes a read once more wherever its result is used. One of those places may come after the
-array was written; then the whole array is copied first, in each round. So a read of what is
-written as well is put apart, into a conditional whose branches are the same; and what is written
-is made to depend on it: among what comes out of the conditional is an index, and the difference
-between that and the index that went in, which is zero, is added to where the write begins.
+XLA recomputes a read wherever its result is used. If one of those uses may come after the array was
+written, XLA first copies the whole array, in each round. So we put a read of an array that the loop
+also writes into a conditional with two equal branches, and make the write depend on it. The
+conditional also returns an index. The difference between that index and the one that went in is
+zero; we add it to the start of the write.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ import numpy as np
 from lazynp._jaxpr import Eqn, Jaxpr, Var
 
 _READS = {"slice", "take"}
-_WRITES = {"update_slice": 2, "add_slice": 2, "put": 2}  # and where their indices begin
+_WRITES = {"update_slice": 2, "add_slice": 2, "put": 2}  # the operand where the indices begin
 _INT32 = np.dtype(np.int32)
-_COPIED = 1 << 12  # bytes: a copy of less costs no more than a conditional
+_COPIED = 1 << 12  # bytes: copying less than this costs no more than a conditional
 
 
 class Reads:
-    """Those of one jaxpr, written in the body of a loop."""
+    """The reads of one jaxpr that is lowered as the body of a loop."""
 
     def __init__(self, jaxpr: Jaxpr) -> None:
-        self.eqns: dict[Var, list[Eqn]] = {}  # the reads of each array that is written too
-        self.zeros: dict[Var, Any] = {}  # of each array read so far: what its writes depend on
+        self.eqns: dict[Var, list[Eqn]] = {}  # for each array that is also written: its reads
+        # for each array read so far: the zero that its writes depend on
+        self.zeros: dict[Var, Any] = {}
         written = {_array(e) for e in jaxpr.eqns if e.primitive.name in _WRITES}
         for eqn in jaxpr.eqns:
             array = _array(eqn)
@@ -38,8 +39,9 @@ class Reads:
         self.makers = {v: e for e in jaxpr.eqns for v in e.outputs} if self.eqns else {}
 
     def first(self, write: Eqn, known: Container[Any]) -> list[Eqn]:
-        """The reads, of the array that is written, that can come before that, each with what it
-        takes; but for equations whose results are known."""
+        """The reads of the written array that can come before this write, each with the equations
+        that it needs, except equations whose results are known.
+        """
         if write.primitive.name not in _WRITES:
             return []
         found: dict[int, Eqn] = {}
@@ -51,7 +53,7 @@ class Reads:
         return list(found.values())
 
     def _below(self, eqn: Eqn, known: Container[Any], needed: dict[int, Eqn]) -> None:
-        """An equation and what it needs that is not known, in order."""
+        """An equation and its unknown dependencies, in order."""
         if id(eqn) in needed or eqn.outputs[0] in known:
             return
         for atom in eqn.inputs:
@@ -60,7 +62,7 @@ class Reads:
         needed[id(eqn)] = eqn
 
     def lowered(self, b: Any, eqn: Eqn, operands: list[Any]) -> Any:
-        """The value of an equation, or values; of a read that is put apart, or a write after it."""
+        """The value or values of an equation that is an isolated read, or a write after one."""
         array = _array(eqn)
         if any(eqn is r for r in self.eqns.get(array, ())):
             return self._apart(b, eqn, array, operands)
@@ -93,7 +95,7 @@ def _array(eqn: Eqn) -> Any:
 
 
 def _index(eqn: Eqn, first: int = 1) -> int | None:
-    """The place of an index that is computed."""
+    """The position of a computed index."""
     for place, atom in enumerate(eqn.inputs[first:], first):
         if isinstance(atom, Var) and atom.aval.size:
             return place

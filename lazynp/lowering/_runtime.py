@@ -1,8 +1,8 @@
-"""PJRT: the client, arrays to and from it, executables.
+"""PJRT: the client, transfers of arrays, executables.
 
-jaxlib checks nothing at execution but byte sizes (an int64 passed for a float64 is read as
-garbage), so a buffer carries the interned description of its aval, and `Executable.run` compares
-descriptions by identity.
+At execution jaxlib checks only sizes in bytes: it reads an int64 passed for a float64 as garbage.
+So a buffer carries the interned description of its aval, and `Executable.run` compares descriptions
+by identity.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ Buffer = _compat.ArrayImpl
 
 
 class _Described:
-    """An aval as jaxlib reads one. One per aval and backend: `buffer.aval` tells both."""
+    """The form of an aval that jaxlib reads. One for each aval and backend: `buffer.aval`
+    identifies both.
+    """
 
     __slots__ = ("shape", "dtype", "ndim", "weak_type", "aval")
 
@@ -43,11 +45,11 @@ class _Described:
 
 
 class Backend:
-    """A client and its first device, with what is needed to talk to it.
+    """A client, its first device, and what is needed to use it.
 
-    alone: programs run in the thread that calls them, and no others are woken. That takes 10 to
-    30 us for each loop of a program, which is more than short loops last: a stencil on 150 x 150
-    elements takes 53 to 61 us with threads, 41 to 43 without.
+    alone: programs run in the calling thread and wake no others. Waking takes 10 to 30 us for each
+    loop of a program, longer than short loops last. A stencil on 150 x 150 elements takes 53 to 61
+    us with threads, 41 to 43 without.
     """
 
     def __init__(self, platform: str, alone: bool) -> None:
@@ -63,7 +65,7 @@ class Backend:
         self._described: dict[Aval, _Described] = {}
 
     def described(self, aval: Aval) -> _Described:
-        """The one description of the shape and dtype of an aval."""
+        """The unique description of an aval's shape and dtype."""
         try:
             return self._described[aval]
         except KeyError:
@@ -85,7 +87,7 @@ _forked = False
 
 
 def backend(platform: str = "cpu", alone: bool = True) -> Backend:
-    """The backend of a platform, created at its first use."""
+    """The backend of a platform, created at first use."""
     if _forked:
         _refuse_fork()
     key = platform, alone
@@ -116,7 +118,9 @@ def has_room(platform: str = "cpu") -> bool:
 
 
 def _after_fork_in_child() -> None:
-    """The client's threads did not survive: compiling would hang, a new client aborts."""
+    """The client's threads did not survive the fork: compiling would hang, and a new client
+    aborts.
+    """
     global _forked, _lock
     _lock = threading.RLock()  # another thread may have held it
     _forked = bool(_backends)
@@ -138,7 +142,7 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """`np.empty`, aligned so that `put(..., owned=True)` needs no copy."""
     dtype = np.dtype(dtype)
-    if dtype.hasobject:  # raw bytes are no references
+    if dtype.hasobject:  # raw bytes are not valid object references
         return np.empty(shape, dtype)
     raw = np.empty(math.prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
     return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
@@ -147,9 +151,11 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
 def put(
     array: np.ndarray[Any, Any], owned: bool = False, platform: str = "cpu", alone: bool = True
 ) -> Any:
-    """The buffer of a host array. `owned`: the array never changes, so its memory may be used.
+    """Make a buffer of a host array. `owned`: the array never changes, so the buffer may use its
+    memory.
 
-    `platform`, `alone`: of the program that it is for. Another will take it too, a little later.
+    `platform`, `alone`: those of the program that will use it. Another program can use it too, a
+    little later.
     """
     if _closing.closing:
         _closing.keep_out()
@@ -177,13 +183,13 @@ def host(buffer: Any) -> np.ndarray[Any, Any]:
         _closing.keep_out()
     _compat.collect_garbage()
     try:
-        return np.asarray(buffer)  # by the buffer protocol: the method looks for jax each time
+        return np.asarray(buffer)  # the buffer protocol: jaxlib's method searches for jax each time
     except _compat.JaxRuntimeError as e:
         raise _translated(e, "host", None) from None
 
 
 def behind(array: np.ndarray[Any, Any]) -> Any:
-    """The buffer that `host` made this array of; None if it is another's memory, or a part."""
+    """The buffer behind an array from `host`; None for other memory, or for a part of it."""
     base = array.base
     if type(base) is not memoryview or type(base.obj) is not Buffer:
         return None
@@ -202,7 +208,7 @@ def buffer_aval(buffer: Any) -> Aval:
 
 
 class Executable:
-    """A compiled program of known inputs and outputs."""
+    """A compiled program with known inputs and outputs."""
 
     __slots__ = (
         "in_avals", "out_avals", "text", "platform", "alone", "from_disk",
@@ -217,7 +223,8 @@ class Executable:
         self.text, self._loaded, self.from_disk = text, loaded, from_disk
         self.platform, self.alone = platform, alone
         here = backend(platform, alone)
-        self.wanted = [here.described(a) for a in in_avals]  # what the operands are to carry
+        # the descriptions that the operands must carry
+        self.wanted = [here.described(a) for a in in_avals]
         handlers = [here.handler(a) for a in out_avals]
         self._consume = methodcaller("consume_with_handlers", handlers)
         self._run = loaded.execute_sharded
@@ -225,12 +232,13 @@ class Executable:
     def run(
         self, buffers: Sequence[Any], into: list[Any] | None = None, checked: bool = False
     ) -> list[Any]:
-        """Run on buffers of exactly the avals the program was compiled for.
+        """Run on buffers with exactly the avals that the program was compiled for.
 
-        checked: the caller has compared each with `wanted`; jaxlib would run on any, and crash.
+        checked: the caller has compared each buffer with `wanted`. jaxlib would accept any buffer,
+        and crash.
 
-        `into` becomes a list of the one list that is returned. It has it as soon as the program
-        has run, before any signal is looked at: donated operands are never lost to Ctrl-C.
+        `into` becomes a list that contains the returned list. It is filled as soon as the program
+        has run, before any signal is handled, so Ctrl-C never loses donated operands.
         """
         into = [] if into is None else into
         if _forked:
@@ -255,7 +263,7 @@ class Executable:
         return put(array, owned, self.platform, self.alone)
 
     def brought(self, buffer: Any) -> Any:
-        """The buffer in this program's backend: the same memory, known to another client."""
+        """The buffer in this program's backend: the same memory, wrapped for the other client."""
         if buffer.aval is backend(self.platform, self.alone).described(buffer.aval.aval):
             return buffer
         return self.put(host(buffer), owned=True)
@@ -306,7 +314,7 @@ def _from_disk(here: Backend, key: bytes) -> Any:
 
 
 def compile_program(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> Executable:
-    """Lower and compile. `donate`: inputs consumed by the run, if nothing else holds them."""
+    """Lower and compile. `donate`: inputs that the run consumes, if nothing else holds them."""
     text = module_text(jaxpr, donate, platform)
     alone = _cost.work(jaxpr) <= _cost.ALONE
     return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, alone, jaxpr)

@@ -12,17 +12,17 @@ from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._elementwise import Elementwise
 from lazynp.lowering._text import dims, flag, ints
 
-_LIBRARY_DTYPES = (np.dtype("f4"), np.dtype("f8"))  # what XLA hands to library reductions
+_LIBRARY_DTYPES = (np.dtype("f4"), np.dtype("f8"))  # XLA has library reductions for these
 _SMALL = 4096
 _FEW_ROWS, _WIDE = 128, 4096  # elements; see `is_wide`
 
 
 def _reads_renamed(x: Value, u: Value) -> bool:
-    """Whether u is computed from memory that x may lie in, under other dimensions.
+    """Whether u is computed from memory that may hold x under other dimensions.
 
-    XLA (0.10.2, and whatever the barriers) then updates that memory in place while u is still
-    being computed from it: `m = x.reshape(3, 4); m[1:] = m[:-1]` copies the first row down.
-    Reshapes move from operands to results, and where an axis has one element, XLA puts in its own.
+    XLA (0.10.2, whatever the barriers) then updates that memory in place while it still computes u
+    from it: `m = x.reshape(3, 4); m[1:] = m[:-1]` copies the first row down. XLA moves reshapes
+    from operands to results, and inserts its own for axes of length one.
     """
     memory = _reachable(x, x.aval.size)
     if 1 not in x.aval.shape and not any(v.renames for v in memory):
@@ -31,7 +31,9 @@ def _reads_renamed(x: Value, u: Value) -> bool:
 
 
 def _reachable(value: Value, size: int | None = None) -> set[Value]:
-    """What a value is computed from, itself included; if a size is given, through such only."""
+    """All values that this value is computed from, and itself; with a size, only through values of
+    that size.
+    """
     found, stack = {value}, [value]
     while stack:
         for operand in stack.pop().operands:
@@ -42,7 +44,7 @@ def _reachable(value: Value, size: int | None = None) -> set[Value]:
 
 
 class Structure(Elementwise):
-    """Operations that move elements or bring them together."""
+    """Operations that move or combine elements."""
 
     # -- shape ---------------------------------------------------------------------------------
 
@@ -57,7 +59,7 @@ class Structure(Elementwise):
         )
 
     def splat(self, x: Value, shape: tuple[int, ...]) -> Value:
-        """A 0-d value in every element."""
+        """Broadcast a 0-d value to this shape."""
         return self.broadcast_in_dim(x, shape, ())
 
     def reshape(self, x: Value, shape: tuple[int, ...]) -> Value:
@@ -109,7 +111,7 @@ class Structure(Elementwise):
         )  # fmt: skip
 
     def dynamic_slice(self, x: Value, starts: Values, sizes: Sequence[int]) -> Value:
-        """XLA clamps the starts so that the slice fits."""
+        """Slice. XLA clamps the starts so that the slice fits."""
         return self.op(
             "stablehlo.dynamic_slice", x, *starts,
             out=aval_of(tuple(sizes), x.aval.dtype),
@@ -117,13 +119,13 @@ class Structure(Elementwise):
         )  # fmt: skip
 
     def dynamic_update_slice(self, x: Value, u: Value, starts: Values) -> Value:
-        """XLA clamps the starts so that the update fits."""
+        """Update a slice. XLA clamps the starts so that the update fits."""
         if _reads_renamed(x, u):
             return self._update_apart(x, u, starts)
         return self.op("stablehlo.dynamic_update_slice", x, u, *starts, out=x.aval)
 
     def _update_apart(self, x: Value, u: Value, starts: Values) -> Value:
-        """The same into memory of its own, and a selection."""
+        """The same by writing to separate memory and selecting."""
         zeros = self.constant(0, x.aval.dtype, x.aval.shape)
         out = self.op("stablehlo.dynamic_update_slice", zeros, u, *starts, out=x.aval)
         for axis, (n, size) in enumerate(zip(x.aval.shape, u.aval.shape, strict=True)):
@@ -161,7 +163,7 @@ class Structure(Elementwise):
     # -- reductions and sorting ----------------------------------------------------------------
 
     def reduce(self, xs: Values, inits: Values, axes: Sequence[int], body: Body) -> list[Value]:
-        """`body(b, accs, elems) -> values`, all 0-d; it may not refer to computed outer values."""
+        """`body(b, accs, elems) -> values`, all 0-d; it must not refer to computed outer values."""
         axes = tuple(sorted(axes))
         shape = tuple(d for i, d in enumerate(xs[0].aval.shape) if i not in axes)
         scalars = [v.aval for v in inits]
@@ -176,23 +178,27 @@ class Structure(Elementwise):
         )  # fmt: skip
 
     def reduce_max(self, x: Value, axes: Sequence[int]) -> Value:
-        """The largest element, nan if there is one; x is real or bool."""
+        """The largest element, or nan if there is one; x is real or bool."""
         return self._reduce_extremum("stablehlo.maximum", x, axes)
 
     def reduce_min(self, x: Value, axes: Sequence[int]) -> Value:
-        """The smallest element, nan if there is one; x is real or bool."""
+        """The smallest element, or nan if there is one; x is real or bool."""
         return self._reduce_extremum("stablehlo.minimum", x, axes)
 
     def is_wide(self, x: Aval, axes: Sequence[int]) -> bool:
-        """Whether few rows are reduced to a wide one. XLA's loop over them is 15 to 70 times slower
-        than NumPy's (6 rows of 100 000: 5.8 ms; 100 of 10 000: 3.0); `folded` is as fast."""
+        """Whether the reduction turns few rows into a wide one. XLA's loop over such rows is 15 to
+        70 times slower than NumPy's (6 rows of 100 000: 5.8 ms; 100 of 10 000: 3.0 ms); `folded` is
+        as fast as NumPy.
+        """
         if self.platform != "cpu" or not axes or max(axes) == x.ndim - 1:
             return False
         rows = math.prod(x.shape[a] for a in axes)
         return 1 < rows <= _FEW_ROWS and x.size >= rows * _WIDE
 
     def folded(self, name: str, x: Value, axes: Sequence[int]) -> Value:
-        """The reduction by an elementwise operation on halves, so with a sum's error of pairs."""
+        """Reduce by an elementwise operation on halves; a sum has the error of pairwise
+        summation.
+        """
         for axis in axes:
             rest = []
             while (n := x.aval.shape[axis]) > 1:
@@ -212,10 +218,11 @@ class Structure(Elementwise):
         return self.slice(x, starts, limits)
 
     def _reduce_extremum(self, name: str, x: Value, axes: Sequence[int]) -> Value:
-        """XLA's library reduction loses nan but is fast: 1e6 float32 in the time of np.max, where
-        a reducer that keeps nan takes 8 times that and compiles for 25 to 40 ms. So that reduction
-        and the sum of squares, which is nan exactly where an element is: 1.6 times np.max, 11 ms.
-        Small arrays are not handed to the library, and one loop compiles sooner than two.
+        """XLA's library reduction loses nan but is fast: on 1e6 float32 it takes the time of
+        np.max. A reducer that keeps nan takes 8 times that, and compiles for 25 to 40 ms. So
+        combine the library's reduction with the sum of squares, which is nan exactly if an element
+        is: 1.6 times np.max, 11 ms. Small arrays do not use the library, and one loop compiles
+        faster than two.
         """
         if self.is_wide(x.aval, axes):
             return self.folded(name, x, axes)
@@ -269,7 +276,7 @@ class Structure(Elementwise):
         )[0]  # fmt: skip
 
     def sort(self, xs: Values, axis: int, comparator: Body, stable: bool = True) -> list[Value]:
-        """`comparator(b, lhs, rhs) -> bool value`: whether lhs comes strictly before rhs."""
+        """`comparator(b, lhs, rhs) -> bool value`: whether lhs sorts strictly before rhs."""
         scalars = [aval_of((), x.aval.dtype) for x in xs for _ in "lr"]
         region = self.region(scalars, lambda b, args: comparator(b, args[::2], args[1::2]))
         return list(
@@ -297,7 +304,7 @@ class Structure(Elementwise):
         start_indices_batching_dims: Sequence[int] = (),
         indices_are_sorted: bool = False,
     ) -> Value:
-        """StableHLO's gather. XLA clamps what is out of bounds."""
+        """StableHLO's gather. XLA clamps indices that are out of bounds."""
         dropped = {*collapsed_slice_dims, *operand_batching_dims}
         window = [s for i, s in enumerate(slice_sizes) if i not in dropped]
         batch = [d for i, d in enumerate(indices.aval.shape) if i != index_vector_dim]
@@ -334,7 +341,7 @@ class Structure(Elementwise):
         indices_are_sorted: bool = False,
         unique_indices: bool = False,
     ) -> Value:
-        """`body(b, current, update) -> value`. XLA drops what is out of bounds."""
+        """`body(b, current, update) -> value`. XLA drops updates that are out of bounds."""
         numbers = (
             f"#stablehlo.scatter<update_window_dims = {dims(update_window_dims)}, "
             f"inserted_window_dims = {dims(inserted_window_dims)}, "

@@ -1,4 +1,4 @@
-"""How types, attributes and constants are spelled in StableHLO text."""
+"""The spelling of types, attributes and constants in StableHLO text."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ _BITS = {"float16": ("u2", 4), "float32": ("u4", 8), "float64": ("u8", 16)}
 
 
 def _float_text(value: Any) -> str:
-    """All bits of a float, so that nan, inf, -0.0 and every digit arrive as they are."""
+    """All bits of a float in hexadecimal, so that nan, inf, -0.0 and every digit are preserved."""
     unsigned, digits = _BITS[value.dtype.name]
     return f"0x{int(value.view(unsigned)):0{digits}X}"
 
 
 def scalar_text(value: Any, dtype: np.dtype[Any]) -> str:
-    """One element as it stands in `dense<...>`; the value is cast to the dtype exactly as given."""
+    """One element in the form of `dense<...>`; the value is cast to the dtype exactly."""
     if dtype.kind == "b":
         return "true" if value else "false"
     if dtype.kind in "iu":
@@ -67,10 +67,10 @@ def scalar_text(value: Any, dtype: np.dtype[Any]) -> str:
 
 
 def dense_text(array: np.ndarray[Any, Any]) -> str:
-    """All elements of an array as they stand in `dense<...>`."""
+    """All elements of an array in the form of `dense<...>`."""
     if array.size == 0:
         return ""
-    if array.dtype.kind == "b":  # bools are bit-packed in the hexadecimal form
+    if array.dtype.kind == "b":  # the hexadecimal form packs bools into bits
         return _nested(array)
     little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
     return f'"0x{little.tobytes().hex().upper()}"'

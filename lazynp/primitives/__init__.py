@@ -1,1 +1,1 @@
-"""The primitives, by family: every rule of each in one block."""
+"""The primitives, one module per family. Each primitive has all its rules in one block."""

@@ -1,7 +1,7 @@
-"""cumsum, cumprod, cummax, cummin, and the linear recurrence their derivatives are made of.
+"""cumsum, cumprod, cummax, cummin, and the linear recurrence behind their derivatives.
 
-On the host they are lowered to a `while` over the axis, one slice at a time: bit for bit what
-NumPy's accumulate gives, at its speed in one dimension and two to four times that in more.
+The host lowering is a `while` over the axis, one slice at a time. It reproduces NumPy's accumulate
+bit for bit, at NumPy's speed in one dimension and two to four times that speed in more.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ Step = Callable[..., Any]  # (b, accumulated, element) -> accumulated; see _scan
 
 
 def _scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: Any = None) -> Any:
-    """The accumulation of x along an axis: out[0] = x[0], out[i] = step(b, out[i - 1], x[i]).
+    """Accumulate x along an axis: out[0] = x[0], out[i] = step(b, out[i - 1], x[i]).
 
-    With `by`, a second array, step gets its slice too. The loop reads x from the buffer that it
-    writes the result to: one copy of x is all the memory it takes.
+    With a second array `by`, step also receives its slice. The loop reads x from the buffer that it
+    writes the result to, so it needs the memory of one copy of x.
     """
     shape = x.aval.shape
     n = shape[axis]
@@ -64,9 +64,9 @@ def _scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: An
 
 
 def _doubling(b: Any, x: Any, axis: int, step: Step, backwards: bool, by: Any) -> Any:
-    """The same in log2(n) steps over whole arrays: devices for which a loop is too slow.
+    """Like `_scan`, in log2(n) steps over whole arrays, for devices where a loop is too slow.
 
-    Sums and products are associated otherwise than NumPy does.
+    It associates sums and products differently from NumPy.
     """
     shape = x.aval.shape
     index = b.iota(shape, axis, INT64)
@@ -118,7 +118,9 @@ def _step(name: str, name_of_bools: str) -> Callable[[Aval], Step]:
 
 
 def previous(x: Any, axis: int, fill: Any, backwards: bool = False) -> Any:
-    """x moved by one along an axis: out[i] = x[i - 1], and `fill` where that does not exist."""
+    """x shifted by one along an axis: out[i] = x[i - 1], and `fill` at the end that has no x[i -
+    1].
+    """
     ndim = len(x.shape)
     into = tuple(int(i == axis) for i in range(ndim))
     out = tuple(-int(i == axis) for i in range(ndim))
@@ -208,7 +210,7 @@ def _linear_recurrence_batch(
     return linear_recurrence(a, x, axis=axis + 1, backwards=backwards)
 
 
-# y[i] = a[i] * y[i - 1] + x[i], with y[0] = x[0]; backwards: from the other end
+# y[i] = a[i] * y[i - 1] + x[i], with y[0] = x[0]; `backwards` starts at the other end
 linear_recurrence = Primitive(
     "linear_recurrence",
     abstract=_linear_recurrence_abstract,
@@ -225,7 +227,7 @@ linear_recurrence = Primitive(
 
 
 def _cumprod_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
-    """d(p[i]) = x[i] d(p[i - 1]) + p[i - 1] dx[i]: right where x is zero, unlike a quotient."""
+    """d(p[i]) = x[i] d(p[i - 1]) + p[i - 1] dx[i]. Correct where x is zero, unlike a quotient."""
     (x,), (dx,) = primals, tangents
     out = cumprod(x, axis=axis)
     if dx is None:
@@ -255,8 +257,9 @@ cumprod = Primitive(
 
 
 def _held(x: Any, out: Any, dx: Any, axis: int) -> Any:
-    """The tangent at the place each running extremum was found at, held until the next one. Of two
-    that are equal each has half, as in maximum and minimum."""
+    """The tangent at the place of each running extremum, held until the next extremum. Two equal
+    values contribute half each, as in maximum and minimum.
+    """
     before = previous(out, axis, 0)
     same = elementwise.equal(out, before)
     stays = elementwise.logical_or(same, elementwise.isnan(before))

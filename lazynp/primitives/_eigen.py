@@ -79,7 +79,9 @@ def _eigh_lower(b: Any, a: Any, *, lower: bool, compute_v: bool) -> tuple[Any, .
 def _eigh_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, lower: bool, compute_v: bool
 ) -> tuple[Any, Any]:
-    """A' counts by the triangle that is read. Equal eigenvalues: their vectors do not turn."""
+    """Only the triangle of A' that `lower` selects counts. Eigenvectors of equal eigenvalues get no
+    rotation.
+    """
     (a,), (a_dot,) = primals, tangents
     if a_dot is None:
         outs = eigh(a, lower=lower, compute_v=compute_v)
@@ -159,7 +161,7 @@ def _eig_lower(b: Any, a: Any, *, compute_v: bool) -> tuple[Any, ...]:
 def _eig_jvp(
     primals: Sequence[Any], tangents: Sequence[Any], *, compute_v: bool
 ) -> tuple[Any, Any]:
-    """Vectors keep LAPACK's normalisation: of length 1, and their largest component real."""
+    """Eigenvectors keep LAPACK's normalisation: unit length, largest component real."""
     (a,), (a_dot,) = primals, tangents
     if a_dot is None:
         outs = eig(a, compute_v=compute_v)
@@ -175,13 +177,13 @@ def _eig_jvp(
 
 
 def _normalizing(v: Any, free: Any) -> Any:
-    """The multiple of each column that keeps its length and its phase."""
+    """The multiple of each column that preserves its length and phase."""
     rows, dtype = v.ndim - 2, v.dtype
     stretch = _sum(elementwise.real(elementwise.multiply(conjugated(v), free)), rows)
     size = elementwise.absolute(v)
     peak = reduction.reduce_max(size, axes=(rows,))
     at = elementwise.equal(size, as_row(peak))
-    # v is real where it is largest; where several are as large, nothing is said about phases
+    # LAPACK makes the largest component real; it specifies no phase where several are equally large
     picked = elementwise.multiply(elementwise.select(at, 1.0, 0.0), elementwise.imag(free))
     turn = elementwise.divide(_sum(picked, rows), peak)
     factor = elementwise.negative(elementwise.complex_(stretch, turn))

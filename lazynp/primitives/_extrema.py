@@ -1,6 +1,6 @@
-"""Which of two values is the larger or smaller one, as NumPy decides it: nan wins.
+"""The larger or smaller of two values, in NumPy's sense: nan wins.
 
-These are reducers: XLA's own maximum and minimum lose nan when reduced over.
+Reductions need these as reducers because XLA's own maximum and minimum lose nan.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ BOOL = np.dtype(np.bool_)
 
 
 def before(b: Any, x: Any, y: Any, direction: str) -> Any:
-    """x > y ("GT"; also "LT", "GE", "LE"): complex numbers in lexicographic order.
+    """x > y ("GT"; also "LT", "GE", "LE"). Complex numbers compare lexicographically.
 
-    As in NumPy a nan in either imaginary part makes the comparison false where the real parts
+    As in NumPy, a nan in either imaginary part makes the comparison false where the real parts
     would have decided it.
     """
     if x.aval.dtype.kind != "c":
@@ -38,7 +38,7 @@ def _pick(b: Any, x: Any, y: Any, larger: bool) -> Any:
     kind, char = x.aval.dtype.kind, x.aval.dtype.char
     if kind not in "fc":
         return b.binary("stablehlo.maximum" if larger else "stablehlo.minimum", x, y)
-    # which of 0.0 and -0.0 is taken: NumPy's vector loops take the second, its others the first
+    # 0.0 against -0.0: NumPy's vector loops return the second operand, its other loops the first
     direction = ("G" if larger else "L") + ("T" if char in "fd" else "E")
     return b.select(b.or_(before(b, x, y, direction), is_nan(b, x)), x, y)
 
@@ -53,7 +53,7 @@ def pick_smaller(b: Any, x: Any, y: Any) -> Any:
 
 
 def least(dtype: np.dtype[Any]) -> Any:
-    """What every value of the dtype is at least as large as."""
+    """The smallest value of the dtype."""
     if dtype == BOOL:
         return False
     if dtype.kind == "c":

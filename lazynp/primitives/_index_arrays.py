@@ -1,6 +1,6 @@
 """Reading and writing at index arrays: take, put.
 
-Index arrays arrive normalised: int64, of one common shape, in bounds, one per axis in `axes`.
+Index arrays arrive normalised: int64, of one common shape, in bounds, one for each axis in `axes`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def transposed(x: Any, permutation: Sequence[int]) -> Any:
 
 
 def broadcast_front(x: Any, size: int) -> Any:
-    """The same x for every element of a new leading axis."""
+    """Repeat x for every element of a new leading axis."""
     return shaping.broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
 
 
@@ -63,7 +63,9 @@ def _check_indices(name: str, x: Aval, indices: Sequence[Aval], axes: Axes) -> t
 
 
 def _index_vectors(b: Any, indices: Sequence[Any]) -> tuple[Any, int]:
-    """One array of index vectors, and which of its axes holds their components."""
+    """Stack the indices into one array of index vectors; also return the axis of their
+    components.
+    """
     shape = indices[0].aval.shape
     if len(indices) == 1:
         return indices[0], len(shape)  # the axis beyond the last: vectors of length one
@@ -72,7 +74,7 @@ def _index_vectors(b: Any, indices: Sequence[Any]) -> tuple[Any, int]:
 
 
 def _starts(b: Any, ndim: int, axes: Axes, indices: Sequence[Any]) -> list[Any]:
-    """Where the one element that single-element index arrays name begins."""
+    """The start of the one element that single-element index arrays select."""
     zero = b.constant(0, _INT64)
     starts = [zero] * ndim
     for axis, index in zip(axes, indices, strict=True):
@@ -102,9 +104,9 @@ def _take_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...
 
 def _take_reference(x: Any, *indices: Any, axes: Axes) -> Any:
     x = np.asarray(x)
-    if axes == (0,) and x.flags.c_contiguous:  # otherwise np.take would copy all of x first
+    if axes == (0,) and x.flags.c_contiguous:  # otherwise np.take would first copy all of x
         return np.take(x, indices[0], axis=0)
-    # indexed axes in front, so that NumPy puts the axes of the indices first
+    # move the indexed axes to the front, so that NumPy puts the axes of the indices first
     front = x.transpose(axes + _other_axes(x.ndim, axes))
     return np.array(front[indices]) if np.ndim(indices[0]) == 0 else front[indices]
 
@@ -143,7 +145,7 @@ def _take_transpose(ct: Any, x: Undefined, *indices: Any, axes: Axes) -> list[An
 
 
 def row_numbers(size: int, shape: tuple[int, ...]) -> Any:
-    """For batched index arrays of this shape, which element of the batch each index is of."""
+    """For batched index arrays of this shape: the batch element that each index belongs to."""
     return shaping.iota(shape=(size, *shape), axis=0, dtype=_INT64)
 
 
@@ -158,7 +160,7 @@ def _take_batch(size: int, batched: Sequence[bool], x: Any, *indices: Any, axes:
     x_batched, *which = batched
     if not any(which):
         out = take(x, *indices, axes=tuple(a + 1 for a in axes))
-        at = indices[0].ndim  # of the result, the axes of the indices come first
+        at = indices[0].ndim  # in the result, the axes of the indices come first
         return transposed(out, (at, *(i for i in range(out.ndim) if i != at)))
     indices = tuple(_batched_indices(size, which, indices))
     if not x_batched:
@@ -225,7 +227,7 @@ def _put_inplace(x: Any, u: Any, *indices: Any, axes: Axes, mode: str) -> Any:
     if mode == "set":
         front[indices] = u
         return x
-    # ufunc.at, unlike the ufunc itself, warns of a nan in an extremum
+    # unlike the ufunc itself, ufunc.at warns of a nan in an extremum
     quiet = "ignore" if mode in ("minimum", "maximum") else None
     with np.errstate(invalid=quiet):
         _UFUNCS[mode].at(front, indices, u)
@@ -233,7 +235,7 @@ def _put_inplace(x: Any, u: Any, *indices: Any, axes: Axes, mode: str) -> Any:
 
 
 def _put_body(dtype: np.dtype[Any], mode: str) -> Any:
-    """The scatter's region: what becomes of the old element when an update comes."""
+    """The scatter's region: how an update combines with the old element."""
     if mode == "set":
         return lambda b, old, new: new
     if dtype.kind == "b":
@@ -244,7 +246,7 @@ def _put_body(dtype: np.dtype[Any], mode: str) -> Any:
 
 
 def _complex_extremum(b: Any, x: Any, y: Any, mode: str) -> Any:
-    """NumPy's maximum or minimum of complex numbers: lexicographic, the first nan wins."""
+    """NumPy's maximum or minimum of complex numbers: lexicographic; the first nan wins."""
     direction = "GT" if mode == "maximum" else "LT"
     xr, xi, yr, yi = b.real(x), b.imag(x), b.real(y), b.imag(y)
     first = b.or_(
@@ -269,7 +271,9 @@ def _put_lower(b: Any, x: Any, u: Any, *indices: Any, axes: Axes, mode: str) -> 
 
 
 def _scatter(b: Any, x: Any, u: Any, indices: Sequence[Any], axes: Axes, body: Any) -> Any:
-    """On the host updates come in the order of the indices: the last of duplicates wins."""
+    """Scatter. On the host, updates apply in the order of the indices, so the last duplicate
+    wins.
+    """
     vectors, vector_axis = _index_vectors(b, indices)
     return b.scatter(
         x,
@@ -284,7 +288,9 @@ def _scatter(b: Any, x: Any, u: Any, indices: Sequence[Any], axes: Axes, body: A
 
 
 def _put_last(b: Any, x: Any, u: Any, indices: Sequence[Any], axes: Axes) -> Any:
-    """Where duplicates come in no order: note the last writer of each place, then read from it."""
+    """Put where duplicates apply in no fixed order: find the last writer of each place, then
+    gather.
+    """
     batch = indices[0].aval
     places = tuple(x.aval.shape[a] for a in axes)
     count = aval_of((batch.size,), _INT64)
@@ -299,7 +305,7 @@ def _put_last(b: Any, x: Any, u: Any, indices: Sequence[Any], axes: Axes) -> Any
     )
     rest = _rest(x.aval.shape, axes)
     values = _take_lower(b, b.reshape(u, (batch.size, *rest)), writer, axes=(0,))
-    # both now have the indexed axes in front
+    # now the indexed axes of both are in front
     back = axes + _other_axes(x.aval.ndim, axes)
     inverse = tuple(sorted(range(len(back)), key=back.__getitem__))
     written = b.compare(writer, b.constant(0, _INT64, places), "GE")
@@ -320,16 +326,16 @@ def _put_jvp(
     u_dot = zeros_like(u) if u_dot is None else u_dot
     if mode in ("minimum", "maximum"):
         return out, _put_extremum_tangent(x, u, indices, x_dot, u_dot, out, axes)
-    # linear: the tangent goes where the value goes, of duplicates too
+    # linear: the tangent goes wherever the value goes, also for duplicates
     return out, put(x_dot, u_dot, *indices, axes=axes, mode=mode)
 
 
 def _put_multiply_tangent(
     x: Any, u: Any, indices: Sequence[Any], x_dot: Any, u_dot: Any, axes: Axes
 ) -> Any:
-    """Each factor's tangent times the product of all other factors of its place.
+    """The sum of each factor's tangent times the product of all other factors at its place.
 
-    That product is had without dividing by zero: zeros are counted and left out of the product.
+    To avoid dividing by zero, it counts zeros and leaves them out of the product.
     """
     out_dot = None
     if x_dot is not None:
@@ -343,7 +349,7 @@ def _put_multiply_tangent(
     none = shaping.full(0, shape=x.aval.shape, dtype=_INT64)
     ones = elementwise.convert(is_zero, dtype=_INT64)
     zeros = put(none, ones, *indices, axes=axes, mode="add")
-    only = elementwise.equal(take(zeros, *indices, axes=axes), ones)  # no zero but itself
+    only = elementwise.equal(take(zeros, *indices, axes=axes), ones)  # no zero except itself
     others = elementwise.divide(take(product, *indices, axes=axes), factors)
     others = elementwise.select(only, others, zero)
     base = zeros_like(x) if out_dot is None else out_dot
@@ -353,7 +359,7 @@ def _put_multiply_tangent(
 def _put_extremum_tangent(
     x: Any, u: Any, indices: Sequence[Any], x_dot: Any, u_dot: Any, out: Any, axes: Axes
 ) -> Any:
-    """The mean of the tangents of all that attain the extremum."""
+    """The mean of the tangents of all values that attain the extremum."""
     dtype = x.aval.dtype
     x_wins = elementwise.convert(elementwise.equal(x, out), dtype=dtype)
     u_wins = elementwise.equal(u, take(out, *indices, axes=axes))
@@ -383,7 +389,7 @@ def _put_transpose(ct: Any, x: Any, u: Any, *indices: Any, axes: Axes, mode: str
 
 
 def _put_set_transpose_u(ct: Any, zeros: Any, x: Aval, indices: Sequence[Any], axes: Axes) -> Any:
-    """Of several writers of one place only the last has a part in the result."""
+    """If several updates write one place, only the last contributes to the result."""
     ct_u = take(ct, *indices, axes=axes)
     batch = indices[0].aval
     if batch.size <= 1:
@@ -410,7 +416,7 @@ def _put_batch(
         indices = tuple(_batched_indices(size, which, indices))
         rows = row_numbers(size, indices[0].shape[1:])
         return put(x, u, rows, *indices, axes=(0, *(a + 1 for a in axes)), mode=mode)
-    n = indices[0].ndim  # of the update, the axes of the indices come first
+    n = indices[0].ndim  # in the update, the axes of the indices come first
     u = transposed(u, (*range(1, n + 1), 0, *range(n + 1, u.ndim)))
     return put(x, u, *indices, axes=tuple(a + 1 for a in axes), mode=mode)
 

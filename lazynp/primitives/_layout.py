@@ -1,7 +1,7 @@
 """full, iota, broadcast_in_dim and its transpose reduce_sum, reshape, transpose, reverse.
 
-Also what all structural primitives share: `linear`, which derives the jvp of a linear operation
-from the operation itself, and the broadcasting that batch rules need.
+This module also holds what all structural primitives share: `linear`, which derives the jvp of a
+linear operation from the operation itself, and the broadcasting that batch rules need.
 """
 
 from __future__ import annotations
@@ -69,12 +69,14 @@ def zeros_of(x: Any) -> Any:
 
 
 def shape_of(x: Any) -> Shape:
-    """The shape of an operand: Python scalars have ()."""
+    """The shape of an operand; () for Python scalars."""
     return getattr(x, "shape", ())
 
 
 def spread(size: int, batched: bool, x: Any, shape: Shape) -> Any:
-    """x as a batch of arrays of this shape: (size, *shape). NumPy's broadcasting, per example."""
+    """x as a batch of arrays of this shape: (size, *shape). Broadcasts each example as NumPy
+    does.
+    """
     if not hasattr(x, "shape"):
         return full(x, shape=(size, *shape), dtype=np.asarray(x).dtype)
     if x.shape == (size, *shape) and batched:
@@ -102,7 +104,7 @@ def reduced_shape(name: str, shape: Shape, axes: Sequence[int]) -> Shape:
 
 
 def shifted(axes: Sequence[int]) -> Axes:
-    """Axes of an array once a batch axis stands in front."""
+    """The axes of an array after a batch axis was put in front."""
     return tuple(a + 1 for a in axes)
 
 
@@ -170,7 +172,7 @@ def _iota_reference(*, shape: Shape, axis: int, dtype: Dtype) -> Any:
 def _iota_lower(b: Any, *, shape: Shape, axis: int, dtype: Dtype) -> Any:
     if dtype.itemsize >= 4 and dtype.kind in "iuf":
         return b.iota(shape, axis, dtype)
-    count = b.iota(shape, axis, INT64)  # then rounded or wrapped as a cast does
+    count = b.iota(shape, axis, INT64)  # then round or wrap as a cast does
     if dtype == BOOL:
         return b.compare(count, b.constant(0, INT64, shape), "NE")
     return b.convert(count, dtype)
@@ -212,12 +214,12 @@ def _broadcast_in_dim_abstract(x: Aval, *, shape: Shape, dims: Axes) -> Aval:
     return aval_of(shape, x.dtype)
 
 
-_COPIED = 1024  # elements: up to here a copy is made sooner than broadcast_to makes a view
+_COPIED = 1024  # elements: up to this size, copying is faster than making a view by broadcast_to
 
 
 def _broadcast_in_dim_reference(x: Any, *, shape: Shape, dims: Axes) -> Any:
     x = np.asarray(x)
-    if dims and dims[0] != len(shape) - len(dims):  # aligned otherwise than NumPy does
+    if dims and dims[0] != len(shape) - len(dims):  # aligned differently from NumPy's broadcasting
         aligned = [1] * len(shape)
         for n, d in zip(x.shape, dims, strict=True):
             aligned[d] = n
@@ -267,22 +269,24 @@ def _reduce_sum_reference(x: Any, *, axes: Axes) -> Any:
 
 
 def reduce_specialize(ufunc: np.ufunc) -> Any:
-    """The reference of a reduction by this ufunc, without what need not be asked at every call."""
+    """The reference of a reduction by this ufunc; decides ahead what need not be decided at every
+    call.
+    """
 
     def specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
         axes, dtype, over = params["axes"], avals[0].dtype, ufunc.reduce
         if not axes:
             return None
         axis = axes[0] if len(axes) == 1 else axes
-        if dtype.kind in "fc":  # NumPy's own choice
+        if dtype.kind in "fc":  # NumPy chooses this too
             return lambda x: over(x, axis)
         return lambda x: over(x, axis, dtype)
 
     return specialize
 
 
-# float16 and float32 are summed in the next precision: one rounding at the end, which is better
-# than pairwise summation, and costs little where a sum waits for its additions anyway.
+# Sum float16 and float32 in the next wider precision. One rounding at the end is more accurate than
+# pairwise summation, and it costs little because a sum waits for its additions anyway.
 _ACCUMULATE_IN = {"e": "f4", "f": "f8"}
 
 
@@ -290,7 +294,7 @@ def _reduce_sum_lower(b: Any, x: Any, *, axes: Axes) -> Any:
     dtype = x.aval.dtype
     if not axes:
         return x
-    if dtype.kind == "c":  # part by part: XLA adds complex numbers up one after another
+    if dtype.kind == "c":  # part by part: XLA adds complex numbers sequentially
         return b.complex(
             *[_reduce_sum_lower(b, part, axes=axes) for part in (b.real(x), b.imag(x))]
         )
@@ -300,7 +304,7 @@ def _reduce_sum_lower(b: Any, x: Any, *, axes: Axes) -> Any:
 
 
 def reduce_by(b: Any, op: str, x: Any, init: Any, axes: Axes) -> Any:
-    """A reduction by one StableHLO operation."""
+    """Reduce by one StableHLO operation."""
     if b.is_wide(x.aval, axes):
         return b.folded(op, x, axes)
     init = b.constant(init, x.aval.dtype)
@@ -407,7 +411,7 @@ transpose = linear(
 
 
 def axis_to(x: Any, source: int, target: int) -> Any:
-    """x with one axis moved, the others in order (a recorded transpose)."""
+    """Move one axis of x and keep the others in order (a recorded transpose)."""
     order = [i for i in range(len(x.shape)) if i != source]
     order.insert(target, source)
     return x if source == target else transpose(x, permutation=tuple(order))

@@ -1,6 +1,7 @@
-"""Through masks: put_mask (a value each place), put_masked_values, take_mask (one per True).
+"""Access through masks: put_mask (a value for each place), put_masked_values and take_mask (a value
+for each True).
 
-None looks at the mask's data when it is recorded; of take_mask who calls has counted them.
+None of them reads the mask's data when recorded. The caller of take_mask has counted the True.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ put_mask = Primitive(
 
 
 # -- put_masked_values -----------------------------------------------------------------------------
-# `values` are as many as the mask has True, in C order; who calls has counted them.
+# There are as many `values` as True in the mask, in C order; the caller has counted them.
 
 
 def _masked_values_abstract(x: Aval, mask: Aval, values: Aval) -> Aval:
@@ -137,7 +138,7 @@ def _masked_values_lower(b: Any, x: Any, mask: Any, values: Any) -> Any:
     ones = b.convert(b.reshape(mask, (n,)), dtype)
     nth = reduction.cumsum.lower(b, ones, axis=0)
     nth = b.binary("stablehlo.subtract", nth, b.constant(1, dtype, (n,)))
-    spread = b.gather(  # before the first True nth is -1, which the gather clamps
+    spread = b.gather(  # before the first True, nth is -1; the gather clamps it
         values,
         nth,
         offset_dims=(),
@@ -150,7 +151,9 @@ def _masked_values_lower(b: Any, x: Any, mask: Any, values: Any) -> Any:
 
 
 def _ordinals(mask: Any) -> Any:
-    """For each place of the last axis, which True it is or comes after; -1 before the first."""
+    """For each place of the last axis: the ordinal of the last True up to it; -1 before the
+    first.
+    """
     ones = elementwise.convert(mask, dtype=_INT64)
     return elementwise.subtract(reduction.cumsum(ones, axis=mask.ndim - 1), 1)
 
@@ -173,7 +176,7 @@ def _masked_values_transpose(ct: Any, x: Any, mask: Any, values: Any) -> list[An
 
 
 def _masked_values_batch(size: int, batched: Sequence[bool], x: Any, mask: Any, values: Any) -> Any:
-    """Spread the values out by the primitives that the lowering also stands for, then select."""
+    """Spread the values with recorded versions of the lowering's operations, then select."""
     x_batched, mask_batched, values_batched = batched
     x = x if x_batched else broadcast_front(x, size)
     n, count = x.size // size if size else 0, values.shape[-1]
@@ -223,7 +226,7 @@ def _take_mask_reference(x: Any, mask: Any, *, size: int) -> Any:
 
 
 def _take_mask_lower(b: Any, x: Any, mask: Any, *, size: int) -> Any:
-    """The n-th True is stored at place n; what is not selected, at one place more."""
+    """Store the n-th True at place n, and everything unselected at one extra place."""
     n, dtype = x.aval.size, x.aval.dtype
     if not size:
         return b.constant(0, dtype, (0,))
@@ -248,7 +251,7 @@ def _take_mask_transpose(ct: Any, x: Undefined, mask: Any, *, size: int) -> list
 
 
 def _take_mask_batch(rows: int, batched: Sequence[bool], x: Any, mask: Any, *, size: int) -> Any:
-    """By the primitives that the lowering also stands for."""
+    """Use recorded versions of the lowering's operations."""
     x, mask = (
         v if b else broadcast_front(v, rows) for v, b in zip((x, mask), batched, strict=True)
     )

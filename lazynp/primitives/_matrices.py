@@ -1,4 +1,4 @@
-"""What rules about stacks of matrices share: recorded helpers, references, calls of LAPACK."""
+"""Shared by the rules for stacks of matrices: recorded helpers, references, LAPACK calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 def check_matrix(name: str, x: Aval, square: bool = False) -> None:
-    """LAPACK takes float32, float64 and their complex kin."""
+    """LAPACK accepts float32, float64, complex64 and complex128."""
     if x.dtype.char not in "fdFD":
         raise TypeError(f"array type {x.dtype.name} is unsupported in linalg")
     if x.ndim < 2:
@@ -38,7 +38,7 @@ def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def status_of(x: Aval) -> Aval:
-    """LAPACK's `info`, one of each matrix: 0 where all went well."""
+    """LAPACK's `info`, one for each matrix; 0 means success."""
     return aval_of(x.shape[:-2], INT32)
 
 
@@ -46,14 +46,14 @@ def status_of(x: Aval) -> Aval:
 
 
 def matmul(x: Any, y: Any) -> Any:
-    """Stacks of matrices, of the same leading dimensions."""
+    """The product of stacks of matrices with the same leading dimensions."""
     batch = tuple(range(x.ndim - 2))
     numbers = (((x.ndim - 1,), (x.ndim - 2,)), (batch, batch))
     return contraction.dot_general(x, y, dimension_numbers=numbers)
 
 
 def swapped(x: Any) -> Any:
-    """The last two axes exchanged."""
+    """Exchange the last two axes."""
     return transposed(x, (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
@@ -70,7 +70,7 @@ def real(x: Any) -> Any:
 
 
 def band(x: Any, comparison: Any, k: int = 0) -> Any:
-    """The elements with `column comparison row + k`; zeros elsewhere."""
+    """Keep the elements with `column comparison row + k`; set the others to zero."""
     m, n = x.shape[-2:]
     rows = shaping.iota(shape=(m, n), axis=0, dtype=np.dtype("i8"))
     columns = shaping.iota(shape=(m, n), axis=1, dtype=np.dtype("i8"))
@@ -87,7 +87,7 @@ def upper_triangle(x: Any, k: int = 0) -> Any:
 
 
 def diagonal(x: Any) -> Any:
-    """The main diagonal, along a last axis."""
+    """The main diagonal, as the last axis."""
     m, n = x.shape[-2:]
     on_it = band(x, elementwise.equal)
     return reduction.reduce_sum(on_it, axes=(x.ndim - (2 if m > n else 1),))
@@ -109,7 +109,7 @@ def identity_like(x: Any) -> Any:
 
 
 def hermitian(x: Any, lower: bool = True) -> Any:
-    """The Hermitian matrix that a triangle stands for."""
+    """The Hermitian matrix that one triangle represents."""
     strict = lower_triangle(x, -1) if lower else upper_triangle(x, 1)
     middle = elementwise.select(elementwise.equal(identity_like(x), 0), 0, x)
     if x.dtype.kind == "c":
@@ -124,7 +124,7 @@ def inverse_or_zero(x: Any) -> Any:
 
 
 def stacked_batch(primitive: Any) -> Callable[..., Any]:
-    """The batch rule of primitives on stacks: one more leading dimension."""
+    """The batch rule of primitives on stacks: add one leading dimension."""
 
     def batch(size: int, batched: Sequence[bool], *operands: Any, **params: Any) -> Any:
         rows = [
@@ -142,7 +142,9 @@ def stacked_batch(primitive: Any) -> Callable[..., Any]:
 def guarded(
     function: Callable[..., tuple[Any, ...]], avals: Sequence[Aval], *operands: Any
 ) -> tuple[Any, ...]:
-    """`function` on stacks of matrices, and the status of each: nan and 1 where it raised."""
+    """Apply `function` to stacks of matrices. Also return each one's status; if it raises: nan and
+    1.
+    """
     shape = operands[0].shape[:-2]
     try:
         return *function(*operands), np.zeros(shape, np.int32)
@@ -170,13 +172,13 @@ def lapack(
     aliases: dict[int, int] | None = None,
     **flags: str,
 ) -> list[Any]:
-    """Call `routine` on a stack: matrices are column-major within it.
+    """Call `routine` on a stack. LAPACK expects each matrix in column-major order.
 
-    outs: avals, with 2 for matrices, 1 for vectors, 0 for numbers; ranks: the same of operands.
-    flags: LAPACK's letters. A dimension of 0 must not come here: it kills the process.
+    outs: avals, with 2 for matrices, 1 for vectors, 0 for numbers; ranks: the same for operands.
+    flags: LAPACK's letters. No dimension may be 0, or LAPACK kills the process.
     """
     if b.platform != "cpu":
-        raise NotImplementedError(f"linalg: only on the host, got platform {b.platform!r}")
+        raise NotImplementedError(f"linalg: LAPACK needs the host, got platform {b.platform!r}")
     ranks = ranks or [2] * len(operands)
     return b.custom_call(
         f"lapack_{_PREFIX[operands[0].aval.dtype.char]}{routine}_ffi",
@@ -195,7 +197,7 @@ def _layout(aval: Aval, rank: int) -> tuple[int, ...]:
 
 
 def lower_band(b: Any, x: Any, direction: str) -> Any:
-    """`band`, written."""
+    """`band`, emitted by the builder."""
     shape = x.aval.shape
     rows, columns = (b.iota(shape, len(shape) - k, np.dtype("i4")) for k in (2, 1))
     zero = b.constant(0, x.aval.dtype, shape)
@@ -203,7 +205,7 @@ def lower_band(b: Any, x: Any, direction: str) -> Any:
 
 
 def lower_identity(b: Any, shape: Shape, dtype: np.dtype[Any]) -> Any:
-    """Identity matrices; they may be empty."""
+    """Identity matrices, possibly empty."""
     if 0 in shape:
         return b.constant(0, dtype, shape)
     return lower_band(b, b.constant(1, dtype, shape), "EQ")
@@ -214,13 +216,13 @@ def lower_zeros(b: Any, aval: Aval) -> Any:
 
 
 def lower_part(b: Any, x: Any, m: int, first: int, last: int) -> Any:
-    """Of each matrix, the first m rows, and the columns from `first` to `last`."""
+    """The first m rows of each matrix, and its columns from `first` to `last`."""
     batch = x.aval.shape[:-2]
     return b.slice(x, (*[0] * len(batch), 0, first), (*batch, m, last))
 
 
 def lower_nan_where(b: Any, failed: Any, x: Any) -> Any:
-    """nan in whatever belongs to the matrices that failed."""
+    """Fill the results of failed matrices with nan."""
     shape = x.aval.shape
     if 0 in shape:
         return x

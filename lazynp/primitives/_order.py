@@ -1,7 +1,7 @@
 """NumPy's order of values, as integers and comparators in StableHLO.
 
-Floats are compared through integers of their width: exact for denormals too, which the compiled
-code flushes when it compares floats. All nan are one greatest value and -0.0 is 0.0.
+Floats compare through integers of their width. That is exact for subnormals too, which compiled
+float comparisons flush to zero. All nan count as one greatest value, and -0.0 equals 0.0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ _BOOL, _INT8, _INT64, _UINT64 = np.dtype("?"), np.dtype("i1"), np.dtype("i8"), n
 
 
 def float_key(b: Any, x: Any) -> Any:
-    """A signed integer for each float: negative ones are the negated bits of their magnitude."""
+    """A signed integer for each float; a negative float's key has the negated bits of its
+    magnitude.
+    """
     shape, dtype = x.aval.shape, x.aval.dtype
     key = np.dtype(f"i{dtype.itemsize}")
     info, inf = np.iinfo(key), int(np.array(np.inf, dtype).view(key)[()])
@@ -28,7 +30,7 @@ def float_key(b: Any, x: Any) -> Any:
 
 
 def float_of_key(b: Any, key: Any, dtype: np.dtype[Any]) -> Any:
-    """The float of a key: with a quiet nan for any nan, and 0.0 for -0.0."""
+    """The float of a key. Any nan becomes a quiet nan, and -0.0 becomes 0.0."""
     shape = key.aval.shape
     info = np.iinfo(key.aval.dtype)
     zero = b.constant(0, key.aval.dtype, shape)
@@ -40,7 +42,7 @@ def float_of_key(b: Any, key: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def keys(b: Any, x: Any) -> list[Any]:
-    """Values that, compared as words are in a dictionary, give NumPy's order of x."""
+    """Keys of x: comparing them lexicographically gives NumPy's order."""
     kind = x.aval.dtype.kind
     if kind == "f":
         return [float_key(b, x)]
@@ -64,12 +66,12 @@ def less_keys(b: Any, xs: Sequence[Any], ys: Sequence[Any]) -> Any:
 
 
 def less(b: Any, xs: Sequence[Any], ys: Sequence[Any]) -> Any:
-    """`less_keys` of values of any dtypes."""
+    """`less_keys` for values of any dtype."""
     return less_keys(b, [k for x in xs for k in keys(b, x)], [k for y in ys for k in keys(b, y)])
 
 
 def unsigned_key(b: Any, x: Any) -> Any:
-    """An unsigned integer of x's width with the order of x (not complex)."""
+    """An unsigned integer of x's width that sorts like x (not for complex x)."""
     dtype, shape = x.aval.dtype, x.aval.shape
     if dtype.kind == "b":
         return b.convert(x, np.dtype("u1"))
@@ -82,12 +84,14 @@ def unsigned_key(b: Any, x: Any) -> Any:
 
 
 def plain_sort(b: Any, x: Any, axis: int) -> Any:
-    """Sort integers. XLA has a native sort for this very comparator, five times faster."""
+    """Sort integers. XLA has a native sort for exactly this comparator, which is five times
+    faster.
+    """
     return b.sort([x], axis, lambda b, lhs, rhs: b.compare(lhs[0], rhs[0], "LT"))[0]
 
 
 def packed_argsort(b: Any, x: Any) -> Any:
-    """Stable argsort of the rows of a real (rows, n), n < 2**32, by sorts of single integers.
+    """Stable argsort of the rows of a real (rows, n), n < 2**32, by sorting single integers.
 
     A key of 32 bits and a position fit one 64-bit integer. Longer keys are sorted by their low
     half, then by their high half: two such sorts are twice as fast as one of (key, position).
@@ -114,7 +118,7 @@ def _packed_pass(b: Any, key: Any) -> Any:
 
 
 def along_rows(b: Any, x: Any, index: Any) -> Any:
-    """take_along_axis of the last axis of a (rows, n), by int64 indices of the same shape."""
+    """take_along_axis on the last axis of a (rows, n), with int64 indices of the same shape."""
     rows, n = x.aval.shape
     if rows > 1:
         start = b.op("multiply", b.iota((rows, n), 0, _INT64),
@@ -133,7 +137,7 @@ def along_rows(b: Any, x: Any, index: Any) -> Any:
 
 
 def rows_of(b: Any, x: Any, axis: int) -> Any:
-    """x as (rows, n) where n is the size of the axis."""
+    """x as (rows, n), where n is the size of the axis."""
     axes = [i for i in range(x.aval.ndim) if i != axis]
     n = x.aval.shape[axis]
     return b.reshape(b.transpose(x, (*axes, axis)), (x.aval.size // n, n))
@@ -148,7 +152,7 @@ def of_rows(b: Any, x: Any, shape: tuple[int, ...], axis: int) -> Any:
 
 
 def any_negative_zero(b: Any, x: Any) -> Any:
-    """A 0-d bool: whether x, of floats, holds -0.0."""
+    """A 0-d bool: does the float array x contain -0.0?"""
     key = np.dtype(f"i{x.aval.dtype.itemsize}")
     bits = b.bitcast(x, key, x.aval.shape)
     minus_zero = b.constant(np.iinfo(key).min, key, x.aval.shape)

@@ -36,7 +36,7 @@ from lazynp.primitives._matrices import (
 from lazynp.primitives._systems import triangular_solve
 
 # -- qr --------------------------------------------------------------------------------------------
-# mode: 'reduced' and 'complete' give q, r; 'r' gives r
+# mode: 'reduced' and 'complete' return q, r; 'r' returns r
 
 
 def _qr_avals(a: Aval, mode: str) -> tuple[Aval, Aval]:
@@ -92,8 +92,8 @@ def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, mode: str) -> tu
         return outs, (None,) * len(outs)
     if mode == "complete" and m > n:
         raise TypeError(
-            "qr: the derivative of mode='complete' is required of no more rows than columns, got "
-            f"{a.aval}: the added columns of q are not determined"
+            "qr: with mode='complete', only matrices with at most as many rows as columns have a "
+            f"derivative, got {a.aval}: the added columns of q are not determined"
         )
     q, r = qr(a, mode="reduced")
     k = min(m, n)
@@ -108,7 +108,7 @@ def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, mode: str) -> tu
 
 
 def _columns(x: Any, first: int, last: int) -> Any:
-    """Of each matrix, the columns from `first` to `last`."""
+    """The columns of each matrix from `first` to `last`."""
     shape = (*x.shape[:-1], last - first)
     if shape == x.shape:
         return x
@@ -117,7 +117,7 @@ def _columns(x: Any, first: int, last: int) -> Any:
 
 
 def _qr_tangent(q: Any, r: Any, a_dot: Any) -> tuple[Any, Any]:
-    """Of a square r. Q' = Q W + (1 - Q Q^H) A' R^-1 with W skew; see Walter, Lehmann 2010."""
+    """The tangent for square r: Q' = Q W + (1 - Q Q^H) A' R^-1, W skew (Walter, Lehmann 2010)."""
     inverse = matmul(a_dot, _triangular_inverse(r))
     inside = matmul(adjoint(q), inverse)
     strict = lower_triangle(inside, -1)
@@ -149,7 +149,7 @@ qr = Primitive(
 
 
 # -- qr_raw ----------------------------------------------------------------------------------------
-# r in the upper triangle of h, below it the Householder vectors, with their factors tau
+# h holds r in its upper triangle and the Householder vectors below it; tau holds their factors
 
 
 def _qr_raw_abstract(a: Aval) -> tuple[Aval, ...]:
@@ -224,7 +224,7 @@ def _svd_lower(b: Any, a: Any, *, full_matrices: bool, compute_uv: bool) -> tupl
         return (vectors[0], zeros, vectors[1], good) if compute_uv else (zeros, good)
     mode = "N" if not compute_uv else "A" if full_matrices else "S"
     if not compute_uv:
-        u, s, vh, status = _svd_avals(a.aval, False)  # what the call wants room for
+        u, s, vh, status = _svd_avals(a.aval, False)  # the shapes of the outputs that LAPACK needs
     outs = [(a.aval, 2), (s, 1), (u, 2), (vh, 2), (status, 0)]
     *_, info = results = lapack(b, "gesdd", [a], outs, aliases={0: 0}, mode=mode)
     failed = lower_failed(b, info)
@@ -256,12 +256,13 @@ def _svd_jvp(
 
 
 def _svd_tangents(a_dot: Any, u: Any, s: Any, v: Any, inside: Any) -> tuple[Any, Any]:
-    """Townsend, "Differentiating the singular value decomposition" (2016); equal values give 0."""
+    """Townsend, "Differentiating the singular value decomposition" (2016); 0 for equal values."""
     add, multiply, subtract = elementwise.add, elementwise.multiply, elementwise.subtract
     row, column = as_row(s), as_column(s)
     gaps = inverse_or_zero(multiply(add(row, column), subtract(row, column)))
     right, left = multiply(row, inside), multiply(column, inside)
-    skew = multiply(0.5, subtract(inside, adjoint(inside)))  # of its diagonal: the phases
+    # the skew part of its diagonal: the phases
+    skew = multiply(0.5, subtract(inside, adjoint(inside)))
     phases = multiply(multiply(identity_like(inside), skew), inverse_or_zero(row))
     u_dot = matmul(u, add(multiply(gaps, add(right, adjoint(right))), phases))
     v_dot = matmul(v, multiply(gaps, add(left, adjoint(left))))

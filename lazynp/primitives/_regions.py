@@ -1,4 +1,4 @@
-"""Regions of an array that a slice reads or writes, and how they are lowered."""
+"""The region of an array that a slice reads or writes, and its lowering."""
 
 from __future__ import annotations
 
@@ -16,22 +16,24 @@ from lazynp.primitives._layout import INT64, Axes, check_axes
 
 @dataclass(frozen=True)
 class Region:
-    """A slice seen axis by axis: sizes and steps of every axis, and which run backwards."""
+    """A slice described axis by axis: the size and step of every axis, and which axes run
+    backwards.
+    """
 
     sizes: Shape
-    steps: Shape  # absolute; 1 where at most one element is taken
+    steps: Shape  # absolute; 1 where the slice takes at most one element
     flipped: Axes
     strided: Axes  # axes with a step above 1
 
     @property
     def spans(self) -> Shape:
-        """What the slice stretches over, from its lowest element to its highest."""
+        """The extent of the slice on each axis, from its lowest element to its highest."""
         return tuple((n - 1) * step + 1 for n, step in zip(self.sizes, self.steps, strict=True))
 
 
 @cached()
 def region_of(dims: Shape, axes: Axes, sizes: Shape, strides: Shape, shape: Shape) -> Region:
-    """The region of an array of shape `dims`, checked."""
+    """Check the slice, and return its region in an array of shape `dims`."""
     check_axes("slice", len(dims), axes)
     full_sizes, steps, flipped = list(dims), [1] * len(dims), []
     for axis, size, stride in zip(axes, sizes, strides, strict=True):
@@ -52,10 +54,10 @@ def region_of(dims: Shape, axes: Axes, sizes: Shape, strides: Shape, shape: Shap
     return Region(tuple(full_sizes), tuple(steps), tuple(sorted(flipped)), strided)
 
 
-# How an update is lowered: see `update_case`.
+# `update_case` uses these to choose the lowering of an update.
 _LARGE = 1 << 20  # bytes
 _FUSED = 1 << 15  # bytes: a five-point stencil takes 80 us by select, 266 by dus, at 200 x 200
-_SPARSE = 8  # elements stretched over for each one written
+_SPARSE = 8  # elements in the extent for each element written
 
 
 def update_case(
@@ -69,15 +71,15 @@ def update_case(
     lead: Shape = (),
     reads_target: bool = True,
 ) -> str:
-    """How `update_slice` on x is lowered, `static` telling whether all starts are constants.
+    """How to lower `update_slice` on x. `static`: all starts are constants.
 
     'none'     nothing is written: the result is x
-    'whole'    everything is: the result is the update
-    'dus'      dynamic_update_slice. In place if x is donated and dead
-    'box'      strided: the stretch is read, changed and put back, in place as 'dus' is
-    'scatter'  strided and sparse, or many slices (`lead`, B): in place as 'dus' is
-    'select'   pad and select, a new array. Measured 4 to 10 times faster than 'dus' where a large
-               update was computed from its own target, which 'dus' would have to store first
+    'whole'    everything is written: the result is the update
+    'dus'      dynamic_update_slice; in place if x is donated and dead
+    'box'      strided: read the extent, change it and put it back; in place as with 'dus'
+    'scatter'  strided and sparse, or many slices (`lead`, B); in place as with 'dus'
+    'select'   pad and select, a new array. Measured 4 to 10 times faster than 'dus' for a large
+           update computed from its own target, which 'dus' would have to store first
     """
     region = region_of(x.shape, axes, sizes, strides, shape)
     count = math.prod(region.sizes)
@@ -100,11 +102,11 @@ def update_case(
 
 # -- lowering ----------------------------------------------------------------------------------
 
-Low = Any  # an int where it is known, else a builder's value
+Low = Any  # an int if known, else a builder's value
 
 
 def lowest(b: Any, ndim: int, starts: Sequence[Any], params: dict[str, Any]) -> list[Low]:
-    """The lowest index along every axis; shape B where it is computed."""
+    """The lowest index on every axis; of shape B if computed."""
     lows: list[Low] = [0] * ndim
     bounds = zip(starts, params["axes"], params["sizes"], params["strides"], strict=True)
     for start, axis, size, stride in bounds:
@@ -127,7 +129,9 @@ def as_value(b: Any, low: Low, lead: Shape = ()) -> Any:
 def read_region(
     b: Any, x: Any, lows: Sequence[Low], spans: Shape, steps: Shape | None = None
 ) -> Any:
-    """The stretch of x that begins at `lows`; with steps, where the lows are known, thinned."""
+    """The extent of x that begins at `lows`. With steps (which require known lows): only every
+    step-th element.
+    """
     if not all(isinstance(low, int) for low in lows):
         return b.dynamic_slice(x, [as_value(b, low) for low in lows], spans)
     limits = [low + span for low, span in zip(lows, spans, strict=True)]
@@ -135,7 +139,7 @@ def read_region(
 
 
 def select_region(b: Any, x: Any, u: Any, lows: Sequence[int], region: Region) -> Any:
-    """x with u at the known place: u padded to x's shape, chosen where a mask of iotas says."""
+    """x with u at a known place: pad u to x's shape, then select by a mask made of iotas."""
     dims = x.aval.shape
     high = [n - low - s for n, low, s in zip(dims, lows, region.spans, strict=True)]
     interior = [step - 1 for step in region.steps]
@@ -152,7 +156,7 @@ def select_region(b: Any, x: Any, u: Any, lows: Sequence[int], region: Region) -
 
 
 def _inside(b: Any, dims: Shape, axis: int, low: int, high: int, step: int) -> list[Any]:
-    """Which indices along an axis belong to a region, as bools of shape `dims`."""
+    """Bools of shape `dims`: which indices on an axis belong to a region."""
     index_dtype = np.dtype(np.int32 if dims[axis] < 2**31 else np.int64)
     index = b.iota(dims, axis, index_dtype)
 
@@ -171,10 +175,10 @@ def _inside(b: Any, dims: Shape, axis: int, low: int, high: int, step: int) -> l
 
 
 def _points(b: Any, lows: Sequence[Low], lead: Shape, region: Region) -> tuple[Axes, Shape, Any]:
-    """Indices for gather and scatter: the axes they are about, their shape, the indices.
+    """Indices for gather and scatter: the axes they index, their shape, the indices.
 
-    There is one index vector for each slice (B) and each element along the strided axes; windows
-    are contiguous along the other axes.
+    There is one index vector for each slice (B) and each element on the strided axes. Windows are
+    contiguous on the other axes.
     """
     shape = (*lead, *(region.sizes[axis] for axis in region.strided))
     axes = tuple(
@@ -193,7 +197,7 @@ def _points(b: Any, lows: Sequence[Low], lead: Shape, region: Region) -> tuple[A
 
 
 def _order(lead: int, region: Region) -> list[int]:
-    """Axes of B + region, as (B, strided axes, other axes)."""
+    """The order of the axes of B + region that gives (B, strided axes, other axes)."""
     others = [i for i in range(len(region.sizes)) if i not in region.strided]
     return [*range(lead), *(lead + i for i in (*region.strided, *others))]
 

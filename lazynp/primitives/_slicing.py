@@ -1,10 +1,10 @@
-"""slice, update_slice and add_slice: basic indexing, read and written.
+"""slice, update_slice and add_slice: reading and writing by basic indexing.
 
-All three take `axes, sizes, strides, shape` and a start for each axis in `axes`: the first
-element taken, in bounds, also where the stride is negative. The starts are scalars, or (what
-vmap makes of them) integer arrays of one shape B: then there is a slice for each element of B,
-and the result, or the update, has shape B + `shape`. Slices written by one `update_slice` with
-such starts must not overlap; `add_slice` adds them up.
+All three take `axes, sizes, strides, shape`, and a start for each axis in `axes`. A start is the
+first element taken; it is in bounds, also where the stride is negative. Starts are scalars, or
+(under vmap) integer arrays of one shape B. With arrays there is one slice for each element of B,
+and the result or the update has shape B + `shape`. The slices that one `update_slice` writes must
+not overlap; `add_slice` adds overlapping slices up.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from lazynp.primitives._regions import (
 
 
 def _lead(name: str, starts: Sequence[Aval], axes: Axes) -> Shape:
-    """B, the common shape of the starts."""
+    """The common shape B of the starts."""
     if len(starts) != len(axes):
         raise ValueError(f"{name}: {len(axes)} axes need as many starts, got {len(starts)}")
     for s in starts:
@@ -51,14 +51,14 @@ def _lead(name: str, starts: Sequence[Aval], axes: Axes) -> Shape:
 
 
 def _start_aval(start: In) -> Aval:
-    if start is float or start is complex:  # as it is recorded: it would fail in every run
+    if start is float or start is complex:  # raise now, while recording: every run would fail
         raise TypeError("slice indices must be integers or None or have an __index__ method")
     return aval_of(shape_of(start), INT64)
 
 
 @cached()
 def index_of(ndim: int, starts: Axes, axes: Axes, sizes: Shape, strides: Shape) -> Any:
-    """The NumPy index of a slice, which gives a view also of a 0-d array."""
+    """The NumPy index of a slice. Indexing with it returns a view even of a 0-d array."""
     index: list[Any] = [slice(None)] * ndim
     for start, axis, size, stride in zip(starts, axes, sizes, strides, strict=True):
         stop = start + size * stride
@@ -69,7 +69,7 @@ def index_of(ndim: int, starts: Axes, axes: Axes, sizes: Shape, strides: Shape) 
 def _view(
     x: np.ndarray[Any, Any], starts: Sequence[Any], axes: Axes, sizes: Shape, strides: Shape
 ) -> np.ndarray[Any, Any]:
-    """The slice of x, before it is reshaped."""
+    """The slice of x, before the reshape."""
     try:
         index = index_of(x.ndim, starts, axes, sizes, strides)  # type: ignore[arg-type]
     except TypeError:  # 0-d arrays cannot be hashed
@@ -105,7 +105,7 @@ def _slice_reference(
 
 
 def _slice_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
-    """For one slice at known places: its NumPy index is kept for each of them."""
+    """For one slice at known places: cache the NumPy index of each place."""
     if any(a.ndim for a in avals[1:]):
         return None
     places, shape = _Places(avals[0].ndim, params), params["shape"]
@@ -131,7 +131,7 @@ def _write_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
 
 
 class _Places(dict[tuple[Any, ...], Any]):
-    """Start indices -> NumPy's index of one slice."""
+    """Maps start indices to NumPy's index of one slice."""
 
     def __init__(self, ndim: int, params: dict[str, Any]) -> None:
         self._slice = ndim, params["axes"], params["sizes"], params["strides"]
@@ -149,7 +149,7 @@ def _update_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
     return None if write is None else lambda x, u, *starts: write(np.array(x), u, *starts)
 
 
-_MOST_PLACES = 256  # of one slice; the shared memory of `index_of` holds more
+_MOST_PLACES = 256  # entries for one slice; the shared memory of `index_of` holds more
 
 
 def _slice_lower(b: Any, x: Any, *starts: Any, **params: Any) -> Any:
@@ -248,7 +248,7 @@ def write_slice(
     shape: Shape,
     add: bool = False,
 ) -> np.ndarray[Any, Any]:
-    """`update_slice` (or `add_slice`) in place, for an x nobody else refers to: x."""
+    """Apply `update_slice` (or `add_slice`) in place and return x. Nothing else may refer to x."""
     lead = shape_of(starts[0]) if starts else ()
     if not lead:
         _write(_view(x, starts, axes, sizes, strides), u, shape, add)
@@ -261,10 +261,10 @@ def write_slice(
 
 
 def _write(target: np.ndarray[Any, Any], u: Any, shape: Shape, add: bool) -> None:
-    """u, which broadcasts to `shape`, into a view of as many elements."""
+    """Write u, which broadcasts to `shape`, into a view with as many elements."""
     if isinstance(u, np.ndarray) and u.shape and u.shape != target.shape:
         u = np.broadcast_to(u, shape).reshape(target.shape)
-    if isinstance(u, np.generic):  # whether it fits was asked when it was recorded
+    if isinstance(u, np.generic):  # recording has checked that it fits
         u = u.astype(target.dtype)
     if add:
         target += u
@@ -368,12 +368,12 @@ add_slice = linear(
 
 
 def _along_batch(lead: Shape) -> Any:
-    """Which example each of the starts belongs to: the start along a batched x's own axis."""
+    """The example that each start belongs to, as a start along a batched x's own axis."""
     return iota(shape=lead, axis=0, dtype=INT64)
 
 
 def _batch_starts(size: int, batched: Sequence[bool], starts: Sequence[Any]) -> tuple[Any, ...]:
-    """The starts, all of shape (size, *B)."""
+    """The starts, all with shape (size, *B)."""
     lead = max(
         (shape_of(s)[1:] if is_batched else shape_of(s)
          for s, is_batched in zip(starts, batched, strict=True)),
@@ -397,7 +397,7 @@ def _batch_writes(
     strides: Shape,
     shape: Shape,
 ) -> Any:
-    """The batch rule of both ways to write: x is batched, since the result is."""
+    """The batch rule of both write primitives. x is batched because the result is."""
     x_batched, u_batched, *starts_batched = batched
     x = spread(size, x_batched, x, x.shape[1:] if x_batched else x.shape)
     if any(starts_batched):

@@ -1,4 +1,4 @@
-"""cholesky, triangular_solve, solve, slogdet: what comes of triangular factors."""
+"""cholesky, triangular_solve, solve, slogdet: operations based on triangular factors."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _cholesky_lower(b: Any, a: Any) -> tuple[Any, ...]:
 
 
 def _cholesky_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    """L' = L tril(L^-1 A' L^-H), with half the diagonal. A' counts by its lower triangle."""
+    """L' = L tril(L^-1 A' L^-H), with half the diagonal. Only the lower triangle of A' counts."""
     l, status = cholesky(primals[0])  # noqa: E741
     if tangents[0] is None:
         return (l, status), (None, None)
@@ -152,7 +152,7 @@ def _triangular_jvp(
 def _triangular_transpose(
     ct: Any, a: Any, b: Any, *, lower: bool, transpose: str, unit_diagonal: bool
 ) -> list[Any]:
-    """Of the adjoint, the transpose is the conjugate: no letter stands for that."""
+    """The transpose of the adjoint is the conjugate, for which LAPACK has no letter."""
     assert isinstance(b, Undefined)
     if transpose == "C":
         a = conjugated(a)
@@ -191,7 +191,7 @@ def _solve_reference(a: Any, b: Any) -> tuple[Any, ...]:
 
 
 def _solve_lower(b: Any, a: Any, right: Any) -> tuple[Any, ...]:
-    """The LU factors of [A B] are those of A, and L^-1 P B beside them: P is not needed."""
+    """The LU factors of [A B] are those of A with L^-1 P B beside them, so P is not needed."""
     status = status_of(a.aval)
     *batch, n, k = right.aval.shape
     if right.aval.size == 0:
@@ -206,7 +206,7 @@ def _solve_lower(b: Any, a: Any, right: Any) -> tuple[Any, ...]:
 
 
 def _lu(b: Any, a: Any) -> list[Any]:
-    """The factors of getrf in one matrix, pivots from 1, status."""
+    """getrf: both factors in one matrix, pivots counted from 1, status."""
     *batch, m, n = a.aval.shape
     pivots = aval_of((*batch, min(m, n)), INT32)
     outs = [(a.aval, 2), (pivots, 1), (status_of(a.aval), 0)]

@@ -1,10 +1,11 @@
-"""check: an error that the data decide, in a function that is traced.
+"""check: a data-dependent error in a traced function.
 
-There nothing has a value, so that nothing can be raised. A check is recorded instead, on what was
-*found*: which of its failures came to pass, counted from 1 (0: none), and the value at fault. It
-has no result; interpreters repeat it, one check for all examples. Where the program is called at
-last, its checks are *discharged*: what they find becomes a result of it (the first, in the order of
-the program; not that of a branch not taken, nor of a round not run), which is looked at at once.
+A traced function has no values, so it cannot raise. It records a check instead. The operand *found*
+says which failure occurred, counted from 1 (0: none), and the value at fault. A check has no
+result. Interpreters repeat it, one check for all examples. The outermost call of the program
+*discharges* its checks: their findings become one more result of the program. That result is the
+first failure in program order; branches not taken and rounds not run do not count. The call reads
+it at once.
 """
 
 from __future__ import annotations
@@ -57,8 +58,10 @@ check = Primitive(
 
 
 def check_later(bad: Any, kind: type[Exception], message: str, value: Any = None) -> None:
-    """Record that this error is to be raised if an element of `bad` is true. In the message, {}
-    stands for the element of `value`, integers of the same shape, at the first such place."""
+    """Record that the program must raise this error if any element of `bad` is true. In the
+    message, {} stands for the element of `value` (integers of the same shape) at the first such
+    place.
+    """
     if not bad.size:
         return
     failure = Failure(kind, message, position(*user_position()))
@@ -81,13 +84,13 @@ def _found(bad: Any, value: Any) -> Any:
 
 
 def _first(bad: Any) -> Any:
-    """The place of the first True; beyond the last place if there is none."""
+    """The index of the first True; one past the end if there is none."""
     places = shaping.iota(shape=bad.shape, axis=0, dtype=_INT)
     return reduction.reduce_min(elementwise.select(bad, places, bad.size), axes=(0,))
 
 
 def _element(x: Any, i: Any) -> Any:
-    """x[i] along the first of two axes."""
+    """x[i] on the first of two axes."""
     n = x.shape[1]
     return shaping.slice(x, i, axes=(0,), sizes=(1,), strides=(1,), shape=(n,))
 
@@ -108,12 +111,12 @@ def any_found(found: Any) -> Any:
 
 
 def earlier(first: Any, second: Any) -> Any:
-    """What was found first, if anything was."""
+    """The first finding if there is one, else the second."""
     return elementwise.select(any_found(first), first, second)
 
 
 def renumbered(found: Any, shift: int) -> Any:
-    """With failures counted from `shift + 1`."""
+    """Shift the failure numbers so that they count from `shift + 1`."""
     if not shift:
         return found
     return elementwise.select(any_found(found), elementwise.add(found, _moved(shift)), found)

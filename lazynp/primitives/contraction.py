@@ -24,12 +24,12 @@ def _free_axes(ndim: int, contracted: Sequence[int], batch: Sequence[int]) -> tu
 
 
 def _argsort(axes: Sequence[int]) -> tuple[int, ...]:
-    """Of a permutation, its inverse."""
+    """The inverse of a permutation."""
     return tuple(sorted(range(len(axes)), key=axes.__getitem__))
 
 
 def _transposed(x: Any, permutation: Sequence[int]) -> Any:
-    """A recorded transpose, left out where it would change nothing."""
+    """Record a transpose, unless it changes nothing."""
     permutation = tuple(permutation)
     if permutation == tuple(range(len(permutation))):
         return x
@@ -65,7 +65,7 @@ def _dot_general_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Av
 
 
 def _dot_general_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:
-    """`np.matmul` of transposed views: BLAS takes those without a copy."""
+    """`np.matmul` of transposed views, which BLAS accepts without a copy."""
     x, y = np.asarray(x), np.asarray(y)
     (lc, rc), (lb, rb) = dimension_numbers
     if not lb and len(lc) == 1 and x.ndim <= 2 and y.ndim <= 2:
@@ -80,7 +80,7 @@ def _dot_general_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumber
 
 
 def _dot_general_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
-    """The products of matrices and vectors that are `np.matmul` as they stand."""
+    """Products of matrices and vectors that `np.matmul` computes as they are."""
     (lc, rc), (lb, _) = params["dimension_numbers"]
     x, y = avals
     if lb or len(lc) != 1 or not 0 < x.ndim <= 2 or not 0 < y.ndim <= 2:
@@ -94,14 +94,14 @@ def _dot_general_lower(b: Any, x: Any, y: Any, *, dimension_numbers: DimensionNu
     if out.size == 0 or x.aval.size == 0:
         return b.constant(False if out.dtype.kind == "b" else 0, out.dtype, out.shape)
     dtype = out.dtype
-    if dtype.kind == "b":  # a count of ones in float32 never falls back to 0, however large
+    if dtype.kind == "b":  # a float32 count of ones never falls back to 0, however large
         x, y = b.convert(x, _FLOAT32), b.convert(y, _FLOAT32)
         counts = b.dot_general(x, y, contracting, batching)
         return b.compare(counts, b.constant(0.0, _FLOAT32, out.shape), "NE")
     if dtype.kind == "f" and dtype.itemsize == 2:  # NumPy sums in float32 and rounds once
         wide = _FLOAT32
     elif dtype.kind in "iu" and dtype.itemsize <= 4:
-        wide = _INT32  # the same low bits, and the only integer product with a fast kernel
+        wide = _INT32  # has the same low bits, and is the only integer product with a fast kernel
     else:
         wide = dtype
     x, y = b.convert(x, wide), b.convert(y, wide)
@@ -111,14 +111,14 @@ def _dot_general_lower(b: Any, x: Any, y: Any, *, dimension_numbers: DimensionNu
 
 
 def _int64_product(b: Any, x: Any, y: Any, dimension_numbers: DimensionNumbers) -> Any:
-    """The plain loop XLA emits is ten times faster along contiguous contracted axes."""
+    """XLA's plain loop is ten times faster if the contracted axes are contiguous."""
     (lc, rc), (lb, rb) = dimension_numbers
 
     def contracted_last(v: Any, contracted: tuple[int, ...], batch: tuple[int, ...]) -> Any:
         perm = batch + _free_axes(v.aval.ndim, contracted, batch) + contracted
         if perm == tuple(range(v.aval.ndim)):
             return v
-        return b.barrier(b.transpose(v, perm))  # else the transpose is folded into the dot
+        return b.barrier(b.transpose(v, perm))  # otherwise XLA folds the transpose into the dot
 
     x, y = contracted_last(x, lc, lb), contracted_last(y, rc, rb)
     batch = tuple(range(len(lb)))
@@ -174,7 +174,7 @@ def _product(ct: Any, x: Any, dimension_numbers: DimensionNumbers) -> Any:
 def _dot_general_batch(
     size: int, batched: Sequence[bool], x: Any, y: Any, *, dimension_numbers: DimensionNumbers
 ) -> Any:
-    """Batched twice: one more batch axis. Batched once: one more free axis."""
+    """If both are batched, add a batch axis; if one is, add a free axis."""
     (lc, rc), (lb, rb) = dimension_numbers
 
     def shifted(axes: tuple[int, ...], by: bool) -> tuple[int, ...]:
@@ -186,7 +186,7 @@ def _dot_general_batch(
     if x_batched and y_batched:
         return dot_general(x, y, dimension_numbers=((lc, rc), ((0, *lb), (0, *rb))))
     out = dot_general(x, y, dimension_numbers=((lc, rc), (lb, rb)))
-    # the new axis stands first among x's free axes, or first among y's
+    # the new axis comes first among x's free axes, or first among y's
     at = len(lb) if x_batched else x.aval.ndim - len(lc)
     return _transposed(out, (at, *(i for i in range(out.ndim) if i != at)))
 

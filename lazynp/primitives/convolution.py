@@ -1,12 +1,12 @@
-"""Convolution in any number of dimensions: one primitive, and its rules.
+"""Convolution in any number of dimensions: one primitive and its rules.
 
-x is (batch, channels, *space), the kernel (outs, channels / groups, *window), the result
-(batch, outs, *space). The kernel is not flipped: with steps s, dilations d of x and e of the
-kernel, and padding (l, h), on x with d - 1 zeros between elements, l before and h behind,
+x is (batch, channels, *space), the kernel (outs, channels / groups, *window), the result (batch,
+outs, *space). The kernel is not flipped. x gets d - 1 zeros between its elements (dilation d), l
+zeros before and h zeros behind them (padding). With steps s and kernel dilation e,
 
-    out[b, o, p] = sum over c, k of x[b, c, p * s + k * e] * kernel[o, c, k]
+out[b, o, p] = sum over c, k of x[b, c, p * s + k * e] * kernel[o, c, k]
 
-where o takes the channels of its own group. Padding may be negative: that cuts.
+where o uses the channels of its own group. Negative padding crops.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ Sizes = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]
 
 _FLOAT32, _FLOAT64 = np.dtype("f4"), np.dtype("f8")
-_FEW = 16  # channels: with so few, the library's float32 takes up to 20 times a plain float64 loop
+# channels: with so few, the library's float32 takes up to 20 times as long as a plain float64 loop
+_FEW = 16
 
 
 def _spread(size: int, dilation: int) -> int:
-    """The extent of so many elements with dilation - 1 between them."""
+    """The extent of this many elements with dilation - 1 zeros between them."""
     return (size - 1) * dilation + 1 if size else 0
 
 
@@ -71,7 +72,7 @@ def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
 
 
 def _padded(x: Any, padding: Padding, dilation: Sizes) -> Any:
-    """x with its zeros, between and around."""
+    """x with its zeros, between and around the elements."""
     space = [_spread(n, d) for n, d in zip(x.shape[2:], dilation, strict=True)]
     low = [max(0, lo) for lo, _ in padding]
     size = [n + lo + max(0, hi) for n, lo, (_, hi) in zip(space, low, padding, strict=True)]
@@ -86,7 +87,7 @@ def _reference(
     x: Any, kernel: Any, *, strides: Sizes, padding: Padding, dilation: Sizes,
     kernel_dilation: Sizes, groups: int,
 ) -> Any:  # fmt: skip
-    """A product of matrices for each place in the window; np.correlate where it is one line."""
+    """A matrix product for each place in the window; np.correlate if that one call suffices."""
     dtype = np.result_type(x, kernel)
     x, kernel = np.asarray(x, dtype), np.asarray(kernel, dtype)
     x = _padded(x, padding, dilation)
@@ -96,7 +97,7 @@ def _reference(
     if not x.size or not kernel.size or not out.size:
         return out
     if x.size == x.shape[-1] and kernel.size == kernel.shape[-1] and kernel_dilation == (1,):
-        taps = kernel[0, 0].conj() if dtype.kind == "c" else kernel[0, 0]  # bools would be int8
+        taps = kernel[0, 0].conj() if dtype.kind == "c" else kernel[0, 0]  # bools would become int8
         line = np.correlate(x[0, 0], taps, "valid")
         return line[:: strides[0]].reshape(out.shape)
     ins, outs = kernel.shape[1], kernel.shape[0] // groups
@@ -124,7 +125,7 @@ def _lower(
     if not out.size or not x.aval.size or not kernel.aval.size:
         return b.constant(False if dtype.kind == "b" else 0, dtype, out.shape)
     wide = dtype
-    if dtype.kind == "b" or dtype == np.dtype("f2"):  # or-of-and is a count; float16 as NumPy's
+    if dtype.kind == "b" or dtype == np.dtype("f2"):  # or-of-and is a count; float16 as in NumPy
         wide = _FLOAT32
     if wide == _FLOAT32 and kernel.aval.shape[0] * kernel.aval.shape[1] < _FEW:
         wide = _FLOAT64
@@ -150,7 +151,7 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tupl
 
 
 def _swapped(x: Any, groups: int = 1) -> Any:
-    """The first two axes change places, within groups of the first."""
+    """Exchange the first two axes, within groups of the first."""
     first, second = x.shape[:2]
     space = x.shape[2:]
     x = shaping.reshape(x, shape=(groups, first // groups, second, *space))
@@ -168,7 +169,8 @@ def _transpose(
         for (n, k, m), d, e, s in zip(axes, dilation, kernel_dilation, strides, strict=True)
     ]
     lows = [lo for lo, _ in padding]
-    if isinstance(x, Undefined):  # ct with zeros between, with the kernel turned around
+    # convolve ct, with zeros between its elements, with the reversed kernel
+    if isinstance(x, Undefined):
         pads = []
         for (n, k, m), lo in zip(extents, lows, strict=True):
             low = k - lo - 1
@@ -180,7 +182,7 @@ def _transpose(
         )  # fmt: skip
         return [found, None]
     pads = [(lo, m + k - n - 1 - lo) for (n, k, m), lo in zip(extents, lows, strict=True)]
-    found = convolution(  # channels are the batch of this one, and the batch its channels
+    found = convolution(  # the channels become the batch, and the batch the channels
         _by_group(x, groups), _swapped(ct), strides=kernel_dilation, padding=tuple(pads),
         dilation=dilation, kernel_dilation=strides, groups=groups,
     )  # fmt: skip
@@ -198,7 +200,9 @@ def _by_group(x: Any, groups: int) -> Any:
 def _batch(
     size: int, batched: Sequence[bool], x: Any, kernel: Any, *, groups: int, **params: Any
 ) -> Any:
-    """Examples of x join its batch, those of the kernel its outs; of both they are groups."""
+    """Examples of x extend its batch, examples of the kernel its outs. If both are batched,
+    examples are groups.
+    """
     if not batched[1]:
         flat = shaping.reshape(x, shape=(size * x.shape[1], *x.shape[2:]))
         out = convolution(flat, kernel, groups=groups, **params)
@@ -237,7 +241,7 @@ convolution = Primitive(
 
 
 def plain(x: Any, kernel: Any, padding: Padding) -> Any:
-    """One channel, no strides, of arrays with dimensions of space alone."""
+    """One channel, no strides; the arrays have spatial dimensions only."""
     n = x.ndim
     ones = (1,) * n
     out = convolution(

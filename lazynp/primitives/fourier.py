@@ -1,7 +1,7 @@
 """Discrete Fourier transforms over the last one to three axes: one primitive, `fft`.
 
-kind: FFT, IFFT (to complex), RFFT (real to the first half of a complex), IRFFT (back).
-length: of the signals, an integer for each axis. norm: NumPy's 'backward', 'ortho', 'forward'.
+kind: FFT, IFFT (to complex), RFFT (real to half of a complex spectrum), IRFFT (back). length: the
+signal's length on each axis. norm: NumPy's 'backward', 'ortho', 'forward'.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lazynp.primitives._layout import linear
 
 Length = tuple[int, ...]
 
-MOST_AXES = 3  # at once: XLA's limit
+MOST_AXES = 3  # in one operation: XLA's limit
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -51,7 +51,7 @@ def _fft_reference(x: Any, *, kind: str, length: Length, norm: str) -> Any:
 
 
 def _fft_lower(b: Any, x: Any, *, kind: str, length: Length, norm: str) -> Any:
-    """XLA's inverse transforms are normalized as NumPy's are by default."""
+    """XLA normalises inverse transforms like NumPy's default."""
     out = _fft_abstract(x.aval, kind=kind, length=length, norm=norm)
     if out.size == 0:
         return b.constant(0, out.dtype, out.shape)
@@ -71,7 +71,9 @@ def _fft_lower(b: Any, x: Any, *, kind: str, length: Length, norm: str) -> Any:
 
 
 def _fft_transpose(ct: Any, x: Any, *, kind: str, length: Length, norm: str) -> list[Any]:
-    """The matrix of a complex transform is symmetric. The real ones: by way of their parts."""
+    """The matrix of a complex transform is symmetric. Real transforms transpose through their
+    parts.
+    """
     assert isinstance(x, Undefined)
     if kind in ("FFT", "IFFT"):
         back = fft(ct, kind=kind, length=length, norm=norm)
@@ -86,7 +88,9 @@ def _fft_transpose(ct: Any, x: Any, *, kind: str, length: Length, norm: str) -> 
 
 
 def _multiplicity(half: Any, n: int) -> Any:
-    """How often each element of the half stands in the whole: once the first, and the middle."""
+    """How often each element of the half spectrum occurs in the whole: the first and the middle
+    once.
+    """
     at = shaping.iota(shape=half.shape[-1:], axis=0, dtype=np.dtype("i8"))
     once = elementwise.equal(at, 0)
     if n % 2 == 0:

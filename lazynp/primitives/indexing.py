@@ -1,4 +1,4 @@
-"""Indexing by arrays and by masks. The rules are in the two rooms named after what indexes."""
+"""Indexing by arrays (`_index_arrays`) and by masks (`_masks`), which hold the rules."""
 
 from __future__ import annotations
 

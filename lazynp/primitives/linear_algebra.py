@@ -1,4 +1,4 @@
-"""Linear systems and factorisations, on stacks of matrices (the last two axes).
+"""Linear systems and factorisations on stacks of matrices (the last two axes).
 
 | primitive | results |
 |---|---|
@@ -11,8 +11,8 @@
 | `eigh(a; lower, compute_v)` | w, v, status or w, status |
 | `eig(a; compute_v)` | the same, always complex |
 
-Status is LAPACK's `info`, int32, one of each matrix; where it is not 0, the results are nan.
-References are NumPy's own functions, so there results are NumPy's to the last bit.
+Status is LAPACK's `info`, an int32 for each matrix; where it is not 0, the results are nan. The
+references call NumPy's own functions, so their results are NumPy's to the last bit.
 """
 
 from __future__ import annotations

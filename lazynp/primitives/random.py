@@ -1,7 +1,7 @@
-"""Random bits by counting: `philox`, a function of a key and a counter with no state.
+"""Counter-based random bits: `philox`, a stateless function of a key and a counter.
 
-Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as
-1, 2, 3). Integers only, so all ways of running it give the same bits.
+Philox4x32 with ten rounds (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2,
+3). It uses integers only, so every execution policy produces the same bits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.primitives import shaping
 
 _M = (0xD2511F53, 0xCD9E8D57)  # multipliers
-_W = (0x9E3779B9, 0xBB67AE85)  # what the key is stepped by
+_W = (0x9E3779B9, 0xBB67AE85)  # increments of the key
 _ROUNDS = 10
 _U32, _U64 = np.dtype("u4"), np.dtype("u8")
 
@@ -47,7 +47,7 @@ def _philox_lower(b: Any, k0: Any, k1: Any, c0: Any, c1: Any, *, stream: int) ->
         return b.binary("stablehlo.xor", x, y)
 
     def product(x: Any, m: int) -> tuple[Any, Any]:
-        """The high and the low word."""
+        """The high and the low word of the product."""
         wide = b.binary("stablehlo.multiply", b.convert(x, _U64), b.constant(m, _U64, shape))
         high = b.binary("stablehlo.shift_right_logical", wide, b.constant(32, _U64, shape))
         return b.convert(high, _U32), b.convert(wide, _U32)

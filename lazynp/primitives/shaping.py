@@ -1,7 +1,7 @@
 """Primitives that move values without changing them, and the sums that are their transposes.
 
-full, iota, broadcast_in_dim, reduce_sum, reshape, transpose and reverse stand in `_layout`;
-slice, update_slice and add_slice in `_slicing`; constant, bitcast, concatenate and pad here.
+`_layout` has full, iota, broadcast_in_dim, reduce_sum, reshape, transpose and reverse; `_slicing`
+has slice, update_slice and add_slice; this module has constant, bitcast, concatenate and pad.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ __all__ = [
 
 
 class Constant:
-    """An array as a parameter: equal to every other of these bytes."""
+    """An array as a parameter. Constants with the same bytes are equal."""
 
     __slots__ = ("value", "_key", "_hash")
 
@@ -133,7 +133,7 @@ def _bitcast_reference(x: Any, *, dtype: Dtype, shape: Shape) -> Any:
 
 
 def _bitcast_lower(b: Any, x: Any, *, dtype: Dtype, shape: Shape) -> Any:
-    """Over the flat array: to real numbers of any size, to their bits, and back."""
+    """Bitcast the flat array: convert to real numbers of any size, to their bits, and back."""
     if x.aval.size == 0:
         return b.constant(0, dtype, shape)
     if x.aval.dtype == dtype:
@@ -157,7 +157,7 @@ def _bitcast_lower(b: Any, x: Any, *, dtype: Dtype, shape: Shape) -> Any:
 
 
 def _bitcast_flat(b: Any, x: Any, dtype: Dtype) -> Any:
-    """A flat array of real numbers as another type of real numbers, low bytes first."""
+    """Reinterpret a flat array of real numbers as another real type, low bytes first."""
     size, old, new = x.aval.size, x.aval.dtype.itemsize, dtype.itemsize
     if x.aval.dtype == dtype:
         return x
@@ -179,7 +179,9 @@ def _bitcast_jvp(
 
 
 def _bitcast_tangent(t: Any, dtype: Dtype, shape: Shape) -> Any:
-    """A complex number seen as its two parts, or the reverse, in operations that transpose."""
+    """Reinterpret a complex number as its two parts, or the reverse, by operations that
+    transpose.
+    """
     if t.dtype == dtype:
         return reshape(t, shape=shape)
     n = t.size
@@ -315,7 +317,7 @@ def _pad_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]
 def _pad_reference(x: Any, value: Any, *, low: Axes, high: Axes, interior: Axes) -> Any:
     x = np.asarray(x)
     spread_shape = [n + max(0, n - 1) * i for n, i in zip(x.shape, interior, strict=True)]
-    # into the array of all positive widths, of which negative widths then cut their part
+    # scatter into the array padded by the positive widths only; the negative widths then crop it
     shape = [n + max(0, lo) + max(0, hi) for n, lo, hi in zip(spread_shape, low, high, strict=True)]
     out = np.full(shape, value, x.dtype)
     bounds = zip(spread_shape, low, interior, strict=True)
@@ -346,7 +348,9 @@ def _pad_transpose(
 
 
 def _unpadded(ct: Any, shape: Shape, low: Axes, high: Axes, interior: Axes) -> Any:
-    """The part of a padded array that came from the array of this shape; 0 for what was cut."""
+    """The part of a padded array that came from an array of this shape; 0 where padding
+    cropped it.
+    """
     if 0 in shape:
         return full(0, shape=shape, dtype=ct.dtype)
     cut = tuple(-n for n in low), tuple(-n for n in high)
@@ -391,7 +395,7 @@ pad = linear(
 )
 
 
-# the engine makes casts and broadcasts of recorded operands explicit with these
+# the engine uses these to make casts and broadcasts of recorded operands explicit
 _plan.install(
     _plan.Structural(convert=elementwise.convert, broadcast_in_dim=broadcast_in_dim, slice=slice_)
 )

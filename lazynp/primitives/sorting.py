@@ -1,7 +1,7 @@
 """sort, argsort, sort_pairs, searchsorted, in NumPy's order.
 
-nan come last and are equal to each other, -0.0 is equal to 0.0, complex numbers are compared by
-real, then imaginary part, with those that hold a nan last. Every sort is stable.
+nan sort last and are equal to each other, and -0.0 equals 0.0. Complex numbers compare by real,
+then by imaginary part; those that contain a nan sort last. Every sort is stable.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lazynp.primitives.indexing import take
 
 _INT64 = np.dtype("i8")
 
-# Below, one general sort: quicker to compile. From here, the native sort of integers.
+# Below this size, one general sort, which compiles faster; from it on, the native sort of integers.
 _NATIVE_FROM = 4096
 _MAX_PACKED = 2**32
 
@@ -65,8 +65,10 @@ def _sort_abstract(x: Aval, *, axis: int) -> Aval:
 
 
 def _kind(x: Any) -> Any:
-    """NumPy's quickest sort, up to ten times as quick as its stable one, wherever that does not
-    show: only zeros of either sign, and complex numbers, are equal and yet different."""
+    """NumPy's fastest sort, up to ten times as fast as its stable one, where the result cannot
+    differ. It differs only for values that are equal but distinct: signed zeros and complex
+    numbers.
+    """
     if x.dtype.kind == "c":
         return "stable"
     zeros = x == 0 if x.dtype.kind == "f" else None
@@ -100,14 +102,14 @@ def _sort_lower(b: Any, x: Any, *, axis: int) -> Any:
 
     if not _packable(aval, axis):
         return general(b)[0]
-    if aval.dtype.itemsize <= 4:  # their stable argsort costs no more than a sort
+    if aval.dtype.itemsize <= 4:  # a stable argsort of these costs no more than a sort
         return _sort_pairs_lower(b, x, axis=axis, num_keys=1)[0]
-    # the keys do not tell -0.0 from 0.0, and the order of the two among them is to be kept
+    # the keys do not distinguish -0.0 from 0.0, but a stable sort must keep their order
     return b.if_(any_negative_zero(b, x), general, native)[0]
 
 
 def _sort_bools(b: Any, x: Any, axis: int) -> Any:
-    """As many False in front as there are."""
+    """Count the False, and put that many in front."""
     shape = x.aval.shape
     count = b.reduce(
         [b.convert(b.not_(x), _INT64)], [b.constant(0, _INT64)], (axis,),
@@ -249,7 +251,7 @@ sort_pairs = Primitive(
 
 
 # -- searchsorted ----------------------------------------------------------------------------------
-# a: (*batch, n), sorted along n; v: (*batch, ...). `batch_dims` is 0 but under vmap.
+# a: (*batch, n), sorted along n; v: (*batch, ...). `batch_dims` is 0 except under vmap.
 
 
 def _searchsorted_abstract(a: Aval, v: Aval, *, side: str, batch_dims: int = 0) -> Aval:
@@ -273,7 +275,7 @@ def _searchsorted_reference(a: Any, v: Any, *, side: str, batch_dims: int = 0) -
 
 
 def _searchsorted_lower(b: Any, a: Any, v: Any, *, side: str, batch_dims: int = 0) -> Any:
-    """Bisection of all v at once, on integers with the order of the values."""
+    """Bisect for all v at once, on integers that sort like the values."""
     n, shape = a.aval.shape[-1], v.aval.shape
     if n == 0 or v.aval.size == 0:
         return b.constant(0, _INT64, shape)
@@ -291,7 +293,8 @@ def _searchsorted_lower(b: Any, a: Any, v: Any, *, side: str, batch_dims: int = 
         step, low, high = state
         middle = b.binary("stablehlo.add", low, high)
         middle = b.binary("stablehlo.shift_right_logical", middle, one)
-        # where low == high == n this reads past the row: clamped, and of no consequence
+        # where low == high == n, this reads past the row; the gather clamps, and nothing uses the
+        # result
         probes = [_gather_flat(b, k, b.binary("stablehlo.add", middle, starts)) for k in a_keys]
         if side == "left":
             beyond = less_keys(b, probes, v_keys)

@@ -1,6 +1,6 @@
-"""windows: all windows of one length along an axis, as a new last axis.
+"""windows: all windows of one length on an axis, as a new last axis.
 
-For NumPy a view without a copy; a program puts shifted slices side by side.
+For NumPy this is a view; a compiled program concatenates shifted slices.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lazynp.primitives._index_arrays import put, take
 from lazynp.primitives._layout import linear
 
 _INT64 = np.dtype("i8")
-_FEW = 32  # so many slices are put side by side; wider windows are gathered
+_FEW = 32  # up to this many slices are concatenated; wider windows use a gather
 
 
 def _windows_abstract(x: Aval, *, axis: int, length: int) -> Aval:
@@ -52,7 +52,7 @@ def _windows_lower(b: Any, x: Any, *, axis: int, length: int) -> Any:
 
 
 def _windows_transpose(ct: Any, x: Undefined, *, axis: int, length: int) -> list[Any]:
-    """What each window gives to each element of it, added up."""
+    """Add up, for each element, the cotangents from all windows that contain it."""
     shape = x.aval.shape
     total = shaping.full(0, shape=shape, dtype=x.aval.dtype)
     count, last = ct.shape[axis], len(shape)

@@ -1,4 +1,4 @@
-"""Transformations: interpreters of the same primitives that the graph records."""
+"""Transformations: interpreters for the primitives that the graph records."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ __all__ = [
     "while_loop",
 ]
 
-# made of what lies above this room: the namespace puts them here
+# the namespace assigns these, because they depend on higher layers
 adopt: Any
 associative_scan: Any
 block_until_ready: Any

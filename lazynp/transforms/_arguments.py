@@ -1,8 +1,8 @@
-"""Arguments of a jitted function: what they are known by, and the operands they stand for.
+"""Arguments of a jitted function: the key of a trace, and the operands that the arguments become.
 
-Arrays count by owner, so that arguments which share memory are known to. Where a view begins is
-not among what it is known by: a function called with one slice after another is traced for the
-first, and then once more, with starts that are operands.
+The key refers to arrays by owner, so it shows which arguments share memory. It does not contain the
+start of a view. A function called with one slice after another is traced for the first slice, and
+then once more with the starts as operands.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _meanings(path: Sequence[Any]) -> list[Any]:
 
 
 def _key_of_path(steps: Sequence[Any]) -> tuple[Any, ...]:
-    """What tells one way to a view from another; slices are known by their meaning."""
+    """The part of the key for a view's path. Slices that mean the same are equal."""
     return tuple([(type(step).__name__, _frozen(vars(step))) for step in steps])
 
 
@@ -45,15 +45,15 @@ _APART = ("ops", "index", "starts")
 
 
 class Arguments:
-    """Flat dynamic arguments."""
+    """The dynamic arguments, flattened."""
 
     __slots__ = ("leaves", "structure", "owners", "values", "owned", "key", "starts")
 
     def __init__(self, tree: Any, what: str) -> None:
         self.leaves, self.structure = tree_flatten(tree)
         self.owners: list[Array] = []
-        self.values: list[Any] = []  # what is no array of ours, or immutable, or on the host
-        self.starts: list[Any] = []  # of views: Python ints, or nodes where they are traced
+        self.values: list[Any] = []  # not an array of ours, or immutable, or on the host
+        self.starts: list[Any] = []  # of views: Python ints, or nodes if traced
         self.owned = [type(x) is NDArray and x.dtype.isnative for x in self.leaves]
         key: list[Any] = [self.structure]
         for x, owned in zip(self.leaves, self.owned):
@@ -93,7 +93,7 @@ class Arguments:
 
     @property
     def places(self) -> tuple[int, ...] | None:
-        """Where the views begin; None if that is not known."""
+        """Where the views begin; None if unknown."""
         return None if any([type(s) is list for s in self.starts]) else tuple(self.starts)
 
     @property
@@ -104,13 +104,13 @@ class Arguments:
         return [new_array(s if type(s) is list else leaf(np.int64(s))) for s in self.starts]
 
     def moved(self, nodes: Sequence[Node]) -> list[Any]:
-        """The leaves, with views that begin where these nodes say."""
+        """The leaves, with views that begin at the places in these nodes."""
         rest, made = iter(nodes), {}
         leaves = []
         for x, owned in zip(self.leaves, self.owned):
             if owned and x._base is not None:
                 view = _moved_view(x, rest)
-                x = made.setdefault(id(x), view)  # one argument given twice is one
+                x = made.setdefault(id(x), view)  # an argument given twice is one handle
             leaves.append(x)
         return leaves
 
@@ -130,7 +130,7 @@ def _moved_view(x: Array, starts: Iterator[Node]) -> Array:
 
 
 def fixed(path: Sequence[Any], starts: Sequence[Node]) -> bool:
-    """Whether the steps are those of each call: but for these starts, no index is traced."""
+    """Whether every call has the same steps: apart from these starts, no index is traced."""
     return all(
         type(s) is not list or any(s is known for known in starts)
         for step in path
@@ -139,7 +139,7 @@ def fixed(path: Sequence[Any], starts: Sequence[Node]) -> bool:
 
 
 def at_places(path: Sequence[Any], starts: Sequence[Node], places: Sequence[Any]) -> Any:
-    """The steps with these places for the starts."""
+    """The steps with these places in place of the starts."""
     if not starts:
         return path
 
@@ -157,7 +157,7 @@ def at_places(path: Sequence[Any], starts: Sequence[Node], places: Sequence[Any]
 
 
 def difference(key: Any, last: Any) -> str:
-    """What of these arguments those of the trace before did not have."""
+    """Describe what these arguments have that those of the last trace did not."""
     if key[1] != last[1]:
         return f"static arguments {key[1]}"
     if key[0][0] != last[0][0]:

@@ -1,8 +1,8 @@
-"""Functions for control flow: staged with what they capture, brought to one signature.
+"""Functions for control flow: stage them with their captures, and merge them to one signature.
 
-A captured array that a branch or a body writes is an output (cond) or a carry (loops), and is
-written back after the whole. So bodies may work in place on arrays from outside. The operands of
-branches that are arrays are captured too; the carry of a loop is values.
+A captured array that a branch or a body writes becomes an output (cond) or a carry (loops), and is
+written back after the whole. So bodies may work in place on arrays from outside. Array operands of
+branches are captured too; the carry of a loop is passed by value.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ def staged_function(
     kinds: Sequence[Any],
     what: str,
 ) -> tuple[Program, Flat]:
-    """A function of a tuple of trees, staged."""
+    """Stage a function of a tuple of trees."""
     flat = Flat(function, structure)
     program = stage(flat, avals, f"{what} {name_of(function)}", kinds)
     return program, flat
 
 
 def kind_of_argument(x: Any, aval: Aval) -> Any:
-    """0-d values that are Arrays stay Arrays in the body; numbers are Scalars."""
+    """In the body, a 0-d Array stays an Array, and a number becomes a Scalar."""
     return NDArray if aval.ndim or type(x) is NDArray else None
 
 
 def carried_aval(x: Any, node: Node) -> Aval:
-    """The type of a carry at first; Python numbers are weak."""
+    """The initial type of a carry; Python numbers are weak."""
     return weak_aval(x) if type(x) in (int, float, complex) else aval_of_node(node)
 
 
 def as_carried(nodes: Sequence[Node], avals: Sequence[Aval]) -> list[Node]:
-    """The values a loop starts with, of the types that were settled."""
+    """The initial values of a loop, cast to the types of the carry."""
     return [
         n if aval_of_node(n).dtype == a.dtype
         else elementwise.convert(new_array(n), dtype=a.dtype)._read()
@@ -63,12 +63,13 @@ def as_carried(nodes: Sequence[Node], avals: Sequence[Aval]) -> list[Node]:
     ]  # fmt: skip
 
 
-_ORDER = "biufc"  # kinds of numbers, each of which holds those before
+_ORDER = "biufc"  # kinds of numbers; each contains the kinds before it
 
 
 def settled(avals: Sequence[Aval], outs: Sequence[Aval], jaxpr: Jaxpr) -> list[Aval] | None:
-    """The types of a carry whose Python numbers take those that the body gives them; None if they
-    are what it was staged for."""
+    """The types of a carry whose Python numbers take the types that the body returns. None if the
+    body was staged for these types already.
+    """
     new = [_settled(a, out) for a, out in zip(avals, outs)]
     if all(a is b for a, b in zip(avals, new)):
         return None
@@ -84,7 +85,7 @@ def _settled(aval: Aval, out: Aval) -> Aval:
 
 
 def _counted_as_weak(jaxpr: Jaxpr) -> bool:
-    """Whether a type of its own made no difference: somewhere, a weak number took another type."""
+    """Whether weakness mattered: somewhere, a weak number took the type of another operand."""
     return any(
         getattr(atom, "aval", None) is not None
         and atom.aval.weak
@@ -95,16 +96,19 @@ def _counted_as_weak(jaxpr: Jaxpr) -> bool:
 
 
 class Operands:
-    """What branches are called with. Numbers are values; arrays are themselves, captured: what a
-    branch writes in one, or in what shares its memory, is seen wherever Python would show it.
+    """The operands of branches. Numbers are passed by value. Arrays are captured: if a branch
+    writes one, or anything that shares its memory, the write is visible wherever Python would show
+    it.
 
-    An array of NumPy's or of a derived class has a stand-in, whose value it takes in the end.
+    A NumPy array, or one of a derived class, gets a stand-in, and takes the stand-in's value in the
+    end.
     """
 
     def __init__(self, leaves: Sequence[Any], what: str) -> None:
         for x in leaves:
             check_leaf(x, what)
-        self._foreign: dict[int, tuple[Any, Array, Any]] = {}  # array, stand-in, what that held
+        # array, stand-in, the stand-in's initial value
+        self._foreign: dict[int, tuple[Any, Array, Any]] = {}
         self._arrays = [self._array(x) for x in leaves]
         values = [x for x, a in zip(leaves, self._arrays, strict=True) if a is None]
         nodes = list(map(node_of, values))
@@ -125,7 +129,7 @@ class Operands:
     def staged(
         self, function: Callable[..., Any], structure: Structure, what: str
     ) -> tuple[Program, Flat]:
-        """The function of these operands, staged."""
+        """Stage a function of these operands."""
         flat = Flat(function, structure)
 
         def run(handles: list[Array]) -> list[Any]:
@@ -135,14 +139,14 @@ class Operands:
         return stage(run, self.avals, f"{what} {name_of(function)}", self.kinds), flat
 
     def finish(self) -> None:
-        """All was written: so is what had a stand-in."""
+        """Copy the values of written stand-ins to their arrays."""
         for x, made, before in self._foreign.values():
             if made._node is not before:
                 store(x, made)
 
 
 class Merged:
-    """Programs of one signature: `(arguments, owners, nodes) -> (results, new values)`."""
+    """Programs with one signature: `(arguments, owners, nodes) -> (results, new values)`."""
 
     def __init__(self, programs: Sequence[Program], count: int) -> None:
         self.owners: list[Array] = []
@@ -199,7 +203,7 @@ def same_types(
     first: tuple[str, Structure, Sequence[Aval]],
     second: tuple[str, Structure, Sequence[Aval]],
 ) -> None:
-    """TypeError saying where two trees of results differ."""
+    """Raise TypeError that says where two trees of results differ."""
     (a, tree_a, avals_a), (b, tree_b, avals_b) = first, second
     if tree_a != tree_b:
         raise TypeError(

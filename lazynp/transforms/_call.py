@@ -1,7 +1,7 @@
-"""jit_call: a jaxpr as one operation, with every rule. Each rule calls a transformed jaxpr.
+"""jit_call: a jaxpr as one operation. Each of its rules calls a transformed jaxpr.
 
-`donate`: the operands whose memory the compiled program may take, once nothing else reads them.
-Under a transformation the values are read again: there nothing is donated.
+`donate`: operands whose memory the compiled program may reuse once nothing else reads them. A
+transformation reads the values again, so under one nothing is donated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tup
 
 
 def joined(avals: Sequence[Sequence[Aval]]) -> tuple[Aval, ...]:
-    """The types of results that may come from one of several programs: weak where all are."""
+    """The types of results that one of several programs returns: weak where all are weak."""
     return tuple([
         aval_of(first.shape, first.dtype, all([a.weak for a in others]))
         for first, *others in zip(avals[0], *avals, strict=True)
@@ -56,7 +56,7 @@ def joined(avals: Sequence[Sequence[Aval]]) -> tuple[Aval, ...]:
 
 @cached()
 def delivered(jaxpr: Jaxpr) -> Jaxpr:
-    """The jaxpr whose results nothing traces: there none is weak, as none of NumPy's is."""
+    """The jaxpr with results that no trace sees: they are not weak, as no NumPy result is."""
     if not any(a.weak for a in jaxpr.out_avals):
         return jaxpr
 
@@ -135,7 +135,7 @@ def _discharge(
     name: str,
     donate: Places = (),
 ) -> Any:
-    """Nothing is donated: after an exception the arguments are what they were."""
+    """Donate nothing: after an exception, the arguments must be as before."""
     return discharge_call(jit_call, operands, first, jaxpr=jaxpr, name=name)
 
 

@@ -1,4 +1,4 @@
-"""`check_grads`: derivatives against finite differences, and against each other."""
+"""`check_grads`: compare derivatives with finite differences and with each other."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def check_grads(
 ) -> None:
     """Raise AssertionError unless derivatives up to `order` agree with central differences.
 
-    Each mode by itself, so a function with a custom_vjp rule is checked by modes=["rev"]. Each
-    order checks the derivative of what the order below it checked. Tolerances and steps that are
-    not given are those for the least exact dtype among the arguments.
+    Each mode is checked on its own, so check a function with a custom_vjp rule by modes=["rev"].
+    Each order checks the derivative of what the order below it checked. Default tolerances and
+    steps suit the least exact dtype among the arguments.
     """
     args = tuple(args)
     modes = (modes,) if isinstance(modes, str) else modes
@@ -83,7 +83,9 @@ def _moved(args: Any, direction: Any, step: float) -> Any:
 
 
 def _difference(function: Any, args: Any, direction: Any, eps: float) -> list[NDArray | None]:
-    """The central difference of each result; None of those that are no real or complex numbers."""
+    """The central difference of each result; None for results that are not real or complex
+    numbers.
+    """
     high = _values(function(*_moved(args, direction, eps)))
     low = _values(function(*_moved(args, direction, -eps)))
     return [
@@ -103,8 +105,9 @@ def _check_jvp(function: Any, args: Any, rng: Any, tolerance: Any, eps: float) -
 
 
 def _check_vjp(function: Any, args: Any, rng: Any, tolerance: Any, eps: float) -> None:
-    """The inner product of the cotangents it gives with a direction, against that of the cotangents
-    it is given with the difference along the direction."""
+    """Compare two inner products: of the returned cotangents with a direction, and of the given
+    cotangents with the difference along that direction.
+    """
     direction = _directions(args, rng)
     out_dot = _difference(function, args, direction, eps)
     out, backward = vjp(function, *args)

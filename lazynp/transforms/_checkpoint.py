@@ -1,4 +1,4 @@
-"""checkpoint: reverse mode keeps little of a function, and computes the rest of it again."""
+"""checkpoint: reverse mode keeps little of a function and recomputes the rest."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _remat_reference(*values: Any, jaxpr: Jaxpr, policy: str) -> tuple[Any, ...]
 
 
 def _remat_lower(b: Any, *values: Any, jaxpr: Jaxpr, policy: str) -> tuple[Any, ...]:
-    """The barriers keep XLA from taking what was computed before for what is computed again."""
+    """The barriers keep XLA from reusing earlier results in place of the recomputation."""
     return tuple(b.subjaxpr(jaxpr, [b.barrier(v) for v in values]))
 
 
@@ -51,10 +51,11 @@ def _remat_jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, policy: str) -> Any
 
 
 def _remat_linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, policy: str) -> Any:
-    """The residuals are the operands, and what the policy saves: the tangent program computes
-    all else again."""
+    """The residuals are the operands and whatever the policy saves; the tangent program recomputes
+    everything else.
+    """
     n = len(jaxpr.outputs)
-    again = unchecked(jaxpr)  # what the checks find is found the first time
+    again = unchecked(jaxpr)  # the first computation reports what the checks find
     saved: tuple[int, ...] = ()
     if policy == "dots":
         jaxpr, _ = with_products(jaxpr)
@@ -67,7 +68,7 @@ def _remat_linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, policy: str) 
 
 @cached()
 def with_products(jaxpr: Jaxpr) -> tuple[Jaxpr, tuple[int, ...]]:
-    """The jaxpr with inner calls inlined and its products as further results; their places."""
+    """Inline inner calls, and return the products as further results, with their places."""
     if any(eqn.primitive is jit_call for eqn in jaxpr.eqns):
         jaxpr = stage_closed(lambda xs: _inlined(jaxpr, xs), jaxpr.in_avals)
     places = tuple(i for i, eqn in enumerate(jaxpr.eqns) if eqn.primitive.kind == "contract")
@@ -86,7 +87,7 @@ def _inlined(jaxpr: Jaxpr, args: Sequence[Array]) -> list[Array]:
 def _replayed(
     jaxpr: Jaxpr, saved: tuple[int, ...], moving: tuple[bool, ...], n: int
 ) -> tuple[Jaxpr, tuple[bool, ...]]:
-    """`(operands, saved products, tangents that move) -> tangents that move` of n results."""
+    """`(operands, saved products, moving tangents) -> moving tangents` of n results."""
     products = [jaxpr.eqns[i].outputs[0] for i in saved]
     swapped = list(jaxpr.eqns)
     inputs = [Var(v.aval) for v in products]
@@ -99,7 +100,7 @@ def _replayed(
     known = len(replay.inputs)
 
     def run(xs: list[Array]) -> list[Array]:
-        """The primals first, for themselves: only what is linear can be transposed."""
+        """Compute the primals separately, before: only linear equations can be transposed."""
         residuals = run_jaxpr(pair.primal, xs[:known])[n:]
         return run_jaxpr(pair.tangent, [*residuals, *xs[known:]])
 
@@ -122,7 +123,7 @@ def _remat_batch(
 
 
 def _known_jvp(primals: Any, tangents: Any, *, primitive: Any, params: Any) -> Any:
-    """The product is known; its tangent is that of the product of the operands."""
+    """The product is known; its tangent is the tangent of the product of the operands."""
     return primals[0], primitive.jvp(primals[1:], tangents[1:], **dict(params))[1]
 
 
@@ -130,7 +131,8 @@ def _known_batch(size: int, batched: Any, value: Array, *_: Any, **__: Any) -> A
     return value if batched[0] else repeated(value, size)
 
 
-known_product = Primitive(  # (value, operands): the value, which is known to be their product
+# (value, operands) -> value, which is known to be the product of the operands
+known_product = Primitive(
     "known_product",
     abstract=lambda value, *_, **__: value,
     reference=lambda value, *_, **__: value,
@@ -165,11 +167,11 @@ def checkpoint(
     fun: Callable[..., Any] | None = None, *, policy: str | None = None,
     prevent_cse: bool = True, static_argnums: Any = (), static_argnames: Any = (),
 ) -> Any:  # fmt: skip
-    """The function, which keeps only its arguments for reverse mode and is computed again there.
+    """A function that keeps only its arguments for reverse mode, and is recomputed there.
 
-    policy, what else is kept: "nothing" (the default), "dots" (results of products and
+    policy says what else is kept: "nothing" (the default), "dots" (results of products and
     convolutions, which take longest to compute), or "everything" (no checkpoint at all).
-    prevent_cse: no effect, what is computed again is always kept apart.
+    prevent_cse: no effect; recomputed values are always kept separate.
     """
     if policy not in (None, *POLICIES):
         raise ValueError(f"checkpoint: policy must be one of {POLICIES}, got {policy!r}")
@@ -189,7 +191,7 @@ def checkpoint(
         named = {k: v for k, v in kwargs.items() if k in names}
         dynamic = tuple(x for i, x in enumerate(args) if i not in fixed)
 
-        @functools.wraps(fun)  # for errors: its name
+        @functools.wraps(fun)  # its name, for errors
         def call(dynamic: Any, keywords: Any) -> Any:
             rest = iter(dynamic)
             whole = [fixed[i] if i in fixed else next(rest) for i in range(len(args))]

@@ -1,6 +1,6 @@
-"""Where programs with checks in them are called: what those find becomes a result.
+"""Discharging checks: where a program is called, the findings of its checks become a result.
 
-See `primitives.checks`. Each primitive with jaxprs in it says how, by its rule `discharge`.
+See `primitives.checks`. The rule `discharge` of each primitive with jaxprs says how.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ def _holds_checks(eqn: Eqn) -> bool:
 
 @cached()
 def discharged(jaxpr: Jaxpr, first: int) -> tuple[Jaxpr, Failures]:
-    """The jaxpr without checks, with what they find as its last result, and their failures,
-    which are numbered from `first + 1`."""
+    """The jaxpr without checks and with their findings as its last result, and their failures,
+    numbered from `first + 1`.
+    """
     failures: list[Failure] = []
 
     def run(xs: list[Array]) -> list[Array]:
@@ -71,7 +72,7 @@ def unchecked(jaxpr: Jaxpr) -> Jaxpr:
 def discharge_call(
     primitive: Any, operands: Any, first: int, *, jaxpr: Jaxpr, **params: Any
 ) -> Any:
-    """The rule of a primitive that is nothing but its jaxpr."""
+    """The rule of a primitive that consists of its jaxpr alone."""
     inner, failures = discharged(jaxpr, first)
     *outs, found = primitive(*operands, jaxpr=inner, **params)
     return outs, found, failures
@@ -81,8 +82,9 @@ def batch_discharged(
     primitive: Primitive, size: int, batched: Sequence[bool], operands: Sequence[Array],
     params: dict[str, Any],
 ) -> tuple[Array, ...]:  # fmt: skip
-    """The batch rule of a call whose checks depend on the example: the call discharged, batched.
-    Then what is found is another for each example, as its branch or its rounds have it."""
+    """The batch rule of a call whose checks depend on the example: discharge the call, then batch
+    it. Each example then has its own finding, according to its branch or its rounds.
+    """
 
     def run(xs: list[Array]) -> list[Array]:
         outs, found, failures = primitive.discharge(xs, 0, **params)  # type: ignore[misc]
@@ -96,11 +98,12 @@ def batch_discharged(
 
 
 # -- rules where branches are selected -------------------------------------------------------------
-# A custom rule is no part of the program until that is differentiated: what its checks find is to
-# count only for the examples whose branch (or round) it stands in.
+# A custom rule is not part of the program until the program is differentiated. The findings of its
+# checks must count only for the examples whose branch (or round) contains the rule.
 
 _BOOL = aval_of((), np.dtype(bool))
-_HANDED_ON = {"jit", "cond", "checkpoint", "custom_call"}  # last operand: last input of the jaxprs
+# these pass the last input of their jaxprs on as their last operand
+_HANDED_ON = {"jit", "cond", "checkpoint", "custom_call"}
 
 
 @cached()
@@ -114,7 +117,7 @@ def _inner_rules(eqn: Eqn) -> bool:
 
 @cached()
 def guarded(jaxpr: Jaxpr) -> Jaxpr:
-    """The jaxpr with one more input, last: whether what the checks of rules find counts."""
+    """The jaxpr with one more input, last: whether findings of checks in custom rules count."""
     active = Var(_BOOL)
     eqns = [_guarded_eqn(e, active) for e in jaxpr.eqns]
     return Jaxpr((*jaxpr.inputs, active), eqns, jaxpr.outputs)
@@ -123,7 +126,7 @@ def guarded(jaxpr: Jaxpr) -> Jaxpr:
 def _guarded_eqn(eqn: Eqn, active: Var) -> Eqn:
     if "rule" not in eqn.params and not _inner_rules(eqn):
         return eqn
-    if eqn.primitive.name not in _HANDED_ON:  # of loops the checks of rules are dropped
+    if eqn.primitive.name not in _HANDED_ON:  # in loops, the checks of custom rules are dropped
         return Eqn(eqn.primitive, eqn.inputs, _with_jaxprs(eqn.params, without_rules_checks),
                    eqn.outputs)  # fmt: skip
     params = _with_jaxprs(eqn.params, guarded)
@@ -157,7 +160,7 @@ def _guarded_part(part: Jaxpr) -> Jaxpr:
 
 @cached()
 def without_rules_checks(jaxpr: Jaxpr) -> Jaxpr:
-    """The jaxpr with rules that check nothing."""
+    """The jaxpr with custom rules that check nothing."""
     if not holds_rules(jaxpr):
         return jaxpr
     eqns = []

@@ -1,4 +1,4 @@
-"""What a function sees outside of it, found without running it."""
+"""Find the outside arrays that a function can see, without running it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from lazynp._node import VALUE, Node, aval_of_node, is_tracer
 
 
 def outside(things: Iterable[Any]) -> list[Any]:
-    """The arrays (as a staged program names them: owners, and nodes of immutable scalars) among
-    these things, and in reach of the functions among them: closures, globals, defaults.
+    """The arrays among these things, and among those that their functions reach through closures,
+    globals and defaults. They are named as in a staged program: by owner, or by the node of an
+    immutable scalar.
 
-    Arrays deep in objects are not found.
+    Arrays deep inside objects are not found.
     """
     found: dict[int, Any] = {}
     seen: set[int] = set()
@@ -41,7 +42,7 @@ def outside(things: Iterable[Any]) -> list[Any]:
     return list(found.values())
 
 
-_LONG = 1000  # a list as long as this is data
+_LONG = 1000  # a list of this length is data
 
 
 def _traceable(node: Node) -> bool:
@@ -68,7 +69,7 @@ def _names(function: FunctionType) -> Iterator[Any]:
 
 
 def _codes(codes: Sequence[CodeType]) -> Iterator[CodeType]:
-    """With those of functions inside."""
+    """These code objects, and those of the functions inside."""
     for code in codes:
         yield code
         yield from _codes([c for c in code.co_consts if isinstance(c, CodeType)])

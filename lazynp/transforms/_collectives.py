@@ -1,9 +1,9 @@
-"""psum, pmean, pmax, pmin, axis_index: what examples of a named vmap axis know of each other.
+"""psum, pmean, pmax, pmin, axis_index: communication between the examples of a named vmap axis.
 
-The primitive is interpreted by the `BatchTrace` of that name; interpreters of other names map it,
-differentiation pushes tangents through it, and a staged function keeps it as an equation. There the
-numbers of the examples are its second operand: so the staged function comes to that `BatchTrace`
-also where nothing else that it is called with differs from example to example.
+The `BatchTrace` of that name interprets the primitive. Interpreters of other names map it,
+differentiation pushes tangents through it, and a staged function keeps it as an equation. When
+staged, its second operand is the numbers of the examples. Through that operand the equation reaches
+its `BatchTrace` even if all other operands are the same for every example.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from lazynp.transforms._vmap import BatchTrace, BatchTracer, named_trace, number
 
 
 def _unbound(*_: Any, axis_name: Any, **__: Any) -> Any:
-    raise NameError(f"no vmap is at work over an axis of the name {axis_name!r}")
+    raise NameError(f"no active vmap has the axis name {axis_name!r}")
 
 
 def _abstract(x: Aval, *numbers: Aval, axis_name: Any, op: str) -> Aval:
@@ -37,7 +37,7 @@ def _abstract(x: Aval, *numbers: Aval, axis_name: Any, op: str) -> Aval:
 def _batch(
     size: int, batched: Sequence[bool], x: Array, *numbers: Array, axis_name: Any, op: str
 ) -> Array:
-    """Of a vmap with another name: each example's own collective."""
+    """Under a vmap with another name, each example has its own collective."""
     return _of_all(x, numbers, axis_name, op)
 
 
@@ -74,7 +74,7 @@ collective = _primitive("collective", _jvp, _transpose)
 
 
 def _differs(node: Any, trace: BatchTrace) -> bool:
-    """Whether a value may be another for each example of the trace."""
+    """Whether a value may differ between the examples of the trace."""
     if not is_tracer(node):
         return isinstance(local.recorder, StagingRecorder) and local.recorder.owns(node)
     tracer = node[VALUE]
@@ -86,8 +86,9 @@ def _differs(node: Any, trace: BatchTrace) -> bool:
 
 
 def _of_all(x: Array, numbers: Sequence[Array], axis_name: Any, op: str) -> Array:
-    """The collective; of what is the same for all examples (as a cotangent of a sum may be), what
-    it comes to: nobody would interpret that."""
+    """The collective. If x is the same for all examples (as the cotangent of a sum may be), compute
+    the result directly, because no interpreter would see it.
+    """
     if numbers:
         return collective(x, *numbers, axis_name=axis_name, op=op)
     trace = named_trace(axis_name)
@@ -110,24 +111,27 @@ def _over(op: str, axis_name: Any, x: Any) -> Any:
 
 
 def _size(axis_name: Any) -> int:
-    """How many examples there are. NameError if no vmap has such a name."""
+    """The number of examples. NameError if no vmap has this name."""
     names = axis_name if isinstance(axis_name, (tuple, list)) else (axis_name,)
     return math.prod([named_trace(name).size for name in names])
 
 
 def psum(x: Any, axis_name: Any) -> Any:
-    """The sum over the examples of the vmap with this axis_name (or these, in a tuple); of each
-    leaf of a tree."""
+    """The sum over the examples of the vmap with this axis_name (or of several, as a tuple), for
+    each leaf of a tree.
+    """
     _size(axis_name)
     return tree_map(lambda leaf: _over("sum", axis_name, leaf), x)
 
 
 def pmax(x: Any, axis_name: Any) -> Any:
+    """The largest value over the examples of the vmap with this axis_name."""
     _size(axis_name)
     return tree_map(lambda leaf: _over("max", axis_name, leaf), x)
 
 
 def pmin(x: Any, axis_name: Any) -> Any:
+    """The smallest value over the examples of the vmap with this axis_name."""
     _size(axis_name)
     return tree_map(lambda leaf: _over("min", axis_name, leaf), x)
 
@@ -144,5 +148,5 @@ def pmean(x: Any, axis_name: Any) -> Any:
 
 
 def axis_index(axis_name: Any) -> Any:
-    """The number of the example, along the vmap axis of this name."""
+    """The number of the example on the vmap axis of this name."""
     return result_handle(numbers_of(named_trace(axis_name)))

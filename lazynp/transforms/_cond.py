@@ -1,7 +1,7 @@
-"""cond and switch: one of several jaxprs, with every rule.
+"""cond and switch: a choice between jaxprs, with every rule.
 
-Under vmap a predicate that is the same for all examples still chooses one branch; a batched one
-computes all of them and selects.
+Under vmap, a predicate that is the same for all examples still chooses one branch. For a batched
+predicate, all branches are computed and the results selected.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _jvp(
 def _linearize(
     primals: Sequence[Array], tangents: Sequence[Array | None], *, branches: Branches
 ) -> tuple[Any, Any]:
-    """Each branch leaves its residuals, and zeros in the places of the others'."""
+    """Each branch returns its own residuals, and zeros in place of the others'."""
     moving = moving_flags(tangents[1:])
     moves = _union([linearize_jaxpr(j, moving).moves for j in branches])
     pairs = [linearize_jaxpr(j, moving, moves) for j in branches]
@@ -159,10 +159,11 @@ def _batch(
 def _chosen_by(
     index: Array, k: int, operands: Sequence[Array], flags: Sequence[bool]
 ) -> list[Array]:
-    """The operands of a branch. What it gives examples that do not choose it leads nowhere: their
-    cotangents are zero, though they may be nan in the branch itself.
+    """The operands of a branch, for the examples that choose it. For the other examples the
+    branch's results are unused and the cotangents zero, although the branch itself may produce nan.
 
-    flags: which it is given by example. Arrays that all share stay so: their cotangents are sums.
+    flags: which operands are batched. Arrays that all examples share stay shared; their cotangents
+    are sums.
     """
     here, size = elementwise.equal(index, k), index.shape[0]
     return [
@@ -185,7 +186,8 @@ def _examples_batch(size: int, batched: Sequence[bool], *operands: Array) -> Arr
     return examples(*[x if b else repeated(x, size) for x, b in zip(operands, batched)])
 
 
-examples = Primitive(  # (mask, x): x; only its examples where the mask is true have derivatives
+# (mask, x) -> x, but only the examples where the mask is true have derivatives
+examples = Primitive(
     "examples",
     abstract=lambda mask, x: x,
     reference=lambda mask, x: x,
@@ -217,7 +219,7 @@ def _discharge(operands: Sequence[Array], first: int, *, branches: Branches) -> 
 
 
 def select_examples(mask: Array, new: Array, old: Array) -> Array:
-    """`new` for the examples where the mask is true."""
+    """`new` for the examples where the mask is true, else `old`."""
     mask = shaping.broadcast_in_dim(mask, shape=new.shape, dims=(0,))
     return elementwise.select(mask, new, old)
 
@@ -240,15 +242,15 @@ cond_call = Primitive(
 
 # -- the public functions --------------------------------------------------------------------------
 
-_NO_OPERAND: Any = object()  # None is one
+_NO_OPERAND: Any = object()  # None is a valid operand
 
 
 def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any,
          operand: Any = _NO_OPERAND) -> Any:  # fmt: skip
-    """`true_fun(*operands)` if pred, else `false_fun(*operands)`; results of one type.
+    """`true_fun(*operands)` if pred, else `false_fun(*operands)`; both must return the same types.
 
-    What the chosen function writes in place, in its operands or in arrays from outside, is written
-    after the call. The results are new arrays, also where a function returns an operand.
+    If the chosen function writes its operands or arrays from outside in place, the writes take
+    effect after the call. The results are new arrays, also where a function returns an operand.
     """
     if operand is not _NO_OPERAND:
         operands = (operand,)
@@ -271,7 +273,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any,
            operand: Any = _NO_OPERAND) -> Any:  # fmt: skip
     """`branches[index](*operands)`; an index out of range takes the nearest branch.
 
-    What the chosen branch writes in place is written, as with `cond`.
+    Writes of the chosen branch take effect as with `cond`.
     """
     if operand is not _NO_OPERAND:
         operands = (operand,)

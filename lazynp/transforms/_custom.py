@@ -1,4 +1,4 @@
-"""custom_jvp and custom_vjp for users: arguments by name, trees, checks of what rules return."""
+"""custom_jvp and custom_vjp: arguments by name, trees, checks of what rules return."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from lazynp.transforms._stack import (
 
 
 class _Custom:
-    """What both kinds share: arguments by position, non-differentiable ones apart."""
+    """Common to both: arguments by position, non-differentiable arguments kept apart."""
 
     def __init__(
         self, fun: Callable[..., Any], nondiff_argnums: Any = (), nondiff_argnames: Any = ()
@@ -51,7 +51,7 @@ class _Custom:
     def _place(self, name: str) -> int:
         known = list(inspect.signature(self.fun).parameters)
         if name not in known:
-            raise ValueError(f"{self._name}: nondiff_argnames has {name!r}, which is no parameter")
+            raise ValueError(f"{self._name}: nondiff_argnames: {name!r} is not a parameter")
         return known.index(name)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -69,7 +69,7 @@ class _Custom:
         return tree_unflatten(call.tree, [result_handle(n, None) for n in outs])
 
     def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Arguments by name, and defaults, in their places."""
+        """Convert arguments by name, and defaults, to positional arguments."""
         try:
             signature = inspect.signature(self.fun)
         except (TypeError, ValueError):
@@ -90,14 +90,14 @@ class _Custom:
 
 
 class _TreeCall:
-    """One call: from flat arrays to the user's trees and back."""
+    """One call: converts between flat arrays and the user's trees."""
 
     def __init__(
         self, custom: _Custom, args: Any, nondiff: list[Any], structure: Structure, leaves: Any
     ) -> None:
         self.custom, self.count, self.nondiff = custom, len(args), nondiff
         self.structure = structure
-        # no handles: they must be gone when the transformation around this call ends
+        # keep no handles: they must be gone when the transformation around this call ends
         self.avals = [aval_of_node(node_of(x)) for x in leaves]
         self.kinds = [type(handle_like(x, node_of(x))) for x in leaves]
         self.name = custom._name
@@ -107,7 +107,7 @@ class _TreeCall:
         return Call(self.name, self.function, **self.custom.rules(self))
 
     def handles(self, xs: Sequence[Array]) -> list[Array]:
-        """The leaves of the differentiable arguments."""
+        """Handles for the leaves of the differentiable arguments."""
         return [_handle(k, a) for k, a in zip(self.kinds, xs, strict=True)]
 
     def arguments(self, handles: Sequence[Array]) -> tuple[Any, ...]:
@@ -115,7 +115,7 @@ class _TreeCall:
         return tree_unflatten(self.structure, handles)
 
     def called(self, function: Callable[..., Any], xs: Sequence[Array]) -> Any:
-        """`function` of all arguments, in their order."""
+        """Call `function` with all arguments, in their order."""
         handles = self.handles(xs)
         diff = iter(self.arguments(handles))
         fixed = dict(zip(self.custom._nondiff, self.nondiff, strict=True))
@@ -124,7 +124,7 @@ class _TreeCall:
         return out
 
     def check_unwritten(self, handles: Sequence[Array], xs: Sequence[Array]) -> None:
-        """Nothing that was written in arguments would come back to the caller."""
+        """Refuse writes to arguments: they would not reach the caller."""
         for i, (handle, x) in enumerate(zip(handles, xs, strict=True)):
             if handle._read() is not x._read():
                 raise TypeError(
@@ -142,7 +142,7 @@ class _TreeCall:
         return [new_array(node_of(x)) for x in leaves]
 
     def like(self, tree: Any, structure: Structure, avals: Sequence[Aval], what: str) -> list[Any]:
-        """Tangents or cotangents that a rule returned: None for zero, else of these types."""
+        """Check tangents or cotangents that a rule returned: None for zero, else of these types."""
         found = flatten_up_to(structure, tree, what)
         return [_checked(x, a, what) for x, a in zip(found, avals, strict=True)]
 
@@ -179,12 +179,12 @@ class custom_jvp(_Custom):
     _rule: Callable[..., Any] | None = None
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
-        """symbolic_zeros: no effect; tangents that are zero are arrays of zeros."""
+        """symbolic_zeros: no effect; zero tangents are arrays of zeros."""
         self._rule = jvp
         return jvp
 
     def defjvps(self, *jvps: Callable[..., Any] | None) -> None:
-        """A rule for each argument, `(tangent, out, *primals) -> tangent`, or None for zero."""
+        """Set a rule for each argument, `(tangent, out, *primals) -> tangent`, or None for zero."""
 
         def rule(primals: Any, tangents: Any) -> Any:
             out = self(*primals)
@@ -225,7 +225,7 @@ class custom_jvp(_Custom):
 
 @dataclass
 class Primal:
-    """An argument of a forward rule that asks for symbolic zeros."""
+    """An argument of a forward rule that uses symbolic zeros."""
 
     value: Any
     perturbed: bool
@@ -243,7 +243,7 @@ def _of_primals(fwd: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_static(x: Any) -> bool:
-    """Whether it is no tree of arrays: a non-differentiable argument of another kind."""
+    """Whether x is not a tree of arrays: a non-differentiable argument of another kind."""
     return not all(isinstance(leaf, Array) for leaf in tree_flatten(x)[0])
 
 
@@ -260,8 +260,9 @@ class custom_vjp(_Custom):
     def defvjp(
         self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False
     ) -> None:
-        """symbolic_zeros: for each leaf fwd is given an object with the `value`, and whether it is
-        `perturbed`: whether it may be differentiated. Cotangents that are zero are arrays of zeros.
+        """symbolic_zeros: for each leaf, fwd gets an object with the `value` and a flag
+        `perturbed`, which says whether the leaf may be differentiated. Zero cotangents are arrays
+        of zeros.
         """
         self._fwd, self._bwd = _of_primals(fwd) if symbolic_zeros else fwd, bwd
 

@@ -1,8 +1,8 @@
-"""How a function with a derivative rule of its own meets the interpreters.
+"""Calls of functions with a custom derivative rule, as the interpreters see them.
 
-A call is handled where it is made, in final style, so that Python's control flow in function and
-rule sees values. Under vmap function and rule are mapped together: the rule survives. Where a
-function is staged, the call becomes an equation that carries function and rule as jaxprs.
+A call is handled immediately (final style), so Python control flow in the function and the rule
+sees values. Under vmap, the function and the rule are mapped together, so the rule survives. In a
+staged function, the call becomes an equation that carries the function and the rule as jaxprs.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Maybe = Sequence[Array | None]
 
 
 class Call:
-    """A function of flat arguments, with its rules; they take and give lists of Arrays.
+    """A function of flat arguments, with its rules; all take and return lists of Arrays.
 
-    jvp: `(primals, tangents) -> (outs, tangents)`, None for a zero tangent. For a custom_vjp it
-    is None, and fwd: `primals -> (outs, residuals)`, bwd: `(residuals, cts) -> cts of primals`.
-    sees: what the user's rules may read arrays from.
+    jvp: `(primals, tangents) -> (outs, tangents)`, None for a zero tangent. For a custom_vjp it is
+    None, and fwd: `primals -> (outs, residuals)`, bwd: `(residuals, cts) -> cts of primals`. sees:
+    the objects from which the user's rules may read arrays.
     """
 
     __slots__ = ("name", "function", "jvp", "fwd", "bwd", "sees")
@@ -63,7 +63,7 @@ class Call:
 
 
 def dispatch(call: Call, nodes: Sequence[Node]) -> list[Node]:
-    """Run a call for the innermost interpreter that one of its arguments belongs to."""
+    """Run a call on the innermost interpreter that one of its arguments belongs to."""
     recorder = local.recorder
     top = innermost(nodes)
     if isinstance(top, JVPTrace):
@@ -116,7 +116,7 @@ def _differentiated(call: Call, nodes: Sequence[Node], trace: JVPTrace) -> list[
 
 
 def _check_closure(arrays: Arrays, trace: JVPTrace, name: str) -> None:
-    """What a rule returns must not itself carry a tangent: the rule knows only its arguments."""
+    """Refuse a rule's result that itself carries a tangent: the rule knows only its arguments."""
     if any(trace.split(a._read())[1] is not None for a in arrays):
         raise _closure_error(f"{trace.what}: {name}")
 
@@ -139,7 +139,7 @@ def _batched(call: Call, nodes: Sequence[Node], trace: BatchTrace) -> list[Node]
 def _mapped(
     function: Callable[[Arrays], list[Array]], flags: Sequence[bool], trace: BatchTrace
 ) -> Callable[[Arrays], list[Array]]:
-    """The function of all examples; every result is batched."""
+    """Map the function over all examples; every result is batched."""
 
     def run(xs: Arrays) -> list[Array]:
         inner = BatchTrace(trace.what, trace.size, trace.axis_name)
@@ -184,7 +184,7 @@ def _mapped_call(call: Call, flags: Sequence[bool], trace: BatchTrace) -> Call:
 def _mapped_optional(
     function: Callable[[Arrays], list[Array | None]],
 ) -> Callable[[Arrays, Sequence[bool], BatchTrace], list[Array | None]]:
-    """A function some of whose results are None."""
+    """Map a function some of whose results are None."""
 
     def run(xs: Arrays, flags: Sequence[bool], trace: BatchTrace) -> list[Array | None]:
         some: list[bool] = []
@@ -223,9 +223,10 @@ def _mapped_jvp(jvp: Any, flags: Sequence[bool], trace: BatchTrace) -> Callable[
 
 
 class Rule:
-    """A rule as jaxprs, staged when first needed: rules may call the function itself.
+    """A rule as jaxprs, staged at first use, because rules may call the function itself.
 
-    `parts()` gives jaxprs that take, after their own operands, all that the call captured.
+    `parts()` returns jaxprs that take their own operands and then everything that the call
+    captured.
     """
 
     def __init__(self, build: Callable[[], list[Jaxpr]]) -> None:
@@ -238,7 +239,7 @@ class Rule:
         return self._found
 
     def mapped(self, function: Callable[[Jaxpr, int], Jaxpr]) -> Rule:
-        """The rule with `function(jaxpr, which part)` of its jaxprs."""
+        """The rule with `function(jaxpr, part number)` applied to its jaxprs."""
         return Rule(lambda: [function(j, i) for i, j in enumerate(self.parts())])
 
 
@@ -253,15 +254,16 @@ def _arrays(items: Sequence[Any]) -> list[Array]:
 
 
 def _aligned(program: Program, items: Sequence[Any], name: str) -> Jaxpr:
-    """The program as a function of its arguments, then of `items`. What else it captured is a
-    constant of it, if it can never change."""
+    """The program as a function of its arguments, then of `items`. Any other captured array becomes
+    a constant of the program, provided that it can never change.
+    """
     own = _captured(program)
     places = [next((i for i, x in enumerate(items) if x is k), None) for k in own]
     for x, place in zip(own, places, strict=True):
         if place is None and (isinstance(x, Array) or is_tracer(x)):
             raise TypeError(
                 f"{name}: its rule reads an array from outside, {aval_of_node(node_of(x))}, that "
-                "the function itself does not; make it an argument"
+                "the function itself does not read; make it an argument"
             )
     avals = [x.aval if isinstance(x, Array) else aval_of_node(x) for x in items]
     n = len(program.jaxpr.inputs) - len(own)
@@ -276,7 +278,7 @@ def _aligned(program: Program, items: Sequence[Any], name: str) -> Jaxpr:
 def _staged(call: Call, nodes: Sequence[Node]) -> list[Node]:
     avals = list(map(aval_of_node, nodes))
     program = stage(lambda xs: list(call.function(xs)), avals, call.name)
-    items = _captured(program)  # and what the rules read, which are not staged yet
+    items = _captured(program)  # and the arrays that the rules read, which are not staged yet
     items += [x for x in outside(call.sees) if not any(x is k for k in (*items, *nodes))]
     make = _jvp_rule if call.jvp is not None else _vjp_rule
     jaxpr = _aligned(program, items, call.name)
@@ -342,7 +344,7 @@ def _lower(b: Any, *values: Any, jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
 def _call_jvp(
     primals: Any, tangents: Any, *, jaxpr: Jaxpr, rule: Rule, count: int, kind: str, name: str
 ) -> Any:
-    if not any(t is not None for t in tangents[:count]):  # as where it is not staged
+    if not any(t is not None for t in tangents[:count]):  # as without staging
         return jit_call.jvp(primals, tangents, jaxpr=jaxpr, name=name)  # type: ignore[operator]
     if kind == "vjp":
         raise forward_error(name)
@@ -381,7 +383,7 @@ def _call_linearize(
 
 
 def _check_captured(part: Jaxpr, tangents: Maybe, name: str) -> None:
-    """`_check_closure` for a rule that is staged: what it captured comes last."""
+    """`_check_closure` for a staged rule: its captures come last."""
     own = len(part.inputs) - len(tangents)
     flags = (*[False] * own, *(t is not None for t in tangents))
     if any(flags) and any(jvp_jaxpr(part, flags)[1]):
@@ -404,7 +406,7 @@ def _call_batch(
     size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, rule: Rule, count: int,
     kind: str, name: str,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """The function and its rule, mapped together."""
+    """Map the function and its rule together."""
     flags = tuple(batched)
     args, captured = flags[:count], flags[count:]
     mapped, _ = batch_jaxpr(jaxpr, size, flags, (True,) * len(jaxpr.outputs))
@@ -428,7 +430,7 @@ def _call_batch(
 def _call_discharge(
     operands: Arrays, first: int, *, jaxpr: Jaxpr, rule: Rule, name: str, **params: Any
 ) -> Any:
-    """The rule is for the results: what is found is computed beside them."""
+    """The rule applies to the results only; the findings are computed beside them."""
     outs = custom_call(*operands, jaxpr=unchecked(jaxpr), rule=rule, name=name, **params)
     whole, failures = discharged(jaxpr, first)
     finding = Jaxpr(whole.inputs, whole.eqns, whole.outputs[-1:])
@@ -436,7 +438,7 @@ def _call_discharge(
 
 
 def _summed(bwd: Jaxpr, batched: Sequence[bool], avals: Sequence[Aval]) -> Jaxpr:
-    """Cotangents of what is the same for all examples are added up."""
+    """Sum the cotangents of operands that are the same for all examples."""
 
     def run(xs: list[Array]) -> list[Array]:
         return [

@@ -1,4 +1,4 @@
-"""`debug_nans`: where the first NaN comes from."""
+"""`debug_nans`: find where the first NaN comes from."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from lazynp._trace import flush
 class debug_nans(ContextDecorator):
     """`with debug_nans():`, or a decorator: FloatingPointError where a NaN first appears.
 
-    The error names the operation and the line of the program that recorded it; in a derivative,
-    that of the operation whose derivative it is. NaN that comes from an operand is none. All is
-    computed by NumPy, operation by operation, `jit` is without effect, and what is pending at
-    the end of the block is computed there. `debug_nans(False)` is the opposite, and
-    `config(debug_nans=True)` for good.
+    The error names the operation and the line that recorded it; in a derivative, it names the
+    operation that was differentiated. A NaN that an operand already contains raises nothing. NumPy
+    computes everything, operation by operation, and `jit` has no effect. The end of the block
+    computes what is still pending. `debug_nans(False)` is the opposite, and
+    `config(debug_nans=True)` is permanent.
     """
 
     def __init__(self, enable: bool = True) -> None:

@@ -9,12 +9,12 @@ from lazynp._jaxpr import Jaxpr, Literal
 from lazynp._memo import cached
 
 Flags = tuple[bool, ...]
-_PLAIN = ("jit", "checkpoint", "custom_call")  # nothing but their jaxpr
+_PLAIN = ("jit", "checkpoint", "custom_call")  # these consist of their jaxpr alone
 
 
 @cached()
 def dependent(jaxpr: Jaxpr, flags: Flags) -> Flags:
-    """The results that depend on an input with a flag."""
+    """Flag the results that depend on a flagged input."""
     reached = {v for v, f in zip(jaxpr.inputs, flags, strict=True) if f}
     for eqn in jaxpr.eqns:
         ins = tuple([not isinstance(a, Literal) and a in reached for a in eqn.inputs])
@@ -25,7 +25,9 @@ def dependent(jaxpr: Jaxpr, flags: Flags) -> Flags:
 
 
 def results_of(name: str, params: dict[str, Any], flags: Sequence[bool], count: int) -> Flags:
-    """The same of an operation with so many results; all of them, where it is not known."""
+    """Flag the results of an operation with `count` results; all of them if the dependence is
+    unknown.
+    """
     if name in _PLAIN:
         return dependent(params["jaxpr"], tuple(flags))
     if name == "cond" and not flags[0]:

@@ -1,4 +1,4 @@
-"""Arguments that are given up to `jit`: their memory may be taken, and they must not be read."""
+"""Donated arguments of `jit`: the program may reuse their memory, so nobody may read them again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ABOVE_ALL = 1 << 30  # levels of transformations
 
 
 class _Donated(Trace):
-    """Interprets whatever is done with an array that was given up: as an error."""
+    """An interpreter that raises an error for any operation on a donated array."""
 
     __slots__ = ()
 
@@ -43,25 +43,27 @@ class _DonatedTracer(Tracer):
 
 
 def give_up(arrays: Sequence[Array], name: str) -> None:
-    """Whoever reads these arrays from now on is told."""
+    """From now on, raise an error for anyone who reads these arrays."""
     trace = _Donated(f"jit of {name}")
     trace.level = _ABOVE_ALL
     for array in arrays:
         tracer = _DonatedTracer()
         tracer.trace, tracer.aval = trace, array.aval
-        array._node = tracer_node(tracer)  # no `_write`, which notes what to put back
+        array._node = tracer_node(tracer)  # not `_write`, which would note a value to restore
 
 
 def donated_places(
     donated: Sequence[Any], leaves: Sequence[Any], owners: Sequence[Array], what: str
 ) -> tuple[int, ...]:
-    """Places among the owners of the arrays to give up: no views; none while anything is traced."""
+    """The places of donated arrays among the owners. Views are excluded; while anything is traced,
+    all are.
+    """
     chosen = {id(x) for x in donated if type(x) is NDArray and x._base is None}
     others = [x for x in leaves if type(x) is NDArray and (id(x) not in chosen)]
     places = [i for i, owner in enumerate(owners) if id(owner) in chosen]
     twice = len([x for x in leaves if id(x) in chosen]) > len(places)
     if twice or any(id(x._owner()) in chosen for x in others):
-        raise ValueError(f"{what}: a donated array is an argument twice, or viewed by another one")
+        raise ValueError(f"{what}: a donated array is passed twice, or also as a view")
     if local.recorder.staging or any(is_tracer(owner._node) for owner in owners):
         return ()
     return tuple(places)

@@ -60,7 +60,7 @@ def stop_gradient(x: Any) -> Any:
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
-    """The transpose of a function that is linear; only types of `primals` matter."""
+    """The transpose of a linear function; only the types of `primals` matter."""
     what = f"linear_transpose of {name_of(fun)}"
     leaves, structure = tree_flatten(primals)
     avals = [x.aval if isinstance(x, ShapeDtype) else aval_of_node(node_of(x)) for x in leaves]
@@ -111,7 +111,7 @@ def _callback_reference(
 
 
 def _callback_lower(*_: Any, **__: Any) -> Any:
-    raise AssertionError("a program with callbacks is run by NumPy")
+    raise AssertionError("NumPy runs programs with callbacks")
 
 
 def _callback_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
@@ -166,11 +166,12 @@ def pure_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any,
     vmap_method: str | None = None, **kwargs: Any,
 ) -> Any:  # fmt: skip
-    """`function(*args)` with NumPy arrays, its results of these shapes and dtypes.
+    """`function(*args)` with NumPy arrays; the results have these shapes and dtypes.
 
-    Under jit the program runs by NumPy. Under vmap, "sequential" (the default): a call for each
-    example. Or one call with the axis of examples in front of every result and argument; of
-    those that have no examples it is of length 1 ("expand_dims") or repeated ("broadcast_all").
+    Under jit, NumPy runs the program. Under vmap, "sequential" (the default) makes one call for
+    each example. The other methods make one call, and every result and argument has the example
+    axis in front. For an argument without examples that axis has length 1 ("expand_dims") or is
+    repeated ("broadcast_all").
     """
     if vmap_method not in _VMAP_METHODS:
         raise ValueError(
@@ -206,9 +207,10 @@ _TOKEN = (aval_of((), np.dtype(np.int64)),)
 def debug_callback(
     callback: Callable[..., Any], *args: Any, ordered: bool = False, **kwargs: Any
 ) -> None:
-    """Call `callback(*args)` with NumPy arrays when they are computed; primals and examples.
+    """Call `callback(*args)` with NumPy arrays once they are computed; args are primals, one
+    example each.
 
-    Calls are made in order, `ordered` or not.
+    Calls happen in order, whether `ordered` or not.
     """
     leaves, structure = tree_flatten((args, kwargs))
 
@@ -222,5 +224,7 @@ def debug_callback(
 
 
 def debug_print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
-    """Print `fmt.format(*args)` when the values are computed; in order, `ordered` or not."""
+    """Print `fmt.format(*args)` once the values are computed; in order, whether `ordered` or
+    not.
+    """
     debug_callback(lambda *a, **k: print(fmt.format(*a, **k)), *args, **kwargs)

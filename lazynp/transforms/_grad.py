@@ -33,7 +33,7 @@ def _moving(nodes: Sequence[Node]) -> list[bool]:
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """`(f(*primals), the linear function of tangents)`: the primals are computed once."""
+    """`(f(*primals), the linear function of tangents)`; the primals are computed once."""
     what = f"linearize of {name_of(fun)}"
     leaves, structure = tree_flatten(primals)
     for x in leaves:
@@ -54,10 +54,10 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """`(f(*primals), the function from cotangents of the result to those of the arguments)`.
+    """`(f(*primals), a function from cotangents of the result to cotangents of the arguments)`.
 
-    The inner product is `sum(real(a * b))`, as JAX's, for complex values too. The cotangent of
-    an integer argument has dtype float0.
+    The inner product is `sum(real(a * b))`, as in JAX, also for complex values. The cotangent of an
+    integer argument has dtype float0.
     """
     what = f"vjp of {name_of(fun)}"
     leaves, structure = tree_flatten(primals)
@@ -83,7 +83,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[
 
 
 def _cotangent(out: Node, ct: Any, what: str) -> Array | None:
-    """A cotangent as the rules take it, checked against its result."""
+    """Check a cotangent against its result, and return it in the form that the rules take."""
     aval = aval_of_node(out)
     if aval.dtype.kind not in "fc" or is_zero(ct):
         return None
@@ -97,7 +97,7 @@ def _cotangent(out: Node, ct: Any, what: str) -> Array | None:
 
 
 def _whole(aval: Aval, ct: Array | None) -> Any:
-    """A cotangent as users see it: zeros where nothing came, float0 for what cannot move."""
+    """The cotangent that users see: zeros for None, float0 for an integer argument."""
     if aval.dtype.kind not in "fc":
         return np.zeros(aval.shape, FLOAT0)
     return result_handle(as_weak_as((zeros(aval) if ct is None else ct)._read(), aval))
@@ -162,7 +162,7 @@ def grad(
 
 
 class _Given:
-    """The arguments to differentiate by, flat, and the function of them alone."""
+    """The arguments to differentiate by, flattened, and the function of only these."""
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -180,7 +180,7 @@ class _Given:
                 whole[place] = x
             return function(*whole, **kwargs)
 
-        of_chosen.__name__ = name_of(function)  # for errors
+        of_chosen.__name__ = name_of(function)  # for error messages
         self.function, self.what = of_chosen, what
         self.args = tuple([args[p] for p in places])
         self.leaves, self.structure = tree_flatten(self.args)
@@ -189,13 +189,14 @@ class _Given:
         self.nodes = [argument_node(x) for x in self.leaves]
 
     def check(self, holomorphic: bool, allow_int: bool, real: bool = False) -> None:
-        """real: complex inputs are not taken, unless holomorphic."""
+        """real: refuse complex inputs, unless holomorphic."""
         for node in self.nodes:
             dtype = aval_of_node(node).dtype
             if real and not holomorphic and dtype.kind == "c":
                 raise TypeError(
-                    f"{self.what}: real inputs are required, got {dtype.name}. holomorphic=True "
-                    "for a holomorphic function; of others, take jvp, or jacrev of real results"
+                    f"{self.what}: real inputs are required, got {dtype.name}. Set "
+                    "holomorphic=True for a holomorphic function; for others, use jvp, or "
+                    "jacrev of real results"
                 )
             if holomorphic and dtype.kind != "c":
                 raise TypeError(
@@ -204,8 +205,8 @@ class _Given:
             if dtype.kind not in "fc" and not allow_int:
                 raise TypeError(
                     f"{self.what}: inputs of a real or complex dtype are required, got "
-                    f"{dtype.name}. With allow_int=True the gradient by such an input is of dtype "
-                    "float0"
+                    f"{dtype.name}. With allow_int=True, the gradient with respect to such an "
+                    "input has dtype float0"
                 )
 
 
@@ -233,7 +234,7 @@ def _gradient(
 
 
 def _basis(aval: Aval) -> Array:
-    """The unit vectors of this type: (size, *shape)."""
+    """The unit vectors of this type, with shape (size, *shape)."""
     n = aval.size
     rows = shaping.iota(shape=(n, n), axis=0, dtype=np.dtype(np.int64))
     columns = shaping.iota(shape=(n, n), axis=1, dtype=np.dtype(np.int64))
@@ -278,7 +279,7 @@ def jacfwd(
 
 
 def _bases(avals: Sequence[Aval]) -> list[Array]:
-    """The unit vectors of all of these together, those of each along the same first axis."""
+    """The unit vectors of all these types together, stacked on a common first axis."""
     made, total, first = [], sum(a.size for a in avals), 0
     for aval in avals:
         low = (first, *[0] * aval.ndim)
@@ -290,7 +291,7 @@ def _bases(avals: Sequence[Aval]) -> list[Array]:
 
 
 def _blocks(x: Array, avals: Sequence[Aval]) -> list[Array]:
-    """The columns that belong to each of these."""
+    """Split the columns by type."""
     made, first, place = [], 0, x.ndim - 1
     for aval in avals:
         shape = (*x.shape[:-1], aval.size)
@@ -301,7 +302,7 @@ def _blocks(x: Array, avals: Sequence[Aval]) -> list[Array]:
 
 
 def _split(x: Array, shape: tuple[int, ...], axis: int) -> Array:
-    """The first or last axis as several."""
+    """Split the first or last axis into several."""
     rest = x.shape[:-1] if axis == -1 else x.shape[1:]
     return shaping.reshape(x, shape=(*rest, *shape) if axis == -1 else (*shape, *rest))
 
@@ -341,7 +342,9 @@ def jacrev(
 
 
 def _check_rows(aval: Aval, holomorphic: bool, what: str) -> None:
-    """One cotangent a row says all of a complex result only if the function is holomorphic."""
+    """One cotangent for each row determines a complex result only if the function is
+    holomorphic.
+    """
     if aval.dtype.kind == ("c" if holomorphic else "f"):
         return
     kind = "complex" if holomorphic else "real"

@@ -1,7 +1,8 @@
-"""jit: a function is traced once per kind of arguments, and called as one operation after that.
+"""jit: trace a function once for each kind of arguments; later calls are one operation.
 
-Arguments and captured arrays are operands, read afresh at each call. What the function writes in
-place becomes a result that is written back after the call; if that fails, nothing is written.
+Arguments and captured arrays are operands, read anew at each call. If the function writes in place,
+the new value becomes a result that is written back after the call. If the call fails, nothing is
+written.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from lazynp.transforms._static import check_hashable, numbers, places_and_names,
 
 @dataclass
 class JitStats:
-    """Counters of this process. `reasons` says of each retrace what was new."""
+    """Counters of this process. `reasons` says for each retrace what was new."""
 
     traces: int = 0
     calls: int = 0
@@ -57,9 +58,10 @@ STATS = JitStats()
 
 
 class disable_jit:
-    """`with disable_jit():` jitted functions run as they are, operation by operation; so do
-    bodies and branches of control flow, where the values that decide are known.
-    `disable_jit(False)`, within another, has them jitted again."""
+    """`with disable_jit():` jitted functions run undecorated, operation by operation. Bodies and
+    branches of control flow do so too, if the deciding values are known. A nested
+    `disable_jit(False)` enables jit again.
+    """
 
     def __init__(self, disable: bool = True) -> None:
         self._disable = disable
@@ -77,32 +79,34 @@ class disable_jit:
 
 @dataclass
 class Traced:
-    """One trace: the program, where its operands come from, and where its results go."""
+    """One trace: the program, the sources of its operands, the destinations of its results."""
 
     jaxpr: Jaxpr
-    captured: list[Array]  # owners that are no arguments
-    avals: tuple[Aval, ...]  # of those
+    captured: list[Array]  # owners that are not arguments
+    avals: tuple[Aval, ...]  # of the captured owners
     nodes: list[Node]  # tracers, data: the same at each call
     outs: list[Any]  # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x)
     written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
-    starts: list[Node]  # of views, where they are operands: what they were when it was traced
+    starts: list[Node]  # starts of views, where they are operands: their nodes during tracing
 
     def valid(self) -> bool:
-        """Whether it may be called again: what it captured is alive and of the same types."""
+        """Whether another call may use it: its captured arrays are alive and have the same
+        types.
+        """
         if any(is_tracer(n) and not n[VALUE].trace.alive for n in self.nodes):
             return False
         return all(o.aval is a for o, a in zip(self.captured, self.avals, strict=True))
 
     def pure(self) -> bool:
-        """Whether a call is one operation on the arguments, and nothing else."""
+        """Whether a call is one operation on the arguments and nothing else."""
         return not (self.captured or self.nodes or self.written) and all(
             kind[0] == "new" for kind in self.outs
         )
 
 
 def _trace(function: Callable[..., Any], given: Arguments, what: str, moving: bool) -> Traced:
-    """moving: where views begin is an operand."""
+    """moving: the starts of views are operands."""
     with telling_why(), staging(what) as recorder:
         for owner in given.owners:
             recorder.capture(owner)
@@ -136,7 +140,9 @@ def _finished(
     out: Any,
     what: str,
 ) -> Traced:
-    """lent: handles made for arguments that are no Arrays of ours, and what they held."""
+    """lent: the handles that stand for arguments that are not our Arrays, and their initial
+    nodes.
+    """
     places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
     leaves, tree = tree_flatten(out)
     roots: list[Node] = []
@@ -164,7 +170,7 @@ def _finished(
 def _result(
     x: Any, recorder: StagingRecorder, roots: list[Node], starts: list[Node], what: str
 ) -> Any:
-    """What a result is: an array from outside, a view of one, or a new value."""
+    """Classify a result: an array from outside, a view of one, or a new value."""
     if type(x) is NDArray:
         if id(x) in recorder.handles:
             return "same", x
@@ -176,7 +182,7 @@ def _result(
 
 
 def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
-    """The result with its owner by place, where it has one that is an operand."""
+    """Refer to the result's owner by place, if that owner is an operand."""
     if kind[0] == "new" or id(kind[1]) not in places:
         return kind  # an array from outside that was only returned
     return kind[0], places[id(kind[1])], *kind[2:]
@@ -185,7 +191,7 @@ def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) 
 def _run(
     traced: Traced, given: Arguments, name: str, inline: bool = False, donate: Places = ()
 ) -> Any:
-    """donate: places of owners that are given up."""
+    """donate: places of the donated owners."""
     values = [new_array(node_of(x)) for x in given.values]
     stored = [given.values[i] for where, i in traced.written if where == "value"]
     if any(isinstance(x, np.ndarray) and not x.flags.writeable for x in stored):
@@ -287,7 +293,7 @@ class Jitted:
     def _places(
         self, given: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[int, ...]:
-        """Among the owners, the arrays that are donated. Under a transformation none is."""
+        """The places of donated arrays among the owners; none under a transformation."""
         numbers, names = self._donated
         chosen = [x for i, x in enumerate(args) if i in numbers or i - len(args) in numbers]
         chosen += [x for name, x in kwargs.items() if name in names]
@@ -296,7 +302,7 @@ class Jitted:
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Arguments, Callable[..., Any], Any]:
-        """Dynamic arguments, the function of them, and the key of the static ones."""
+        """The dynamic arguments, the function of these, and the key of the static arguments."""
         if not self._numbers and not self._names:
             return Arguments((args, kwargs), self._what), self._function, ()
         places = {n % len(args) for n in self._numbers if -len(args) <= n < len(args)}
@@ -318,19 +324,19 @@ class Jitted:
     def _traced(
         self, given: Arguments, call: Callable[..., Any], static: Any, moving: bool = False
     ) -> Traced:
-        """moving: to be called for other views than these."""
+        """moving: the trace must serve other views than these."""
         kind = (given.key, static)
         places = None if moving else given.places
         try:
             traced = self._cache.get((*kind, places)) or self._cache.get((*kind, None))
-        except TypeError as error:  # static arguments have been looked at
+        except TypeError as error:  # the static arguments were checked before
             raise TypeError(
-                f"{self._what}: what is static in a tree, the second of what the `flatten_func` of "
-                f"a registered class returns, must be hashable: {error}"
+                f"{self._what}: the static data of a tree (the second result of a registered "
+                f"class's `flatten_func`) must be hashable: {error}"
             ) from None
         if traced is None or not traced.valid():
             if places and any(key[:2] == kind for key in self._cache):
-                places = None  # views begin now here, now there
+                places = None  # the starts of views vary
             key = (*kind, places)
             STATS.traces += 1
             if self._cache:
@@ -343,21 +349,23 @@ class Jitted:
         return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """The program for arguments like these (arrays or ShapeDtype), not run."""
+        """The program for arguments like these (arrays or ShapeDtype), without running it."""
         given, call, static = self._split(args, kwargs)
         return Lowered(self, self._traced(given, call, static, bool(given.starts)), given)
 
     def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
+        """The jaxpr for these arguments."""
         given, call, static = self._split(args, kwargs)
         return self._traced(given, call, static).jaxpr
 
     def explained(self) -> str:
-        """What it was traced for, and why again: for `explain`."""
+        """For `explain`: the arguments that it was traced for, and the reasons for retracing."""
         n = len(self._reasons) + bool(self._cache)
         lines = [f"{self._what}: traced {n} time{'s' * (n != 1)}"]
         return "\n".join([*lines, *[f"again for {r}" for r in self._reasons]])
 
     def clear_cache(self) -> None:
+        """Forget all traces; the next call traces the function again."""
         self._cache.clear()
         self._quick.clear()
 
@@ -366,29 +374,33 @@ class Jitted:
 
 
 class Lowered:
-    """What `jit(f).lower(...)` gives."""
+    """The result of `jit(f).lower(...)`."""
 
     def __init__(self, jitted: Jitted, traced: Traced, given: Arguments) -> None:
         self._jitted, self._traced, self._given = jitted, traced, given
 
     @property
     def jaxpr(self) -> Jaxpr:
+        """The jaxpr of the function."""
         return self._traced.jaxpr
 
     def as_text(self) -> str:
+        """The StableHLO text of the program."""
         return lowering.lower(self._traced.jaxpr)
 
     def compile(self) -> Compiled:
+        """A function that accepts only arguments like these."""
         return Compiled(self)
 
 
 class Compiled:
-    """A lowered function that takes arguments like those it was lowered for, and no others."""
+    """A lowered function. It accepts only arguments like those it was lowered for."""
 
     def __init__(self, lowered: Lowered) -> None:
         self._lowered = lowered
 
     def as_text(self) -> str:
+        """The StableHLO text of the program."""
         return self._lowered.as_text()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -397,8 +409,8 @@ class Compiled:
         wanted = self._lowered._given
         if given.structure != wanted.structure or given.avals != wanted.avals:
             raise TypeError(
-                f"{jitted._what}: compiled for arguments of other types, {wanted.avals}, "
-                f"got {given.avals}"
+                f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
+                f"{given.avals}"
             )
         return _run(self._lowered._traced, given, jitted._name)
 
@@ -416,18 +428,18 @@ def jit(
 ) -> Any:
     """The function as one operation, traced once for each kind of arguments.
 
-    A new trace is made for another structure, shape, dtype, weak type (of Python numbers) or
-    static value, or where other arguments share memory. Arrays that the function writes, its
-    arguments and captured ones, are written after each call.
+    A new structure, shape, dtype, weak type (of Python numbers) or static value causes a new trace,
+    and so does a different sharing of memory between arguments. Writes to arguments and captured
+    arrays take effect after each call.
 
-    An error that the data decide (an index out of bounds, a singular matrix) is raised by the call,
-    which then writes and donates nothing; if there is such an operation, the call waits for its
-    results. `np.take(..., mode="clip")` is none.
+    The call raises data-dependent errors (an index out of bounds, a singular matrix), and then
+    writes and donates nothing. If the function contains an operation that can raise such an error,
+    the call waits for its results. `np.take(..., mode="clip")` cannot.
 
-    donate_argnums, donate_argnames: arguments whose arrays are given up: results may take their
-    memory, and using one afterwards is a RuntimeError, unless the function wrote it (views, and
-    all arguments under a transformation, are kept). inline: within a function that is traced,
-    its operations stand there instead of one `jit` operation. keep_unused, device: no effect.
+    donate_argnums, donate_argnames: arguments whose memory the results may reuse. Using a donated
+    array afterwards is a RuntimeError, unless the function wrote it. Views are not donated, and
+    under a transformation no argument is. inline: inside a traced function, insert the operations
+    instead of one `jit` operation. keep_unused, device: no effect.
     """
     options = {
         "static_argnums": static_argnums, "static_argnames": static_argnames,

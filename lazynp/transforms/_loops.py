@@ -1,4 +1,6 @@
-"""while_loop, with every rule but transposition: how often it runs is not known beforehand."""
+"""while_loop, with every rule except transposition, because the number of rounds is not known
+ahead.
+"""
 
 from __future__ import annotations
 
@@ -78,7 +80,7 @@ def _jvp(
 ) -> tuple[Any, Any]:
     flags = moving_flags(tangents)
     fixed, moves = flags[:consts], flags[consts:]
-    while True:  # what moves in one round may make more move in the next
+    while True:  # whatever moves in one round may make more move in the next
         _, out = jvp_jaxpr(body, (*fixed, *moves), moves)
         if out == moves:
             break
@@ -117,9 +119,9 @@ def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
         outs = while_call(*primals, **params)
         return outs, [None] * len(outs)
     raise TypeError(
-        "while_loop, and fori_loop with bounds that are traced, has no reverse mode: how many "
-        "rounds it takes is not known beforehand. Use scan, or fori_loop with bounds that are ints "
-        "(static_argnums); or forward mode (jvp, jacfwd)"
+        "while_loop, and fori_loop with traced bounds, has no reverse mode, because the number of "
+        "rounds is not known in advance. Use scan, or fori_loop with int bounds (static_argnums), "
+        "or forward mode (jvp, jacfwd)"
     )
 
 
@@ -160,8 +162,9 @@ def _batch(
 def _discharge(
     operands: Sequence[Array], first: int, *, cond: Jaxpr, body: Jaxpr, consts: int
 ) -> Any:
-    """What the rounds find is carried along; something found ends the loop, which might else not
-    end at all. The condition is looked at before the first round and after each."""
+    """Carry the findings of the rounds along. A finding ends the loop, which otherwise might never
+    end. The condition is checked before the first round and after each.
+    """
     test, failures = discharged(cond, first)
     inner, more = discharged(body, first + len(failures))
 
@@ -184,7 +187,7 @@ def _discharge(
 
 
 def _selecting(body: Jaxpr, test: Jaxpr, avals: Sequence[Aval], consts: int) -> tuple[Jaxpr, Jaxpr]:
-    """Examples that are done keep their values, until all are. body: guarded by that."""
+    """Finished examples keep their values until all are finished. body: guarded by that test."""
 
     def run_body(xs: list[Array]) -> list[Array]:
         (active,) = run_jaxpr(test, xs)
@@ -222,14 +225,14 @@ def while_loop(
 ) -> Any:
     """`while cond_fun(val): val = body_fun(val)`. The types of val must not change.
 
-    What is written in val in place is seen where the body returns it; init_val stays as it is.
-    Forward mode and vmap; for reverse mode use scan or fori_loop with bounds that are ints.
+    In-place writes to val count if the body returns val; init_val stays as it is. while_loop
+    supports forward mode and vmap. For reverse mode use scan, or fori_loop with int bounds.
     """
     return _looped(cond_fun, body_fun, init_val)
 
 
 def _looped(cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = ()) -> Any:
-    """weak: which leaves are as Python's numbers are, beside those numbers."""
+    """weak: the leaves that count as Python numbers, besides actual Python numbers."""
     if DISABLED and at_once(going := cond_fun(init_val)):
         val = init_val
         while bool(host_value(node_of(going))):
@@ -302,8 +305,8 @@ def fori_loop(
 ) -> Any:  # fmt: skip
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
-    With bounds that are ints it is a scan, and has a reverse mode; `unroll` is as there. With
-    others it is a while_loop. `i` is a scalar, as those of a range are: `x[i]` is a view.
+    With int bounds it is a scan, with a reverse mode and the same `unroll`. With other bounds it is
+    a while_loop. `i` is a scalar, as in a range: `x[i]` is a view.
     """
     if _is_int(lower) and _is_int(upper):
         lower, upper = int(lower), int(upper)
@@ -318,7 +321,7 @@ def fori_loop(
         return scan(step, (lower, init_val), None, length=steps, unroll=unroll or 1)[0][1]
 
     if unroll is not None:
-        raise ValueError("fori_loop: unroll needs bounds that are ints")
+        raise ValueError("fori_loop: unroll requires int bounds")
 
     def test(state: Any) -> Any:
         return elementwise.less(state[0], state[1])

@@ -1,8 +1,8 @@
-"""The short way through a jitted function: arguments that are plain arrays and numbers.
+"""The fast path of a jitted function, for arguments that are plain arrays and numbers.
 
-A trace that captured nothing, writes nothing and returns new arrays is one recorded operation;
-its op and those of its results are kept by the types of the arguments. All else, and the first
-call of each kind, goes the long way (`_jit`).
+If a trace captured nothing, writes nothing and returns new arrays, a call is one recorded
+operation. Its op and the ops of its results are cached by the types of the arguments. All other
+calls, and the first call of each kind, take the general path (`_jit`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Operands = tuple[tuple[Any, ...], tuple[Node, ...]]
 
 
 def operands_of(args: Sequence[Any]) -> Operands | None:
-    """What the arguments are known by, and their nodes; None if the long way must be taken."""
+    """The key of the arguments, and their nodes; None if the call must take the general path."""
     if local.recorder.staging:
         return None
     key: list[Any] = []
@@ -37,7 +37,7 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
         t = type(x)
         if t is NDArray or t is Scalar:
             if x._base is not None or x._flags is not None or id(x) in arrays:
-                return None  # views, read-only ones, an array twice
+                return None  # a view, a read-only array, or one array twice
             arrays.add(id(x))
             node = x._node
             op = node[OP]
@@ -59,12 +59,12 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
 
 
 class Quick:
-    """The operation that a call is, for arguments known by one key."""
+    """The operation that a call becomes, for arguments with one key."""
 
     __slots__ = ("op", "projections", "makers", "tree")
 
     def __init__(self, op: Op, made: Sequence[Any], tree: Any) -> None:
-        """made: for each result, whether it is an array even without dimensions."""
+        """made: for each result, whether it is an Array (not a Scalar) even if 0-d."""
         self.op, self.tree = op, None if tree is LEAF else tree
         self.projections = [projection(op.aval, i) for i in range(len(op.aval))]
         self.makers = [
@@ -73,7 +73,9 @@ class Quick:
         ]
 
     def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
-        """Record it: what `bind` does, all known beforehand. The caller is called by the user."""
+        """Record the call. Does what `bind` does, with everything precomputed. The user's frame is
+        the caller's caller.
+        """
         recorder = local.recorder
         pending = recorder.pending
         begin(recorder, *args, depth=2)
@@ -90,7 +92,7 @@ class Quick:
 
 
 class CheckedQuick(Quick):
-    """The same of a function with checks in it: what they found is its last result."""
+    """`Quick` for a function with checks: their finding is its last result."""
 
     __slots__ = ("failures",)
 
@@ -107,7 +109,7 @@ class CheckedQuick(Quick):
 def quick_of(
     jaxpr: Jaxpr, name: str, nodes: tuple[Node, ...], made: Sequence[Any], tree: Any
 ) -> Quick | None:
-    """The short way of a trace, if it has one."""
+    """The fast path of a trace, or None."""
     ins = tuple([known(n) for n in nodes])
     op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, ins)
     if not all(aval_of_node(n).dtype.isnative for n in nodes):

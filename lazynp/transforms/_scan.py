@@ -1,8 +1,8 @@
-"""scan: a body with a carry, over the leading axis of arrays, with every rule.
+"""scan: a body with a carry over the leading axis of arrays, with every rule.
 
-Operands and the body's inputs are constants, carry, slices of `xs`; its results the next carry
-and slices of `ys`. Reverse mode runs the linearized body backwards over the residuals that the
-forward scan stacked; residuals that are constants of the loop are not stacked.
+The operands, like the body's inputs, are constants, carry, slices of `xs`. The body's results are
+the next carry and slices of `ys`. Reverse mode runs the linearized body backwards over the
+residuals that the forward scan stacked. Residuals that are constants of the loop are not stacked.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _lower(
     b: Any, *values: Any, jaxpr: Jaxpr, length: int, reverse: bool, consts: int, carry: int,
     unroll: int,
 ) -> tuple[Any, ...]:  # fmt: skip
-    """Rounds of `unroll` steps; the steps that are left over come after the loop."""
+    """Rounds of `unroll` steps; the remaining steps come after the loop."""
     fixed, init = values[:consts], list(values[consts : consts + carry])
     xs = values[consts + carry :]
     outs = [aval_of(a.shape, a.dtype) for a in jaxpr.out_avals[carry:]]
@@ -135,7 +135,7 @@ def _split(items: Sequence[Any], consts: int, carry: int) -> tuple[Any, Any, Any
 
 
 def _fixpoint(step: Callable[[Any], Sequence[bool]], carry: Sequence[bool]) -> tuple[bool, ...]:
-    """Flags of the carry that one round leaves as they are."""
+    """The smallest flags of the carry that one round leaves unchanged."""
     flags = tuple(carry)
     while True:
         out = tuple(a or b for a, b in zip(step(flags), flags, strict=True))
@@ -194,7 +194,7 @@ def _linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, consts: int, carry:
     ys = len(jaxpr.outputs) - carry
     pair = linearize_jaxpr(jaxpr, (*fixed, *moves, *slices), (*moves, *[False] * ys))
     n = carry + ys
-    loose = [c is None or c >= consts for c in pair.constant]  # another at each step
+    loose = [c is None or c >= consts for c in pair.constant]  # differs from step to step
 
     def run(xs: list[Array]) -> list[Array]:
         outs = run_jaxpr(pair.primal, xs)
@@ -234,7 +234,7 @@ def _tangent_body(pair: Any, loose: Sequence[bool], k: int, m: int) -> Jaxpr:
 
 def _transpose(cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, consts: int, carry: int,
                length: int, reverse: bool, unroll: int) -> list[Any]:  # fmt: skip
-    """Backwards: the carry is the cotangents of the carry and of the linear constants."""
+    """Run backwards. The carry holds the cotangents of the carry and of the linear constants."""
     flags = [isinstance(x, Undefined) for x in operands]
     fixed, _, slices = _split(flags, consts, carry)
     linear = (*fixed, *[True] * carry, *slices)
@@ -284,7 +284,7 @@ def _batch(size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, c
 
 def _discharge(operands: Sequence[Array], first: int, *, jaxpr: Jaxpr, consts: int, carry: int,
                **params: Any) -> Any:  # fmt: skip
-    """What the steps find is carried along."""
+    """Carry the findings of the steps along."""
     inner, failures = discharged(jaxpr, first)
     n = consts + carry
 
@@ -301,7 +301,7 @@ def _discharge(operands: Sequence[Array], first: int, *, jaxpr: Jaxpr, consts: i
 
 
 def _swapped(x: Array) -> Array:
-    """The batch axis and the axis of steps change places."""
+    """Exchange the batch axis and the step axis."""
     return shaping.transpose(x, permutation=(1, 0, *range(2, x.ndim)))
 
 
@@ -332,13 +332,14 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[Any, Any]:
-    """`carry, y = f(carry, x)` for each x along axis 0 of xs: the last carry and the ys stacked.
+    """`carry, y = f(carry, x)` for each x on axis 0 of xs; returns the last carry and the stacked
+    ys.
 
-    Arrays from outside that f writes are carried along. What f is given are its own values: it
-    may work in place on them, and init and xs stay as they are.
+    Arrays from outside that f writes are carried along. f gets its own values: it may work in place
+    on them, and init and xs stay as they are.
 
-    `unroll` steps make one round of the compiled loop (True: all of them, no loop is left), in both
-    directions.
+    One round of the compiled loop contains `unroll` steps (True: all steps, so no loop remains), in
+    both directions.
     """
     carry_leaves, carry_tree = tree_flatten(init)
     x_leaves, x_tree = tree_flatten(xs)
@@ -367,7 +368,7 @@ def scan(
 
 
 def _one_by_one(f: Any, carry: Any, xs: Any, length: int, reverse: bool) -> tuple[Any, Any]:
-    """Under `disable_jit`: by Python, so that f sees the values."""
+    """Under `disable_jit`, loop in Python, so that f sees the values."""
     arrays, ys = tree_map(lambda x: new_array(node_of(x)), xs), []
     way = slice(None, None, -1 if reverse else 1)
     for i in range(length)[way]:
@@ -413,7 +414,7 @@ def _unroll(unroll: int | bool, length: int) -> int:
 def _staged_body(
     f: Any, structure: Any, leaves: list[Any], start: list[Any], slices: list[Aval], kinds: Any
 ) -> tuple[Any, Any, list[Any]]:
-    """The body, staged. Python numbers in the carry take the type that the body gives them."""
+    """Stage the body. Python numbers in the carry take the type that the body returns."""
     avals = list(map(carried_aval, leaves, start))
     while True:
         program, flat = staged_function(f, structure, [*avals, *slices], kinds, "scan body")
@@ -465,9 +466,9 @@ def _run(
 
 
 def map_(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """`f` of each x along axis 0 of xs, one after the other, results stacked.
+    """`f` of each x on axis 0 of xs, one after the other; stacks the results.
 
-    batch_size: so many of them at a time, by vmap.
+    batch_size: how many of them vmap computes at a time.
     """
     if batch_size is None:
         return scan(lambda _, x: ((), f(x)), (), xs)[1]

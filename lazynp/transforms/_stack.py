@@ -1,8 +1,8 @@
-"""What all interpreters share: trees of arguments, explicit operands, and the end of a trace.
+"""Shared by all interpreters: trees of arguments, explicit operands, the end of a trace.
 
-An interpreter (`Trace`) is handed a primitive with the nodes and Python scalars it was recorded
-on. It makes them explicit and calls a rule of the primitive with Arrays one level down, which
-binds primitives for the interpreters below, or for the graph.
+An interpreter (`Trace`) receives a primitive with the nodes and Python scalars it was recorded on.
+It makes them explicit and calls a rule of the primitive with Arrays one level down. The rule binds
+primitives for the interpreters below, or for the graph.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ from lazynp.primitives import elementwise, shaping
 
 Params = dict[str, Any]
 
-DISABLED: list[int] = []  # as many as there are `disable_jit` at work
+DISABLED: list[int] = []  # one entry for each `disable_jit` in effect
 
 
 def at_once(*trees: Any) -> bool:
-    """Whether control flow is Python's: `disable_jit` is at work, and what decides is known."""
+    """Whether Python runs control flow: `disable_jit` is in effect and the deciding values are
+    known.
+    """
     if not DISABLED or local.recorder.staging:
         return False
     return not any(is_tracer(node_of(x)) for tree in trees for x in tree_flatten(tree)[0])
@@ -53,7 +55,7 @@ def name_of(function: Any) -> str:
 
 
 def inferred(primitive: Rules, operands: Sequence[Any], params: Params) -> Op:
-    """What the graph would record: the op of the operands' own avals. Raises NumPy's errors."""
+    """The op that the graph would record for the operands' own avals. Raises NumPy's errors."""
     ins = tuple([aval_of_node(o) if type(o) is list else type(o) for o in operands])
     return check(op_of(primitive, params, ins), tuple(operands))
 
@@ -64,14 +66,14 @@ def check(op: Op, operands: tuple[Any, ...]) -> Op:
     traced = op.primitive.kind in ("host", "call")
     if op.host and not traced and not all([on_device(a.dtype) for a in op.explicit]):
         raise TypeError(
-            f"{op.primitive.name}: values of types {op.ins} are not traced by transformations, "
-            "NumPy computes them on the host"
+            f"{op.primitive.name}: transformations do not trace values of types {op.ins}; NumPy "
+            "computes them on the host"
         )
     return op
 
 
 def coerced(x: Any, target: Aval, *, shape: bool = True) -> Array:
-    """An operand as the jaxpr will have it: cast, then broadcast."""
+    """Convert an operand to its form in the jaxpr: cast, then broadcast."""
     if type(x) is not list:
         x = leaf(cast_scalar(x, target.dtype))
         if target.weak:
@@ -96,7 +98,7 @@ def results(primitive: Rules, out: Any) -> tuple[Any, ...]:
 
 
 def node_of(x: Any) -> Node:
-    """The node of a leaf of arguments or results. Python scalars become NumPy's."""
+    """The node of a leaf of arguments or results. Python scalars become NumPy scalars."""
     operand = as_operand(x)
     if type(operand) is list:
         value = operand[VALUE]
@@ -107,7 +109,7 @@ def node_of(x: Any) -> Node:
 
 
 def argument_node(x: Any) -> Node:
-    """The node of an argument: Python's numbers stay weak, as they are without a transformation."""
+    """The node of an argument. Python numbers stay weak, as without a transformation."""
     node = node_of(x)
     if type(x) in (int, float, complex):
         node[AVAL] = aval_of((), node[AVAL].dtype, True)
@@ -115,13 +117,14 @@ def argument_node(x: Any) -> Node:
 
 
 def as_given(x: Any, handle: Array) -> Any:
-    """What a function is handed for an argument that its transformation does not touch: of Python's
-    numbers the number itself, to count as one whatever is computed of it."""
+    """The handle of an argument that the transformation does not touch. A Python number is passed
+    as itself, so that results computed from it stay weak.
+    """
     return x if type(x) in SCALAR_DTYPES else handle
 
 
 def _strong(node: Node) -> Node:
-    """A result: weak only within an outer transformation."""
+    """Make a result strong, unless an outer transformation is active."""
     if not aval_of_node(node).weak or is_tracer(node) or local.recorder.staging:
         return node
     dtype = aval_of_node(node).dtype
@@ -131,7 +134,7 @@ def _strong(node: Node) -> Node:
 
 
 def as_weak_as(node: Node, aval: Aval) -> Node:
-    """The derivative by a number, or of one, which within a transformation is weak as that is."""
+    """Make a derivative by a number, or of one, as weak as that number (under a transformation)."""
     traced = local.recorder.staging or is_tracer(node)
     if not (aval.weak and traced) or aval_of_node(node).weak:
         return node
@@ -139,13 +142,13 @@ def as_weak_as(node: Node, aval: Aval) -> Node:
 
 
 def in_native_order(x: Array) -> Array:
-    """The array itself, unless its bytes are in the order of other machines."""
+    """The array itself, or a copy in the machine's byte order."""
     dtype = x.dtype
     return x if dtype.isnative else elementwise.convert(x, dtype=native(dtype))
 
 
 def write(array: Array, value: Node) -> None:
-    """Store what a traced function computed."""
+    """Store a value that a traced function computed."""
     aval = aval_of_node(value)
     if aval.dtype != array.dtype:
         value = elementwise.convert(new_array(value), dtype=array.dtype)._read()
@@ -153,7 +156,7 @@ def write(array: Array, value: Node) -> None:
 
 
 def store(argument: Any, value: Array) -> None:
-    """An array of ours or of NumPy's, given as an argument, is written."""
+    """Write to an argument, which is our array or NumPy's."""
     if isinstance(argument, Array):
         with write_lock:
             write(argument, value._read())
@@ -162,8 +165,9 @@ def store(argument: Any, value: Array) -> None:
 
 
 def handle_like(x: Any, node: Node) -> Array:
-    """A fresh handle for an argument: a Scalar where the argument was one, and not to be written
-    where the argument is not."""
+    """A new handle for an argument: a Scalar if the argument was one, read-only if the argument is
+    read-only.
+    """
     if isinstance(x, (Scalar, bool, int, float, complex, np.generic)):
         return new_scalar(node)
     made = new_array(node)
@@ -175,19 +179,21 @@ def handle_like(x: Any, node: Node) -> Array:
 
 
 def result_handle(node: Node, like: Any = None) -> Array:
-    """What a transformed function returns: a Scalar where the function returned one."""
+    """The handle that a transformed function returns: a Scalar where the function returned one."""
     node = _strong(node)
     scalar = not aval_of_node(node).ndim and like is not NDArray
     return new_scalar(node) if scalar else new_array(node)
 
 
 def kind_of(x: Any) -> Any:
-    """What is kept of a result: its class (so that no handle is kept); all of what is no array."""
+    """What to keep of a result: the class of an array (rather than its handle), anything else
+    itself.
+    """
     return type(x) if isinstance(x, Array) else x
 
 
 def check_leaf(x: Any, what: str) -> None:
-    """Only arrays and numbers can be traced."""
+    """Raise TypeError unless x is an array or a number, which alone can be traced."""
     if isinstance(x, (Array, np.ndarray, np.generic, bool, int, float, complex)):
         dtype = getattr(x, "dtype", None)
         if dtype is None or dtype.kind in "biufc":
@@ -209,7 +215,7 @@ def check_leaf(x: Any, what: str) -> None:
 
 
 class Flat:
-    """A function of a flat list of handles that gives a flat list, and puts trees together again.
+    """A function from a flat list of handles to a flat list, which can rebuild the trees.
 
     has_aux: the function returns `(out, aux)`; the leaves of aux come last.
     """
@@ -225,7 +231,7 @@ class Flat:
         self.has_aux = has_aux
         self.tree: Any = None
         self.aux_tree: Any = None
-        self.count = 0  # leaves of the result proper
+        self.count = 0  # leaves of the result without aux
 
     def __call__(self, handles: Sequence[Any]) -> list[Any]:
         out = self.function(*tree_unflatten(self.structure, handles), **self.kwargs)
@@ -244,7 +250,7 @@ class Flat:
         return leaves + more
 
     def rebuilt(self, nodes: Sequence[Node], like: Sequence[Any]) -> Any:
-        """The result proper."""
+        """Rebuild the result without aux."""
         made = [result_handle(n, x) for n, x in zip(nodes, like)]
         return tree_unflatten(self.tree, made[: self.count])
 
@@ -254,12 +260,12 @@ class Flat:
 
 
 def _aux_leaf(node: Any, like: Any) -> Any:
-    """An auxiliary result: arrays hold primal values, anything else is handed through."""
+    """An auxiliary result: arrays hold primal values; anything else passes through."""
     return result_handle(node, like) if like is NDArray or like is Scalar else like
 
 
 def leaf_node(x: Any) -> Node:
-    """The node of a result; of an auxiliary one that is no array, any node."""
+    """The node of a result; for an auxiliary result that is not an array, any node."""
     try:
         return node_of(x)
     except (TypeError, ValueError):
@@ -271,8 +277,9 @@ def leaf_node(x: Any) -> Node:
 
 @contextmanager
 def telling_why() -> Iterator[None]:
-    """NumPy, refused a value that it was to store in an array of its own, says that it was no
-    number. What refused it knows better."""
+    """NumPy hides our TypeError behind "setting an array element with a sequence"; re-raise the
+    original.
+    """
     try:
         yield
     except ValueError as error:
@@ -283,7 +290,7 @@ def telling_why() -> Iterator[None]:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether it was raised by this package."""
+    """Whether this package raised it."""
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next
@@ -292,9 +299,9 @@ def _is_ours(error: BaseException) -> bool:
 
 @contextmanager
 def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]:
-    """Run a trace; afterwards, also after an exception, no handle holds one of its tracers.
+    """Run a trace. Afterwards, also after an exception, no handle holds one of its tracers.
 
-    settle: `(handle, node before)`, for each handle that does.
+    settle: `(handle, node before)`, called for each handle that does.
     """
     failed = True
     try:
@@ -319,8 +326,9 @@ def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]
 def refuse_shared(
     what: str, arguments: Sequence[Any], handles: Sequence[Array], before: Sequence[Node]
 ) -> None:
-    """ValueError if an argument was written that shares memory with another: the function was
-    given each by itself, so that the other did not change."""
+    """Raise ValueError if the function wrote an argument that shares memory with another. The
+    function got separate handles, so the write did not change the other argument.
+    """
     owners = [x._owner() if type(x) is NDArray else None for x in arguments]
     for i, (handle, node) in enumerate(zip(handles, before, strict=True)):
         if handle._node is node or owners[i] is None:
@@ -329,12 +337,12 @@ def refuse_shared(
             if k != i and owner is owners[i]:
                 raise ValueError(
                     f"{what}: leaf {i} of the arguments is written in place, and shares memory "
-                    f"with leaf {k}, of which it is independent here; pass a copy of one of them"
+                    f"with leaf {k}, which the write would not change; pass a copy of one of them"
                 )
 
 
 def write_back(argument: Any, handle: Array, initial: Node, value: Callable[[Node], Node]) -> None:
-    """An argument that the function wrote holds afterwards what was written."""
+    """Store in an argument what the function wrote to its handle."""
     node = handle._node
     written = node is not initial and isinstance(argument, (Array, np.ndarray))
     if written and not isinstance(argument, Scalar):
@@ -354,7 +362,7 @@ def plain_aval(shape: tuple[int, ...], dtype: Any) -> Aval:
 
 
 def outside_name(function: Any, handle: Array) -> str:
-    """What the function calls an array that it did not make."""
+    """The function's name for an array that it did not create."""
     inner = getattr(function, "__wrapped__", function)
     code = getattr(inner, "__code__", None)
     cells = getattr(inner, "__closure__", None) or ()

@@ -1,8 +1,8 @@
-"""Staging: a function becomes a jaxpr, and jaxprs are transformed into jaxprs.
+"""Staging: turn a function into a jaxpr, and transform jaxprs into jaxprs.
 
-While a function is staged its operations are recorded into a list of its own, whose inputs stand
-for the arguments and for everything it meets from outside. Transforming a jaxpr is staging the
-transformed interpretation of it: `eval_jaxpr` under jvp, vmap or linearize.
+While a function is staged, its operations go to a list of their own. The inputs of that list stand
+for the arguments and for everything the function reads from outside. To transform a jaxpr, we stage
+its transformed interpretation: `eval_jaxpr` under jvp, vmap or linearize.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ Flags = tuple[bool, ...]
 
 
 def eval_jaxpr(jaxpr: Jaxpr, *args: Any) -> list[Array]:
-    """Record the equations of a jaxpr on these arguments: whatever interprets them now, does."""
+    """Record the equations of a jaxpr on these arguments, for whatever interprets these now."""
     if len(args) != len(jaxpr.inputs):
         raise TypeError(f"eval_jaxpr: {len(jaxpr.inputs)} arguments are required, got {len(args)}")
     return run_jaxpr(jaxpr, [x if isinstance(x, Array) else new_array(node_of(x)) for x in args])
@@ -63,7 +63,7 @@ def run_jaxpr(
     args: Sequence[Array],
     special: Callable[[Eqn, list[Array]], Sequence[Array] | None] | None = None,
 ) -> list[Array]:
-    """special: gives the results of equations that it has a say in, else None."""
+    """special: returns the results of the equations that it handles, else None."""
     env: dict[Var, Array] = dict(zip(jaxpr.inputs, args, strict=True))
 
     def read(atom: Atom) -> Array:
@@ -88,21 +88,21 @@ def run_jaxpr(
 
 @dataclass
 class Program:
-    """A staged function: the jaxpr, and what its inputs after the arguments are.
+    """A staged function: the jaxpr, and the meaning of its inputs after the arguments.
 
-    owners: captured arrays, to be read when the program is called. nodes: tracers of outer
-    levels and data. written: the owners (by place) whose new values are the last outputs.
+    owners: captured arrays, read when the program is called. nodes: tracers of outer levels, and
+    data. written: places of the owners whose new values are the last outputs.
     """
 
     jaxpr: Jaxpr
     owners: list[Array]
     nodes: list[Node]
     written: list[int]
-    like: list[Any]  # of the results: kinds, see `kind_of`
+    like: list[Any]  # of the results, see `kind_of`
 
     @property
     def captured(self) -> list[Array]:
-        """The operands after the arguments, as they are now."""
+        """The present operands after the arguments."""
         return [*map(in_native_order, self.owners), *map(new_array, self.nodes)]
 
     def write_back(self, values: Sequence[Array]) -> None:
@@ -116,7 +116,7 @@ def stage(
     what: str,
     kinds: Sequence[Any] | None = None,
 ) -> Program:
-    """Stage a function of flat handles. kinds: the classes of the handles it is given."""
+    """Stage a function of flat handles. kinds: the classes of the handles that it gets."""
     with telling_why(), staging(what) as recorder:
         inputs = [recorder.input(aval) for aval in avals]
         made = kinds or [Array] * len(inputs)
@@ -132,7 +132,7 @@ def stage(
 def finish(
     recorder: StagingRecorder, inputs: list[Node], outs: list[Node], like: list[Any]
 ) -> Program:
-    """The program of what was recorded. Call while the recorder is at work."""
+    """The program of everything recorded. Call it while the recorder is active."""
     roots = [*outs, *(owner._node for owner, _, given in recorder.handles.values()
                       if owner._node is not given)]  # fmt: skip
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs)
@@ -143,8 +143,9 @@ def finish(
 def captured_program(
     recorder: StagingRecorder, roots: list[Node], inputs: list[Node], known: Sequence[int] = ()
 ) -> tuple[Jaxpr, list[tuple[Any, Node, Node]], list[Node]]:
-    """The program of these roots. Its inputs after the given ones: captured arrays that are read
-    or written (with those `known`, by id, left out), tracers of outer levels, data."""
+    """The program of these roots. After the given inputs come the captured arrays that it reads or
+    writes (except those in `known`, by id), tracers of outer levels, and data.
+    """
     handles = [h for h in recorder.handles.values() if id(h[0]) not in known]
     aliases = list(recorder.aliases.values())
     taken = [*inputs, *(h[2] for h in handles), *(given for _, given in aliases)]
@@ -161,22 +162,22 @@ def captured_program(
 
 
 def stage_closed(function: Callable[[list[Array]], Sequence[Any]], avals: Sequence[Aval]) -> Jaxpr:
-    """The jaxpr of a function that meets nothing from outside but constants."""
+    """The jaxpr of a function that captures nothing but constants."""
     program = stage(lambda xs: list(function(xs)), avals, "a transformed jaxpr")
     return close(program)
 
 
 def close(program: Program) -> Jaxpr:
-    """The jaxpr with captured data as constants of it: only for programs without owners."""
+    """The jaxpr with captured data as constants; only for programs without owners."""
     if not program.nodes and not program.owners:
         return program.jaxpr
     if program.owners or any(map(is_tracer, program.nodes)):
-        raise AssertionError(f"a jaxpr that captures {program.captured}")
+        raise AssertionError(f"the jaxpr captures arrays: {program.captured}")
     return with_constants(program.jaxpr, program.nodes)
 
 
 def with_constants(jaxpr: Jaxpr, nodes: Sequence[Node]) -> Jaxpr:
-    """The jaxpr with its last inputs fixed to the values of these nodes."""
+    """Fix the last inputs of the jaxpr to the values of these nodes."""
     inputs, fixed = jaxpr.inputs[: -len(nodes)], jaxpr.inputs[-len(nodes) :]
     constants = [
         Eqn(shaping.constant, (), {"array": shaping.Constant(host_value(node))}, (var,))
@@ -198,9 +199,9 @@ def weak_aval(x: Any) -> Aval:
 def make_jaxpr(
     fun: Callable[..., Any], static_argnums: Any = (), return_shape: bool = False
 ) -> Callable[..., Any]:
-    """`make_jaxpr(f)(*args)`: the jaxpr of f at arguments like these. f is only traced.
+    """`make_jaxpr(f)(*args)`: the jaxpr of f at arguments like these. f is traced, not run.
 
-    What f captures comes after the arguments, as inputs.
+    Arrays that f captures become inputs after the arguments.
     """
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
@@ -221,7 +222,7 @@ def trace_call(
     what: str,
     static: tuple[int, ...] = (),
 ) -> tuple[Program, Flat]:
-    """Stage a call; static arguments (by number) are taken as they are."""
+    """Stage a call; static arguments (by number) are passed as they are."""
     places = {n % len(args) for n in static} if args else set()
     dynamic = tuple(x for i, x in enumerate(args) if i not in places)
 
@@ -242,7 +243,7 @@ def trace_call(
 
 @dataclass(frozen=True)
 class ShapeDtype:
-    """A shape and a dtype: what `eval_shape` returns, and takes for arguments."""
+    """A shape and a dtype: the result of `eval_shape`, also accepted as its argument."""
 
     shape: tuple[int, ...]
     dtype: Any
@@ -253,11 +254,12 @@ class ShapeDtype:
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Shapes and dtypes of `f(*args)`, without computing anything."""
+    """The shapes and dtypes of `f(*args)`, without computing anything."""
     program, flat = trace_call(fun, args, kwargs, f"eval_shape of {name_of(fun)}")
     return _shapes(program, flat)
 
@@ -275,16 +277,16 @@ def _taken(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
 
 
 def spread_out(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """The items where the flags are, None elsewhere."""
+    """The items at the flags that are set, None elsewhere."""
     rest = iter(items)
     return [next(rest) if f else None for f in flags]
 
 
 @cached()
 def jvp_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) -> tuple[Jaxpr, Flags]:
-    """`(primals, tangents that move) -> (results, tangents that move)`, and which results move.
+    """`(primals, moving tangents) -> (results, moving tangents)`, and which results move.
 
-    forced: results that are to have a tangent in any case.
+    forced: results that must have a tangent in any case.
     """
     avals = [*jaxpr.in_avals, *_taken(jaxpr.in_avals, moving)]
     n = len(jaxpr.inputs)
@@ -310,9 +312,9 @@ def jvp_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) -> tuple
 def batch_jaxpr(
     jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None = None
 ) -> tuple[Jaxpr, Flags]:
-    """The jaxpr of all examples, and which results are batched.
+    """The jaxpr for all examples, and which results are batched.
 
-    forced: results that are to be batched in any case.
+    forced: results that must be batched in any case.
     """
     return _batch_jaxpr(jaxpr, size, batched, forced, current_axis())
 
@@ -351,9 +353,10 @@ def repeated(x: Array, size: int) -> Array:
 
 @dataclass(frozen=True)
 class LinearPair:
-    """A jaxpr linearized: `primal: ins -> (outs, residuals)`, `tangent: (residuals, tangents
-    that move) -> tangents of the results in `moves``. `constant`: for each residual, the place of
-    the input of the jaxpr that it is, or None."""
+    """A linearized jaxpr: `primal: ins -> (outs, residuals)`, `tangent: (residuals, moving
+    tangents) -> tangents of the results in `moves``. `constant`: for each residual, the place of
+    the input of the jaxpr that it equals, or None.
+    """
 
     primal: Jaxpr
     tangent: Jaxpr
@@ -385,8 +388,9 @@ def linearize_jaxpr(jaxpr: Jaxpr, moving: Flags, forced: Flags | None = None) ->
 
 
 def _recipe(node: Node) -> Any:
-    """How to make a residual that is a constant spread out (as 0.1 is, times an array) once more,
-    so that a loop need not keep one for each round; None for others."""
+    """How to remake a residual that is a broadcast constant (0.1 times an array has one), so that a
+    loop need not store it for each round; None for other residuals.
+    """
     op = node[OP]
     if op is None:
         return (node[VALUE],) if isinstance(node[VALUE], np.generic) else None
@@ -424,9 +428,10 @@ def _tangent_jaxpr(
 
 @cached()
 def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags, onto: int = 0) -> Jaxpr:
-    """Of a jaxpr linear in some inputs: `(other inputs, cotangents) -> cotangents of those`.
+    """For a jaxpr that is linear in some inputs: `(other inputs, cotangents) -> cotangents of the
+    linear inputs`.
 
-    onto: the cotangents of so many of them, the first, are added to more inputs, which come last.
+    onto: how many of the first of these are added to further inputs, which come last.
     """
     known = [a for a, f in zip(jaxpr.in_avals, linear, strict=True) if not f]
     wanted = _taken(jaxpr.in_avals, linear)

@@ -1,4 +1,4 @@
-"""Arguments that `jit` treats in a way of their own: by place, by name."""
+"""Arguments that `jit` treats specially, given by place or by name."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def places_and_names(
     what: str = "static",
     of: str = "jit",
 ) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Arguments by place and by name: each implies the other, where there is a signature."""
+    """Arguments by place and by name. If the function has a signature, each implies the other."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""Batching: a function of one example runs once, on values that hold all examples.
+"""Batching: run a function of one example once, on values that hold all examples.
 
-A batched value is held with its batch axis in front; each primitive's `batch` rule computes all
-examples together. What is the same for every example is no tracer and is computed once. The
+A batched value has its batch axis in front. Each primitive's `batch` rule computes all examples
+together. A value that is the same for every example is not a tracer, and is computed once. The
 function sees the shape of one example; a batched value has no single value to look at.
 """
 
@@ -47,7 +47,7 @@ from lazynp.transforms._stack import (
 
 
 class BatchTracer(Tracer):
-    """All examples, along axis 0 of a node of the level below."""
+    """All examples, on axis 0 of a node of the level below."""
 
     __slots__ = ("value",)
 
@@ -61,8 +61,8 @@ class BatchTracer(Tracer):
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} recorded at "
             f"{position(self.code, self.offset)} is another for each example, but "
-            f"{position(*user_position())} asks for one {cure(self.aval)}; what is the same for "
-            "all examples can be passed with in_axes=None"
+            f"{position(*user_position())} asks for one {cure(self.aval)}; pass what is "
+            "the same for all examples with in_axes=None"
         )
 
     exact = seen
@@ -72,7 +72,7 @@ class BatchTracer(Tracer):
 
 
 class Shared:
-    """Among the results of a call's batch rule: one that is the same for all examples."""
+    """A result of a call's batch rule that is the same for all examples."""
 
     __slots__ = ("value",)
 
@@ -81,7 +81,7 @@ class Shared:
 
 
 def flagged(outs: Sequence[Array], flags: Sequence[bool]) -> tuple[Any, ...]:
-    """Results of a call's batch rule; those without the flag are shared."""
+    """The results of a call's batch rule; results without the flag are shared."""
     return tuple([x if f else Shared(x) for x, f in zip(outs, flags, strict=True)])
 
 
@@ -134,7 +134,7 @@ class BatchTrace(Trace):
         return nodes if primitive.multiple_results else nodes[0]
 
     def _coerced(self, node: Node, target: Any) -> Array:
-        """All examples cast and broadcast to what one example shall be."""
+        """All examples, cast and broadcast to the type that one example must have."""
         array = new_array(node)
         if array.dtype != target.dtype:
             array = elementwise.convert(array, dtype=target.dtype)
@@ -171,11 +171,11 @@ def _named(trace: BatchTrace) -> Iterator[None]:
 
 
 def named_trace(axis_name: Any) -> BatchTrace:
-    """The innermost vmap at work with this axis_name. NameError if there is none."""
+    """The innermost active vmap with this axis_name. NameError if there is none."""
     for trace in reversed(_axes.named):
         if trace.axis_name == axis_name:
             return trace
-    raise NameError(f"no vmap is at work over an axis of the name {axis_name!r}")
+    raise NameError(f"no active vmap has the axis name {axis_name!r}")
 
 
 def current_axis() -> Any:
@@ -195,12 +195,12 @@ def reduced(array: Array, op: str) -> Array:
 
 
 def of_equals(x: Array, op: str, size: int) -> Array:
-    """What `reduced` comes to where all examples are the same."""
+    """The result of `reduced` where all examples are equal."""
     return elementwise.multiply(x, size) if op == "sum" else x
 
 
 def moved(array: Array, source: int, target: int) -> Array:
-    """The array with one axis at another place."""
+    """Move one axis of the array to another place."""
     if source == target:
         return array
     order = [i for i in range(array.ndim) if i != source]
@@ -209,7 +209,9 @@ def moved(array: Array, source: int, target: int) -> Array:
 
 
 def numbers_of(trace: BatchTrace) -> Node:
-    """The number of each example. Not recorded: it may be asked for while a function is staged."""
+    """The number of each example. Not recorded, because it may be needed while a function is
+    staged.
+    """
     return trace.tracer(leaf(np.arange(trace.size)))
 
 
@@ -224,8 +226,8 @@ def _settle_for(function: Callable[..., Any], trace: BatchTrace) -> Callable[[Ar
         raise ValueError(
             f"{trace.what}: {name} of {aval_of_node(before)} is an array "
             f"from outside, which {position(tracer.code, tracer.offset)} gave another value for "
-            "each example. Pass it as an argument with an axis for the examples, or make the "
-            "array inside the function"
+            "each example. Pass it as an argument with an axis for the examples, or create "
+            "the array inside the function"
         )
 
     return settle
@@ -239,14 +241,16 @@ def batch_nodes(
     trace: BatchTrace,
     named: Callable[..., Any],
 ) -> tuple[list[tuple[Node, bool]], list[Any]]:
-    """Results as nodes, with whether they are batched (axis 0 in front), and what was returned."""
+    """The results as nodes, whether each is batched (axis 0 in front), and what the function
+    returned.
+    """
     with running(trace, _settle_for(named, trace)), _named(trace):
         ins = []
         for node, axis in zip(nodes, axes, strict=True):
             if axis is not None:
                 node = trace.tracer(moved(new_array(node), axis, 0)._read())
             ins.append(node)
-        handles = [  # one example of a vector is a scalar, as when it is iterated over
+        handles = [  # one example of a vector is a scalar, as in iteration over it
             handle_like(x, n) if axis is None or aval_of_node(n).ndim else new_scalar(n)
             for x, n, axis in zip(arguments, ins, axes, strict=True)
         ]
@@ -257,11 +261,11 @@ def batch_nodes(
         leaves = function(given)
         outs = [trace.split(node_of(x)) for x in leaves]
         like = list(map(kind_of, leaves))
-        del given, leaves  # what was made inside is gone when handles are settled
+        del given, leaves  # handles made inside must be gone when `running` settles them
         refuse_shared(trace.what, arguments, handles, ins)
         for i, handle in enumerate(handles):
             if axes[i] is None and trace.mine(handle._node):
-                handle._flags = {"argument": i}  # an error, see `_settle_for`
+                handle._flags = {"argument": i}  # for an error message, see `_settle_for`
                 continue
             _write_argument(arguments[i], handle, ins[i], axes[i], trace)
             handle._node = nodes[i]
@@ -295,10 +299,10 @@ def vmap(
     axis_name: Any = None,
     axis_size: int | None = None,
 ) -> Callable[..., Any]:
-    """The function mapped over axes of its arguments.
+    """Map the function over axes of its arguments.
 
-    in_axes: an int, None (the same for all examples), or a tree of them that is a prefix of the
-    arguments; keyword arguments are mapped over axis 0. out_axes: likewise, for the results.
+    in_axes: an int, None (the same for all examples), or a tree of these that is a prefix of the
+    arguments; keyword arguments are mapped over axis 0. out_axes: the same for the results.
     """
     what = f"vmap of {name_of(fun)}"
     if isinstance(in_axes, list):
@@ -361,7 +365,7 @@ def _argument_axes(
 
 
 def _leaf_name(structure: Any, index: int) -> str:
-    """Which argument the leaf belongs to."""
+    """The name of the argument that the leaf belongs to."""
     positional, keywords = structure[2]
     for i, child in enumerate(positional[2]):
         n = count(child)
@@ -401,7 +405,7 @@ def _common_size(
 
 
 def _placed(node: Node, batched: bool, axis: Any, size: int, what: str) -> Node:
-    """A result with its batch axis where out_axes has it."""
+    """Move the batch axis of a result to where out_axes says."""
     if axis is None:
         if batched:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Arrays of other libraries: taken in, and handed out."""
+"""Arrays of other libraries: import and export."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import lazynp as np
 
 
 class OnlyDlpack:
-    """What a library offers that does not know NumPy."""
+    """The attributes of a library that does not know NumPy."""
 
     def __init__(self, value: Any) -> None:
         self.value = numpy.asarray(value)
@@ -83,7 +83,7 @@ def test_arrays_on_devices_are_fetched() -> None:
 
 
 def test_arrays_that_refuse_numpy_are_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As cupy's: they have `__array__`, which raises, and `get` in place of `to_device`."""
+    """Like cupy's: `__array__` raises, and `get` replaces `to_device`."""
     cupy = ModuleType("cupy")
 
     class Refusing:
@@ -159,7 +159,7 @@ def test_tensors_as_operands(torch: Any) -> None:
 
 
 def test_tensors_see_no_later_writes(torch: Any) -> None:
-    """What is handed out is the memory of a value: later assignments make another value."""
+    """An export is the memory of a value; a later assignment makes another value."""
     x = np.zeros(3)
     t = torch.from_dlpack(x)
     x += 1

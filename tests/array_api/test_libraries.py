@@ -55,8 +55,9 @@ def test_versions_are_modules_apart() -> None:
 
 
 def _apart(ours: Any, other: Any, prefix: str = "") -> set[str]:
-    """Functions of one namespace that are not the other's, nor what the other's wrap: NumPy's can
-    be overridden by `__array_function__`."""
+    """Functions of one namespace that are neither in the other nor wrap a function of it. (NumPy's
+    can be overridden by `__array_function__`.)
+    """
     functions = (n for n in ours.__all__ if callable(getattr(ours, n)))
     return {prefix + n for n in functions if getattr(ours, n) not in _layers(getattr(other, n, 0))}
 

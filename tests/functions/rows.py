@@ -1,7 +1,7 @@
-"""Rows of tables: short programs, run on NumPy and on lazynp, with the same outcome.
+"""Rows of tables: short programs that must have the same outcome on NumPy and on lazynp.
 
-A program's outcome is the value of its last expression (or the exception it ends in) and what
-has become of the arrays it was given.
+A program's outcome is the value of its last expression (or the exception that ends it), and the
+contents of its arrays afterwards.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RTOL = {"f2": 2e-3, "f4": 2e-6, "f8": 1e-13, "c8": 4e-6, "c16": 1e-13}
 
 
 def compiled(program: str) -> tuple[CodeType, CodeType | None]:
-    """The statements, and the expression at the end if there is one."""
+    """The statements, and the final expression if there is one."""
     tree = ast.parse(program)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     value = None if last is None else compile(ast.Expression(last.value), program, "eval")
@@ -34,7 +34,7 @@ def run(program: str, module: Any, data: dict[str, Any]) -> tuple[Any, dict[str,
     try:
         exec(statements, names)
         result = None if value is None else eval(value, names)
-    except Exception as error:  # the class of it is the outcome
+    except Exception as error:  # its class is the outcome
         return error, given
     return result, given
 
@@ -71,7 +71,7 @@ def _owner(x: Any) -> Any:
 
 
 def check(program: str, data: dict[str, Any], exact: bool = False, message: bool = False) -> None:
-    """The program does on lazynp what it does on NumPy."""
+    """The program must have the same outcome on lazynp and on NumPy."""
     expected, numpys = run(program, np, data)
     result, ours = run(program, lazynp, data)
     if isinstance(expected, Exception):

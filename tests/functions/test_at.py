@@ -1,4 +1,4 @@
-"""x.at[index]: its methods, and JAX's modes out of bounds."""
+"""x.at[index]: its methods, and JAX's modes for indices out of bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INDICES = {
 
 
 def _moved(index: Any, mode: str, wrap: bool) -> tuple[Any, ...]:
-    """The index with what is out of bounds at the nearest place, or at one after the last."""
+    """The index with values out of bounds moved to the nearest place, or one past the end."""
     items, axis = [], 0
     for item in index if isinstance(index, tuple) else (index,):
         if item is None or item is Ellipsis:

@@ -1,4 +1,4 @@
-"""Making arrays, against NumPy: values, dtypes, memory order, exceptions; and what stays lazy."""
+"""Creation against NumPy: values, dtypes, memory order, exceptions; and which results stay lazy."""
 
 from __future__ import annotations
 
@@ -587,7 +587,7 @@ np.array(a * 2, dtype='f4')
 
 @pytest.mark.parametrize("program", rows(LAZY))
 def test_computes_nothing(program: str) -> None:
-    """Traced, for then there is nothing to compute with."""
+    """Traced, so that there are no values to compute with."""
 
     def traced(a: Any, v: Any) -> Any:
         return eval(program, {"np": lazynp, "a": a, "v": v})
@@ -600,7 +600,7 @@ def test_host_memory_is_copied_unless_asked_for() -> None:
     copied, shared = lazynp.asarray(memory), lazynp.asarray(memory, copy=False)
     memory[0] = 9
     assert copied[0] == 0 and shared[0] == 9
-    shared[1] = 7  # never reaches what belongs to somebody else
+    shared[1] = 7  # must not reach memory that someone else owns
     assert memory[1] == 1 and shared[1] == 7
 
 

@@ -1,4 +1,4 @@
-"""What is done at once in loops for which no program would be compiled, against NumPy."""
+"""Eager operations in loops that would gain nothing from programs, against NumPy."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -218,7 +218,7 @@ def test_iteration_sees_what_is_written_meanwhile(eager: None) -> None:
 
 
 def test_views_write_into_what_had_no_memory_yet(eager: None) -> None:
-    x = np.zeros((200, 200))  # larger than what is made at once
+    x = np.zeros((200, 200))  # too large to be eager
     copy, row = x.copy(), x[1]
     row[2] = 5.0
     assert (float(x[1, 2]), float(x.sum()), float(copy.sum())) == (5.0, 5.0, 0.0)

@@ -600,7 +600,7 @@ def take_step(np_: Any, arrays: list[Any], kind: str, seed: int) -> None:
         arrays.append(viewed(np_, x, kind, rng))
     elif kind == "between":
         y = arrays[rng.integers(len(arrays))]
-        if x.ndim and y.ndim and x.dtype == y.dtype:  # else NumPy may read what it wrote
+        if x.ndim and y.ndim and x.dtype == y.dtype:  # otherwise NumPy may read its own writes
             n = min(x.shape[0], y.shape[0])
             if x[:n].shape == y[:n].shape:
                 x[:n] = y[:n]

@@ -1,4 +1,4 @@
-"""Structured, object, string and date arrays: they live on the host and do what NumPy's do."""
+"""Structured, object, string and date arrays: they live on the host and behave like NumPy's."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ PROGRAMS = [
     "np.issubdtype(o, object)",
     "np.promote_types('f4', np.ones(2))",
     "np.promote_types('f4', np.ones(2)[0]), np.issubdtype(np.ones(2)[0], np.floating)",
-    # what has no NaN, and functions that take no such dtype
+    # dtypes without NaN, and functions that refuse these dtypes
     "np.array_equal(o, o, equal_nan=True), np.array_equal(w, w, equal_nan=True)",
     "np.cross(np.array([1, 2, 3], object), [3, 2, 1])",
     "np.interp(d, [0, 1], [0, 1])",
@@ -136,7 +136,7 @@ def test_programs(program: str) -> None:
     check(program, {"x": RECORDS, "o": OBJECTS, "w": WORDS, "d": DAYS})
 
 
-FOREIGN = [  # arrays keep the order of their bytes, what is computed of them has the machine's
+FOREIGN = [  # arrays keep their byte order; results computed from them have the machine's
     "x", "x.dtype.byteorder, x.dtype.str, x.itemsize", "x.copy()", "np.asarray(x)", "np.array(x)",
     "x + x", "x + 1", "-x", "1.5 * x", "np.sin(x)", "abs(x)", "x @ x.T", "x == x", "x ** 2",
     "x.sum()", "x.sum(0)", "x.mean(1)", "x.cumsum()", "x.prod()", "x.argmax(1)", "np.median(x)",
@@ -174,7 +174,7 @@ def _first_is(x: Any, value: float) -> Any:
 
 
 def test_bytes_in_another_order_under_transformations() -> None:
-    """There they are numbers like others; what is written is written in their own order."""
+    """On the host they are ordinary numbers; writes keep their byte order."""
     cond, grad, jit = lazynp.cond, lazynp.grad, lazynp.jit
     x = lazynp.array([3.0, 1.0, 2.0], ">f8")
     assert jit(lambda x: x * 2)(x).tolist() == [6, 2, 4]

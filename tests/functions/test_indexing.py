@@ -1,4 +1,4 @@
-"""Functions that index, against NumPy. `x[...]` itself is tested in test_getset.py."""
+"""Indexing functions against NumPy. test_getset.py tests `x[...]` itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rearranging arrays, against NumPy: values, dtypes, what is a view and writes through, order."""
+"""Rearranging arrays, against NumPy: values, dtypes, views and writes through them, order."""
 
 from __future__ import annotations
 
@@ -685,7 +685,7 @@ def test_message(program: str) -> None:
     check(program, DATA, message=True)
 
 
-# -- what is read-only where NumPy only warns -------------------------------------------------
+# -- results that are read-only where NumPy only warns ----------------------------------------
 
 
 def test_broadcast_arrays_are_read_only() -> None:
@@ -717,7 +717,7 @@ np.hstack([s, s])
 
 @pytest.mark.parametrize("program", rows(LAZY))
 def test_computes_nothing(program: str) -> None:
-    """Traced, for then there is nothing to compute with."""
+    """Traced, so that there are no values to compute with."""
 
     def traced(x: Any, s: Any) -> Any:
         return eval(program, {"np": lazynp, "x": x, "s": s})
@@ -748,7 +748,7 @@ def filled(shape: tuple[int, ...]) -> Any:
 
 @given(shapes, st.data())
 def test_any_chain_of_views(shape: tuple[int, ...], data: Any) -> None:
-    """Chains of views, a write at the end: NumPy decides which is a view of what."""
+    """Chains of views with a final write: NumPy decides which is a view of which."""
     steps, ndim = [], len(shape)
     for _ in range(data.draw(st.integers(1, 4))):
         axis = data.draw(st.integers(0, ndim - 1))

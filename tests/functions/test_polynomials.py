@@ -45,7 +45,7 @@ ROWS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 
 @pytest.fixture
 def by_reference() -> Any:
-    """Compositions of what is tested compiled elsewhere: not worth a program each."""
+    """Compositions of functions that are tested compiled elsewhere: not worth a program each."""
     with np.config(execution="reference"):
         yield
 

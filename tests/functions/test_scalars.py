@@ -1,4 +1,4 @@
-"""Arithmetic between scalars whose values are there, against NumPy's own scalars."""
+"""Arithmetic between scalars with available values, against NumPy's own scalars."""
 
 import operator
 import threading
@@ -29,7 +29,7 @@ def values_of(char: str) -> tuple[Any, ...]:
 
 
 def lazy(value: Any) -> Any:
-    """A Scalar that is there, as an element of an array is."""
+    """A Scalar with an available value, such as an element of an array."""
     out = np.array(numpy.array([value]))[0]
     assert type(out) is Scalar
     return out

@@ -1,4 +1,4 @@
-"""Series of orthogonal polynomials: as NumPy's on values; and jitted, mapped, differentiated."""
+"""Series of orthogonal polynomials: like NumPy's on values; and jitted, mapped, differentiated."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ C = numpy.array([0.5, -1.0, 2.0, 0.75])
 D = numpy.array([1.5, 0.25])
 X = numpy.linspace(-0.8, 0.9, 6)
 
-# functions of c, d (coefficients) and x (points); those with a derivative by all of them first
+# functions of c, d (coefficients) and x (points); those differentiable in all arguments first
 SMOOTH = {
     "add": lambda f, c, d, x: f.add(c, d),
     "sub": lambda f, c, d, x: f.sub(d, c),
@@ -165,7 +165,7 @@ def test_interpolation_of_a_function_of_what_is_traced() -> None:
 
 
 def test_objects() -> None:
-    """The series themselves, made and used within a function that is traced."""
+    """Series created and used inside a traced function."""
 
     def f(c: Any, x: Any) -> Any:
         for name in ("Polynomial", "Chebyshev", "HermiteE"):
@@ -210,7 +210,7 @@ def test_adopted_code() -> None:
 
 
 def test_polydiv_traced() -> None:
-    """The remainder is as long as it is in general: shorter only where values are known."""
+    """The remainder has its general length; it is shorter only if values are known."""
     for u, v in (
         ([3.0, 5, 2], [2.0, 1]), ([1.0, 2], [1.0, 2, 3]), ([1.0, 2, 3], [2.0]), ([4.0], [2.0]),
         ([1.0, 2, 3, 4, 7], [1.0, 0.5, 2]), ([1.0, 2], [1.0, 3]),

@@ -1,4 +1,4 @@
-"""`vectorize`: NumPy's loop on values; what is traced is mapped."""
+"""`vectorize`: NumPy's loop on values; traced arrays are mapped."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ def test_as_numpy(name: str) -> None:
 
 
 def test_pythons_control_flow_on_elements() -> None:
-    """Derivatives see values, as without `vectorize`; elsewhere there is none to see."""
+    """Under derivatives the function sees values, as without `vectorize`; under others it sees
+    none.
+    """
     f = np.vectorize(lambda x: x * 3 if x > 0 else x**2)
     numpy.testing.assert_array_equal(grad(lambda x: f(x).sum())(np.array(X)), [3.0, -3.0, 3.0])
     numpy.testing.assert_array_equal(jacrev(f)(np.array(X)), numpy.diag([3.0, -3.0, 3.0]))

@@ -1,4 +1,4 @@
-"""Programs written straight on the builder."""
+"""Programs written directly on the builder."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def compiled(lower: Callable[..., Any], *arrays: Any, donate: Sequence[int] = ()
 
 
 def evaluate(lower: Callable[..., Any], *arrays: Any) -> Any:
-    """What the program gives: one array, or a list of them."""
+    """Run the program: one array, or a list of them."""
     executable = compiled(lower, *arrays)
     outs = executable.run([lowering.put(np.asarray(a)) for a in arrays])
     outs = [lowering.host(x) for x in outs]

@@ -1,4 +1,4 @@
-"""Where XLA's arithmetic left alone is not NumPy's: each of these has been seen to go wrong."""
+"""Arithmetic where plain XLA differs from NumPy: each of these has been seen to go wrong."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_products_inside_a_loop(dtype):
 
 @FLOATS
 def test_products_of_special_values(dtype):
-    """The guard must not touch nan, inf or -0.0, nor the sign of any of them."""
+    """The guard must change neither nan, inf and -0.0 nor their signs."""
     values = np.array([np.inf, -np.inf, np.nan, -np.nan, 0.0, -0.0, 1, -1, 1e30, -1e30], dtype)
     x, y = (v.ravel() for v in np.meshgrid(values, values))
     with np.errstate(all="ignore"):

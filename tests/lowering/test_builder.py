@@ -1,4 +1,4 @@
-"""Every method of the builder writes text that compiles and means what NumPy means."""
+"""Every method of the builder writes text that compiles and has NumPy's meaning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Executables on disk: found again, by other processes too, and never the wrong one."""
+"""Executables on disk: found again, also by other processes, and never the wrong one."""
 
 from __future__ import annotations
 
@@ -409,7 +409,7 @@ def test_a_full_disk_is_no_error(folder: Path, monkeypatch: pytest.MonkeyPatch) 
         m.setattr(os, "replace", full)
         assert not compiled(square, X).from_disk
     assert not compiled(square, X).from_disk  # nor tried again
-    assert compiled(double, X).from_disk  # what is there is read
+    assert compiled(double, X).from_disk  # existing files are still read
     assert len(kept(folder)) == 1
     assert lowering.cache_state().endswith("not written: No space left on device")
 
@@ -427,7 +427,7 @@ def test_an_interruption_leaves_nothing_behind(
     assert not compiled(double, X).from_disk
 
 
-# -- room ------------------------------------------------------------------------------------------
+# -- space -----------------------------------------------------------------------------------------
 
 
 def fill(folder: Path, count: int) -> list[Path]:

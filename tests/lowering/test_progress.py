@@ -1,4 +1,4 @@
-"""Long compilations say so, others do not."""
+"""Long compilations are reported, others are not."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def said(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """What is told, and when."""
+    """What is reported, and when."""
     lines: list[str] = []
     spoken = threading.Event()
 

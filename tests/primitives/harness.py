@@ -1,4 +1,4 @@
-"""Runs one primitive compiled, alone: what tests of `lower` rules compare with `reference`."""
+"""Run one primitive alone, compiled, to compare its `lower` rule with `reference`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Static:
-    """An argument that stands in the jaxpr as a literal: a Python or NumPy scalar."""
+    """An argument that becomes a literal in the jaxpr: a Python or NumPy scalar."""
 
     value: Any
 

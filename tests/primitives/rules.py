@@ -62,7 +62,7 @@ def check_jvp(
     tolerance: float = 1e-7,
     **params: Any,
 ) -> None:
-    """The tangent against central differences, for `moving` operands; others have None."""
+    """Compare the tangent with central differences, for `moving` operands; the others have None."""
     rng = np.random.default_rng(0)
     tangents = [_random_like(rng, x) if i in moving else None for i, x in enumerate(operands)]
 

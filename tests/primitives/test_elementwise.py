@@ -62,7 +62,7 @@ _DOMAINS: dict[str, Any] = {
 
 
 def _domain(name: str, operands: list[Any]) -> list[Any]:
-    """Operands without what NumPy refuses."""
+    """Operands without the values that NumPy refuses."""
     if name in ("power", "float_power") and operands[0].dtype.kind in "iu":
         x, y = operands
         return [x, np.where(y < 0, y.dtype.type(3), y)]
@@ -120,7 +120,7 @@ def test_lowered_is_the_reference(name: str, loop: tuple[np.dtype[Any], ...]) ->
 
 
 def _castable(x: Any, dtype: np.dtype[Any]) -> Any:
-    """uint32 of what lies outside: NumPy's loops differ among themselves."""
+    """uint32 of values out of range: NumPy's own loops disagree."""
     if x.dtype.kind in "fc" and dtype == np.dtype("u4"):
         with np.errstate(all="ignore"):
             re = x.real

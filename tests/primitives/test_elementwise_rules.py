@@ -33,7 +33,7 @@ def host(x: Any) -> Any:
 DOMAINS = {"arccosh": (1.2, 3.0), "log": (0.5, 3.0), "polygamma": (1.0, 3.0), "zeta": (2.0, 3.0)}
 SECOND = {"polygamma": (0.5, 3.0), "remainder": (0.7, 0.75), "fmod": (0.7, 0.75)}
 PARAMS: dict[str, dict[str, Any]] = {"convert": {"dtype": F8}, "integer_power": {"exponent": 3}}
-INTEGERS = {"ldexp": 1}  # which operand is an integer
+INTEGERS = {"ldexp": 1}  # the operand that is an integer
 
 
 def _operands(name: str, dtype: np.dtype[Any], seed: int = 0) -> list[Any]:
@@ -226,7 +226,7 @@ SCALARS = {bool: True, int: 1, float: 1.0, complex: 1j}
     "name", [n for n, r in ROWS.items() if r.ufunc and r.ufunc is getattr(np, n, None)]
 )
 def test_promotion_is_numpys(name: str) -> None:
-    """Operands and results, of arrays and Python scalars; and the error where there is none."""
+    """Operands and results, for arrays and Python scalars; or the error."""
     row = ROWS[name]
     known = [*DTYPES, *SCALARS]
     for kinds in itertools.product(known, repeat=row.ufunc.nin):

@@ -1,4 +1,4 @@
-"""The harness itself, on a primitive made up here."""
+"""The harness itself, on a primitive defined here."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_put_casts_and_broadcasts() -> None:
     mode=st.sampled_from(MODES),
 )
 def test_put_drawn(x: Any, u: Any, i: Any, mode: str) -> None:
-    x, u = x + 0.0, u + 0.0  # which zero wins an extremum NumPy does not say
+    x, u = x + 0.0, u + 0.0  # NumPy does not specify which zero wins an extremum
     (got,) = run_lowered(put, x, u, i, axes=(0,), mode=mode)
     wanted = put.reference(x, u, i, axes=(0,), mode=mode)
     np.testing.assert_allclose(got, wanted, rtol=1e-14, atol=1e-300)
@@ -237,7 +237,7 @@ def test_put_multiply_jvp_with_zeros() -> None:
 
 
 def test_put_extremum_jvp_of_ties() -> None:
-    """Those that attain the extremum share the derivative."""
+    """All values that attain the extremum share the derivative."""
     x, u, i = array([1.0, 5.0]), array([1.0, 1.0, 2.0]), array([0, 0, 1])
     tangents = array([3.0, 1.0]), array([6.0, 9.0, 1.0]), None
     _, out_dot = put.jvp((x, u, i), tangents, axes=(0,), mode="maximum")

@@ -47,7 +47,7 @@ def _diagonal(w: Any) -> Any:
 
 
 def _of_qr(q: Any, r: Any) -> Sequence[Any]:
-    """What no sign or phase changes; the columns of q beyond those of r are free."""
+    """The part that no sign or phase changes; the columns of q beyond those of r are free."""
     return q @ r, abs(r), np.swapaxes(q, -1, -2).conj() @ q
 
 

@@ -198,7 +198,7 @@ def test_long_scans_are_bit_identical() -> None:
 
 
 def test_scan_keeps_the_first_element() -> None:
-    """Not 0 + x, which would lose -0.0, nor 1 * x, which would make nan of a complex inf."""
+    """Not 0 + x, which would lose -0.0, nor 1 * x, which would turn a complex inf into nan."""
     x = np.array([-0.0, -0.0, 1.0])
     assert np.signbit(run_lowered(reduction.cumsum, x, axis=0)[0][:2]).all()
     compare(reduction.cumprod, np.array([complex(np.inf, 1), 1]), ulps=1, axis=0)
@@ -218,7 +218,7 @@ def test_linear_recurrence(backwards: bool) -> None:
 
 
 def elsewhere(prim: Any) -> Any:
-    """The primitive as it is lowered for a device that is not the host."""
+    """The primitive as lowered for a device other than the host."""
 
     def lower(b: Any, *values: Any, **params: Any) -> Any:
         b.platform = "cuda"

@@ -145,7 +145,7 @@ def test_constant_rules() -> None:
     assert tangent is None and out.tolist() == array.value.tolist()
     rows = shaping.constant.batch(2, (), array=array)
     assert rows.tolist() == [array.value.tolist()] * 2
-    shaping.constant.reference(array=array)[0] = 7.0  # what runs it may write there
+    shaping.constant.reference(array=array)[0] = 7.0  # the program that runs may write there
     assert out.tolist() == array.value.tolist()
 
 
@@ -156,7 +156,7 @@ def test_constant_rules() -> None:
 @pytest.mark.parametrize("old", DTYPES, ids=str)
 def test_bitcast(old: np.dtype[Any], new: np.dtype[Any]) -> None:
     x = draw(old, (2, 16))
-    if new.kind == "b":  # NumPy keeps whatever byte there is in a bool: those would not compare
+    if new.kind == "b":  # NumPy keeps any byte in a bool: those would not compare
         x = (draw("?", x.view("u1").shape).view("u1")).view(old)
     shape = (2, 16 * old.itemsize // new.itemsize)
     (got,) = run_lowered(shaping.bitcast, x, dtype=new, shape=shape)
@@ -242,7 +242,7 @@ def spec(shape: tuple[int, ...], index: Index) -> tuple[list[int], dict[str, Any
     return starts, params
 
 
-# every index in one dtype of each kind, two of them in every dtype
+# every index in one dtype of each kind, two indices in every dtype
 SLICES = [
     (name, d) for name in INDICES for d in DTYPES if d.char in "?fDB" or name in ("3-d", "inside")
 ]

@@ -50,7 +50,7 @@ def no_negative_zero(x: Any) -> Any:
 
 
 def assert_same_values(got: Any, wanted: Any) -> None:
-    """Equal with the sign of zeros. Of nan no sign or payload is looked at."""
+    """Equal, including signs of zeros. Ignores sign and payload of nan."""
     assert got.dtype == wanted.dtype and got.shape == wanted.shape
     if wanted.dtype.kind == "c":
         got, wanted = (np.stack([v.real, v.imag]) for v in (got, wanted))

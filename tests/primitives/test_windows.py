@@ -1,4 +1,4 @@
-"""windows: lowered against reference, and its rules, for windows sliced and windows gathered."""
+"""windows: lowered against reference, and its rules, for sliced and gathered windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run one NumPy source on two array modules and compare everything that can be seen."""
+"""Run one NumPy source on two array modules and compare everything observable."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def load_source(stem: str, module_name: str) -> types.ModuleType:
 
 @dataclass(frozen=True)
 class Program:
-    """A function of a source file, what to call it with, and how close its floats must come.
+    """A function of a source file, its arguments, and the tolerance for its floats.
 
-    `inputs` gets a seeded generator and returns the arguments: host arrays become arrays of the
-    module under test, everything else is passed as it is.
+    `inputs` gets a seeded generator and returns the arguments. Host arrays become arrays of the
+    module under test; everything else is passed unchanged.
     """
 
     source: str
@@ -84,6 +84,6 @@ def _assert_same_array(want: np.ndarray, got: np.ndarray, rtol: float, where: st
     if want.dtype.itemsize // (2 if want.dtype.kind == "c" else 1) < 8:
         rtol = max(rtol, 2e-5)
     finite = np.abs(want[np.isfinite(want)])
-    # what cancels to near nothing is judged by the size of its neighbours
+    # judge cancelled values by the size of their neighbours
     atol = rtol * float(finite.max(initial=0.0))
     np.testing.assert_allclose(got, want, rtol=rtol, atol=atol, err_msg=where)

@@ -1,4 +1,4 @@
-"""Programs of the kinds that NumPy's guides teach: text, dates, records, files, chance, optics."""
+"""Programs like those in NumPy's guides: text, dates, records, files, chance, optics."""
 
 import io
 
@@ -127,7 +127,7 @@ def masked_readings(values):
 
 
 def files(values):
-    """What is written is read again: text with columns, npy, npz."""
+    """Write and read again: text with columns, npy, npz."""
     text = io.StringIO()
     np.savetxt(text, values, fmt="%.17g", delimiter=",", header="a,b,c", comments="")
     text.seek(0)

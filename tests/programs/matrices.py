@@ -1,4 +1,4 @@
-"""Linear algebra written out: rows, columns, pivots, products."""
+"""Explicit linear algebra: rows, columns, pivots, products."""
 
 import numpy as np
 
@@ -147,7 +147,7 @@ def pagerank(links, damping=0.85):
 
 
 def power_method(a, steps):
-    """Leading singular vector, and what is left when it is taken away."""
+    """The leading singular vector, and the rest without it."""
     v = np.ones(a.shape[1]) / np.sqrt(a.shape[1])
     for _ in range(steps):
         v = a.T @ (a @ v)

@@ -26,7 +26,7 @@ def n_body_masked(position, mass):
 
 
 def bouncing(position, velocity, steps):
-    """Particles in a box: what is outside is put back through masks."""
+    """Particles in a box: masks put escaped ones back."""
     hits = 0
     for _ in range(steps):
         position += 0.1 * velocity

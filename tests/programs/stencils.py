@@ -1,4 +1,4 @@
-"""Grids and stencils: slice updates, borders, masks, buffers that change places."""
+"""Grids and stencils: slice updates, borders, masks, buffers that alternate."""
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def jacobi_1d(a, steps):
 
 
 def gauss_seidel(u, sweeps):
-    """Element by element, each new value used at once."""
+    """Element by element; each new value is used immediately."""
     n, m = u.shape
     for _ in range(sweeps):
         for i in range(1, n - 1):
@@ -63,7 +63,7 @@ def red_black(u, tolerance):
 
 
 def wave_leapfrog(n, steps, c=0.5):
-    """1-D wave equation; three buffers change places, none is copied."""
+    """1-D wave equation; three buffers rotate, none is copied."""
     x = np.linspace(0, 1, n)
     now = np.exp(-200 * (x - 0.3) ** 2)
     before, after = now.copy(), np.empty_like(now)
@@ -115,7 +115,7 @@ def lattice_boltzmann(nx, ny, steps):
 
 
 def sobel(image):
-    """Edges of an integer image, cut to 0..255."""
+    """Edges of an integer image, clipped to 0..255."""
     p = np.pad(image.astype(np.int32), 1, mode="edge")
     gx = p[:-2, 2:] + 2 * p[1:-1, 2:] + p[2:, 2:] - p[:-2, :-2] - 2 * p[1:-1, :-2] - p[2:, :-2]
     gy = p[2:, :-2] + 2 * p[2:, 1:-1] + p[2:, 2:] - p[:-2, :-2] - 2 * p[:-2, 1:-1] - p[:-2, 2:]

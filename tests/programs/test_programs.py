@@ -1,8 +1,8 @@
 """Whole programs, unmodified, on NumPy and on lazynp.
 
-The programs are plain NumPy sources beside this file. Each is executed twice from its source
-text, once with NumPy and once with its import line naming the module under test, and must give
-the same results (values, dtypes, shapes, Python types) and change its inputs alike.
+The programs are plain NumPy sources beside this file. Each runs twice from its source text, once
+with NumPy and once with its import line naming the module under test. Both runs must give the same
+results (values, dtypes, shapes, Python types) and change their inputs alike.
 """
 
 from __future__ import annotations

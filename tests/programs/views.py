@@ -1,4 +1,4 @@
-"""Aliasing: what is written through one name is seen through the others."""
+"""Aliasing: writes through one name are visible through the others."""
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def overlapping(a):
 
 
 def reshaped(a):
-    """ravel and reshape are views of what is contiguous and copies of what is not."""
+    """ravel and reshape of contiguous arrays are views, of others copies."""
     flat = a.reshape(-1)
     flat[::7] = 0
     blocks = a.reshape(2, a.shape[0] // 2, 2, -1)
@@ -192,7 +192,7 @@ def swapped_axes(a):
 
 
 def late_write_after_read(a):
-    """A lazy result must hold what the array was, not what it became."""
+    """A lazy result must hold the array's earlier value, not its later one."""
     doubled = a * 2
     view = a[1:]
     total = view.sum()
@@ -217,7 +217,7 @@ def reinterpretation(a):
 
 
 def assemble(a):
-    """Arrays built from others are copies of them."""
+    """Arrays built from others are copies of these."""
     stacked = np.stack([a, a + 1])
     joined = np.concatenate([a[:1], a[-1:]])
     tiled = np.tile(a[0], (2, 2))

@@ -1,4 +1,4 @@
-"""Calls of NumPy's functions, as expressions: their names in VALUES are what is traced."""
+"""Calls of NumPy's functions, as expressions; the names from VALUES in them are traced."""
 
 from __future__ import annotations
 
@@ -163,13 +163,13 @@ EXPRESSIONS = [
     ],
 ]  # fmt: skip
 
-# statements that change `x`, an array of their own, which starts as v
+# statements that change `x`, a separate array that starts as v
 STATEMENTS = """np.copyto(x,w,where=w>1) np.fill_diagonal(x.reshape(2,2),a)
 np.place(x,x>0.5,[1.0,2.0]) np.place(x,c,[1.0,2.0]) np.put(x,i,w) np.put_along_axis(x,i,w,0)
 np.putmask(x,c,w)
 np.add.at(x,j,w) x.sort() x.fill(a) x.partition(1)""".split()
 
-# JAX's arguments for what would decide the shape; and NumPy's expression of the same value
+# JAX's arguments where data would determine the shape; and NumPy's expression for the same value
 SIZED = {
     "np.bincount(j, length=5)": "np.bincount(j, minlength=5)",
     "np.bincount(j, w, length=3)": "np.bincount(j, w)[:3]",
@@ -190,7 +190,7 @@ SIZED = {
     "np.sort(np.roots(p, strip_zeros=False).real)": "np.sort(np.roots(p).real)",
 }  # fmt: skip
 
-# what has no shape (or no dtype) until the data are known, and what the error says to do
+# calls without a shape (or dtype) until the data are known, and the remedy that the error names
 REFUSED = {
     "np.nonzero(c)": "nonzero, whose shape it decides.*size=",
     "np.where(c)": "size=",

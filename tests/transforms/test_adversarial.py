@@ -1,4 +1,6 @@
-"""What users meet sooner or later: views as arguments, trees of many kinds, things not linear."""
+"""Cases that users meet sooner or later: views as arguments, many kinds of trees, nonlinear
+functions.
+"""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_jaxprs_are_evaluated_by_any_interpreter() -> None:
 
 
 def test_everything_is_staged() -> None:
-    """What does not depend on the arguments is in the program all the same."""
+    """The program also contains what does not depend on the arguments."""
     jaxpr = make_jaxpr(lambda x: x * np.cos(np.ones(2)).sum())(3.0)
     assert "cos" in [eqn.primitive.name for eqn in jaxpr.eqns]
     pushed = make_jaxpr(lambda x: jvp(np.sin, (x,), (1.0,)))(3.0)
@@ -168,7 +168,7 @@ def test_results_that_are_constants_arguments_or_unused() -> None:
 
 
 def test_results_stay_on_the_device() -> None:
-    """What a program returns goes into the next without a visit to the host."""
+    """Results of one program go into the next without passing through the host."""
     f = jit(lambda x: x + 1.0)
     x = f(f(np.zeros(3)))
     assert isinstance(x, np.ndarray) and (x * 2).tolist() == [4.0, 4.0, 4.0]

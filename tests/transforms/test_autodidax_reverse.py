@@ -75,7 +75,7 @@ def test_linearize_computes_the_primals_once() -> None:
 
 
 def test_linearize_of_jit_splits_it() -> None:
-    """What is known goes into one program, what is linear into another."""
+    """Known values go into one program, linear ones into another."""
     f = jit(lambda x: np.sin(np.cos(x)) * x)
     y, push = linearize(f, X)
     text = str(make_jaxpr(push)(X))
@@ -131,7 +131,7 @@ def test_vjp_and_grad() -> None:
 
 
 def nested(x):
-    """Calls in calls, with what they close over: at every level something is known or not."""
+    """Nested calls with closures: at every level something is known or not."""
 
     @jit
     def bar(y):

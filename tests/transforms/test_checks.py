@@ -1,4 +1,4 @@
-"""Errors that the data decide, in functions that are only traced: raised where they are called."""
+"""Data-dependent errors in traced functions: the call raises them."""
 
 import numpy
 import pytest
@@ -114,7 +114,7 @@ def either(p, f, a):
     return cond(p, f, lambda a: a[0, 0], a)
 
 
-# ways to call f on a, all of which compute f(a)
+# contexts that call f on a, all of which compute f(a)
 CONTEXTS = {
     "jit": lambda f: jit(f),
     "jit of jit": lambda f: jit(lambda a: jit(f)(a) + 1),
@@ -153,7 +153,7 @@ CONTEXTS = {
     ),
 }
 
-# ways in which f(a) is not computed
+# contexts in which f(a) is not computed
 MASKED = {
     "cond": lambda f: jit(lambda a: either(a[0, 0] > 1e9, f, a)),
     "mapped cond": lambda f: (
@@ -358,7 +358,7 @@ def test_every_call_can_be_discharged() -> None:
     calls = [p for room in rooms for p in vars(room).values() if getattr(p, "kind", "") == "call"]
     assert len(calls) >= 7
     without = [p.name for p in calls if p.discharge is None]
-    assert without == ["custom_linear"]  # it stands on tapes, in no program
+    assert without == ["custom_linear"]  # it is on tapes, in no program
 
 
 def test_beside_what_only_numpy_computes() -> None:

@@ -1,4 +1,4 @@
-"""Functions with custom rules, and what those read from outside, where they are staged."""
+"""Functions with custom rules, and the outside arrays that these read, when staged."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_compiled(h: Any) -> None:
 
 
 def _scaled(reach: str, p: Any) -> Any:
-    """A function whose rule reads p, which the function itself does not."""
+    """A function whose rule reads p; the function itself does not."""
 
     @custom_jvp
     def h(x):
@@ -164,7 +164,9 @@ AS_IT_IS = {
 
 @pytest.mark.parametrize("around", AS_IT_IS)
 def test_a_derivative_through_what_is_captured(around: str) -> None:
-    """It passes through the function where no argument of it moves; else it is refused."""
+    """The derivative passes through the function where no argument moves; otherwise it is
+    refused.
+    """
 
     def jvp_of(c):
         @custom_jvp

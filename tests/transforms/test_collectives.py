@@ -1,4 +1,4 @@
-"""psum and its kin over a named vmap axis."""
+"""psum and the other collectives over a named vmap axis."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""cond, switch, while_loop, fori_loop, scan, map: values, every rule, arrays written inside."""
+"""cond, switch, while_loop, fori_loop, scan, map: values, every rule, writes inside."""
 
 import numpy
 import pytest
@@ -267,7 +267,7 @@ def _chosen(i, x):
 
 
 def test_a_branch_not_chosen_gives_no_nan() -> None:
-    """log(0), which no example chooses, has no part in the derivative."""
+    """log(0), which no example chooses, does not affect the derivative."""
     places, x = np.arange(3), np.array([0.0, 0.0, 4.0])
     total = lambda x: vmap(_chosen)(places, x).sum()  # noqa: E731
     for f in (grad(total), jit(grad(total)), lambda x: vmap(grad(_chosen, 1))(places, x)):

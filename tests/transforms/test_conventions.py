@@ -1,5 +1,6 @@
-"""JAX's conventions at the edges: what is refused, orders of arguments, derivatives at the points
-where a function has none or where its formula breaks down."""
+"""JAX's conventions at the edges: refusals, orders of arguments, derivatives at points where a
+function has none or where its formula breaks down.
+"""
 
 from functools import reduce
 from typing import Any
@@ -189,7 +190,7 @@ def test_interp_beside_what_is_not_finite() -> None:
         numpy.testing.assert_array_equal(jit(np.interp)(x, points, numpy.array(values)), want)
 
 
-# -- Python's numbers are weak in all of them ------------------------------------------------------
+# -- Python numbers are weak in all of them --------------------------------------------------------
 
 F4 = np.ones(3, "f4")
 ONE = np.float32(2)
@@ -259,7 +260,7 @@ def test_numbers_of_python_take_the_type_of_arrays(name: str) -> None:
 
 
 def test_numbers_that_come_out_are_as_numpys() -> None:
-    """Not weak: what is computed of a result does not depend on how it was computed."""
+    """Not weak: the computation behind a result does not affect results computed from it."""
     for x in (np.jvp(lambda s: s * 2, (2.0,), (1.0,))[0], grad(lambda s: s * s)(2.0),
               np.scan(lambda c, _: (c * 2, None), 1.0, None, length=2)[0]):  # fmt: skip
         assert (F4 * x).dtype == "f8"

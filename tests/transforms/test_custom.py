@@ -1,4 +1,4 @@
-"""custom_jvp and custom_vjp, and what is built on them. And checkpoint, callbacks."""
+"""custom_jvp and custom_vjp, and functions built on them; checkpoint; callbacks."""
 
 import functools
 

@@ -1,4 +1,4 @@
-"""The derivative of det: the cofactors, where a matrix is singular too, to higher orders."""
+"""The derivative of det: the cofactors, also at singular matrices, to higher orders."""
 
 from __future__ import annotations
 

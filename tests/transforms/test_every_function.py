@@ -1,4 +1,4 @@
-"""Each native function of NumPy, its arguments traced: under jit, vmap, jvp and vjp."""
+"""Each native NumPy function with traced arguments: under jit, vmap, jvp and vjp."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.transforms.every_function import EXPRESSIONS, REFUSED, SIZED, STATEME
 
 RNG = numpy.random.default_rng(0)
 HELPERS = {"lambda_x": lambda x: x * x.sum(), "lambda_ij": lambda i, j: i + j}
-# what it is taken at: a step, the edge of a bin, a singular value of zero, an eigenvector
+# evaluated at a step, the edge of a bin, a singular value of zero, an eigenvector
 NO_DIFFERENCES = re.compile(
     "histogram|round\\(v,1|spacing|nextafter|cond|pinv\\(r|qr|svd|matrix_rank|eig\\(|np.poly\\(s|'c16'|nuc"
 )
@@ -120,7 +120,7 @@ BY_ALL_EXAMPLES = {"np.emath.sqrt(v)"}  # under vmap all decide together
     [(e, t) for e in REFUSED for t in ("jit", "vmap") if t == "jit" or e not in BY_ALL_EXAMPLES],
 )
 def test_what_the_data_decide(expression: str, transformed: str) -> None:
-    """The error names the value, the line, and what to do."""
+    """The error names the value, the line, and the remedy."""
     function, names = _function(expression)
     f = lambda *args: function(lazynp, *args)  # noqa: E731
     values = [VALUES[n] for n in names]

@@ -1,4 +1,4 @@
-"""jit: traced once, mutation written back, captured arrays read afresh, every rule."""
+"""jit: traced once, mutation written back, captured arrays read anew, every rule."""
 
 from collections.abc import Callable
 from typing import Any
@@ -324,7 +324,7 @@ def test_piecewise() -> None:
     ],
 )
 def test_values_that_are_not_known(function, cure) -> None:
-    """The error names the line that asks, where the value comes from, and what to write."""
+    """The error names the line that needs the value, the value's origin, and the remedy."""
     asking = rf"test_jit.py:{function.__code__.co_firstlineno} asks for it \(.*{cure}"
     with pytest.raises(TypeError, match=f"jit of <lambda> is only traced: .*{asking}.*static_arg"):
         jit(function)(np.arange(4.0), 1)

@@ -1,4 +1,4 @@
-"""Forward mode: values seen, tangents kept, handles left with primals."""
+"""Forward mode: values visible, tangents kept, handles left with primals."""
 
 import numpy
 import pytest

@@ -84,7 +84,7 @@ PROGRAMS: list[Callable[[Any, Any], Any]] = [
 
 
 def on(module: Any, program: Any) -> Callable[[Any, Any], Any]:
-    """The program with this module for `np`, on a copy of what it writes."""
+    """The program with this module as `np`, on a copy of the arrays it writes."""
     made = FunctionType(program.__code__, program.__globals__ | {"np": module}, program.__name__)
     return lambda y, c: made(y + 0.0, c)
 

@@ -1,4 +1,4 @@
-"""Matrices with NaN in them: what NumPy does at once, a traced function does where it is called."""
+"""Matrices with NaN: where NumPy raises immediately, the call of a traced function raises."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _function(name: str) -> Any:
 
 
 def _outcome(function: Any) -> Any:
-    """Where there is NaN in the results; or the error."""
+    """The places of NaN in the results; or the error."""
     try:
         out = function()
     except numpy.linalg.LinAlgError as error:

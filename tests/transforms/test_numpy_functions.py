@@ -1,4 +1,4 @@
-"""NumPy's functions under jvp, vmap, vjp and jit: against differences, loops and themselves."""
+"""NumPy's functions under jvp, vmap, vjp and jit: against differences, loops and each other."""
 
 import re
 from pathlib import Path
@@ -113,7 +113,7 @@ def test_numpys_own_are_ours_on_traced_arrays(name: str) -> None:
 
 
 def test_every_function_of_ours_is_found_by_numpys_protocol() -> None:
-    """Of those that NumPy asks arrays about; files, dates and text are the host's."""
+    """The functions that NumPy dispatches to arrays; files, dates and text stay on the host."""
     host = """array2string array_repr array_str busday_count busday_offset datetime_as_string
     is_busday save savetxt savez savez_compressed""".split()
     page = (Path(__file__).parents[2] / "docs" / "coverage.md").read_text()

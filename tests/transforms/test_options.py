@@ -1,4 +1,4 @@
-"""Options that change how a program is run: each has an effect that can be seen."""
+"""Options that change how a program runs: each has an observable effect."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ def test_debug_nans_is_a_setting() -> None:
         numpy.asarray(checked())
     data = np.array([1.0, np.nan])
     with np.config(debug_nans=True):
-        assert float(np.nanmean(data)) == 1.0  # what was there before is no error
+        assert float(np.nanmean(data)) == 1.0  # a NaN that existed before is not an error
         numpy.testing.assert_array_equal(data * 2, [2.0, numpy.nan])
         with debug_nans(False):
             numpy.asarray(np.log(np.array([-1.0])))

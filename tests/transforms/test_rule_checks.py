@@ -1,4 +1,4 @@
-"""Errors that the data decide inside custom rules, where branches are selected per example."""
+"""Data-dependent errors inside custom rules, where branches are selected for each example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done once and taken again: jitted calls by their op, rules by templates."""
+"""Fast paths: jitted calls by their op, rules by templates."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def _look(kind: str, rounds: int) -> list[Any]:
             seen.append(float(total))
             seen.append(scaled.tolist())
         elif k % 3 == 1:
-            seen.append(scaled.tolist())  # and nobody wants the other one
+            seen.append(scaled.tolist())  # and nobody needs the other one
             del total
         else:
             x = np.array(numpy.arange(4.0)) + k  # pending, when the next call is made
@@ -150,7 +150,7 @@ def untemplated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
 def test_templates_are_the_rules(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every pair of kinds of operands, every choice of which of them moves, twice."""
+    """Every pair of kinds of operands, with every choice of moving operands, twice."""
 
     def outcomes() -> list[Any]:
         found = []

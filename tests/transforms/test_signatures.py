@@ -1,4 +1,4 @@
-"""Names, order and defaults of arguments are JAX's, so that its users need no manual."""
+"""Names, order and defaults of arguments are JAX's, so that JAX users need no manual."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import lazynp as np
 from lazynp import grad, jit, jvp, vmap
 
-# of JAX 0.10, but for what is about devices and meshes
+# of JAX 0.10, without devices and meshes
 SIGNATURES = """
 jvp fun primals tangents has_aux=False
 linearize fun *primals has_aux=False
@@ -79,7 +79,7 @@ def test_what_cannot_move_has_a_tangent_of_float0() -> None:
     halves = lambda x: (x, np.floor(x * 2).astype(int))  # noqa: E731
     for dot in (jvp(halves, (1.5,), (1.0,))[1], np.linearize(halves, 1.5)[1](1.0)):
         assert dot[0] == 1.0 and dot[1].dtype == [("float0", "V")]
-    # which is taken where it is given
+    # float0 is accepted where it is given
     assert jvp(lambda x, n: x * n, (1.5, 3), (1.0, dot[1]))[1] == 3.0
 
 

@@ -1,4 +1,4 @@
-"""Cotangents of arrays that are read part by part: values, and what they cost."""
+"""Cotangents of arrays that are read part by part: values and costs."""
 
 from __future__ import annotations
 

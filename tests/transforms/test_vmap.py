@@ -1,4 +1,4 @@
-"""vmap against loops; in_axes and out_axes; what a batched value cannot do."""
+"""vmap against loops; in_axes and out_axes; the limits of a batched value."""
 
 import numpy
 import pytest

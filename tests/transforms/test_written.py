@@ -1,4 +1,4 @@
-"""What branches write in their operands, and what else is written: as Python's `if` would."""
+"""Writes of branches to their operands and elsewhere: as under Python's `if`."""
 
 import itertools
 from typing import Any
@@ -73,7 +73,7 @@ def _aliased(choose):
 
         def then(a, b, c):
             a[0] = 7.0
-            b += 1.0  # a view of a: sees what was written, and is seen
+            b += 1.0  # a view of a: it sees writes, and its writes are seen
             same[1] = c[0] + a[3]
             return b.sum() + c.sum()
 
@@ -223,7 +223,7 @@ def test_results_are_new_arrays() -> None:
 
 
 def test_the_carry_of_a_loop_is_its_own() -> None:
-    """A body may work in place on its carry; what was given as the first stays as it is."""
+    """A body may work in place on its carry; the initial carry stays as it is."""
     x = np.array(START)
 
     def body(c, _):
@@ -277,7 +277,7 @@ def test_arguments_that_share_memory_are_not_written_unnoticed() -> None:
 
 @pytest.mark.parametrize("policy", POLICIES)
 def test_large_captured_arrays_written_one_after_the_other(policy: str) -> None:
-    """What is not written of them is read afresh at every call."""
+    """Operands that are not written are read anew at every call."""
     a, b = np.zeros((200, 200)), np.zeros((200, 200))
 
     @np.jit
@@ -299,7 +299,7 @@ OUTSIDE = np.zeros(3)
 
 
 def captured(x):
-    """Writes an array from outside, and through a view of it."""
+    """Writes an array from outside, also through a view of it."""
     rest = OUTSIDE[1:]
     OUTSIDE[0] = x
     rest[0] = x * x * OUTSIDE[0]

@@ -41,6 +41,7 @@ class Generalized(ufunc):
 
     def __init__(self, reference: np.ufunc, function: Callable[..., Any], doc: str) -> None:
         self.__name__, self.__doc__ = reference.__name__, doc
+        self.__module__ = "lazynp"  # where pickle finds it
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
         self._call = self._apply = self._with_options = function  # type: ignore[method-assign]
         self._fast = None

@@ -21,6 +21,7 @@ from lazynp.primitives.elementwise_arithmetic import *
 from lazynp.primitives.elementwise_bessel import *
 from lazynp.primitives.elementwise_casts import *
 from lazynp.primitives.elementwise_comparison import *
+from lazynp.primitives.elementwise_extremes import *
 from lazynp.primitives.elementwise_factory import ROWS, Row
 from lazynp.primitives.elementwise_gamma import *
 from lazynp.primitives.elementwise_incomplete import *

@@ -1,0 +1,69 @@
+"""Maximum and minimum, with and without NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lazynp._cost import MEMORY_BOUND
+from lazynp.primitives import elementwise_emit as e
+from lazynp.primitives.elementwise_arithmetic import multiply
+from lazynp.primitives.elementwise_comparison import (
+    complex_compare,
+    equal,
+    isnan,
+    logical_and,
+    logical_or,
+    select,
+)
+from lazynp.primitives.elementwise_emit import kind
+from lazynp.primitives.elementwise_factory import (
+    Formula,
+    row,
+)
+
+
+def _or(b: Any, x: Any, y: Any) -> Any:
+    return b.or_(x, y)
+
+
+def _and(b: Any, x: Any, y: Any) -> Any:
+    return b.and_(x, y)
+
+
+def _extreme(op: str, direction: str, on_bool: Any, skip_nan: bool) -> Any:
+    """maximum, minimum: the first nan wins; fmax, fmin: numbers win. Complex: lexicographic."""
+
+    def lower(b: Any, x: Any, y: Any) -> Any:
+        if kind(x) == "b":
+            return on_bool(b, x, y)
+        if kind(x) in "iu" or (kind(x) == "f" and not skip_nan):
+            return b.binary("stablehlo." + op, x, y)
+        if kind(x) == "f":
+            return b.select(b.or_(b.compare(x, y, direction), e.is_nan(b, y)), x, y)
+        re, im = e.parts(b, y if skip_nan else x)
+        bad = b.or_(e.is_nan(b, re), e.is_nan(b, im))
+        first = b.or_(complex_compare(b, x, y, direction), bad)
+        return b.complex(*[b.select(first, u, v) for u, v in zip(e.parts(b, x), e.parts(b, y))])
+
+    return lower
+
+
+def _extreme_formulas() -> list[Formula]:
+    """The tangent of the operand that was taken; half of each where they are equal."""
+
+    def part(g: Any, ans: Any, own: Any, other: Any) -> Any:
+        taken = logical_or(equal(ans, own), logical_and(isnan(ans), isnan(own)))
+        return select(equal(own, other), multiply(g, 0.5), select(taken, g, 0.0))
+
+    return [part, lambda g, ans, x, y: part(g, ans, y, x)]
+
+
+# of 0.0 and -0.0 either is taken, as in NumPy
+maximum = row(
+    "maximum", _extreme("maximum", "GE", _or, False), _extreme_formulas(), cost=MEMORY_BOUND
+)
+minimum = row(
+    "minimum", _extreme("minimum", "LE", _and, False), _extreme_formulas(), cost=MEMORY_BOUND
+)
+fmax = row("fmax", _extreme("maximum", "GE", _or, True), _extreme_formulas(), cost=MEMORY_BOUND)
+fmin = row("fmin", _extreme("minimum", "LE", _and, True), _extreme_formulas(), cost=MEMORY_BOUND)

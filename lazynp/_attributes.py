@@ -12,18 +12,12 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
 from lazynp._conversions import view_as
 from lazynp._node import VALUE
+from lazynp._steps import Imag, Real, Reshape
 from lazynp._strides import (
     layout,
     order_of_strides,
 )
-from lazynp._views import (
-    Imag,
-    Real,
-    Reshape,
-    transpose,
-    turned,
-    view,
-)
+from lazynp._views import transpose, turned, view
 from lazynp.functions import (
     _at,
     creation,

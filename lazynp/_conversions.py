@@ -17,6 +17,7 @@ from lazynp._fronts import in_front
 from lazynp._node import leaf
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local
+from lazynp._steps import Bitcast, Reshape
 from lazynp._strides import (
     copied_order,
     in_order,
@@ -26,11 +27,7 @@ from lazynp._strides import (
 )
 from lazynp._trace import host_value
 from lazynp._values import description, seen_value
-from lazynp._views import (
-    Bitcast,
-    Reshape,
-    view,
-)
+from lazynp._views import view
 from lazynp.functions import (
     _memory,
     manipulation,

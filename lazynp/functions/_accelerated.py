@@ -17,8 +17,8 @@ from lazynp._policy import LoopPolicy
 from lazynp._positions import internal
 from lazynp._recorder import Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
+from lazynp._steps import Basic
 from lazynp._strides import in_common_order
-from lazynp._views import Basic
 from lazynp.functions._eager import FEW
 from lazynp.functions._recording import Entry
 from lazynp.functions._scalars import AVALS

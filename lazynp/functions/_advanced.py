@@ -25,15 +25,10 @@ from lazynp._node import (
     leaf,
 )
 from lazynp._recorder import local, staged
+from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
 from lazynp._trace import host_value
 from lazynp._values import extent, knowable
-from lazynp._views import (
-    INVALID_INDEX,
-    Slice,
-    basic_slice,
-    expand_ellipsis,
-)
 from lazynp.functions._assigned import assigned, tuple_text
 from lazynp.functions._checks import traced
 from lazynp.functions._foreign import elements

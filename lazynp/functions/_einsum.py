@@ -12,6 +12,7 @@ from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._errstate import quiet
 from lazynp._memo import cached
+from lazynp._steps import Diagonal
 from lazynp.functions._arguments import fortran, order_argument
 from lazynp.functions._contract import arranged, contract, summed
 from lazynp.functions._eager import by_numpy
@@ -196,7 +197,7 @@ def _diagonal(x: Array, labels: _Labels) -> _Term:
             j = labels.index(label, i + 1)
             others = [k for k in range(x.ndim) if k not in (i, j)]
             x = _views.transpose(x, [*others, i, j])
-            x = _views.view(x, _views.Diagonal(0))
+            x = _views.view(x, Diagonal(0))
             labels = (*(labels[k] for k in others), label)
     return x, labels
 

@@ -34,10 +34,11 @@ from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node
 from lazynp._ownership import exclusive
 from lazynp._recorder import Recorder, known, local, staged
 from lazynp._stale import note
+from lazynp._steps import Basic, Field, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import laid_out, order_of_strides, writeable
 from lazynp._trace import flush, host_value, large_update, on_host, record_traced
 from lazynp._values import knowable, seen_value, there
-from lazynp._views import Basic, Field, Slice, basic_slice, expand_ellipsis, view
+from lazynp._views import view
 from lazynp.functions._advanced import bounded, get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._host import to_host

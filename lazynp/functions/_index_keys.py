@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar
+from lazynp._steps import INVALID_INDEX
 from lazynp._values import knowable, seen_value
-from lazynp._views import INVALID_INDEX
 
 NOT_BASIC: Any = object()
 

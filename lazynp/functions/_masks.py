@@ -23,11 +23,9 @@ from lazynp._node import (
 )
 from lazynp._positions import user_frame
 from lazynp._recorder import known, local
+from lazynp._steps import expand_ellipsis
 from lazynp._trace import on_host, record, record_traced
 from lazynp._values import knowable
-from lazynp._views import (
-    expand_ellipsis,
-)
 from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._operands import broadcast, cast, operand_of
 from lazynp.primitives import elementwise, indexing, shaping

@@ -21,9 +21,9 @@ from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Op, Tracer, aval_of_node, 
 from lazynp._ownership import exclusive, has_own_node, owned
 from lazynp._quiet import quietly
 from lazynp._recorder import local
+from lazynp._steps import Basic
 from lazynp._trace import flush
 from lazynp._values import there
-from lazynp._views import Basic
 from lazynp.functions._index_keys import NOT_BASIC, PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS
 

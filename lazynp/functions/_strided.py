@@ -12,8 +12,9 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
 from lazynp._node import Node, aval_of_node
+from lazynp._steps import Exact
 from lazynp._strides import Order, layout, layouts, writeable
-from lazynp._views import Exact, view
+from lazynp._views import view
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
 from lazynp.functions._operands import as_array

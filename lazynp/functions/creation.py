@@ -16,9 +16,10 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._node import leaf
+from lazynp._steps import Diagonal
 from lazynp._strides import Order, fortran_order, in_order
 from lazynp._values import seen_value
-from lazynp._views import Diagonal, view
+from lazynp._views import view
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     SMALL,

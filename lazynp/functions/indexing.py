@@ -9,6 +9,7 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._steps import Diagonal
 from lazynp._values import seen_value
 from lazynp.functions import _assigned
 from lazynp.functions._arguments import NO_AXIS, check_axis, converted
@@ -247,7 +248,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         raise ValueError("axis1 and axis2 cannot be the same")
     others = [k for k in range(x.ndim) if k not in (axis1, axis2)]
     moved = _views.transpose(x, [*others, axis1, axis2])
-    return _views.view(moved, _views.Diagonal(int(offset)), readonly=True)
+    return _views.view(moved, Diagonal(int(offset)), readonly=True)
 
 
 @by_numpy(np.trace)

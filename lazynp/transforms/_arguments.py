@@ -15,9 +15,9 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, new_array, new_view
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._node import Node, leaf
+from lazynp._steps import Basic, Slice
 from lazynp._strides import writeable
 from lazynp._tree import tree_flatten
-from lazynp._views import Basic, Slice
 from lazynp.transforms._stack import check_leaf
 from lazynp.transforms._stage import ShapeDtype, weak_aval
 

@@ -1,8 +1,8 @@
 """Calls of functions with a custom derivative rule, as the interpreters see them.
 
 A call is handled immediately (final style), so Python control flow in the function and the rule
-sees values. Under vmap, the function and the rule are mapped together, so the rule survives. In a
-staged function, the call becomes an equation that carries the function and the rule as jaxprs.
+sees values. Under vmap, function and rule are mapped together. Staged, the call is an equation that
+carries both as jaxprs.
 """
 
 from __future__ import annotations

@@ -17,10 +17,14 @@ from lazynp.primitives.checks import check_later
 def traced(*xs: Any) -> bool:
     """Whether a transformation follows one of these (or an element of a list of them), so that
     there is no value to be had, or none that keeps its tangent."""
-    for x in xs:
+    seen: set[int] = set()
+    waiting = list(xs)
+    while waiting:
+        x = waiting.pop()
         if isinstance(x, (tuple, list)):
-            if traced(*x):
-                return True
+            if id(x) not in seen:  # a list may hold itself
+                seen.add(id(x))
+                waiting += x
         elif isinstance(x, Array):
             node = x._read()
             if is_tracer(node) or not knowable(node):

@@ -144,8 +144,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
         return _repeated_to(x, repeats, axis, operator.index(total_repeat_length))
     with asking("repeats, which decide the shape", "Give repeat a total_repeat_length="):
         counts = static(repeats)
-    taken = isinstance(repeats, (Array, np.ndarray))
-    counts = np.asarray(counts, None if taken else np.intp)
+    converts = not isinstance(repeats, (Array, np.ndarray))
+    counts = np.asarray(counts, np.intp if converts else None)
     if counts.size == 1 and counts.ndim < 2:
         if counts.dtype.kind not in "biu":
             np.repeat(0, counts)  # NumPy's TypeError

@@ -114,7 +114,8 @@ def test_wrong_arguments(expression: str) -> None:
 
 def test_where_order_is_none_or_small() -> None:
     x, y = numpy.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)
-    for order in (None, "c", "f", "F", "A", "k", "K"):
+    orders: list[Any] = [None, "c", "f", "F", "A", "k", "K"]
+    for order in orders:
         assert y.ravel(order).tolist() == x.ravel(order).tolist()
         assert y.flatten(order).tolist() == x.flatten(order).tolist()
         if order not in ("k", "K"):

@@ -1,5 +1,9 @@
 """jit: traced once, mutation written back, captured arrays read afresh, every rule."""
 
+import copy
+import pickle
+from typing import Any
+
 import numpy
 import pytest
 
@@ -350,3 +354,24 @@ def test_values_that_are_known(execution) -> None:
         assert cond(True, _decides, lambda x: x, x).tolist() == want
         assert jit(grad(lambda x: _decides(x).sum()))(x).tolist() == [1, 3, 5]
         assert grad(jit(lambda x: _decides(x).sum()))(x).tolist() == [1, 3, 5]
+
+
+@np.jit
+def doubled(x: Any) -> Any:
+    return x * 2
+
+
+def added(x: Any, n: int) -> Any:
+    return x + n
+
+
+def test_functions_are_pickled_by_name() -> None:
+    """As Python's are; another name for a function, with what it was made of."""
+    assert pickle.loads(pickle.dumps(doubled)) is doubled
+    assert copy.copy(doubled) is copy.deepcopy(doubled) is doubled
+    f = np.jit(added, static_argnums=1)
+    assert f(np.ones(2), 3).tolist() == [4, 4]
+    g = pickle.loads(pickle.dumps(f))
+    assert g(np.ones(2), 3).tolist() == copy.deepcopy(f)(np.ones(2), 3).tolist() == [4, 4]
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(np.jit(lambda x: x))

@@ -318,8 +318,18 @@ def as_operand(x: Any) -> Any:
             else next(t(x) for t in (bool, int, float) if isinstance(x, t))
         )
     check(x)
-    made = x.__array__() if hasattr(type(x), "__array__") else x
+    made = array_of(x)
     return made._read() if isinstance(made, Array) else from_host(np.asarray(made))
+
+
+def array_of(x: Any) -> Any:
+    """What an object converts itself to; the object, if it does not convert itself."""
+    if not hasattr(type(x), "__array__"):
+        return x
+    made = x.__array__()
+    if not isinstance(made, (Array, np.ndarray, np.generic)):
+        raise ValueError("object __array__ method not producing an array")
+    return made
 
 
 # -- binding -------------------------------------------------------------------------------------

@@ -218,7 +218,7 @@ def _astype(
 ) -> Array:
     """A copy in another dtype. `subok` has no effect."""
     dtype = dtype_argument(dtype)
-    order = "K" if order == "K" else order_argument(order)
+    order = order_argument(order)
     if order == "K" and casting == "unsafe" and self.dtype != dtype:
         out = _cast_at_once(self, dtype)
         if out is not None:

@@ -16,13 +16,16 @@ from lazynp.primitives.checks import check_later
 
 
 def traced(*xs: Any) -> bool:
-    """Whether a transformation traces one of these (or an element of a list of them), so that it
-    has no value, or none that keeps its tangent.
-    """
-    for x in xs:
+    """Whether a transformation follows one of these (or an element of a list of them), so that
+    there is no value to be had, or none that keeps its tangent."""
+    seen: set[int] = set()
+    waiting = list(xs)
+    while waiting:
+        x = waiting.pop()
         if isinstance(x, (tuple, list)):
-            if traced(*x):
-                return True
+            if id(x) not in seen:  # a list may hold itself
+                seen.add(id(x))
+                waiting += x
         elif isinstance(x, Array):
             node = x._read()
             if is_tracer(node) or not knowable(node):

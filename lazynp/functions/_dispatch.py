@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, new_array
+from lazynp._array import Array, NDArray, Scalar, array_of, new_array
 from lazynp._fronts import in_front_too
 from lazynp._overrides import Overridden, catching, has_methods, overrides, settled
 from lazynp._tree import tree_flatten
@@ -158,7 +158,7 @@ def _converted(x: Any) -> Any:
         return type(x)([_converted(i) for i in x])
     if not has_methods(x) or overrides(x):
         return x
-    made = x.__array__() if hasattr(type(x), "__array__") else x
+    made = array_of(x)
     return made if isinstance(made, Array) else np.asarray(made)
 
 

@@ -34,6 +34,8 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     for name in kwargs:
         if name not in _KEYWORDS:
             raise TypeError(f"einsum() got an unexpected keyword argument {name!r}")
+    if out is not None and not isinstance(out, (Array, np.ndarray)):
+        raise TypeError("keyword parameter out must be an array for einsum")
     arrays, form = _arrays(operands)
     if needs_host(*arrays):
         kwargs["optimize"] = optimize

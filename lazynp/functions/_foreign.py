@@ -10,7 +10,7 @@ from typing import Any
 import array_api_compat
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar
+from lazynp._array import Array, NDArray, Scalar, array_of
 from lazynp._overrides import check, overrides
 from lazynp.functions._host import to_device, to_host, write_on_host
 
@@ -36,12 +36,7 @@ def from_foreign(x: Any, *, lazily: bool = True) -> Any:
 
 
 def _converted(x: Any) -> Any:
-    if isinstance(x, (np.ndarray, np.generic)) or not hasattr(type(x), "__array__"):
-        return x
-    made = x.__array__()
-    if not isinstance(made, (Array, np.ndarray, np.generic)):
-        raise ValueError("object __array__ method not producing an array")
-    return made
+    return x if isinstance(x, (np.ndarray, np.generic)) else array_of(x)
 
 
 def _must_be_fetched(x: Any) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, concrete, from_host, new_array
+from lazynp._array import Array, array_of, concrete, from_host, new_array
 from lazynp._avals import Shape, on_device
 from lazynp._trace import host_value
 from lazynp.primitives import elementwise, shaping
@@ -14,27 +15,47 @@ from lazynp.primitives import elementwise, shaping
 
 def holds_lazy(tree: Any) -> bool:
     """Whether a list contains a lazy array, at any depth."""
-    kinds = set(map(type, tree))
-    if any(issubclass(kind, Array) for kind in kinds):
-        return True
-    if not any(issubclass(kind, (list, tuple)) for kind in kinds):
-        return False
-    return any(holds_lazy(item) for item in tree if isinstance(item, (list, tuple)))
+    return any(any(issubclass(kind, Array) for kind in kinds) for kinds in _levels(tree))
+
+
+def _levels(tree: Any) -> Iterator[set[type]]:
+    """The types of the items of a list, and of each list within. A list may hold itself."""
+    lists, seen = [tree], {id(tree)}
+    while lists:
+        items = lists.pop()
+        kinds = set(map(type, items))
+        yield kinds
+        if any(issubclass(kind, (list, tuple)) for kind in kinds):
+            for item in items:
+                if isinstance(item, (list, tuple)) and id(item) not in seen:
+                    seen.add(id(item))
+                    lists.append(item)
 
 
 def opened(tree: Any) -> Any:
-    """Nested lists with convertible objects converted, because NumPy accepts no lazy arrays from
-    these.
-    """
+    """Nested lists with convertible objects converted: NumPy accepts no lazy arrays from these."""
+    try:
+        return _opened(tree)
+    except RecursionError:  # a list that holds itself
+        raise ValueError(_TOO_DEEP) from None
+
+
+def _opened(tree: Any) -> Any:
     if isinstance(tree, (list, tuple)):
-        items = [opened(item) for item in tree]
+        items = [_opened(item) for item in tree]
         return items if isinstance(tree, list) else tuple(items)
     known = isinstance(tree, (Array, np.ndarray, np.generic))
-    return tree if known or not hasattr(type(tree), "__array__") else tree.__array__()
+    return tree if known else array_of(tree)
 
 
 class _Ragged(Exception):
     pass
+
+
+_TOO_DEEP = (
+    "setting an array element with a sequence. The requested array would exceed the maximum number "
+    "of dimension of 64."
+)
 
 
 def assemble(tree: Any, dtype: Any = None) -> Array:
@@ -42,6 +63,8 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     pieces: list[Any] = []
     try:
         shape = _gather(tree, dtype, pieces)
+    except RecursionError:  # a list that holds itself
+        raise ValueError(_TOO_DEEP) from None
     except _Ragged:
         # raises with the shape that NumPy finds, unless the dtype is object
         np.array(_dummies(tree), dtype)
@@ -69,7 +92,7 @@ def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:
         if any(s != shapes[0] for s in shapes):
             raise _Ragged
         return (len(item), *shapes[0])
-    made = opened(item)
+    made = _opened(item)
     if isinstance(made, Array):
         return _gather(made, dtype, pieces)
     value = np.array(made, dtype)

@@ -214,7 +214,9 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if axis:
         order = (*range(1, axis + 1), 0, *range(axis + 1, result.ndim))
         result = shaping.transpose(result, permutation=order)
-    if out is not None and (not isinstance(out, (Array, np.ndarray)) or out.shape != result.shape):
+    if out is not None and not isinstance(out, (Array, np.ndarray)):
+        raise TypeError("output must be an array")
+    if out is not None and out.shape != result.shape:
         raise ValueError("output array does not match result of ndarray.take")
     return store(result, out, "unsafe")
 

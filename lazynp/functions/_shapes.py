@@ -43,13 +43,16 @@ def kept_scalar(original: Any, result: Array) -> Array:
 
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Array:
     """See `numpy.reshape`: a view exactly where NumPy's is one."""
+    order = "C" if order is None else order_argument(order)
     if order == "C" and copy is None:
         made = shown(a, lambda value: value.reshape(shape, copy=False), _reshaping)
         if made is not None:
             return made
     x = viewable(a)
     target = _target_shape(x, shape)
-    letter = order if order == "C" else _reshape_order(order)
+    letter = order
+    if letter == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
     if letter == "A":
         letter = "F" if is_contiguous(x, "F") and not is_contiguous(x, "C") else "C"
     if copy:
@@ -69,15 +72,6 @@ def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None
 
 def _reshaping(view: Any) -> Reshape:
     return Reshape(view.shape)
-
-
-def _reshape_order(order: Any) -> str:
-    letter = "C" if order is None else order_argument(order)
-    if letter == "K":
-        raise ValueError("order 'K' is not permitted for reshaping")
-    if letter not in ("C", "F", "A"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    return letter
 
 
 def _target_shape(x: Array, shape: Any) -> Shape:
@@ -110,16 +104,17 @@ def _resolved(before: Shape, dims: Shape) -> Shape:
 
 def ravel(a: Any, order: Any = "C") -> Array:
     """See `numpy.ravel`: a view exactly where NumPy's is one."""
+    order = order_argument(order)
     if order == "C":
         made = shown(a, _flat_view, _reshaping)
         if made is not None:
             return made
     x = viewable(a)
-    if str(order).upper() == "K" and x.ndim > 1:
+    if order == "K" and x.ndim > 1:
         strides = layout(x).strides
         x = view_transpose(x, sorted(range(x.ndim), key=lambda i: -abs(strides[i])))
         order = "C"
-    elif str(order).upper() == "K":
+    elif order == "K":
         order = "C"
     out = reshape(x, (x.size,), order)
     if x._base is None and x._order is None and order == "C":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any
 
@@ -89,7 +90,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         k = index.ndim
         order = (*range(k, k + axis), *range(k), *range(k + axis, result.ndim))
         result = shaping.transpose(result, permutation=order)
-    if out is not None and (not isinstance(out, (Array, np.ndarray)) or out.shape != result.shape):
+    if out is not None and not isinstance(out, (Array, np.ndarray)):
+        raise TypeError("output must be an array")
+    if out is not None and out.shape != result.shape:
         raise ValueError("output array does not match result of ndarray.take")
     if out is not None and out.dtype != x.dtype:
         _check_taken(x.dtype, out.dtype)
@@ -248,7 +251,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
         raise ValueError("axis1 and axis2 cannot be the same")
     others = [k for k in range(x.ndim) if k not in (axis1, axis2)]
     moved = _views.transpose(x, [*others, axis1, axis2])
-    return _views.view(moved, Diagonal(int(offset)), readonly=True)
+    return _views.view(moved, Diagonal(operator.index(offset)), readonly=True)
 
 
 @by_numpy(np.trace)
@@ -257,6 +260,8 @@ def trace(
 ) -> Any:
     """See `numpy.trace`."""
     x = as_array(a)
+    if out is not None and not isinstance(out, (Array, np.ndarray)):
+        raise TypeError("output must be an array")
     if needs_host(x):
         return host_into(np.trace, x, offset, axis1, axis2, dtype, out=out)
     elements = diagonal(x, offset, axis1, axis2)

@@ -144,9 +144,9 @@ def repeat(a: Any, repeats: Any, axis: Any = None, *, total_repeat_length: Any =
     if total_repeat_length is not None:
         return _repeated_to(x, repeats, axis, operator.index(total_repeat_length))
     with asking("repeats, which decide the shape", "Give repeat a total_repeat_length="):
-        counts = np.asarray(static(repeats))
-    if not isinstance(repeats, (Array, np.ndarray)):
-        counts = counts.astype(np.intp)
+        counts = static(repeats)
+    converts = not isinstance(repeats, (Array, np.ndarray))
+    counts = np.asarray(counts, np.intp if converts else None)
     if counts.size == 1 and counts.ndim < 2:
         if counts.dtype.kind not in "biu":
             np.repeat(0, counts)  # NumPy's TypeError

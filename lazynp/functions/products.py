@@ -84,6 +84,8 @@ def _dot(a: Any, b: Any, out: Any = None) -> Any:
         result = ufuncs.multiply(x, y)
     else:
         result = scalar_if_0d(_summed_along(x, x.ndim - 1, y, max(0, y.ndim - 2)))
+    if out is not None and not isinstance(out, (Array, np.ndarray)):
+        raise TypeError("'out' must be an array")
     if out is not None and not _acceptable(out, result):
         raise ValueError(
             "output array is not acceptable (must have the right datatype, number of dimensions, "

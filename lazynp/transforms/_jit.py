@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -254,6 +255,7 @@ class Jitted:
     ) -> None:
         functools.update_wrapper(self, function)
         self._function, self._name = function, name_of(function)
+        self._made_of = function, numbers, names, donated, inline
         self._what = f"jit of {self._name}"
         self._numbers, self._names = places_and_names(function, numbers, names)
         self._donated, self._inline = donated, inline
@@ -266,6 +268,14 @@ class Jitted:
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
+
+    def __reduce__(self) -> Any:
+        """As functions are pickled: by name, where a module has it by that name."""
+        found: Any = sys.modules.get(getattr(self, "__module__", ""))
+        path = getattr(self, "__qualname__", "")
+        for name in path.split("."):
+            found = getattr(found, name, None)
+        return path if found is self else (Jitted, self._made_of)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

@@ -66,3 +66,57 @@ def test_bins_with_nan_in_a_function_that_is_staged() -> None:
     assert np.jit(lambda x: np.digitize(x, bins))(np.array(x)).tolist() == want
     with pytest.raises(ValueError, match="monotonically"):
         np.jit(np.digitize)(np.array(x), np.array([0.0, 2.0, 1.0])).tolist()
+
+
+class NoArray:
+    """Says that it converts itself to an array, and does not."""
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return [1, 2]
+
+
+CYCLIC: list[Any] = []
+CYCLIC.append(CYCLIC)
+BELOW: list[Any] = [1, [2]]
+BELOW[1].append(BELOW)
+
+REFUSED = """
+np.array(cyclic) | np.asarray(below) | np.sum(cyclic) | x + cyclic | np.stack(cyclic) | x[cyclic]
+np.concatenate(cyclic) | np.where(cyclic) | np.shape(cyclic) | np.array([x, cyclic]) | np.sin(below)
+np.argmax(x, 0, [1]) | np.trace(x, 0, 0, 1, None, [1]) | np.take(x, [0], 0, [1])
+np.dot(x, x, [1]) | np.compress([1], x, 0, [1]) | np.einsum("ij->i", x, out=[1]) | np.max(x, 0, [1])
+np.trace(x, "a") | np.trace(x, 1.5) | np.trace(x, 0, 5, 1) | np.trace(x, 0, 1, 1) | np.trace(x[0])
+np.diagonal(x, "a") | x.diagonal(1.5) | np.diagonal(x, 0, 5) | x.diagonal(x) | x.diagonal(10**30)
+np.ravel(x, order=x) | x.ravel(x) | x.ravel(1) | x.ravel("") | x.flatten(x) | x.astype(int, order=x)
+np.reshape(x, 4, order=x) | x.reshape(4, order="Z") | x.reshape(4, order="K") | x.copy(x)
+x.to_device(3) | x.to_device(None) | x.to_device("gpu") | np.concat(x, x) | np.stack(x, x)
+np.repeat(x, inf) | np.repeat(x, [inf]) | np.repeat(x, 1j) | np.repeat(x, "a") | np.repeat(x, None)
+np.repeat(x, -1) | np.repeat(x, float("nan")) | x.repeat(inf) | np.repeat(x, 10**30)
+np.array(no) | x + no | np.sum(no) | np.sin(no) | x[no] | np.concatenate([no, no]) | np.array([no])
+np.char.isalpha(3) | np.char.isdigit(x) | np.char.isnumeric(None) | np.char.isupper([1.5])
+"""
+EXPRESSIONS = [e.strip() for line in REFUSED.strip().splitlines() for e in line.split(" | ")]
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_wrong_arguments(expression: str) -> None:
+    """NumPy's exception class, and no word of what only lazynp knows."""
+    names = {"cyclic": CYCLIC, "below": BELOW, "no": NoArray(), "inf": float("inf")}
+
+    def tried(np: Any) -> Any:
+        x = np.array([[1.0, 2.0], [3.0, 4.0]])
+        return outcome(lambda: eval(expression, {"np": np, "x": x, **names}))
+
+    want, got = tried(numpy), tried(np)
+    assert got[0] == want[0], (got, want)
+    assert "'_" not in got[1] and "lazynp" not in got[1]
+
+
+def test_where_order_is_none_or_small() -> None:
+    x, y = numpy.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3)
+    orders: list[Any] = [None, "c", "f", "F", "A", "k", "K"]
+    for order in orders:
+        assert y.ravel(order).tolist() == x.ravel(order).tolist()
+        assert y.flatten(order).tolist() == x.flatten(order).tolist()
+        if order not in ("k", "K"):
+            assert y.reshape(3, 2, order=order).tolist() == x.reshape(3, 2, order=order).tolist()

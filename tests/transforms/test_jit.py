@@ -1,5 +1,7 @@
 """jit: traced once, mutation written back, captured arrays read anew, every rule."""
 
+import copy
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -371,3 +373,24 @@ def test_staged_functions_record_arithmetic_of_scalars(
     jaxpr = np.make_jaxpr(function)()
     assert len(jaxpr.eqns) >= 1
     numpy.testing.assert_array_equal(np.jit(function)(), function())
+
+
+@np.jit
+def doubled(x: Any) -> Any:
+    return x * 2
+
+
+def added(x: Any, n: int) -> Any:
+    return x + n
+
+
+def test_functions_are_pickled_by_name() -> None:
+    """As Python's are; another name for a function, with what it was made of."""
+    assert pickle.loads(pickle.dumps(doubled)) is doubled
+    assert copy.copy(doubled) is copy.deepcopy(doubled) is doubled
+    f = np.jit(added, static_argnums=1)
+    assert f(np.ones(2), 3).tolist() == [4, 4]
+    g = pickle.loads(pickle.dumps(f))
+    assert g(np.ones(2), 3).tolist() == copy.deepcopy(f)(np.ones(2), 3).tolist() == [4, 4]
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(np.jit(lambda x: x))

@@ -20,11 +20,11 @@ PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, 
 _CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
 _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
-# that fuses, most do not.
-_MOVED, _MOVED_FUSED = 1.2e-5, 0.6e-5
+# that fuses, most do not: 0.1e-5 for one operation more, but 0.4 to 1.2e-5 of what goes in and out.
+_MOVED, _MOVED_FUSED = 1.2e-5, 0.25e-5
 # The same of arrays beyond the caches.
 _FAR = 1 << 18  # bytes
-_MOVED_FAR, _MOVED_FUSED_FAR = 1.6e-5, 0.6e-5
+_MOVED_FAR, _MOVED_FUSED_FAR = 1.6e-5, 0.4e-5
 
 # Nanoseconds an element, where it is more than moving it: by NumPy, by XLA.
 _ELEMENT: dict[str, tuple[float, float]] = {
@@ -76,10 +76,17 @@ _FLOP = {"f": (1.3e-5, 1.4e-5), "c": (4e-5, 6e-5)}  # of products: by BLAS, by X
 _FETCHED = {"f": (1e-5, 1.4e-5), "c": (1e-5, 4e-5)}  # of a byte: for a vector all that counts
 _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
 
-# Of compiling: a program, an operation of it, one that becomes a dozen of XLA's.
+# Of compiling: a program, an operation of it, one that is an instruction of a kernel, one that
+# becomes a dozen of XLA's.
 PROGRAM = 15000.0
 _COMPILED = 1000.0
+_COMPILED_PLAIN = 200.0
 _COMPILED_LONG = 9000.0
+_PLAIN = frozenset((
+    "absolute", "add", "convert", "divide", "equal", "fabs", "greater", "greater_equal", "less",
+    "less_equal", "logical_and", "logical_not", "logical_or", "multiply", "negative", "not_equal",
+    "positive", "select", "sqrt", "square", "subtract",
+))  # fmt: skip
 
 # A program of at most so much work is run by one thread. Waking others costs 10 to 30 us a loop; at
 # 350, on two threads of one core, both ways take the same time.
@@ -95,6 +102,8 @@ def compiling(primitive: Rules, params: dict[str, Any]) -> float:
     """What one operation adds to compiling its program."""
     if primitive.kind == "call":
         return _COMPILED * (1 + sum(len(j.eqns) for j in jaxprs_in(params)))
+    if primitive.name in _PLAIN:
+        return _COMPILED_PLAIN
     return _COMPILED_LONG if primitive.kind == "update" else _COMPILED
 
 

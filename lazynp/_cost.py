@@ -20,11 +20,11 @@ PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, 
 _CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
 _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
-# that fuses, most do not.
-MOVED, MOVED_FUSED = 1.2e-5, 0.6e-5
+# that fuses, most do not: 0.1e-5 for one operation more, but 0.4 to 1.2e-5 of what goes in and out.
+MOVED, MOVED_FUSED = 1.2e-5, 0.25e-5
 # The same of arrays beyond the caches.
 _FAR = 1 << 18  # bytes
-MOVED_FAR, MOVED_FUSED_FAR = 1.6e-5, 0.6e-5
+MOVED_FAR, MOVED_FUSED_FAR = 1.6e-5, 0.4e-5
 
 # What an operation takes beyond moving its data: each primitive states its own. Nanoseconds, by
 # NumPy and by XLA: of an element, or a function of what goes in that gives those of the whole.
@@ -35,10 +35,13 @@ _FLOP = {"f": (1.3e-5, 1.4e-5), "c": (4e-5, 6e-5)}  # of products: by BLAS, by X
 _FETCHED = {"f": (1e-5, 1.4e-5), "c": (1e-5, 4e-5)}  # of a byte: for a vector all that counts
 _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
 
-# Of compiling: a program, an operation of it, one that becomes a dozen of XLA's.
+# Of compiling: a program, an operation of it, one that is an instruction of a kernel, one that
+# becomes a dozen of XLA's.
 PROGRAM = 15000.0
 _COMPILED = 1000.0
+_COMPILED_PLAIN = 200.0
 _COMPILED_LONG = 9000.0
+_PLAIN = 0.5  # nanoseconds an element, by XLA: up to here an operation is one instruction
 
 # A program of at most so much work is run by one thread. Waking others costs 10 to 30 us a loop; at
 # 350, on two threads of one core, both ways take the same time.
@@ -48,10 +51,16 @@ RECORDING = 5.0  # an operation, and what it adds to a cut
 CUT = 30.0  # for one operation
 
 
+def _is_plain(cost: Any) -> bool:
+    return type(cost) is tuple and cost[1] <= _PLAIN
+
+
 def compiling(primitive: Rules, params: dict[str, Any]) -> float:
     """What one operation adds to compiling its program."""
     if primitive.kind == "call":
         return _COMPILED * (1 + sum(len(j.eqns) for j in jaxprs_in(params)))
+    if primitive.kind == "elementwise" and _is_plain(primitive.cost):
+        return _COMPILED_PLAIN
     return _COMPILED_LONG if primitive.kind == "update" else _COMPILED
 
 

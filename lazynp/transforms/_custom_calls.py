@@ -1,8 +1,7 @@
 """Calls of functions with a custom derivative rule, as the interpreters see them.
 
 A call is handled immediately (final style), so Python control flow in the function and the rule
-sees values. Under vmap, function and rule are mapped together. Staged, the call is an equation that
-carries both as jaxprs.
+sees values. Staged, it is an equation that carries both as jaxprs.
 """
 
 from __future__ import annotations

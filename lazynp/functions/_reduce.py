@@ -190,7 +190,7 @@ def single_out(out: Any) -> Any:
     return out
 
 
-def check_out(name: str, out: Array, shape: tuple[int, ...], keepdims: bool) -> None:
+def check_out(name: str, out: Any, shape: tuple[int, ...], keepdims: bool) -> None:
     if out.ndim != len(shape):
         hint = " (must match the operand's when keepdims=True)" if keepdims else ""
         raise ValueError(

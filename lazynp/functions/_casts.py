@@ -60,7 +60,7 @@ def _is_dtype(x: Any) -> bool:
 _made: dict[type, Any] = {}
 CASTS: dict[str, Any] = {}  # by name: NumPy's class, ours
 for _name in np.__all__:
-    _class: Any = getattr(np, _name)
+    _class: Any = vars(np).get(_name)  # `getattr` would import what NumPy only loads when asked
     if _is_dtype(_class):
         if _class not in _made:
             names = {"__slots__": (), "__module__": "numpy", "__doc__": _class.__doc__}

@@ -50,7 +50,7 @@ def make_overridable(namespace: dict[str, Any], reference: Any) -> None:
     """
     made: dict[Any, Any] = {}
     for name in namespace["__all__"]:
-        function, numpys = namespace.get(name), getattr(reference, name, None)
+        function, numpys = namespace.get(name), vars(reference).get(name)
         if type(numpys) is not _DISPATCHER or not isinstance(function, FunctionType):
             continue
         if vars(function).get("__wrapped__") is not numpys:  # not hosted

@@ -222,7 +222,7 @@ from lazynp.transforms import (
 ndarray = _NDArray
 block_until_ready = materialize  # JAX's name
 
-# the room of transformations has them too, and stands below what they are made of
+# these names belong to the transformations too, but depend on higher layers
 transforms.adopt, transforms.tree = adopt, tree
 transforms.associative_scan, transforms.block_until_ready = associative_scan, block_until_ready
 
@@ -236,11 +236,11 @@ def __getattr__(name):
         return _import_module("lazynp.ctypeslib")
     try:
         return getattr(_numpy, name)
-    except AttributeError as error:  # which for removed names says what to use
+    except AttributeError as error:  # NumPy's message for removed names says what to use
         raise AttributeError(str(error).replace("module 'numpy'", "module 'lazynp'")) from None
 
 
-__version__ = _numpy.__version__  # whose names these are: programs ask for what there is
+__version__ = _numpy.__version__  # NumPy's version, because programs use it for feature checks
 __array_api_version__ = _numpy.__array_api_version__
 
 # A name that this version of NumPy has and lazynp has not is NumPy's: see `__getattr__`.
@@ -257,6 +257,6 @@ def __dir__():
     return sorted({*globals(), *_CASTS})
 
 
-# Importing leaves so much behind that the collector would look through all of it in the middle of
-# the first computation, for 20 ms; now it knows it for old.
+# Collect now, so that import-time objects are in the oldest generation. Otherwise the first
+# computation pays for a collection of 20 ms.
 _gc.collect()

@@ -1,12 +1,13 @@
 """The handle: NumPy's mutable array, holding an immutable value.
 
 `Array` holds a node. Assigning into it replaces the node by that of a functional update. A view
-holds its base and the path of steps that leads from the base's value to its own: reading it
-takes the steps again only if the base moved on, writing it takes them back.
+holds its base, and the path of steps from the base's value to its own. Reading a view repeats the
+steps only if the base has changed; writing takes them backwards.
 
-`Scalar` is what NumPy's scalars are: lazy like any result, but immutable, hashable, no view.
+`Scalar` plays the part of NumPy's scalars: lazy like any result, but immutable, hashable, not a
+view.
 
-No method of NumPy's is here; `_methods` attaches them, above `functions`.
+NumPy's methods are not here; `_methods` attaches them, above `functions`.
 """
 
 from __future__ import annotations
@@ -39,21 +40,21 @@ else:
     Declarations = object
 
 
-PART = "part of a large result, in a loop of small operations"  # a reason to cut
+PART = "part of a large result, in a loop of small operations"  # a reason to flush
 _LONG = 4  # steps
-VIEWED = "viewed"  # views were in the way of a store: from now on they hold no memory
+VIEWED = "viewed"  # other views prevented a store in place: views made from now on cache nothing
 
 
 class Array(Declarations):
-    """What is lazy: `NDArray`, NumPy's array, and `Scalar`. All that they can do."""
+    """The base class of `NDArray` (NumPy's array) and `Scalar`, with everything they share."""
 
-    # _flags: None, or what is unusual about it ("readonly": ...); _order: see `_strides`
+    # _flags: None, or unusual properties ("readonly": ...); _order: see `_strides`
     __slots__ = ("_node", "_base", "_path", "_seen", "_flags", "_order", "__weakref__")
 
     _node: Node
-    _base: Array | None  # the owner, for a view
+    _base: Array | None  # the owner of a view
     _path: tuple[Any, ...]  # the steps from the owner's value to this one
-    # of a view: the owner's node that `_node` was read from; of an owner: None or `VIEWED`
+    # for a view: the owner's node that `_node` was read from; for an owner: None or `VIEWED`
     _seen: Node | str | None
     _flags: dict[str, Any] | None
     _order: Any
@@ -67,13 +68,14 @@ class Array(Declarations):
             return self._node
         if self._seen is base._node:
             return self._node
-        with write_lock:  # node and what it was read from change together
+        with write_lock:  # the node and its source change together
             node = seen = self._owner()._node
             if local.recorder.backend.at_once:
                 if seen[VALUE] is None and self._is_part(seen):
                     flush(local.recorder, reason=PART)
                 value = self._look(seen[VALUE])
-                if value is not None:  # not kept: memory that views hold is not written in place
+                # not cached: nothing is written in place in memory that views hold
+                if value is not None:
                     return [None, None, value, None, aval_of(value.shape, value.dtype)]
             for step in self._short_path():
                 node = step.get(node)
@@ -82,13 +84,14 @@ class Array(Declarations):
         return node
 
     def _is_part(self, whole: Node) -> bool:
-        """Whether this shows a small part of an owner that is pending, in a loop of small
-        operations: once that is computed, its parts are read and written in its memory."""
+        """Whether this is a small part of a pending owner, in a loop of small operations. Once the
+        owner is computed, its parts are read and written in its memory.
+        """
         op = whole[OP]
         return op is not None and 4 * aval_of_node(self._node).nbytes <= op.aval.nbytes
 
     def _look(self, memory: Any) -> Any:
-        """What of the owner's memory this view shows, if NumPy can tell; else None."""
+        """The part of the owner's memory that this view shows, if NumPy can tell; else None."""
         if type(memory) is not np.ndarray:
             return None
         for step in self._path:
@@ -98,7 +101,7 @@ class Array(Declarations):
         return memory if type(memory) is np.ndarray else None
 
     def _write(self, node: Node) -> None:
-        """Replace the value, in the owner too. The caller has checked shape and dtype."""
+        """Replace the value, also in the owner. The caller has checked shape and dtype."""
         if staged:
             capture(self)
         if self._base is None:
@@ -117,7 +120,7 @@ class Array(Declarations):
         if new[OP] is None:
             noted(base, new, base._node)
         base._node, self._node, self._seen = new, node, new
-        if path[0].overlaps:  # what it writes shows elsewhere in it
+        if path[0].overlaps:  # a write may show elsewhere in the view itself
             self._seen = None
         if base._seen is VIEWED and local.recorder.backend.at_once:
             aval = node[AVAL] if node[OP] is None else node[OP].aval
@@ -136,7 +139,9 @@ class Array(Declarations):
         return path
 
     def _owner(self) -> Array:
-        """Whose memory this is. An owner whose shape was set became a view of a new owner."""
+        """The owner of the memory. An owner whose shape was set has become a view of a new
+        owner.
+        """
         base = self._base
         while base is not None and base._base is not None:
             base = self._base = base._base
@@ -144,7 +149,7 @@ class Array(Declarations):
 
     @property
     def aval(self) -> Aval:
-        """Shape and dtype, as the rules of primitives see them."""
+        """The shape and dtype, in the form for the rules of primitives."""
         node = self._read()
         op = node[OP]
         return node[AVAL].plain if op is None else op.aval
@@ -166,15 +171,16 @@ class Array(Declarations):
         return self.aval.size
 
 
-of_either: dict[str, Any] = {}  # methods for plain arrays, derived ones and NumPy's alike
+of_either: dict[str, Any] = {}  # methods that accept plain, derived and NumPy arrays
 
 
 class _KindOfArray(ABCMeta):
-    """What programs ask of `numpy.ndarray`, asked of `lazynp.ndarray`: NumPy's own arrays are
-    ones, as other libraries return them; scalars are not."""
+    """The answers that programs expect from `numpy.ndarray`: NumPy's own arrays, which other
+    libraries return, are instances; scalars are not.
+    """
 
     def __getattribute__(cls, name: str) -> Any:
-        """`ndarray.mean(x)`, and what a derived class calls of its base by this name."""
+        """`ndarray.mean(x)`, and calls of a derived class to its base by this name."""
         if name in of_either and cls is NDArray:
             return of_either[name]
         return super().__getattribute__(name)
@@ -194,7 +200,7 @@ class _KindOfArray(ABCMeta):
 
 
 class NDArray(Array, metaclass=_KindOfArray):
-    """A lazy array. Made by the functions of the namespace; see `lazynp.array`."""
+    """A lazy array. The functions of the namespace make it; see `lazynp.array`."""
 
     __slots__ = ()
 
@@ -204,25 +210,25 @@ NDArray.__module__ = "lazynp"
 
 
 class Scalar(Array):
-    """A lazy scalar: where NumPy returns a scalar, this is returned."""
+    """A lazy scalar, returned wherever NumPy returns a scalar."""
 
     __slots__ = ()
 
     @property
     def __class__(self) -> type:  # type: ignore[override]
-        """For `isinstance`: a Scalar passes for the NumPy scalar it stands for."""
+        """For `isinstance`: a Scalar passes for the NumPy scalar it represents."""
         return self.dtype.type
 
 
 def new_array(node: Node) -> Array:
-    """An owner of this node's value."""
+    """A new owner of this node's value."""
     if staged:
         fresh(node)
     return wrap_array(node)
 
 
 def capture(array: Array) -> None:
-    """While a function is staged here: an array from outside holds an input of its program."""
+    """While a function is staged: give an array from outside an input of the program."""
     recorder = local.recorder
     if isinstance(recorder, StagingRecorder):
         owner = array._owner()
@@ -231,7 +237,7 @@ def capture(array: Array) -> None:
 
 
 def fresh(node: Node) -> None:
-    """While a function is staged here: a handle made now is none from outside."""
+    """While a function is staged: note that a handle is new, not from outside."""
     recorder = local.recorder
     if isinstance(recorder, StagingRecorder):
         recorder.fresh(node)
@@ -255,7 +261,7 @@ def new_scalar(node: Node) -> Scalar:
 
 
 def wrap_array(node: Node) -> Array:
-    """A handle of this node, which the caller makes a view of another."""
+    """A handle of this node, which the caller turns into a view."""
     array = _new(NDArray)
     array._node = node
     array._base = array._flags = array._seen = array._order = None
@@ -263,13 +269,13 @@ def wrap_array(node: Node) -> Array:
 
 
 def wrap(node: Node) -> Array:
-    """The result of a NumPy operation: a Scalar if it has no dimension."""
+    """The result of a NumPy operation: a Scalar if 0-d."""
     op = node[OP]
     return (new_array if (node[AVAL] if op is None else op.aval).ndim else new_scalar)(node)
 
 
 def new_view(base: Array, path: tuple[Any, ...], node: Node, order: Any) -> Array:
-    """A view of `base` (an owner) along `path`, whose present value is `node`."""
+    """A view of `base` (an owner) along `path`, with the present value `node`."""
     view = _new(NDArray)
     view._node, view._base, view._path, view._seen = node, base, path, base._node
     view._flags, view._order = None, order
@@ -283,7 +289,7 @@ def new_view(base: Array, path: tuple[Any, ...], node: Node, order: Any) -> Arra
 def from_host(value: Any, *, copy: bool = True) -> Node:
     """A leaf for host data. Copied unless nobody else can change it (`copy=False`)."""
     if isinstance(value, np.generic):
-        if isinstance(value, np.void):  # of a record, its value
+        if isinstance(value, np.void):  # the value of a record
             value = getattr(value, "_fresh", lambda: value)()
         return leaf(value)
     if type(value) is not np.ndarray:
@@ -302,7 +308,7 @@ def from_host(value: Any, *, copy: bool = True) -> Node:
 
 
 def as_operand(x: Any) -> Any:
-    """A node, or a Python scalar as it is. Raises TypeError for what must not be misread."""
+    """A node, or a Python scalar unchanged. Raises TypeError for values that would be misread."""
     if isinstance(x, Array):
         return x._read()
     if type(x) in SCALAR_DTYPES:
@@ -336,7 +342,7 @@ def array_of(x: Any) -> Any:
 
 
 def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Record a primitive: a new Array, or a tuple of them."""
+    """Record a primitive. Returns a new Array, or a tuple of them."""
     begin(local.recorder, *operands)
     nodes = tuple(
         [o._node if type(o) is NDArray and o._base is None else as_operand(o) for o in operands]
@@ -347,28 +353,30 @@ def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) ->
 
 
 def begin(recorder: Recorder, *operands: Any, depth: int = 1) -> None:
-    """An operation begins that will be recorded: is it time to look for a cut?
+    """An operation that will be recorded begins: flush here if one is due.
 
-    To be called before the operands are read, since a view may record what it reads. depth: how
-    many frames up the user's may be, from the caller.
+    Call it before reading the operands, because a view may record its own read. depth: the number
+    of frames up to the user's, from the caller.
     """
     if len(recorder.pending) >= recorder.limit:
         _enter(recorder, _getframe(depth + 1), operands)
 
 
 def begins(recorder: Recorder, *operands: Any, depth: int = 1) -> None:
-    """`begin` for an operation that the back end may do at once. If it does, there is nothing to
-    cut; if it declines, `begin` is still to be called."""
+    """`begin` for an operation that the back end may execute eagerly. If it does, there is nothing
+    to flush; if it declines, the caller must still call `begin`.
+    """
     if recorder.due or not recorder.backend.at_once:
         if len(recorder.pending) >= recorder.limit:
             _enter(recorder, _getframe(depth + 1), operands)
 
 
 def _enter(recorder: Recorder, frame: FrameType, operands: tuple[Any, ...]) -> None:
-    """`at_entry`, unless a function of lazynp's is in the middle of the user's operation.
+    """Call `at_entry`, unless one of lazynp's functions is in the middle of the user's operation.
 
-    That is so if the user is at the same instruction and the function he called has gone on since.
-    After a cut for a value this is not known, so the first step only notes the position.
+    That is the case if the user's frame is at the same instruction and the function it called has
+    since advanced. After a flush for a value this is unknown, so the first step only notes the
+    position.
     """
     if recorder.staging:
         for o in operands:

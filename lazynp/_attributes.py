@@ -41,7 +41,7 @@ def set_shape(self: Array, shape: Any) -> None:
             "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
             "the desired shape."
         )
-    if self._base is None:  # views of this owner must go on seeing its memory
+    if self._base is None:  # views of this owner must still see its memory
         if new.shape != self.shape:
             owner = new_array(self._read())
             owner._order, self._order = self._order, self._order and True
@@ -55,7 +55,8 @@ def _dtype(self: Array) -> np.dtype[Any]:
     dtype = self.aval.dtype
     if dtype.names is None:
         return dtype
-    value = self._read()[VALUE]  # whose own it is: the names in it can be changed
+    # the dtype belongs to this value: the field names in it can be changed
+    value = self._read()[VALUE]
     return value.dtype if isinstance(value, (np.ndarray, np.generic)) else dtype
 
 
@@ -82,7 +83,7 @@ def _set_strides(self: Array, strides: Any) -> None:
         new = as_strided(self, self.shape, target)
     except ValueError:
         new = self
-    if new is self or new._base is None:  # or it would cut elements into pieces
+    if new is self or new._base is None:  # otherwise it would split elements
         raise ValueError("strides is not compatible with available memory")
     if self._base is None:
         owner = new_array(self._read())
@@ -100,7 +101,7 @@ _STRIDES = (
 
 
 def _setstate(self: Array, state: Any) -> None:
-    """What pickle calls with what NumPy's arrays are pickled as."""
+    """Called by pickle with the state of NumPy's arrays."""
     memory: Any = np.empty(0)
     memory.__setstate__(state)
     self._base, self._node, self._flags = None, from_host(memory), None
@@ -138,7 +139,7 @@ def _set_imag(self: Array, value: Any) -> None:
 
 
 def _part(self: Array, value: Any) -> Any:
-    """What a part of a complex number is set to: the imaginary part is lost, with a warning."""
+    """The value for a part of a complex number: its imaginary part is dropped, with a warning."""
     given = as_array(value)
     if self.dtype.kind != "c" or given.dtype.kind != "c":
         return value

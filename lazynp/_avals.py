@@ -14,7 +14,7 @@ import numpy as np
 
 from lazynp._memo import Interned
 
-Dim = int  # one day a variable (dimensions that are values); nothing may assume more than ==
+Dim = int  # may become a variable (dimensions that are values); code must use nothing but ==
 Shape = tuple[Dim, ...]
 
 

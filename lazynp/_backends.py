@@ -1,8 +1,8 @@
-"""Who does an operation, where it is not recorded.
+"""The back ends that execute operations instead of recording them.
 
-`Eager` does small operations on values that are there at once, by NumPy: in loops where recording
-costs more than it can gain. `Strict` does the operations that may raise floating-point errors under
-the user's own state of NumPy's, so that warnings, errors and calls are NumPy's.
+`Eager` runs small operations on available values by NumPy, in loops where recording costs more than
+it can gain. `Strict` runs operations that may raise floating-point errors under the user's own
+NumPy state, so that warnings, errors and calls are NumPy's.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lazynp._values import host_value, there, watched
 
 
 class Eager(Backend):
-    """Does what would gain no more in a program than a cut costs."""
+    """Executes operations that would gain no more in a program than a flush costs."""
 
     at_once = True
 
@@ -59,11 +59,14 @@ class Eager(Backend):
         return [op, None, result, None, 0]
 
     def _free(self, op: Op, operands: tuple[Any, ...]) -> Node | None:
-        """A view, a fill: NumPy's view if it is small, else parked, to be made where it is used."""
+        """A view or a fill: NumPy's view if it is small, else parked and rematerialised where it is
+        used.
+        """
         first = operands[0] if operands else None
         if op.primitive.kind == "view" and type(first) is list and type(first[VALUE]) is ndarray:
             if not any([type(o) is list for o in operands[1:]]):
-                if op.aval.nbytes <= local.recorder.policy.largest:  # else part of what reads it
+                # otherwise it is part of whatever reads it
+                if op.aval.nbytes <= local.recorder.policy.largest:
                     return [op, None, op.reference(first[VALUE], *operands[1:]), None, 0]
         for o in operands:
             if type(o) is list and o[VALUE] is None and (o[OP] is None or not o[OP].free):
@@ -71,12 +74,14 @@ class Eager(Backend):
         return [op, operands, None, *user_position()]
 
 
-_RAISES_FLAGS = ("elementwise", "reduction", "contract", "fft")  # kinds of operations that may
+# kinds of operations that may raise flags
+_RAISES_FLAGS = ("elementwise", "reduction", "contract", "fft")
 
 
 class Strict(Backend):
-    """Does at once, by NumPy's kernels, what may raise floating-point errors: where the state of
-    the context it runs in asks for that."""
+    """Executes operations that may raise floating-point errors by NumPy's kernels, if the state of
+    the present context requires that.
+    """
 
     def operation(self, op: Op, operands: tuple[Any, ...]) -> Node | None:
         if op.primitive.kind not in _RAISES_FLAGS or not watched():

@@ -56,12 +56,12 @@ def host_of(self: Array) -> Any:
 
 
 def seen_of(self: Array) -> Any:
-    """The value for who only looks at it: while differentiating, the primal."""
+    """The value for code that only looks at it; under differentiation, the primal."""
     return seen_value(self._read())
 
 
 def _real_host(self: Array) -> Any:
-    """A 0-d complex array is no real number, where NumPy's complex scalars are, with a warning."""
+    """A 0-d complex array is not a real number. NumPy's complex scalars are, with a warning."""
     value = host_of(self)
     return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
 
@@ -72,7 +72,7 @@ def _seen_real(self: Array) -> Any:
 
 
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
-    """For `numpy.asarray`: a read-only view of the value, or a copy where one is asked for."""
+    """For `numpy.asarray`: a read-only view of the value, or a copy on request."""
     value = np.asarray(host_of(self))
     if copy is None and _memory.scipy_asks(_getframe(1), self):
         copy = True
@@ -89,7 +89,7 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
 
 
 def _buffer(self: Array, flags: int) -> memoryview:
-    """The buffer protocol, which Python 3.12 and later ask classes for: read-only."""
+    """The buffer protocol, which Python 3.12 and later look up on classes: read-only."""
     try:
         value = host_of(self)
     except FloatingPointError as error:  # of a NaN: it is raised once
@@ -104,7 +104,7 @@ def _buffer(self: Array, flags: int) -> memoryview:
         raise BufferError(f"no buffer for {self.dtype}: use numpy.asarray")
     try:
         return memoryview(_array(self))
-    except ValueError as e:  # dtypes that the protocol has no name for
+    except ValueError as e:  # dtypes without a name in the protocol
         raise BufferError(str(e)) from None
 
 
@@ -121,7 +121,7 @@ def _iter(self: Array) -> Iterator[Any]:
 
 
 def _elements(self: Array) -> Iterator[Any]:
-    """As they are when it is their turn: the array may be written meanwhile."""
+    """Each element as it is when its turn comes: the array may be written meanwhile."""
     for i in range(self.shape[0]):
         value = self._read()[2]
         element = value[i] if type(value) is np.ndarray and value.ndim == 1 else None
@@ -137,7 +137,9 @@ def _contains(self: Array, item: Any) -> bool:
 
 
 def _complex(self: Array) -> complex:
-    """NaN is NaN + NaN j, as the array API standard has it; of a Scalar NaN + 0j, as of a float."""
+    """NaN gives NaN + NaN j, as the array API standard requires; a Scalar gives NaN + 0j, like a
+    float.
+    """
     out = complex(host_of(self))
     if out.real != out.real and type(self) is NDArray and self.dtype.kind == "f":
         return complex(math.nan, math.nan)
@@ -233,13 +235,15 @@ def _astype(
             return self
         return copy_of(self, order) if self.ndim else _dunder_copy(self)
     if isinstance(self, Scalar) and not on_device(dtype):
-        return host_of(self).astype(dtype)  # a string as long as this one is, a date, an object
+        return host_of(self).astype(dtype)  # a string as long as this one, a date, an object
     out = in_order(converted(self, dtype), order_like(self, order_argument(order)))
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
 
 def _cast_at_once(self: Array, dtype: Any) -> Array | None:
-    """By NumPy, in a loop of small operations. Not where a warning is to name the user's line."""
+    """Cast by NumPy, in a loop of small operations. Not where a warning must name the user's
+    line.
+    """
     value = local.recorder.backend.value(self._read())
     if value is None or not on_device(dtype) or value.dtype.kind == "c" and dtype.kind != "c":
         return None
@@ -250,7 +254,7 @@ def _cast_at_once(self: Array, dtype: Any) -> Array | None:
 
 
 def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
-    """A view of the same memory; with a dtype, of its bytes read as that dtype."""
+    """A view of the same memory; with a dtype, its bytes read as that dtype."""
     dtype = None if dtype is NO_VALUE else np.dtype(float) if dtype is None else dtype
     if isinstance(dtype, builtins.type) and issubclass(dtype, Array):
         dtype, type = None, dtype
@@ -261,7 +265,7 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
         return kept_class(self, view(self, Reshape(self.shape)))
     for kind in (dtype, type):
         if isinstance(kind, builtins.type) and issubclass(kind, np.ndarray):
-            copied = np.array(host_of(self))  # a recarray, a matrix: NumPy's, of a copy
+            copied = np.array(host_of(self))  # a recarray or matrix: NumPy's, of a copy
             return copied.view(kind) if dtype is None or kind is dtype else copied.view(dtype, kind)
     dtype = np.dtype(dtype)
     if dtype == self.dtype:

@@ -1,9 +1,9 @@
-"""What operations cost on the host, in microseconds: by NumPy, and as part of a compiled program.
+"""The cost of operations on the host, in microseconds: by NumPy, and in a compiled program.
 
-A deterministic table, so that a program makes the same decisions each time it runs. The figures
-are fits to `benchmarks/calibrate.py` on one machine; what they decide is robust to a factor of
-two: when a form has cost as much by reference as compiling it would, and which operations of a
-program are better left to NumPy.
+The table is deterministic, so a program makes the same decisions each time it runs. The figures are
+fits to `benchmarks/calibrate.py` on one machine. A factor of two does not change the decisions that
+depend on them: when a form has cost as much by reference as compiling it would, and which
+operations of a program are better left to NumPy.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from typing import Any
 from lazynp._avals import Aval
 from lazynp._jaxpr import Atom, Jaxpr, Rules, Var, jaxprs_in
 
-DISPATCH = 12.0  # of a compiled program, over and above its operations
-PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, what is not fused
+DISPATCH = 12.0  # of starting a compiled program, besides its operations
+PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, lost fusion
 
-_CALL = 0.8  # of an operation by reference: the walk, and NumPy's own overhead
+_CALL = 0.8  # of an operation by reference: the interpreter's step and NumPy's overhead
 _FUSED = 0.1  # of an operation in a program
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
 # that fuses, most do not: 0.1e-5 for one operation more, but 0.4 to 1.2e-5 of what goes in and out.
 MOVED, MOVED_FUSED = 1.2e-5, 0.25e-5
-# The same of arrays beyond the caches.
+# The same for arrays larger than the caches.
 _FAR = 1 << 18  # bytes
 MOVED_FAR, MOVED_FUSED_FAR = 1.6e-5, 0.4e-5
 
@@ -31,8 +31,9 @@ MOVED_FAR, MOVED_FUSED_FAR = 1.6e-5, 0.4e-5
 Cost = tuple[float, float]
 MEMORY_BOUND: Cost = (0.0, 0.0)
 
-_FLOP = {"f": (1.3e-5, 1.4e-5), "c": (4e-5, 6e-5)}  # of products: by BLAS, by XLA
-_FETCHED = {"f": (1e-5, 1.4e-5), "c": (1e-5, 4e-5)}  # of a byte: for a vector all that counts
+# for each multiplication of a product: by BLAS, by XLA
+_FLOP = {"f": (1.3e-5, 1.4e-5), "c": (4e-5, 6e-5)}
+_FETCHED = {"f": (1e-5, 1.4e-5), "c": (1e-5, 4e-5)}  # for each byte: this dominates for a vector
 _FLOP_PLAIN = (1e-3, 3e-4)  # integers and booleans have no BLAS
 
 # Of compiling: a program, an operation of it, one that is an instruction of a kernel, one that
@@ -43,11 +44,11 @@ _COMPILED_PLAIN = 200.0
 _COMPILED_LONG = 9000.0
 _PLAIN = 0.5  # nanoseconds an element, by XLA: up to here an operation is one instruction
 
-# A program of at most so much work is run by one thread. Waking others costs 10 to 30 us a loop; at
-# 350, on two threads of one core, both ways take the same time.
+# One thread runs a program of at most this much work. Waking others costs 10 to 30 us a loop; at
+# 350, on two threads of one core, both take the same time.
 ALONE = 250.0
 
-RECORDING = 5.0  # an operation, and what it adds to a cut
+RECORDING = 5.0  # an operation, and its share of a flush
 CUT = 30.0  # for one operation
 
 
@@ -56,7 +57,7 @@ def _is_plain(cost: Any) -> bool:
 
 
 def compiling(primitive: Rules, params: dict[str, Any]) -> float:
-    """What one operation adds to compiling its program."""
+    """The time that one operation adds to compiling its program."""
     if primitive.kind == "call":
         return _COMPILED * (1 + sum(len(j.eqns) for j in jaxprs_in(params)))
     if primitive.kind == "elementwise" and _is_plain(primitive.cost):
@@ -67,13 +68,15 @@ def compiling(primitive: Rules, params: dict[str, Any]) -> float:
 def cost(
     primitive: Rules, params: dict[str, Any], ins: Sequence[Aval], outs: Sequence[Aval]
 ) -> Cost:
-    """By reference, and in a compiled program. `ins`: what the operands are given as."""
+    """The costs by reference and in a compiled program. `ins`: the avals of the operands as
+    given.
+    """
     kind = primitive.kind
     if kind == "call":
         return _of_call(primitive.name, params)
     if primitive.free:
         return 0.8, 0.0
-    read = ins[1:] if kind == "index" else ins  # however large what it takes from is
+    read = ins[1:] if kind == "index" else ins  # however large the array that it indexes
     moved = sum(a.nbytes for a in (*outs, *read))
     size = max((a.size for a in (*outs, *ins)), default=0)
     far = max((a.nbytes for a in outs), default=0) >= _FAR
@@ -90,9 +93,10 @@ def cost(
         )
     extra = primitive.cost or MEMORY_BOUND
     by_numpy, by_xla = extra(ins) if callable(extra) else (size * extra[0], size * extra[1])
-    if kind == "update" and primitive.name != "put_mask":  # in place, where NumPy's own would be
+    # in place, where NumPy also works in place
+    if kind == "update" and primitive.name != "put_mask":
         reference = _CALL + 1.0 + 2 * MOVED * ins[1].nbytes
-        # a large one is a select over all of the target
+        # a large update becomes a select over the whole target
         written = ins[0] if 4 * ins[1].size > ins[0].size else ins[1]
         compiled = _FUSED + 5 * MOVED_FUSED * written.nbytes
     return reference + by_numpy * 1e-3, compiled + by_xla * 1e-3
@@ -120,14 +124,16 @@ def per_index(numpys: float, xlas: float) -> Callable[[Sequence[Aval]], Cost]:
 
 
 def products(ins: Sequence[Aval], out: Aval) -> float:
-    """How many multiplications a contraction takes."""
+    """The number of multiplications in a contraction."""
     x, y = ins
-    # |x| |y| |out| is the square of that times what the batch axes have: these are small or none
+    # the square of that, times the size of the batch axes (small or absent), is |x| |y| |out|
     return (float(x.size) * float(y.size) * float(max(out.size, 1))) ** 0.5
 
 
 def _of_call(name: str, params: dict[str, Any]) -> Cost:
-    """Of a jaxpr run as one operation: `jit` is compiled at once, loops count their rounds."""
+    """The cost of a jaxpr run as one operation: `jit` compiles immediately, loops count their
+    rounds.
+    """
     if name == "jit":
         return 1e9, 1.0
     steps = sum(len(j.eqns) for j in jaxprs_in(params)) * params.get("length", 1)
@@ -135,8 +141,9 @@ def _of_call(name: str, params: dict[str, Any]) -> Cost:
 
 
 def work(jaxpr: Jaxpr) -> float:
-    """What the operations of a compiled program cost. Of loops one round: what threads gain or lose
-    they do in each."""
+    """The cost of a compiled program's operations. Loops count one round, because threads gain or
+    lose in each round.
+    """
     total = 0.0
     for eqn in jaxpr.eqns:
         if eqn.primitive.kind == "call":
@@ -150,14 +157,14 @@ def work(jaxpr: Jaxpr) -> float:
 def better_by_host(
     primitive: Rules, params: dict[str, Any], ins: Sequence[Aval], outs: Sequence[Aval]
 ) -> bool:
-    """Whether NumPy does this so much faster that it pays to take a program apart for it."""
+    """Whether NumPy is so much faster here that splitting a program pays."""
     return host_gain(primitive, params, ins, outs) > PIECE
 
 
 def host_gain(
     primitive: Rules, params: dict[str, Any], ins: Sequence[Aval], outs: Sequence[Aval]
 ) -> float:
-    """What NumPy would save on an operation of a program."""
+    """The time that NumPy would save on an operation of a program."""
     if primitive.kind not in ("contract", "sort", "index", "update", "reduction"):
         return 0.0
     reference, compiled = cost(primitive, params, ins, outs)
@@ -167,18 +174,18 @@ def host_gain(
 
 
 def stored(aval: Aval) -> float:
-    """What it costs to write an array, or to read it."""
+    """The cost of writing an array, or of reading it."""
     return (MOVED_FAR if aval.nbytes >= _FAR else MOVED) * aval.nbytes
 
 
 def left_to_host(jaxpr: Jaxpr) -> set[int]:
-    """Which equations of a program, by their places, NumPy is to do: what it does so much better,
-    and the views that only such operations read.
+    """The places of the equations that NumPy should run: those that it runs so much faster, and the
+    views that only such operations read.
 
-    What a program would compute on the way to an operation must be stored for NumPy.
+    Intermediate results of a program must be stored before NumPy can read them.
     """
     stays = {v for v in jaxpr.outputs if isinstance(v, Var)}
-    on_the_way: dict[Atom, Aval] = {}  # by what is made of it: what is not stored without need
+    on_the_way: dict[Atom, Aval] = {}  # by their results: values that need not be stored otherwise
     found: set[int] = set()
     for place, eqn in enumerate(jaxpr.eqns):
         ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
@@ -190,7 +197,7 @@ def left_to_host(jaxpr: Jaxpr) -> set[int]:
                 on_the_way[eqn.outputs[0]] = on_the_way[eqn.inputs[0]]
         else:
             on_the_way.update((v, v.aval) for v in eqn.outputs if v not in stays)
-    readers: dict[Var, bool] = dict.fromkeys(stays, False)  # whether all of them are NumPy's
+    readers: dict[Var, bool] = dict.fromkeys(stays, False)  # whether all readers are NumPy's
     for place in reversed(range(len(jaxpr.eqns))):
         eqn = jaxpr.eqns[place]
         if eqn.primitive.kind == "view" and all(readers.get(v, False) for v in eqn.outputs):

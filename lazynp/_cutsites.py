@@ -1,8 +1,8 @@
-"""Where a loop that nobody cuts is cut: at the instruction where its code comes round.
+"""Where to flush a loop that never needs a value: at the instruction to which its code returns.
 
-A cut site once used attracts the next cut, so that each iteration of a loop yields the same
-program. Sites are looked for when an operation begins, never inside one, when no half-made result
-is on Python's stack.
+A cut site once used attracts the next flush, so that each iteration of a loop yields the same
+program. The search for a site happens when an operation begins, never inside one, and when no
+half-made result is on Python's stack.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from lazynp._config import config
 from lazynp._entries import CODE, OFFSET, OP, Node
 from lazynp._positions import ends_statement_between, instruction, next_instruction
 
-EARLY = 16  # pending nodes before recurrence is looked for
+EARLY = 16  # pending nodes before the search for recurrence
 LARGE = 1 << 16  # bytes: one iteration over arrays of this size is worth a program
-_FORMS = 2  # programs a cut site may have before it is cut at every visit
+_FORMS = 2  # programs that a site may have before it flushes at every visit
 _WINDOW = 64
-_MOST = 1 << 12  # places remembered
+_MOST = 1 << 12  # places kept
 
 
 class Site:
-    """An instruction where a loop is cut.
+    """An instruction where a loop is flushed.
 
-    For small arrays, several iterations make one program, unless iterations differ: then every
-    combination would be a program of its own.
+    For small arrays, batch several iterations into one program, unless iterations differ: every
+    combination would then need its own program.
     """
 
     __slots__ = ("code", "minimum", "forms")
 
     def __init__(self, code: CodeType, minimum: int) -> None:
         self.code, self.minimum = code, minimum
-        self.forms: list[Any] = []  # kept, so that none is taken for another made in its place
+        self.forms: list[Any] = []  # kept alive, so that no new form is mistaken for an old one
 
     def saw(self, form: Any) -> None:
         if len(self.forms) <= _FORMS and not any(f is form for f in self.forms):
@@ -43,10 +43,10 @@ class Site:
 
 
 class Gap:
-    """How many operations came between a cut at one place and the cut after it.
+    """The number of operations between a flush at one place and the next flush.
 
-    With fewer than `least` pending, the search for a cut site is skipped; up to `most`, only known
-    sites are considered.
+    With fewer than `least` pending, skip the search for a site; below `most`, consider only known
+    sites.
     """
 
     __slots__ = ("least", "most", "recent", "count", "visits")
@@ -56,7 +56,7 @@ class Gap:
         self.recent = sys.maxsize
 
     def saw(self, length: int, asked: bool) -> None:
-        """asked: the cut came because a value was needed; a site may never come."""
+        """asked: a needed value caused the flush; a site may never come."""
         self.most = max(self.most, length)
         self.visits += 1
         if asked:
@@ -66,12 +66,12 @@ class Gap:
         self.least = min(self.least, length) if self.count else length
         self.recent = min(self.recent, length)
         self.count += 1
-        if self.count % _WINDOW == 0:  # what was short once need not stay so
+        if self.count % _WINDOW == 0:  # a short gap need not stay short
             self.least, self.recent = self.recent, sys.maxsize
 
 
 class CutSites:
-    """The sites of one thread, and how far apart its cuts are."""
+    """The sites of one thread, and the gaps between its flushes."""
 
     __slots__ = ("sites", "codes", "gaps", "origin", "idle", "looked")
 
@@ -81,16 +81,17 @@ class CutSites:
     def reset(self) -> None:
         self.sites: dict[tuple[int, int], Site] = {}  # by id of code, and offset
         self.codes: set[int] = set()  # of the sites
-        self.gaps: dict[Any, Gap] = {}  # by where a cut was made: what is recorded until the next
-        self.origin: Any = None  # where the last cut was made
-        self.idle = EARLY  # operations before a look after a cut at an unknown origin
-        self.looked = 0  # how much was pending when recurrence was last looked for
+        self.gaps: dict[Any, Gap] = {}  # by the place of a flush: the gap until the next
+        self.origin: Any = None  # the place of the last flush
+        self.idle = EARLY  # operations before the first search, after a flush at an unknown place
+        self.looked = 0  # the number of pending nodes at the last search
 
     def limit_after(self, count: int, asked: bool, origin: Any) -> int:
-        """A cut of so many operations is made here: from how many on is the next to be looked for?
+        """After a flush of `count` operations here: from how many operations on to search for the
+        next site?
 
-        One early: whether a composed function has just been entered is seen by comparing with the
-        operation before. At least 1: with nothing pending there is nothing to cut.
+        One less than the gap: the search detects a just-entered composed function by comparing with
+        the previous operation. At least 1: with nothing pending there is nothing to flush.
         """
         self.looked = 0
         gap = self.gaps.get(self.origin)
@@ -112,14 +113,14 @@ class CutSites:
         return 0 if gap is None else gap.visits
 
     def expects(self, count: int) -> bool:
-        """Whether the next cut may still come at a site that is known."""
+        """Whether the next flush may still come at a known site."""
         gap = self.gaps.get(self.origin)
         return gap is not None and count <= min(gap.most, config.max_pending - 1)
 
     def reason_to_cut(
         self, pending: list[Node], frame: FrameType, due: bool
     ) -> tuple[Any, Site | None]:
-        """Why to cut where an operation begins, and at which site; None for no cut."""
+        """Why to flush where an operation begins, and at which site; None for no flush."""
         count, code = len(pending), frame.f_code
         expected = self.expects(count) and not due
         if expected and id(code) not in self.codes:
@@ -140,15 +141,15 @@ class CutSites:
             return f"{count} operations pending", None
         if count >= EARLY and self._comes_round(pending, code, offset):
             if count < 4 * EARLY and self._has_site(pending):
-                return None, None  # this loop has one already, which will come round
+                return None, None  # this loop has a site already, to which it will return
             return (code, offset), self._new_site(pending, code, offset)
         return None, None
 
     def saw(self, site: Site, form: Any) -> bool:
-        """A cut at a site was run. Whether cuts will come more often from now on."""
+        """A flush at a site has run. Returns whether flushes will come more often from now on."""
         before = site.minimum
         site.saw(form)
-        if site.minimum < before:  # gaps were learnt with the other minimum
+        if site.minimum < before:  # the gaps were measured with the other minimum
             self.gaps.clear()
         self.idle = 1 if min(s.minimum for s in self.sites.values()) == 1 else EARLY
         return self.origin not in self.gaps
@@ -163,7 +164,8 @@ class CutSites:
     def _comes_round(self, pending: list[Node], code: CodeType, offset: int) -> bool:
         count = len(pending)
         if count > 4 * EARLY and count < self.looked + EARLY:
-            return False  # a long program without loops: a look costs as much as it is long
+            # a long program without loops: a search costs as much as the program is long
+            return False
         if not _begins_statement(pending, code, offset):
             return False
         self.looked = count
@@ -179,7 +181,7 @@ class CutSites:
 
 
 def _begins_statement(pending: list[Node], code: CodeType, offset: int) -> bool:
-    """Whether this is a statement's first operation: no half-made result waits to be used."""
+    """Whether this is a statement's first operation, so that no half-made result is waiting."""
     last = pending[-1]
     if last[CODE] is not code or last[OFFSET] >= offset or len(pending) >= 16 * EARLY:
         return True

@@ -20,6 +20,6 @@ from typing import Any
 OP, ARGS, VALUE, CODE, OFFSET = range(5)
 AVAL = 4  # of a leaf
 
-LENT = "lent"  # as the code of a leaf: its memory is a program's operand
+LENT = "lent"  # as the code of a leaf: its memory is lent to a program as an operand
 
 Node = list[Any]

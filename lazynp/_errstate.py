@@ -1,13 +1,14 @@
-"""`errstate`, `seterr` and their kin: when NumPy itself has to look for floating-point errors.
+"""`errstate`, `seterr` and related functions: when NumPy itself must look for floating-point
+errors.
 
-A compiled program raises no floating-point flags, so by default nobody warns, however programs
-are run. Where the user asks for more than NumPy's default (any of raise, call, print, log; warn
-in an `errstate`, or with `config(checks=True)`), the state is *strict*: operations are then done
-at once, by NumPy's kernels under that very state, so that warnings, errors and calls are NumPy's.
+A compiled program raises no floating-point flags, so by default no policy warns. A state that
+requests more than NumPy's default is *strict* (any of raise, call, print, log; warn in an
+`errstate`, or with `config(checks=True)`). NumPy's kernels then run operations immediately under
+that very state, so that warnings, errors and calls are NumPy's.
 
-The recording path does not ask. When a strict state begins anywhere, its memo tables are emptied
-and not filled while the state lasts (`_memo`), and every recorder takes the back end `STRICT`
-(`_backends`), which asks `strict()` of its own context.
+The recording path does not test the state. When a strict state begins anywhere, its memo tables are
+emptied and stay empty while the state lasts (`_memo`), and every recorder takes the back end
+`STRICT` (`_backends`), which calls `strict()` in its own context.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _UNSPECIFIED: Any = object()
 
 
 class _Strict:
-    """What a context holds while its state is strict. With the last of these the watch ends."""
+    """Held by a context while its state is strict. When the last one dies, checking ends."""
 
     __slots__ = ("warned", "__weakref__")
 
     def __init__(self, warned: frozenset[str]) -> None:
-        self.warned = warned  # kinds for which "warn" was asked for
+        self.warned = warned  # kinds for which "warn" was requested
 
 
 _state: ContextVar[_Strict | None] = ContextVar("lazynp_errstate", default=None)
@@ -50,7 +51,7 @@ _told: list[Callable[[], None]] = []
 
 
 def on_change(tell: Callable[[], None]) -> None:
-    """Register what is called when a watch begins or ends."""
+    """Register a function to call when checking begins or ends."""
     _told.append(tell)
 
 
@@ -73,7 +74,7 @@ def _over(key: int) -> None:
 
 
 def _changed(given: dict[str, Any], explicit: bool) -> _Strict | None:
-    """What the context is to hold, once NumPy's state has been changed by `given`."""
+    """The object that the context must hold after `given` has changed NumPy's state."""
     before = _state.get()
     warned = set() if before is None else set(before.warned)
     for kind in KINDS:
@@ -110,12 +111,12 @@ if config.checks:
 
 
 class errstate(np.errstate):
-    """`numpy.errstate`. Under raise, call, print, log, and warn where it is written, operations
-    are done at once by NumPy's kernels; see `config(checks=...)` for warnings everywhere.
+    """`numpy.errstate`. Under raise, call, print, log, and an explicit warn, NumPy's kernels run
+    operations immediately; see `config(checks=...)` for warnings everywhere.
 
-    It sets NumPy's own state as well; that `numpy.errstate` itself was entered is not noticed.
+    It also sets NumPy's own state. lazynp does not notice a `numpy.errstate`.
 
-    Differs from NumPy: code that is staged (`jit`, `cond`, `scan`) does not look at the state.
+    Differs from NumPy: staged code (`jit`, `cond`, `scan`) ignores the state.
     """
 
     __slots__ = ("_given", "_before")
@@ -159,8 +160,9 @@ def seterr(
     under: str | None = None,
     invalid: str | None = None,
 ) -> dict[str, str]:
-    """See `numpy.seterr`. "warn" is NumPy's default, so here it asks for nothing: use `errstate`
-    or `config(checks=True)`."""
+    """See `numpy.seterr`. "warn" is NumPy's default, so here it has no effect: use `errstate` or
+    `config(checks=True)`.
+    """
     given: Any = {
         "all": all, "divide": divide, "over": over, "under": under, "invalid": invalid,
     }  # fmt: skip
@@ -169,11 +171,11 @@ def seterr(
     return before
 
 
-# -- doing an operation under the user's state -----------------------------------------------------
+# -- operations under the user's state -------------------------------------------------------------
 
 
 def checked(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Call NumPy's function under the state that holds here; a warning names the user's line."""
+    """Call NumPy's function under the present state; a warning names the user's line."""
     modes: Any = np.geterr()
     if "warn" not in modes.values():
         return function(*args, **kwargs)
@@ -187,7 +189,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def quiet(*kinds: str) -> Callable[[F], F]:
-    """For functions made of others: these errors inside them are no errors of NumPy's function."""
+    """For composed functions: ignore these errors inside, which NumPy's function would not give."""
     ignored: Any = dict.fromkeys(kinds or KINDS, "ignore")
 
     def decorate(function: F) -> F:
@@ -204,7 +206,7 @@ def quiet(*kinds: str) -> Callable[[F], F]:
 
 
 class _Log:
-    """Takes what NumPy logs, and warns where that is what the user asked for."""
+    """Receives what NumPy logs, and warns where the user requested that."""
 
     def __init__(self, modes: dict[str, str], users: Any) -> None:
         self.modes, self.users = modes, users
@@ -226,12 +228,12 @@ class _Log:
 
 
 def warn(message: str) -> None:
-    """A RuntimeWarning at the user's line, of what shapes decide."""
+    """Give a RuntimeWarning that depends on shapes, at the user's line."""
     warnings.warn(message, RuntimeWarning, stacklevel=_users_level())
 
 
 def _users_level() -> int:
-    """The stack level, from the caller on, of the nearest frame that is not of lazynp or NumPy."""
+    """The stack level, from the caller, of the nearest frame outside lazynp and NumPy."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_LIBRARIES):
         frame, level = frame.f_back, level + 1

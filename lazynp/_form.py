@@ -1,7 +1,8 @@
-"""The structure of a cut: what makes two cuts the same program.
+"""The structure of a flush: what makes two flushes the same program.
 
-`scan` spells it out as a key. For cuts that come again, `Likeness` compares with one met before
-instead, nearly all of it in C: most of what a small cached program costs beside running it.
+`scan` writes it out as a key. For flushes that repeat, `Likeness` compares them with an earlier one
+instead, almost entirely in C. This comparison is most of the cost of a small cached program besides
+running it.
 """
 
 from __future__ import annotations
@@ -42,10 +43,10 @@ Scan = tuple[list[Any], list[Node], list[Any]]
 def scan(nodes: list[Node], asked: Node | None) -> Scan | None:
     """The structural key, the leaves in order of first use, and the values of the slots.
 
-    The key is, for each node, its op and for each operand a node's place, a leaf's (counted down
-    from -1), or that it is a 0-d host value (a Python scalar is known by the op); then the place
-    of the node asked for. None if the nodes are not a whole program yet: one has a value,
-    or one that they read is missing.
+    For each node the key contains its op, and for each operand the place of a node, the place of a
+    leaf (counted down from -1), or a mark for a 0-d host value (the op identifies Python scalars).
+    Then comes the place of the node asked for. None if the nodes are not a whole program yet: one
+    has a value, or one that they read is missing.
     """
     key: list[Any] = []
     leaves: list[Node] = []
@@ -86,7 +87,7 @@ def scan(nodes: list[Node], asked: Node | None) -> Scan | None:
 
 
 def drop_dead(nodes: list[Node], asked: Node | None) -> bool:
-    """Forget nodes that only the list refers to, from the end, so that operands follow."""
+    """Drop nodes that only the list refers to, from the end, so that their operands follow."""
     if COUNTED not in counts(nodes):
         return False
     before = len(nodes)
@@ -100,7 +101,7 @@ def drop_dead(nodes: list[Node], asked: Node | None) -> bool:
 def outside_of(
     nodes: list[Node], leaves: list[Node], node_counts: list[int], leaf_counts: list[int]
 ) -> tuple[list[bool], list[bool]]:
-    """Which nodes and leaves something outside the cut refers to: references minus uses."""
+    """Which nodes and leaves something outside the flush refers to: references minus uses."""
     uses: dict[int, int] = {}
     for node in nodes:
         for a in node[ARGS]:
@@ -113,11 +114,13 @@ def outside_of(
     )
 
 
-# -- recognising a form that came before -----------------------------------------------------------
+# -- recognising an earlier form -------------------------------------------------------------------
 
 
 def place_of(nodes: list[Node]) -> Any:
-    """Where in the user's code these nodes end; cuts of one form share it, others may."""
+    """The place in the user's code where these nodes end. Flushes of one form share it; others may
+    too.
+    """
     if not nodes:
         return None
     last = nodes[-1]
@@ -125,10 +128,10 @@ def place_of(nodes: list[Node]) -> Any:
 
 
 class Likeness(Generic[P]):
-    """What nodes must be like to be of the form of these, and so of their plan.
+    """A fast structural match: do nodes have the form (hence the plan) of an earlier flush?
 
-    By identity of ops and operands, so that nearly all of the comparison is done in C. Two leaves
-    that were different may be one now: with these counts, neither was anyone's to reuse.
+    It compares ops and operands by identity, so C does nearly all of the work. Two leaves that were
+    different may be one leaf now: with equal counts, neither could be reused by anyone.
     """
 
     __slots__ = (
@@ -154,7 +157,7 @@ class Likeness(Generic[P]):
         firsts: dict[int, int] = {}
         wired, sources = [], []
         self._slots: list[int] = []
-        self._host: list[int] = []  # of these, the nodes of 0-d host values
+        self._host: list[int] = []  # those that are nodes of 0-d host values
         for k, a in enumerate(flat):
             if type(a) is not list or isinstance(a[VALUE], _HOST_SCALAR):
                 if type(a) is list:
@@ -170,7 +173,7 @@ class Likeness(Generic[P]):
         self._pairs = wired, sources  # the same places, for C
 
     def compare(self, nodes: list[Node], asked: Node | None) -> tuple[list[Node], list[Any]] | None:
-        """The leaves and the values of the slots; None if the form is another one."""
+        """The leaves and the values of the slots; None if the form differs."""
         if [n[OP] for n in nodes if n[VALUE] is None] != self._ops:
             return None
         if asked is not None if self._asked < 0 else nodes[self._asked] is not asked:
@@ -191,7 +194,7 @@ class Likeness(Generic[P]):
 
 
 def _picker(places: list[int]) -> Callable[[list[Any]], Sequence[Any]]:
-    """`itemgetter` which makes a tuple of one item and of none too."""
+    """An `itemgetter` that returns a tuple also for one item or none."""
     if len(places) > 1:
         return itemgetter(*places)
     return lambda items: [items[k] for k in places]

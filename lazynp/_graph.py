@@ -1,14 +1,14 @@
-"""The pending graph: what is cut off it, in which order, and who evaluates it.
+"""The pending graph: what a flush contains, in which order, and who evaluates it.
 
-A cut takes the pending nodes of one thread in recording order, which is a topological order,
-and every pending node they refer to that is in no list (a parked view, another thread's work).
-What comes out is decided by reference counts: a node that something outside the cut still
-refers to is an output; a count that is too high only adds an output. Results that cost nothing
-to compute again (views, broadcasts, iotas) are not stored: such a node stays pending, outside
-any list ("parked"), and what it reads is an output in its place.
+A flush takes the pending nodes of one thread in recording order, which is a topological order, and
+every pending node that they refer to and that is in no list (a parked view, another thread's work).
+Reference counts determine its outputs: a node that something outside the flush still refers to is
+an output. A count that is too high only adds an output. Results that cost nothing to recompute
+(views, broadcasts, iotas) are not stored: such a node stays pending, outside any list ("parked"),
+and its operands become outputs instead.
 
-One lock serialises evaluation: a node is claimed by whoever holds it, so nothing is computed
-twice. A cut that fails leaves every node as it was.
+One lock serialises evaluation. Its holder claims the nodes, so nothing is computed twice. A flush
+that fails leaves every node as it was.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from lazynp._unread import after_run, before_run, leave, regret
 
 
 def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sighting | None:
-    """Give `asked` and everything still referred to a value. Call with the lock held.
+    """Give a value to `asked` and to everything still referred to. Call with the lock held.
 
-    Returns what is known of the form; None under a policy that does not look at it.
+    Returns what is known of the form; None under a policy that ignores forms.
 
-    `nodes` is consumed: what is left in it afterwards, also after an exception, is pending.
+    `nodes` is consumed. Nodes left in it afterwards, also after an exception, are pending.
     """
     if not STATS.cuts:
         lowering.keep_freed_memory()
@@ -86,16 +86,17 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
 
 
 def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:
-    """If these are a call of a function and its results, as they were run before: run them."""
+    """If these are a call of a function and its results, and ran before, run them the same way."""
     alone = _alone.get(nodes[0][OP])
     return alone.plan if alone is not None and alone.run(nodes, asked, reason) else None
 
 
 class _Alone:
-    """How a call of a function (`jit`) was run when nothing but its results was pending.
+    """How a call of a function (`jit`) ran when nothing but its results was pending.
 
-    The next one is run so without its form being looked for: who refers to what decides in which
-    memory results may go, and which are wanted; here none goes into an operand's, and all are.
+    The next such call runs without a search for its form. In general, references decide which
+    memory results may reuse and which are wanted. Here no result reuses an operand's memory, and
+    all are wanted.
     """
 
     __slots__ = ("plan", "ops", "place", "slots")
@@ -105,7 +106,7 @@ class _Alone:
 
     @staticmethod
     def of(plan: Plan, nodes: list[Node], asked: Node | None) -> _Alone | None:
-        """None if other such calls may not be run so."""
+        """None if other such calls may not run this way."""
         call, *results = nodes
         if not call[OP].primitive.multiple_results or len(results) != len(call[OP].aval):
             return None
@@ -121,7 +122,7 @@ class _Alone:
         return _Alone(plan, [n[OP] for n in nodes], place, slots)
 
     def run(self, nodes: list[Node], asked: Node, reason: Any) -> bool:
-        """Run it, if that is all there is to run."""
+        """Run the call, if nothing else is to run."""
         plan = self.plan
         call = nodes[0]
         args = call[ARGS]
@@ -129,7 +130,7 @@ class _Alone:
             return False
         if call[VALUE] is not None or config.execution == "reference" or config.debug_nans:
             return False
-        del call  # held, it would be one of the results
+        del call  # a held reference would make it one of the results
         if plan.current is None or plan.lean is not None or plan.watch and plan.watch.candidates:
             return False
         if len(args) > 1 and len(set(map(id, args))) < len(args):
@@ -187,12 +188,12 @@ def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:
 
 
 def _complete(nodes: list[Node], asked: Node | None) -> None:
-    """Drop what is evaluated already; insert pending nodes that are in no list, operands first."""
+    """Drop evaluated nodes; insert pending nodes that are in no list, operands first."""
     if any(n[VALUE] is not None for n in nodes):
         nodes[:] = [n for n in nodes if n[VALUE] is None]
     known = set(map(id, nodes))
     if asked is not None and asked[VALUE] is None and id(asked) not in known:
-        nodes.append(asked)  # and is not known: one of the others that reads it comes too early
+        nodes.append(asked)  # another node that reads it may come too early
     if all(
         type(a) is not list or a[VALUE] is not None or id(a) in known
         for node in nodes
@@ -200,7 +201,7 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
     ):
         regret(nodes)
         return
-    # What another thread recorded may itself read what this one did: sort all of it.
+    # What another thread recorded may read nodes of this thread: sort all of them.
     order: list[Node] = []
     here = set(map(id, nodes))
     known.clear()
@@ -228,10 +229,10 @@ Planned = tuple[Plan | Sighting, list[Node], list[Any]]
 def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     """The plan of these nodes, with the leaves and slots to run it on.
 
-    A sighting where a plan would not be used yet: making it costs more than some runs by reference.
+    A sighting if a plan would not pay yet: making it costs more than some runs by reference.
     """
     known = _recognised(nodes, asked)
-    if known is None and drop_dead(nodes, asked):  # what is dead makes no form of its own
+    if known is None and drop_dead(nodes, asked):  # dead nodes must not make a separate form
         known = _recognised(nodes, asked)
     found = scan(nodes, asked) if known is None else None
     if known is None and found is None:
@@ -258,9 +259,9 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
 
 
 def _matched(like: Likeness[Any], nodes: list[Node], asked: Node | None) -> Any:
-    """The leaves and slots if the nodes are like those, in who refers to them too; else None."""
+    """The leaves and slots if the nodes match, including the references to them; else None."""
     operands = like.compare(nodes, asked)
-    asked = None  # `_remember` has counted what refers to it: no variable of this function's
+    asked = None  # `_remember` counted references without a variable of this function
     if operands is None or counts(nodes) != like.counts:
         return None
     return operands if counts(operands[0]) == like.leaf_counts else None
@@ -270,7 +271,7 @@ _matched = in_front("matched", _matched, function=Likeness, slot_type=np.generic
 
 
 def _recognised(nodes: list[Node], asked: Node | None) -> Planned | None:
-    """The same without a key, if it is a form that came before at this place."""
+    """The same without a key, if this form came before at this place."""
     like = _likenesses.get(place_of(nodes))
     if like is None:
         return None
@@ -287,7 +288,7 @@ def _recognised(nodes: list[Node], asked: Node | None) -> Planned | None:
 def _remember(
     nodes: list[Node], leaves: list[Node], asked: Node | None, where: int, plan: Plan | Sighting
 ) -> None:
-    """For `_recognised`, from which it must not differ in who refers to the nodes meanwhile."""
+    """Must hold exactly the references that `_recognised` holds, or the counts will not match."""
     node_counts, leaf_counts = counts(nodes), counts(leaves)
     place = place_of(nodes)
     before = _likenesses.get(place)
@@ -297,11 +298,11 @@ def _remember(
         _likenesses.put(place, like)
 
 
-_REPLACED = 4  # times; a place where forms change is left to `scan`
+_REPLACED = 4  # times; a place whose forms change is left to `scan`
 
 
 def forget() -> None:
-    """Let go of all plans, and of what was compiled for them."""
+    """Drop all plans and the executables compiled for them."""
     _plans.clear()
     _plans_by_count.clear()
     _likenesses.clear()
@@ -368,7 +369,7 @@ def _build(
 
 
 def jaxpr_of(roots: list[Node], inputs: list[Node]) -> Jaxpr:
-    """The program that computes these nodes from `inputs` and from what has a value already."""
+    """The program that computes these nodes from `inputs` and from values that exist already."""
     return program_of(roots, inputs)[0]
 
 
@@ -378,9 +379,10 @@ def program_of(
     recorded: Callable[[Node], bool] | None = None,
     effects: list[Node] | None = None,
 ) -> tuple[Jaxpr, list[Node]]:
-    """The program that computes these nodes, and what it takes after `inputs`: data, and what is
-    not of the program (`recorded` tells what is). 0-d host values are constants of it. `effects`
-    are part of it although nothing needs them."""
+    """The program that computes these nodes, and its operands after `inputs`: data, and nodes
+    outside the program (`recorded` tells which are inside). 0-d host values are constants.
+    `effects` belong to it although no result needs them.
+    """
     nodes = _collected([*(effects or ()), *roots], inputs, recorded)
     places = {id(n): i for i, n in enumerate(nodes)}
     leaves = list(inputs)
@@ -439,7 +441,7 @@ def _collected(
 
 
 def _project_now(node: Node) -> bool:
-    """Take a result of a node that has them already: one was asked for while it was staged."""
+    """Take a result of a node whose results exist: one was needed while it was staged."""
     if node[OP].primitive is not PROJECT or node[ARGS][0][VALUE] is None:
         return False
     node[VALUE] = node[ARGS][0][VALUE][node[OP].params["index"]]
@@ -454,8 +456,9 @@ def _operand_positions(node: Node, position: dict[int, int]) -> list[int]:
 def _outputs(
     nodes: list[Node], position: dict[int, int], outside: list[bool], asked: int
 ) -> tuple[set[int], set[int]]:
-    """Wanted nodes; in place of a free one that nobody asked for, what it reads. And the free
-    ones: they stay pending, so what they read must stay as it is."""
+    """The wanted nodes, with the operands of a free node in place of the node unless it was asked
+    for; and the free nodes, which stay pending, so their operands must not change.
+    """
     outputs: set[int] = set()
     stack = [i for i, wanted in enumerate(outside) if wanted]
     seen = set(stack)

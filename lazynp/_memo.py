@@ -1,9 +1,9 @@
 """Memo tables: bounded, emptied by one call, counted.
 
-Whatever is remembered to save time, and for no other reason, is remembered in a `Memo`. When a
-table is full it is emptied: its entries come back at the price of one slow call each. `Interned`
-is for tables whose entries have an identity that matters, such as abstract values: when one of
-these has grown, the memo tables are emptied and it drops the entries that nobody else refers to.
+Everything that is cached only to save time is in a `Memo`. A full table is emptied: its entries
+come back at the price of one slow call each. `Interned` is for tables whose entries have an
+identity that matters, such as abstract values. When one of these has grown, the memo tables are
+emptied, and it drops the entries that nobody else refers to.
 
 `lazynp.stats()` counts the entries of all tables, and `forget_all` empties them.
 """
@@ -21,20 +21,21 @@ K = TypeVar("K")
 V = TypeVar("V")
 F = TypeVar("F", bound=Callable[..., Any])
 
-BOUND = 1 << 14  # entries of a table, unless it says otherwise
+BOUND = 1 << 14  # entries of a table, by default
 
 _memos: weakref.WeakSet[Memo[Any, Any]] = weakref.WeakSet()
 _interned: list[Interned[Any, Any]] = []
-_cached: list[Any] = []  # functions behind `cached`
-_others: list[tuple[Callable[[], int], Callable[[], None]]] = []  # sizes, and what empties them
+_cached: list[Any] = []  # functions wrapped by `cached`
+# for each: its size, and a function that empties it
+_others: list[tuple[Callable[[], int], Callable[[], None]]] = []
 
 
 class Memo(dict[K, V]):
     """A table that may be emptied at any moment. Fill it by `put`.
 
-    name: what it is counted as. hot: it belongs to the recording path. Such a table is empty while
-    floating-point errors are to be noticed somewhere, so that every operation takes the slow path,
-    which looks (see `_errstate`). costly: it holds programs, so a sweep leaves it alone.
+    name: the name for counting. hot: it belongs to the recording path. A hot table stays empty
+    while floating-point errors must be noticed somewhere, so that every operation takes the slow
+    path, which checks (see `_errstate`). costly: it holds programs, so a sweep leaves it alone.
     """
 
     __slots__ = ("name", "bound", "hot", "costly", "__weakref__")
@@ -50,7 +51,7 @@ class Memo(dict[K, V]):
         if len(self) >= self.bound:
             self.clear()
         self[key] = value
-        if self.hot and state.watching:  # looked at afterwards: another thread may just have begun
+        if self.hot and state.watching:  # checked after storing: another thread may just have begun
             self.pop(key, None)
         return value
 
@@ -61,7 +62,7 @@ class Memo(dict[K, V]):
 
 
 class State:
-    """Whether floating-point errors are to be noticed in some context; `_errstate` says when."""
+    """Whether some context must notice floating-point errors; `_errstate` sets it."""
 
     __slots__ = ("watching",)
 
@@ -81,9 +82,9 @@ def begin_watching() -> None:
 
 
 class Interned(Generic[K, V]):
-    """One object a key. `table` may be read directly; fill it by `put`.
+    """One object for each key. `table` may be read directly; fill it by `put`.
 
-    before: called before a sweep, to drop what the objects refer to among themselves.
+    before: called before a sweep, to drop references among the objects themselves.
     """
 
     def __init__(self, name: str, bound: int = BOUND, before: Callable[[V], None] | None = None):
@@ -100,25 +101,25 @@ class Interned(Generic[K, V]):
         return found
 
     def sweep(self) -> None:
-        """Drop what only this table refers to."""
+        """Drop the entries that only this table refers to."""
         for key in unshared(self.table):
             self.table.pop(key, None)
         self.bound = max(self.least, 2 * len(self.table))
 
 
 def sweep() -> None:
-    """Bring the interned tables down to what is in use."""
+    """Reduce the interned tables to the entries in use."""
     _forget(costly=False)
     for interned in _interned:
         if interned.before is not None:
             for value in list(interned.table.values()):
                 interned.before(value)
-    for interned in reversed(_interned):  # what was made later refers to what was made before
+    for interned in reversed(_interned):  # later objects refer to earlier ones
         interned.sweep()
 
 
 def cached(bound: int = 1 << 12) -> Callable[[F], F]:
-    """`functools.lru_cache`, among the tables that `forget_all` empties."""
+    """`functools.lru_cache`, included in the tables that `forget_all` empties."""
 
     def decorate(function: F) -> F:
         made: Any = functools.lru_cache(bound)(function)
@@ -134,7 +135,7 @@ def adopt(size: Callable[[], int], clear: Callable[[], None]) -> None:
 
 
 def forget_all() -> None:
-    """Empty every memo table. Nothing but time is lost."""
+    """Empty every memo table. Only time is lost."""
     _forget(costly=True)
 
 
@@ -149,7 +150,7 @@ def _forget(costly: bool) -> None:
 
 
 def sizes() -> Iterator[tuple[str, int]]:
-    """The tables that hold something, and how many entries they have."""
+    """The tables that have entries, and how many."""
     for memo in list(_memos):
         yield memo.name, len(memo)
     for interned in _interned:

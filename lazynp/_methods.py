@@ -72,9 +72,9 @@ def _transpose(self: Array, *axes: Any) -> Array:
 
 
 def _getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
-    """A view, unless the field is at no multiple of its size: then a copy."""
+    """A view, unless the field's offset is not a multiple of its size: then a copy."""
     dtype = np.dtype(dtype)
-    value = np.empty((), self.dtype).getfield(dtype, offset)  # raises for one out of bounds
+    value = np.empty((), self.dtype).getfield(dtype, offset)  # raises for a field out of bounds
     if offset % value.itemsize or self.dtype.itemsize % value.itemsize:
         return new_array(from_host(np.asarray(host_of(self)).getfield(dtype, offset)))
     parts = view_as(getitem(self, (..., None)), dtype)
@@ -131,7 +131,7 @@ def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     flags = layout(self).flags
     if not flags.c_contiguous and not flags.f_contiguous:
         raise ValueError("resize only works on single-segment arrays")
-    order = "F" if is_fortran(self) else "C"  # the elements stay where they are in memory
+    order = "F" if is_fortran(self) else "C"  # the elements keep their places in memory
     flat = manipulation.ravel(new_array(self._read()), order)
     if count > flat.size:
         flat = manipulation.concatenate([flat, creation.zeros(count - flat.size, self.dtype)])
@@ -206,7 +206,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "take": indexing.take,
     "trace": indexing.trace,
     "var": reductions.var,
-    # with a signature of their own
+    # with their own signature
     "__dlpack__": interchange.dlpack,
     "__dlpack_device__": interchange.dlpack_device,
     "byteswap": _byteswap,
@@ -237,13 +237,14 @@ def _construct(
     strides: Any = None,
     order: Any = None,
 ) -> Any:
-    """`numpy.ndarray(...)`. A view of a lazy array, also by its `data`; of other memory that
-    can be written, an array of NumPy's; of what cannot, a copy. Without a buffer, zeros."""
+    """`numpy.ndarray(...)`. A view of a lazy array, also by its `data`. For other writable memory,
+    a NumPy array in it; for read-only memory, a copy. Without a buffer, zeros.
+    """
     if cls is not NDArray:  # derived from it, and lazy
         made = _construct(NDArray, shape, dtype, buffer, offset, strides, order)
         return of_class(cls, made if isinstance(made, Array) else new_array(from_host(made)), None)
     if buffer is None:
-        objects = dtype is not None and np.dtype(dtype).hasobject  # None, if nothing is said
+        objects = dtype is not None and np.dtype(dtype).hasobject  # None by default
         return (creation.empty if objects else creation.zeros)(shape, dtype, order or "C")
     buffer = _memory.array_of(buffer)
     if isinstance(buffer, NDArray) and not isinstance(buffer, np.ndarray):
@@ -278,7 +279,7 @@ _OF_A_COPY = (
 
 
 def _of_a_copy(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method of a Scalar: as NumPy's, it is that of an array that holds the number."""
+    """A method of a Scalar: as in NumPy, the method of an array that holds the number."""
 
     @functools.wraps(method)
     def of_scalar(self: Array, *args: Any, **kwargs: Any) -> Any:
@@ -289,7 +290,7 @@ def _of_a_copy(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_scalar(name: str, getter: Callable[[Array], Any]) -> property:
-    """An attribute of arrays that can be set, as scalars have it."""
+    """An attribute that is settable on arrays, as scalars have it."""
 
     def refuse(self: Scalar, value: Any) -> None:
         raise AttributeError(f"attribute {name!r} of 'numpy.generic' objects is not writable")
@@ -310,7 +311,7 @@ def _copied_scalar(self: Scalar, order: str = "C") -> Scalar:
 
 
 def _construct_scalar(cls: Any, value: Any = 0.0) -> Any:
-    """`type(x)(value)` for a scalar x: a float64, where the value is no number of NumPy's."""
+    """`type(x)(value)` for a scalar x: a float64 if the value is not a NumPy number."""
     found = np.asarray(value)[()]
     found = found if isinstance(found, np.number | np.bool) else np.float64(value)
     return new_scalar(from_host(found))

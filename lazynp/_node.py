@@ -1,8 +1,8 @@
-"""Nodes and ops: the pending graph's representation. See `_entries` for what a node looks like.
+"""Nodes and ops, the representation of the pending graph. `_entries` shows the layout of a node.
 
-An `Op` is everything about a node except its operands: primitive, params, what the operands
-are known by, the inferred aval. Ops are interned, so one memo entry is both the inferred result
-and the item of a structural key.
+An `Op` is everything about a node except its operands: primitive, params, the keys of the operands,
+the inferred aval. Ops are interned, so one memo entry serves as the inferred result and as the item
+of a structural key.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ class Op:
     primitive: Rules
     params: Params
     ins: tuple[In, ...]
-    explicit: tuple[Aval, ...]  # what a jaxpr casts and broadcasts the operands to
+    explicit: tuple[Aval, ...]  # the avals to which a jaxpr casts and broadcasts the operands
     aval: Any  # Aval, or a tuple of them with multiple results
     reference: Callable[..., Any]
-    inplace: Any  # the reference that may write into its first operand, if there is one
-    free: bool  # cheaper to compute again than to store
-    host: bool  # a dtype that XLA cannot hold is involved: NumPy runs it, at once
+    inplace: Any  # the reference that may write into its first operand, if any
+    free: bool  # cheaper to recompute than to store
+    host: bool  # involves a dtype that XLA lacks: NumPy runs it immediately
     scalar: bool  # the result is 0-d
-    bounds: tuple[int, int] | None  # a Python int operand must lie within (NEP 50)
+    bounds: tuple[int, int] | None  # the range for a Python int operand (NEP 50)
     first_start: int  # operands from here on are start indices
     reuses: bool  # by reference, it may write into its first operand if nobody else reads that
     cost: tuple[float, float, float] | None  # see _plan
-    gain: float  # microseconds that it may gain by not being done at once
-    small: bool  # alone, it would gain no more than a cut costs, even if it has to copy
-    direct: bool  # by reference, no more is to be done than to call it and store what it returns
+    gain: float  # microseconds that it may gain by not running eagerly
+    small: bool  # on its own, it gains no more than a flush costs, even if it has to copy
+    direct: bool  # by reference, it needs only a call and a store of the result
 
     def __repr__(self) -> str:
         return f"{self.primitive.name}{self.ins} -> {self.aval}"
@@ -67,7 +67,7 @@ _ops: Interned[Any, Op] = Interned("ops", 1 << 15)
 
 
 def op_of(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
-    """The interned op. Raises what `explicit` and `abstract` raise: NumPy's errors."""
+    """The interned op. Raises NumPy's errors, from `explicit` and `abstract`."""
     key = (primitive, ins, *params.items())
     try:
         return _ops.table[key]
@@ -79,7 +79,7 @@ def op_of(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
 
 
 class Traced(Exception):
-    """Raised by `op_of` where an operand is a tracer: the operation is not the graph's."""
+    """Raised by `op_of` for a tracer operand: the operation does not belong to the graph."""
 
 
 def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
@@ -108,20 +108,20 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     return op
 
 
-_COPIED = 1 << 18  # bytes: a copy of this much costs less than a cut
+_COPIED = 1 << 18  # bytes: copying this much costs less than a flush
 
 
 def _gain(
     primitive: Rules, params: Params, explicit: tuple[Aval, ...], outs: tuple[Aval, ...]
 ) -> float:
-    """What it may gain by not being done at once, in microseconds."""
+    """The possible gain from not running it eagerly, in microseconds."""
     if primitive.kind == "call":
         return math.inf
     reference, compiled = _cost.cost(primitive, params, explicit, outs)
     return reference - compiled
 
 
-_WORTH_REUSING = 1 << 16  # bytes: below, allocating is quicker than finding out who has the memory
+_WORTH_REUSING = 1 << 16  # bytes: below, allocating is faster than finding out who holds the memory
 
 
 def _may_reuse(primitive: Rules, params: Params, ins: tuple[In, ...], aval: Any) -> bool:
@@ -129,13 +129,14 @@ def _may_reuse(primitive: Rules, params: Params, ins: tuple[In, ...], aval: Any)
         primitive.inplace is not None
         and ins[0] is aval
         and (aval.nbytes >= _WORTH_REUSING or primitive.kind == "update")
-        and params.get("mode", "set") == "set"  # what accumulates cannot be done again
+        and params.get("mode", "set") == "set"  # accumulation cannot be repeated
     )
 
 
 def hosted(primitive: Rules, params: Params, but: str = "") -> bool:
-    """Whether host code is called: by the primitive, or by a jaxpr among its parameters. `but`:
-    a primitive that does not count."""
+    """Whether the primitive, or a jaxpr among its parameters, calls host code. `but`: a primitive
+    that does not count.
+    """
     if primitive.kind == "host":
         return primitive.name != but
     if primitive.kind != "call":
@@ -157,7 +158,9 @@ def has_effects(primitive: Rules, params: Params) -> bool:
 
 
 def _for_these(specialize: Any, rule: Any, params: Params, explicit: tuple[Aval, ...]) -> Any:
-    """The rule for these parameters and avals: made for them, or with the parameters put in."""
+    """The rule for these parameters and avals: a specialised one, or the rule with the parameters
+    bound.
+    """
     special = None if specialize is None else specialize(params, explicit)
     return special or (rule and _with_params(rule, params))
 
@@ -173,7 +176,7 @@ def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., 
 
 
 def _bounds(ins: tuple[In, ...], explicit: tuple[Aval, ...]) -> tuple[int, int] | None:
-    """The range of a Python int that meets an integer array; None where any int will do."""
+    """The range of a Python int combined with an integer array; None if any int fits."""
     for known, aval in zip(ins, explicit, strict=True):
         if known is int and aval.dtype.kind in "iu":
             info = np.iinfo(aval.dtype)
@@ -195,7 +198,7 @@ def aval_of_node(node: Node) -> Any:
 
 
 class Trace:
-    """One transformation at work. Those above it in the stack have a higher level."""
+    """One active transformation. Those above it in the stack have a higher level."""
 
     __slots__ = ("level", "what", "alive", "written")
 
@@ -207,7 +210,7 @@ class Trace:
         self.written: dict[int, tuple[Any, Node]] = {}
 
     def process(self, primitive: Rules, operands: tuple[Any, ...], params: Params) -> Any:
-        """Interpret one operation: a node, or a tuple of them."""
+        """Interpret one operation. Returns a node, or a tuple of them."""
         raise NotImplementedError
 
 
@@ -218,23 +221,23 @@ class Tracer:
 
     trace: Trace
     aval: Aval
-    code: Any  # where it was recorded, if that is known
+    code: Any  # where it was recorded, if known
     offset: int
 
     def seen(self) -> Any:
-        """The host value for whoever only looks: bool, int, comparisons, printing."""
+        """The host value for code that only looks: bool, int, comparisons, printing."""
         raise escaped(self)
 
     def exact(self) -> Any:
-        """The host value for whoever takes it away: float, item, __array__."""
+        """The host value for code that takes it out: float, item, __array__."""
         raise escaped(self)
 
     def extent(self) -> Any:
-        """The host values of everything behind this, for checks of bounds; None if unknown."""
+        """All host values behind this, for checks of bounds; None if unknown."""
         return None
 
     def known(self) -> bool:
-        """Whether there is one value to look at."""
+        """Whether there is a single value to look at."""
         return False
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -268,7 +271,7 @@ def _made_at(tracer: Tracer) -> str:
 
 
 class _Project:
-    """Takes one result out of a node with several. In a jaxpr it is no equation."""
+    """Takes one result of a node with several. In a jaxpr it is not an equation."""
 
     name = "project"
     explicit = None

@@ -113,12 +113,12 @@ _IN_PLACE_MATMUL = (
 
 
 def update(self: Array, result: Array, function: Any) -> Array:
-    """`self op= ...`: the value becomes the result, if dtype and shape allow."""
+    """`self op= ...`: the result becomes the value, if dtype and shape allow."""
     if self._base is None and type(result) is NDArray and result._base is None and not staged:
         node, before = result._node, self._node
         aval = node[AVAL] if node[OP] is None else node[OP].aval
         known = before[AVAL] if before[OP] is None else before[OP].aval
-        if aval is known and type(aval) is Aval:  # no tracer, of which a note would be taken
+        if aval is known and type(aval) is Aval:  # not a tracer, which would have to be noted
             self._node = node
             return self
     if result.aval is self.aval:
@@ -161,7 +161,7 @@ def attach_operators() -> None:
 
 
 def _attach_scalar_operators() -> None:
-    """Those of scalars that are there; the others go on to `Array`'s."""
+    """Operators of available scalars; other operands go to `Array`'s."""
     for name, function in (_BINARY | _COMPARISONS).items():
         if not isinstance(function, ufunc) or name == "divmod":
             continue
@@ -199,7 +199,7 @@ def _delitem(self: Array, index: Any) -> None:
 
 
 def _getitem_of_scalar(self: Scalar, index: Any) -> Any:
-    """What a 0-d array gives for the index, of a copy: what is done to it is not done to this."""
+    """Indexing a scalar: indexes a copy, so that writes to the result do not change the scalar."""
     try:
         return getitem(new_array(self._read()), index)
     except IndexError:

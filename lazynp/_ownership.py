@@ -1,13 +1,12 @@
-"""Who else refers to it: the one room that counts references.
+"""Who else refers to an object: the only module that counts references.
 
-An array's value is immutable, but memory that nobody else can see may as well be changed in place.
-`exclusive` answers whether that is so, for every way of writing. It takes handles, never nodes or
-memory, so that no variable of a caller's is among what it counts. The counts it compares with are
-measured at import, by the same functions on fresh objects: CPython's versions differ in how many
-references a call holds.
+An array's value is immutable, but memory that nobody else can see may be changed in place.
+`exclusive` decides this, for every way of writing. It takes handles, never nodes or memory, so it
+counts no variable of a caller. The counts that it compares with are measured at import, by the same
+functions on new objects, because CPython's versions differ in the references that a call holds.
 
-`counted` defines `exclusive`. The C extension, where it is built, provides the same function; tests
-hold the two together.
+`counted` defines `exclusive`. The C extension, if built, provides the same function; tests compare
+the two.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ Memory = np.ndarray[Any, Any]
 
 
 def counts(items: list[Any]) -> list[int]:
-    """How many references there are to each item: `COUNTED` if only this list has it."""
+    """The number of references to each item; `COUNTED` if only this list has it."""
     return list(map(getrefcount, items))
 
 
 def only_here(items: Any, place: int) -> bool:
-    """Whether nothing but this list or tuple refers to its item."""
+    """Whether only this list or tuple refers to its item."""
     return _item_count(items, place) == _ITEM
 
 
@@ -43,7 +42,7 @@ def _item_count(items: Any, place: int) -> int:
 
 
 def unshared(table: dict[Any, Any]) -> list[Any]:
-    """The keys of those values that nothing but the table refers to."""
+    """The keys of the values that only the table refers to."""
     return [k for k, n in zip(table, map(getrefcount, table.values())) if n == _VALUE_OF_TABLE]
 
 
@@ -56,7 +55,7 @@ _ITEM = _item_count([[None]], 0)
 
 
 def owned(node: Node) -> bool:
-    """Whether the node's value is host memory that may be written, and that only the node has."""
+    """Whether the node's value is writable host memory that only the node refers to."""
     if not _may_be_written(node):
         return False
     return _value_counts(node) == _OWNED[node[VALUE].base is not None]
@@ -80,7 +79,7 @@ def _value_counts(node: Node) -> tuple[int, ...]:
 
 
 def has_own_node(handle: Any) -> bool:
-    """Whether nothing but this handle refers to its node."""
+    """Whether only this handle refers to its node."""
     return _node_count(handle) == _NODE
 
 
@@ -89,11 +88,12 @@ def _node_count(handle: Any) -> int:
 
 
 def counted(owner: Any, view: Any = None) -> Memory | None:
-    """The host memory of an owner's value if nobody but the owner, and one view of it, can see it.
+    """The host memory of an owner's value, if only the owner, and one view of it, can see it.
 
-    None if somebody else may: another handle, a pending operation, another view, a NumPy view that
-    the user holds, a program. None too if the value is not host memory, or if the `view` of this
-    owner does not show a part of it. Hold `write_lock`, and no reference to a node or its memory.
+    None if something else may see it: another handle, a pending operation, another view, a NumPy
+    view that the user holds, a program. None also if the value is not host memory, or if the `view`
+    of this owner does not show a part of it. Hold `write_lock`, and no reference to a node or its
+    memory.
     """
     if view is None:
         if not has_own_node(owner) or not owned(owner._node):
@@ -109,7 +109,7 @@ exclusive: Callable[..., Memory | None] = fastpath.exclusive if BUILT else count
 
 
 def _is_part(owner: Any, view: Any) -> bool:
-    """Whether the view is up to date, and what it shows lies in the owner's memory."""
+    """Whether the view is up to date and lies in the owner's memory."""
     data, shown = owner._node[VALUE], view._node[VALUE]
     if view._seen is not owner._node or view._node is owner._node:
         return False
@@ -141,7 +141,7 @@ def _handle_count(handle: Any) -> int:
 
 
 class _Handle:
-    """What is read of an `Array`."""
+    """The attributes of an `Array` that are read here."""
 
     __slots__ = ("_node", "_seen")
 

@@ -1,10 +1,10 @@
-"""Plans: how one canonical form is run.
+"""Plans: how one canonical form runs.
 
-A form is the structure of a cut: ops, who feeds whom, which results are wanted. Its plan is
-built once and kept. Scalars of the form are *slots*: constants of the compiled program while
-they repeat; once one has been seen to vary, it becomes an operand (all of its sort together:
-scalars, or start indices), packed with the others into one vector per kind, so that a loop over
-`dt*i` or `a[i] = ...` costs one more compilation and no more.
+A form is the structure of a flush: ops, wiring, wanted results. Its plan is built once and kept.
+Scalars of the form are *slots*: constants of the compiled program while they repeat. When one has
+varied, it becomes an operand (together with all of its sort: scalars, or start indices). Operands
+of one kind are packed into one vector. So a loop over `dt*i` or `a[i] = ...` costs exactly one more
+compilation.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from lazynp._quiet import quietly
 
 @dataclass
 class Stats:
-    """Counters of this process. Exact, so tests may compare them.
+    """Counters of this process. They are exact, so tests may compare them.
 
-    compiles: programs that were compiled. cache_hits: programs that were found on disk instead,
-    all of them. compile_seconds: for both, with lowering. memo_entries: what is remembered at the
-    moment it is read, to save time.
+    compiles: programs that were compiled. cache_hits: programs that were found on disk instead.
+    compile_seconds: for both, with lowering. memo_entries: the entries of all memo tables at the
+    moment of reading.
     """
 
     cuts: int = 0
@@ -48,7 +48,7 @@ class Stats:
 
     @property
     def memo_entries(self) -> int:
-        """What is remembered to save time, in all tables together."""
+        """The number of entries in all memo tables together."""
         return sum([size for _, size in sizes()])
 
 
@@ -57,7 +57,7 @@ STATS = Stats()
 
 @dataclass(frozen=True)
 class Structural:
-    """The primitives that make a recorded node explicit. The room `shaping` provides them."""
+    """The primitives that make a recorded node explicit. The module `shaping` provides them."""
 
     convert: Rules
     broadcast_in_dim: Rules
@@ -68,7 +68,7 @@ _structural: list[Structural] = []
 
 
 def install(structural: Structural) -> None:
-    """Called once, by the room that declares these primitives."""
+    """Called once, by the module that declares these primitives."""
     _structural[:] = [structural]
 
 
@@ -78,7 +78,7 @@ Ref = tuple[str, int]
 
 @dataclass(slots=True)
 class Step:
-    position: int  # of the node in the form
+    position: int  # the position of the node in the form
     op: Op
     refs: tuple[Ref, ...]
 
@@ -112,9 +112,10 @@ class Plan:
         self.constants: list[Any] | None = None
         self.zero_slots: list[int] = []
         self.varying: frozenset[int] = frozenset()
-        self.tied: dict[int, int] | None = {}  # start slots, each by the first it always equals
+        # start slots -> the first slot that each one has always equalled
+        self.tied: dict[int, int] | None = {}
         self.programs: dict[frozenset[int], Program] = {}
-        self.current: Program | None = None  # of the varying slots as they are known now
+        self.current: Program | None = None  # the program for the varying slots known now
         self.jaxpr: Jaxpr | None = None
         self.reason: Any = ""  # text, or the position of a loop
         self.tier = "compiled"
@@ -151,10 +152,10 @@ class Plan:
         executable.run(args, into, checked)
 
     def donated(self) -> set[int]:
-        """Leaves whose memory the program may take: dead ones that get a small slice assigned.
+        """Leaves whose memory the program may reuse: dead ones with a small slice assignment.
 
-        There it saves copying the whole; elsewhere donation halves the speed of fused loops, and
-        is done where `jit` is told to.
+        For these, donation saves copying the whole. Elsewhere it halves the speed of fused loops,
+        so only an explicit `jit` option donates.
         """
         donated = set()
         for step in self.steps:
@@ -168,9 +169,9 @@ class Plan:
         return donated
 
     def by_reference(self) -> bool:
-        """Whether this run is the reference interpreter's.
+        """Whether the reference interpreter makes this run.
 
-        Also under "compiled", where a program keeps changing its shapes (results of masks,
+        It does so under "compiled" too, if a program keeps changing its shapes (results of masks,
         triangular loops): a few of its forms are compiled, the others have to earn it.
         """
         if config.execution == "compiled":
@@ -179,7 +180,7 @@ class Plan:
         return not self.worth_compiling()
 
     def forget_programs(self) -> bool:
-        """Let go of the executables, unless this form ran since it was last asked to."""
+        """Drop the executables, unless this form ran since the last call."""
         if self.runs != self.runs_seen:
             self.runs_seen = self.runs
             return False
@@ -223,14 +224,15 @@ class Plan:
         if changed - self.start_slots:
             changed |= self.slot_avals.keys() - self.start_slots
         if changed & self.start_slots and self.varying & self.start_slots:
-            changed |= self.start_slots  # a second time: no more guessing
+            changed |= self.start_slots  # a second time: stop guessing
             self.tied = None
         self.varying |= changed
 
     def _tie(self, slots: list[Any]) -> None:
-        """`x[i] += v` reads and writes at one place. A program that knows it does so in place; with
-        two starts that might differ it would have to read all of it first."""
-        if self.tied is None:  # it has been guessed wrong before
+        """`x[i] += v` reads and writes at one place. A program that knows this works in place; with
+        two starts that might differ, it would first have to read the whole.
+        """
+        if self.tied is None:  # the guess was wrong before
             return
         firsts: dict[Any, int] = {}
         self.tied = {}
@@ -247,7 +249,7 @@ class Plan:
             _families.put(self.family, _families.get(self.family, 0) + 1)
         self.jaxpr = program.jaxpr
         from_disk = program.executable.from_disk
-        if from_disk is not None:  # else NumPy does all of it
+        if from_disk is not None:  # otherwise NumPy runs all of it
             STATS.cache_hits += from_disk
             STATS.compiles += not from_disk
         STATS.compile_seconds += time.perf_counter() - begin
@@ -256,7 +258,7 @@ class Plan:
         return program
 
     def to_jaxpr(self, slots: list[Any], outputs: list[Ref]) -> Jaxpr:
-        """With every slot a constant, every leaf an input, and these outputs."""
+        """The jaxpr with every slot a constant, every leaf an input, and these outputs."""
         lowerer = _Lowerer(self, slots, frozenset())
         lowerer.leaf_vars = {j: Var(aval) for j, aval in enumerate(self.leaf_avals)}
         return lowerer.jaxpr(outputs)
@@ -264,7 +266,7 @@ class Plan:
 
 _families: Memo[int, int] = Memo(
     "families", costly=True
-)  # structure without sizes: forms of it compiled so far
+)  # structure without sizes: the number of its forms compiled so far
 _VARIANTS = 6
 
 
@@ -279,7 +281,9 @@ _compiled: deque[Plan] = deque()  # a plan for each program, the oldest first
 
 
 def _make_room() -> None:
-    """Before a program is compiled: drop old ones that are not in use, if there are too many."""
+    """Called before a compilation: if there are too many programs, drop old ones that are
+    unused.
+    """
     if len(_compiled) < _MOST_PROGRAMS:
         return
     for _ in range(len(_compiled)):
@@ -315,7 +319,7 @@ def _same_value(a: Any, b: Any) -> bool:
 
 @dataclass(slots=True)
 class Program:
-    """One executable and its calling convention: these leaves, then a vector per slot kind."""
+    """One executable and its calling convention: these leaves, then a vector for each slot kind."""
 
     jaxpr: Jaxpr
     executable: Any
@@ -330,7 +334,9 @@ _KIND = {"b": "i", "i": "i", "u": "i", "f": "f", "c": "c"}
 
 
 def cast_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
-    """A Python or NumPy scalar as NumPy casts it when it meets an array of this dtype."""
+    """A Python or NumPy scalar, cast as NumPy casts it when combined with an array of this
+    dtype.
+    """
     if isinstance(value, np.generic):
         return quietly(value.astype, [dtype])
     return quietly(dtype.type, [value])
@@ -359,7 +365,8 @@ def _buffer(node: Node, executable: Any) -> Any:
         buffer = executable.put(value, True)
         if value.nbytes >= _KEPT_ON_HOST and node[CODE] is not LENT:
             if node[OP] is None:
-                node[CODE] = LENT  # unless something is stored into it, the next time it stays one
+                # it stays one the next time too, unless something is stored into it
+                node[CODE] = LENT
             return buffer
     else:
         buffer = executable.put(np.asarray(value), False)
@@ -464,7 +471,7 @@ class _Lowerer:
         return var
 
     def _coerce(self, atom: Atom, target: Aval) -> Atom:
-        """Cast, then broadcast, by equations of their own."""
+        """Cast, then broadcast, by separate equations."""
         if atom.aval is target:
             return atom
         key = (atom, target)
@@ -482,11 +489,11 @@ class _Lowerer:
         return done
 
 
-# -- what running costs, for the adaptive policy --------------------------------------------------
+# -- the cost of running, for the adaptive policy -------------------------------------------------
 
 
 class Sighting:
-    """A form for which no plan is worth making yet: by reference, it costs too little."""
+    """A form that does not deserve a plan yet: by reference, it costs too little."""
 
     __slots__ = ("left", "runs", "tier")
 
@@ -499,17 +506,17 @@ class Sighting:
         self.left = 0 if gain >= compiling else int(min(runs, 1 << 40))
 
     def again(self) -> bool:
-        """Whether this run too does without."""
+        """Whether this run too needs no plan."""
         self.left -= 1
         self.runs += 1
         return self.left >= 0
 
 
-_PLANNED_AT = 0.5  # of what compiling costs, spent by reference
+_PLANNED_AT = 0.5  # share of the cost of compiling, spent by reference
 
 
 def _costs(ops: list[Op]) -> tuple[float, float, float]:
-    """By reference, compiled, and of compiling."""
+    """The costs by reference, compiled, and of compiling."""
     reference, compiled, compiling = 0.0, _cost.DISPATCH, _cost.PROGRAM
     for op in ops:
         if op.cost is None:
@@ -517,7 +524,7 @@ def _costs(ops: list[Op]) -> tuple[float, float, float]:
             here = _cost.cost(op.primitive, op.params, op.explicit, outs)
             compiling_it = _cost.compiling(op.primitive, op.params)
             if _cost.better_by_host(op.primitive, op.params, op.explicit, outs):
-                compiling_it += _cost.PROGRAM  # what follows is a piece of its own
+                compiling_it += _cost.PROGRAM  # the rest is a separate piece
             op.cost = *here, compiling_it
         r, c, b = op.cost
         reference, compiled, compiling = reference + r, compiled + c, compiling + b

@@ -1,9 +1,9 @@
-"""The policy: whether a thread records its operations or lets NumPy do them at once.
+"""The policy: whether a thread records its operations or lets NumPy run them eagerly.
 
-Recording gains nothing in a loop that no program will be compiled for: one of small operations,
-one whose programs never come twice, one whose shapes the data decide. `LoopPolicy` finds such
-loops from what is known of each cut. It is a pure function of what it has observed: it asks
-nobody, and no clock.
+Recording gains nothing in a loop whose programs will never be compiled: a loop of small operations,
+one whose programs never repeat, one whose shapes depend on the data. `LoopPolicy` finds such loops
+from the facts about each flush. It is a pure function of what it has observed: it reads no other
+state and no clock.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from lazynp import _cost
 
 _LARGEST = 5 << 16  # bytes: an eager recorder still records operations on larger operands
-_OFTEN = 3  # cuts at one place: from then on it is a loop
+_OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager
-_CHOICES = 16  # results whose shape the data decide, or visits by programs never met before
+_CHOICES = 16  # results with a data-dependent shape, or visits by new programs
 
 
 class Mode(Enum):
@@ -28,13 +28,13 @@ class Mode(Enum):
 
 @dataclass(frozen=True)
 class Cut:
-    """What is known of a cut that was run."""
+    """The facts about a flush that has run."""
 
     operations: int
-    gain: float  # microseconds that they might gain in a program; infinite if one was called
-    place: Any  # where it was made; a tuple if that is a position in the code
-    visits: int  # how many cuts have come after one made there
-    first: bool  # its form was met for the first time
+    gain: float  # microseconds that a program might gain; infinite if the flush called one
+    place: Any  # where it happened; a tuple if that is a position in the code
+    visits: int  # how many flushes have followed one at that place
+    first: bool  # its form is new
     compiled: bool  # a program ran it
 
     @property
@@ -47,25 +47,26 @@ class Cut:
 
 
 class LoopPolicy:
-    """Counts operations that gained nothing by being recorded, less others since."""
+    """Counts operations that gained nothing by being recorded, minus other operations since."""
 
     __slots__ = ("mode", "largest", "_small", "_novel", "_chosen", "_novel_at")
 
     def __init__(self) -> None:
-        self._novel_at: dict[Any, int] = {}  # by place: visits by new forms, less others since
+        # by place: visits by new forms, minus other visits since
+        self._novel_at: dict[Any, int] = {}
         self.reset()
 
     def reset(self) -> None:
-        """Record everything, until loops are found in which that gains nothing."""
+        """Record everything, until loops are found in which recording gains nothing."""
         self.mode = Mode.RECORD
         self.largest: float = _LARGEST
-        self._small = 0  # operations in loops of small ones
-        self._novel = 0  # operations of forms never met before, at places met often
-        self._chosen = 0  # results whose shape only the data decide
+        self._small = 0  # operations in loops of small operations
+        self._novel = 0  # operations of new forms, at places visited often
+        self._chosen = 0  # results with a data-dependent shape
         self._novel_at.clear()
 
     def observe(self, cut: Cut) -> Mode:
-        """The mode after this cut."""
+        """The mode after this flush."""
         often = cut.visits >= _OFTEN
         if cut.large:
             self._chosen = 0
@@ -78,8 +79,9 @@ class LoopPolicy:
         return self.mode
 
     def observe_choice(self) -> Mode:
-        """The mode after the data were looked at for the shape of a result: where that is done
-        again and again, no program will be met twice."""
+        """The mode after the data determined the shape of a result. Where that happens repeatedly,
+        no program will repeat.
+        """
         self._chosen += 1
         if self._chosen > _CHOICES:
             self.mode = Mode.EAGER

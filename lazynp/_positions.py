@@ -22,7 +22,8 @@ internal: Memo[int, tuple[bool, CodeType]] = Memo("code", 1 << 16)
 @dataclass(frozen=True)
 class _Instructions:
     """The instructions of a code object: their offsets, their lines, and which of them end a
-    statement by storing or dropping its result."""
+    statement by storing or dropping its result.
+    """
 
     code: CodeType  # kept alive: the table goes by identity
     begins: list[int]
@@ -59,7 +60,7 @@ def instruction(code: CodeType, offset: int) -> int:
 
 
 def next_instruction(code: CodeType, offset: int) -> int:
-    """Where the instruction at `offset` and its cache end."""
+    """The offset where the instruction at `offset` and its cache end."""
     begins = _table(code).begins
     place = bisect.bisect_right(begins, offset)
     return begins[place] if place < len(begins) else sys.maxsize
@@ -96,8 +97,9 @@ def user_frame(frame: FrameType) -> FrameType:
 
 
 def progress(frame: FrameType) -> tuple[FrameType, tuple[int, ...]]:
-    """The user's frame, and how far each of lazynp's functions below it has come, outermost
-    first."""
+    """The user's frame, and the progress of each of lazynp's functions below it, outermost
+    first.
+    """
     found: FrameType | None = frame
     offsets = []
     while found is not None and (internal.get(id(found.f_code)) or _look(found.f_code))[0]:

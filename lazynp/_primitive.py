@@ -67,8 +67,8 @@ class Primitive:
     multiple_results: bool = False
     # nanoseconds beyond moving the data, by NumPy and by XLA: see `_cost`. None: no more than that
     cost: Cost | Callable[[Sequence[Aval]], Cost] | None = None
-    free: bool = False  # cheaper to compute again than to store: views, broadcasts, iotas
-    linearize: Rule | None = None  # a jvp whose tangents are programs of their own: no values
+    free: bool = False  # cheaper to recompute than to store: views, broadcasts, iotas
+    linearize: Rule | None = None  # a jvp whose tangents are separate programs, without values
     discharge: Rule | None = None  # of calls: see `primitives.checks`
     inplace: Rule | None = None  # a reference that may overwrite its first operand
     # (params, explicit avals) -> the reference for exactly these, or None; for large savings

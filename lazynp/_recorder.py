@@ -1,10 +1,10 @@
-"""The recorder: what one thread has pending, where it is cut, and who does its operations now.
+"""The recorder: what one thread has pending, where it flushes, and which back end is active.
 
-`Recorder.backend` answers the one question that every operation asks: is this done at once, or
-recorded? `Backend` itself declines everything, so all is recorded. The others (`_backends`) are
-exchanged for it when the state changes, rather than asked about at each step: `EAGER` in loops of
-small operations, as the policy decides, and `STRICT` while floating-point errors are to be noticed
-somewhere. While a function is staged, all is recorded.
+`Recorder.backend` answers the question that every operation asks: execute now, or record? `Backend`
+itself declines everything, so everything is recorded. The others (`_backends`) replace it when the
+state changes, so that no step has to test the state: `EAGER` in loops of small operations, as the
+policy decides, and `STRICT` while floating-point errors must be noticed somewhere. While a function
+is staged, everything is recorded.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ from lazynp._policy import LoopPolicy, Mode
 from lazynp._positions import user_frame
 from lazynp._quiet import quiet_context
 
-UNKNOWN = (0, -1, ())  # for `Recorder.inside`; None is outside any function of lazynp's
+UNKNOWN = (0, -1, ())  # for `Recorder.inside`; None means outside any function of lazynp
 
 
 class Backend:
-    """Records everything: it declines to do anything at once."""
+    """Records everything: it declines to execute anything."""
 
-    at_once = False  # whether small operations are done rather than recorded
+    at_once = False  # whether it executes small operations rather than recording them
 
     def value(self, node: Node, any_size: bool = False) -> Any:
-        """The memory that NumPy is to work on at once, for this operand; None: record it."""
+        """The memory of this operand for immediate use by NumPy; None: record it."""
         return None
 
     def operation(self, op: Op, operands: tuple[Any, ...]) -> Node | None:
-        """The operation, done at once; None: record it."""
+        """The executed operation; None: record it."""
         return None
 
 
@@ -63,7 +63,7 @@ backends: dict[Any, Backend] = {}  # "eager", "strict"; `_backends` provides the
 
 
 class Recorder:
-    """What one thread has pending, and where it is cut."""
+    """What one thread has pending, and where it flushes."""
 
     __slots__ = (
         "pending", "limit", "due", "backend", "quiet", "inside", "staging", "sites", "policy",
@@ -72,19 +72,19 @@ class Recorder:
 
     def __init__(self) -> None:
         self.pending: list[Node] = []
-        self.limit = EARLY  # with so many pending, a cut is considered at the next operation
-        self.due = False  # a cut is to be made at the next operation
+        self.limit = EARLY  # with this many pending, the next operation considers a flush
+        self.due = False  # the next operation must flush
         self.sites = CutSites()
         self.policy = LoopPolicy()
         self.quiet = quiet_context()  # calls a pure function, without NumPy's warnings
-        # The user's operation being recorded: its position, and how far its function has come.
+        # The user's operation being recorded: its position, and the progress of its function.
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
-        self.staging = ""  # what is being traced, where nothing has a value
-        self._recording = 0  # blocks of `recording` that are open
+        self.staging = ""  # what is being traced; nothing has a value there
+        self._recording = 0  # open blocks of `recording`
         self.choose()
 
     def choose(self) -> None:
-        """Take the back end that the state asks for. Called whenever that changes."""
+        """Install the back end for the present state. Called whenever that changes."""
         if state.watching:
             self.backend = backends["strict"]
         elif self.policy.mode is Mode.EAGER and not self._recording:
@@ -94,7 +94,7 @@ class Recorder:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """A block in which nothing is done at once."""
+        """A block in which nothing is executed eagerly."""
         self._recording += 1
         self.choose()
         try:
@@ -104,19 +104,19 @@ class Recorder:
             self.choose()
 
     def reset_policy(self) -> None:
-        """Forget what was found out about loops."""
+        """Forget the findings about loops."""
         self.policy.reset()
         self.choose()
 
     @property
     def learns(self) -> bool:
-        """Whether it is still to be found out if recording gains anything."""
+        """Whether it is still unknown if recording gains anything."""
         if config.execution == "compiled" or config.debug_nans:
             return False
         return self.policy.mode is Mode.RECORD
 
     def chose(self) -> None:
-        """The data were looked at for the shape of a result."""
+        """The data determined the shape of a result."""
         if config.execution != "compiled" and not config.debug_nans:
             self.policy.observe_choice()
             self.choose()
@@ -124,16 +124,17 @@ class Recorder:
     def learnt(self) -> None:
         """The policy has observed something."""
         self.choose()
-        if self.policy.mode is Mode.EAGER:  # what this iteration has yet to record would keep the
-            self.due, self.limit = True, 1  # next from being done
+        # operations that this iteration has yet to record would keep the
+        if self.policy.mode is Mode.EAGER:
+            self.due, self.limit = True, 1  # next iteration from running eagerly
 
 
 class StagingRecorder(Recorder):
     """Records a function that is only traced: nothing in it is evaluated.
 
-    What it meets from outside becomes an operand. A handle does so by its owner, which holds an
-    input of the staged program until that is complete: reads and writes of it are then seen like
-    any other. A tracer, or the node of an immutable scalar, does so by itself.
+    Anything from outside becomes an operand. A handle is captured through its owner, which holds an
+    input of the staged program until that is complete, so that reads and writes of it are recorded
+    like any other. A tracer, or the node of an immutable scalar, is captured itself.
     """
 
     __slots__ = (
@@ -145,12 +146,12 @@ class StagingRecorder(Recorder):
         self.staging, self.outer, self.level = what, outer, level
         self.limit = -1  # `enter` is called for every operation
         self.handles: dict[int, tuple[Any, Node, Node]] = {}  # owner, its node before, the input
-        self.aliases: dict[int, tuple[Node, Node]] = {}  # of tracers of outer levels
+        self.aliases: dict[int, tuple[Node, Node]] = {}  # for tracers of outer levels
         self.inputs: list[Node] = []
-        self.effects: list[Node] = []  # calls of host code that are made for no result
+        self.effects: list[Node] = []  # calls of host code made for their effect
         self._own: set[int] = set()
         self._counted = 0
-        self._fresh: dict[int, Node] = {}  # nodes of handles made while this is traced
+        self._fresh: dict[int, Node] = {}  # nodes of handles made during this trace
 
     def choose(self) -> None:
         self.backend = RECORD
@@ -162,7 +163,7 @@ class StagingRecorder(Recorder):
         return node
 
     def owns(self, node: Node) -> bool:
-        """Whether the node was recorded here, or is that of a handle made here."""
+        """Whether the node was recorded here, or belongs to a handle made here."""
         return id(node) in self._fresh or self.recorded(node)
 
     def recorded(self, node: Node) -> bool:
@@ -188,7 +189,7 @@ class StagingRecorder(Recorder):
             if not node[VALUE].trace.alive:
                 raise escaped(node[VALUE])
             if node[VALUE].trace.level > self.level:
-                return  # of a transformation inside the function
+                return  # belongs to a transformation inside the function
         if id(owner) not in self.handles and not self.owns(node):
             aval = aval_of_node(node)
             aval = aval if aval.dtype.isnative else aval_of(aval.shape, native(aval.dtype))
@@ -196,7 +197,7 @@ class StagingRecorder(Recorder):
             owner._node = self.handles[id(owner)][2]
 
     def release(self) -> None:
-        """Arrays from outside hold again what they held; what escapes tells where it was made."""
+        """Restore the arrays from outside. An escaped value tells where it was made."""
         for owner, node, _ in self.handles.values():
             owner._node = node
         trace = Trace(self.staging)
@@ -204,8 +205,8 @@ class StagingRecorder(Recorder):
         self._fresh.clear()
         self.effects.clear()
         pending = self.pending
-        while pending:  # from the end, so that operands are free when they are looked at
-            constant = pending[-1][VALUE] is not None  # no operand decides it
+        while pending:  # from the end, so that operands are free when they are visited
+            constant = pending[-1][VALUE] is not None  # no operand affects it
             if not constant and not only_here(pending, -1):
                 if not isinstance(aval_of_node(pending[-1]), tuple):
                     _make_dead(pending[-1], trace)
@@ -215,7 +216,7 @@ class StagingRecorder(Recorder):
 
 
 def _make_dead(node: Node, trace: Trace) -> None:
-    """Whoever uses this node from now on gets an error that names what traced it."""
+    """From now on, using this node raises an error that names what traced it."""
     tracer = Tracer()
     tracer.trace, tracer.aval = trace, aval_of_node(node)
     tracer.code, tracer.offset = (None, 0) if node[OP] is None else (node[CODE], node[OFFSET])
@@ -224,8 +225,8 @@ def _make_dead(node: Node, trace: Trace) -> None:
 
 class _Local(threading.local):
     level = 0  # of the innermost transformation
-    where: tuple[CodeType, int] | None = None  # the user's operation that a rule is about
-    cure: str | None = None  # for who asks for a value where there is none
+    where: tuple[CodeType, int] | None = None  # the user's operation to which a rule belongs
+    cure: str | None = None  # for errors about a needed but unknown value
 
     def __init__(self) -> None:
         self.recorder = Recorder()
@@ -233,11 +234,11 @@ class _Local(threading.local):
 
 
 recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
-staged: list[StagingRecorder] = []  # of all threads: empty on the ordinary path
+staged: list[StagingRecorder] = []  # of all threads: empty on the usual path
 
 
 def install(eager: Backend, strict: Backend) -> None:
-    """Called once, by the room that declares these."""
+    """Called once, by the module that declares these."""
     backends["eager"], backends["strict"] = eager, strict
 
 
@@ -250,7 +251,7 @@ def choose_everywhere() -> None:
 
 
 def reset_everywhere() -> None:
-    """With other settings, loops may better be recorded."""
+    """After a change of settings, loops may be better recorded."""
     for recorder in list(recorders):
         recorder.reset_policy()
 
@@ -260,7 +261,7 @@ local = _Local()
 
 
 def user_position() -> tuple[CodeType, int]:
-    """Where the user's program is now."""
+    """The present position in the user's program."""
     if local.where is not None:
         return local.where
     frame = user_frame(_getframe(1))
@@ -268,7 +269,9 @@ def user_position() -> tuple[CodeType, int]:
 
 
 class inside_operation:
-    """While rules run: what they record is of the user's operation, which is found only once."""
+    """While rules run: attribute what they record to the user's operation, which is found only
+    once.
+    """
 
     def __enter__(self) -> None:
         self.before = local.where
@@ -281,7 +284,7 @@ class inside_operation:
 
 
 def known(operand: Any) -> In:
-    """What an operand is known by: an aval, or the type of a Python scalar."""
+    """The key of an operand: an aval, or the type of a Python scalar."""
     if type(operand) is list:
         op = operand[OP]
         return operand[AVAL] if op is None else op.aval

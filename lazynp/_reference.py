@@ -1,7 +1,7 @@
-"""Values on the host, and the reference tier: the graph interpreted with NumPy, node by node.
+"""Values on the host, and the reference tier: interprets the graph with NumPy, node by node.
 
-The walk keeps to what NumPy itself would do: a result is freed with its last use, and what nobody
-else will read is overwritten, so that `a[i, j] -= ...` in a loop costs no copy.
+The walk does what NumPy itself would do: it frees a result after its last use, and overwrites a
+value that nobody else will read, so that `a[i, j] -= ...` in a loop costs no copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, Op, Trace
 from lazynp._ownership import only_here, owned
 from lazynp._quiet import quietly
 
-lock = threading.RLock()  # serialises evaluation: who holds it has claimed what is pending
+lock = threading.RLock()  # serialises evaluation: its holder has claimed the pending nodes
 # another thread may have held it
 os.register_at_fork(after_in_child=lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -57,11 +57,11 @@ class Watched:
         self.read = False
 
 
-watched: dict[int, Watched] = {}  # by identity of the node, which another may have inherited
+watched: dict[int, Watched] = {}  # by identity of the node, which another node may have inherited
 
 
 def note_read(nodes: list[Node]) -> None:
-    """These are read by a program, or were asked for."""
+    """Note that a program reads these, or that they were asked for."""
     if watched:
         for a in nodes:
             seen = watched.get(id(a))
@@ -69,22 +69,24 @@ def note_read(nodes: list[Node]) -> None:
                 seen.read = True
 
 
-_DEEP = 32  # views of views: from here on the value of one is kept, it takes no memory
+_DEEP = 32  # views of views: from this depth on, one's value is kept, which takes no memory
 
 
-_WORTH_PARKING = 1 << 10  # bytes of a constant array: below, to collect it again costs more
+# bytes of a constant array: below this size, collecting it again costs more
+_WORTH_PARKING = 1 << 10
 
 
 def is_parked(op: Op) -> bool:
-    """Whether a result that somebody may want is not stored but made again where it is used."""
+    """Whether a wanted result is rematerialised where it is used instead of stored."""
     if not op.free or op.primitive is PROJECT or op.scalar:
         return False
     return op.primitive.kind != "fill" or op.aval.nbytes > _WORTH_PARKING
 
 
 def keep_views(nodes: list[Node], here: set[int], more: int) -> bool:
-    """Store the views that these nodes read and that are not among them, if there are so many
-    `more` nodes below that it pays; whether any was stored."""
+    """Store the views that these nodes read and that are not among them, if storing pays for the
+    `more` nodes below. Returns whether any was stored.
+    """
     if more <= _DEEP:
         return False
     kept = False
@@ -97,8 +99,9 @@ def keep_views(nodes: list[Node], here: set[int], more: int) -> bool:
 
 
 def run(nodes: list[Node], asked: Node | None) -> None:
-    """Walk the nodes with NumPy. Each result is stored at once, so an interruption loses nothing;
-    an entry is dropped once done, so that a value is freed with its last use."""
+    """Walk the nodes with NumPy. Each result is stored immediately, so an interruption loses
+    nothing. Each entry is dropped once done, so that a value is freed with its last use.
+    """
     drop_dead(nodes, asked)
     try:
         quietly(_run_checked if config.debug_nans else _run, [nodes, asked])
@@ -111,8 +114,9 @@ def run(nodes: list[Node], asked: Node | None) -> None:
 
 
 def _leave_failed(nodes: list[Node]) -> None:
-    """The first of them failed, and would again: it, and what reads it, is from now on computed
-    for whoever asks for it, and fails for nobody else."""
+    """The first of them failed, and would fail again. From now on, it and its readers are computed
+    only for whoever needs them, and fail for nobody else.
+    """
     failed = {id(nodes[0])}
     kept = []
     for node in nodes[1:]:
@@ -129,14 +133,14 @@ def _run(nodes: list[Node], asked: Node | None) -> None:
         for i, node in enumerate(nodes):
             op = node[OP]
             if not op.direct and not (op.reuses and not only_here(node[ARGS], 0)):
-                x = y = None  # no count of references includes this loop's
+                x = y = None  # no reference count includes this loop's variables
                 if node is asked or not is_parked(op):
                     _store(node)
                     node[ARGS] = None
                 nodes[i] = node = None  # type: ignore[call-overload]
                 continue
             args = node[ARGS]
-            if len(args) == 2:  # twice as quick as the general case
+            if len(args) == 2:  # twice as fast as the general case
                 x, y = args
                 if type(x) is list:
                     x = x[VALUE] if type(x[VALUE]) is ndarray else operand(x)
@@ -165,7 +169,7 @@ def _run_checked(nodes: list[Node], asked: Node | None) -> None:
 
 
 def _store_checked(node: Node) -> None:
-    """The value is stored before the error is raised: it is raised once."""
+    """Store the value before raising, so that the error is raised once."""
     op = node[OP]
     values = [operand(a) for a in node[ARGS]]
     name, found = op.primitive.name, False
@@ -181,13 +185,13 @@ def _store_checked(node: Node) -> None:
         raise nan_error(name, node[CODE], node[OFFSET])
 
 
-_TWICE = (np.maximum, np.minimum)  # may be done twice, and want `out` by name
+_TWICE = (np.maximum, np.minimum)  # may run twice, and take `out` by name
 
 
 def _store(node: Node) -> None:
-    """Give the node its value, in the memory of its first operand if nobody else will read that.
+    """Compute the node's value, in the memory of its first operand if nobody else will read that.
 
-    An interruption must find the value stored, or the step such that it can be taken again.
+    An interruption must find either the value stored or the step repeatable.
     """
     op, args = node[OP], node[ARGS]
     if op.reuses and only_here(args, 0) and args[0][VALUE] is not None:
@@ -197,7 +201,7 @@ def _store(node: Node) -> None:
             rest = [operand(a) for a in args[1:]]
             if (
                 type(op.reference) is np.ufunc and op.reference not in _TWICE
-            ):  # `x += 1` twice would not do: called and stored
+            ):  # running `x += 1` twice would be wrong, so call and store in one step
                 node[VALUE:CODE] = map(op.reference, (value,), *[(x,) for x in rest], (value,))
             else:
                 node[VALUE] = op.inplace(value, *rest)
@@ -207,7 +211,7 @@ def _store(node: Node) -> None:
 
 
 def operand(a: Any) -> Any:
-    """The host value of an operand in the reference tier; a parked view is made on the fly."""
+    """The host value of an operand in the reference tier; rematerialises a parked view."""
     if type(a) is not list:
         return a
     value = a[VALUE]
@@ -216,7 +220,7 @@ def operand(a: Any) -> Any:
     args = a[ARGS]
     first = args[0] if args else None
     if type(first) is list and type(first[VALUE]) is ndarray and list not in map(type, args[1:]):
-        value = a[OP].reference(first[VALUE], *args[1:])  # in short, the usual case
+        value = a[OP].reference(first[VALUE], *args[1:])  # shortcut for the usual case
     elif all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
         value = a[OP].reference(*[host(x) if type(x) is list else x for x in a[ARGS]])
     else:
@@ -229,7 +233,7 @@ def operand(a: Any) -> Any:
 
 
 def _foreign(node: Node) -> Any:
-    """The value of what is pending in no list, or in another thread's."""
+    """The value of a node that is pending in no list, or in another thread's list."""
     order: list[Node] = []
     depth_first(node, set(), order)
     run(order, node)
@@ -256,11 +260,13 @@ def host(node: Node) -> Any:
 
 
 def host_view(node: Node) -> Any:
-    """The host value if no program need be run for it: data, or views of data. Else None."""
+    """The value as a NumPy array if no program has to run to get it (data, or views of data), else
+    None.
+    """
     if node[VALUE] is not None:
         return host(node)
     op, args = node[OP], node[ARGS]
-    if type(args) is not tuple:  # another thread evaluated it between these lines
+    if type(args) is not tuple:  # another thread evaluated it in between
         return None if node[VALUE] is None else host(node)
     if not op.free or not lowering.on_host():
         return None
@@ -276,7 +282,7 @@ def host_view(node: Node) -> Any:
 
 
 def _host_view_of_views(node: Node) -> Any:
-    """Step by step: views of views may be thousands deep."""
+    """Step by step, because views of views may be thousands deep."""
     return exclusively(_made_of_views, node)
 
 

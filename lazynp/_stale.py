@@ -1,9 +1,9 @@
-"""Views of large arrays that show what the array was before it was written.
+"""Views of large arrays that hold an outdated version of their owner.
 
-A view holds the value it has read and, with it, the whole value of its owner. When the owner is
-written, the view will look again, but until somebody reads it, it would hold on to what was there
-before: each of many views to another version of the array, and none of these could be written in
-place. So views of large arrays are listed, and what shows a version that is gone is let go.
+A view holds the value that it has read and, through it, the whole value of its owner. When the
+owner is written, the view will read again. Until then it would hold the old version: each of many
+views another version of the array, and none of these could be written in place. So views of large
+arrays are listed, and `let_go` drops the versions that are outdated.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from typing import Any
 
 from lazynp._node import AVAL, OP, aval_of_node
 
-LARGE = 1 << 18  # bytes: copying less takes no longer than keeping the list does
+LARGE = 1 << 18  # bytes: copying less takes no longer than keeping the list
 
-write_lock = threading.RLock()  # read-modify-write of a base
+write_lock = threading.RLock()  # protects the read-modify-write of a base
 os.register_at_fork(after_in_child=write_lock._at_fork_reinit)  # pyright: ignore[reportAttributeAccessIssue]
 
 _views: list[weakref.ref[Any]] = []
-_enough = 1  # views in the list before it is looked through again
+_enough = 1  # views in the list before the next scan
 
 
 def note(view: Any) -> None:
-    """This view holds the present value of its owner; listed if that is large."""
+    """List this view, which holds the present value of its owner, if that is large."""
     node = view._seen
     if node is not None and (node[AVAL] if node[OP] is None else node[OP].aval).nbytes >= LARGE:
         _views.append(weakref.ref(view))
 
 
 def let_go() -> None:
-    """Before references are counted: views of what is gone hold nothing from now on."""
+    """Called before references are counted: outdated views drop their values."""
     global _enough
     if len(_views) < _enough or not write_lock.acquire(blocking=False):
-        return  # another thread is writing: its views may be in the list, half done
+        return  # another thread is writing: its views may be half updated
     try:
         kept = {}  # a view may be listed more than once
         for ref in _views:
@@ -44,7 +44,7 @@ def let_go() -> None:
                 continue
             if view._seen is view._owner()._node:
                 kept[id(view)] = ref
-            else:  # first what it was read from, for those who look without the lock
+            else:  # first the source node, for readers without the lock
                 aval = aval_of_node(view._node)
                 view._seen = None
                 view._node = [None, None, None, None, aval]

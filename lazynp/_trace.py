@@ -1,8 +1,8 @@
-"""The always-on trace: every operation is recorded, per thread, and flushed when a value is needed.
+"""The always-on trace: records every operation, per thread, and flushes when a value is needed.
 
-A thread's recorder holds what is pending, in order. `flush` evaluates all of it as one program: a
-*cut*. A cut comes when a value is asked for, and where the code recurs (`_cutsites`). `record` is
-how every operation that is not on the fast path becomes a node.
+A thread's recorder holds the pending nodes, in order. `flush` evaluates all of them as one program.
+A flush comes when a value is needed, and where the code returns to the same place (`_cutsites`).
+`record` turns every operation outside the fast path into a node.
 """
 
 from __future__ import annotations
@@ -61,14 +61,13 @@ from lazynp._recorder import (
 on_force: list[Callable[[], None]] = []  # called when a value is needed: for reports
 
 
-# -- cutting ---------------------------------------------------------------------------------------
+# -- flushing --------------------------------------------------------------------------------------
 
 
 def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked for") -> Any:
-    """Evaluate what the recorder holds. If that fails, everything is still pending.
+    """Evaluate the recorder's contents. If that fails, everything is still pending.
 
-    Returns the plan that was run, if there was one. reason: text, or the position of a loop that
-    came round.
+    Returns the plan that ran, if any. reason: text, or the position of a loop that returned there.
     """
     if isinstance(recorder, StagingRecorder):
         if asked is not None:
@@ -88,7 +87,8 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
         if plan is not None:
             recorder.due, recorder.inside = False, UNKNOWN
             return plan
-    nodes = [n for n in recorder.pending if n[VALUE] is None]  # else: by another thread
+    # otherwise another thread evaluated it
+    nodes = [n for n in recorder.pending if n[VALUE] is None]
     recorder.pending.clear()
     recorder.due, recorder.inside = False, UNKNOWN
     place = _place(asked, reason)
@@ -101,12 +101,12 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
 
 
 def _run(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any) -> Any:
-    """Run a cut; tell the policy, and whoever observes."""
+    """Run a flush; inform the policy and the observers."""
     count, learns = len(nodes), recorder.learns
     gain = sum([_gain(n[OP]) for n in nodes]) if learns else 0.0
     begin = perf_counter() if observers else 0.0
     first: Any = (nodes[0] if nodes else asked) if begin else None
-    first = first and first[CODE:]  # no reference to a node
+    first = first and first[CODE:]  # holds no reference to a node
     plan = _graph.evaluate(nodes, asked, reason)
     if learns:
         compiled = plan is not None and plan.tier != "reference"
@@ -121,7 +121,9 @@ def _run(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any)
 
 
 def _gain(op: Op) -> float:
-    """What an operation might gain in a program, in microseconds, where it ran by reference."""
+    """The possible gain of an operation in a program, in microseconds, where it ran by
+    reference.
+    """
     return 0.0 if op.primitive.kind == "call" else max(op.gain, 0.0)
 
 
@@ -132,7 +134,7 @@ def _place(asked: Node | None, reason: Any) -> Any:
 
 
 def at_entry(recorder: Recorder, frame: FrameType) -> None:
-    """Cut where an operation begins, if the code comes round here."""
+    """Flush where an operation begins, if the code has returned to the same place."""
     if not recorder.pending:
         return
     reason, site = recorder.sites.reason_to_cut(recorder.pending, frame, recorder.due)
@@ -140,7 +142,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
         return
     inside = recorder.inside
     plan = flush(recorder, reason=reason)
-    recorder.inside = inside  # it is the operation that begins here
+    recorder.inside = inside  # this operation begins here
     if site is not None:
         form = plan if isinstance(plan, _graph.Plan) else None
         if recorder.sites.saw(site, form):
@@ -148,8 +150,9 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
 
 
 def large_update(recorder: Recorder, op: Op) -> None:
-    """Called when a slice assignment was recorded: a large one makes a cut due, but in a staged
-    function, where nothing is ever cut."""
+    """Called after recording a slice assignment. A large one makes a flush due, except in a staged
+    function, which never flushes.
+    """
     if recorder.staging:
         return
     if op.aval.nbytes >= LARGE and 4 * op.explicit[1].size >= op.aval.size:
@@ -157,7 +160,9 @@ def large_update(recorder: Recorder, op: Op) -> None:
 
 
 def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
-    """A value can be had while a function is staged if none of its operands decides it."""
+    """While a function is staged, a value is available if none of the function's operands affects
+    it.
+    """
     if not recorder.owns(asked):
         flush(recorder.outer, asked, reason)
         return
@@ -174,7 +179,7 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
 
 
 def cure(aval: Any) -> str:
-    """What must have asked for a value that is not known, and what to write instead."""
+    """The remedy for a needed but unknown value: the likely cause, and what to write instead."""
     if local.cure is not None:
         return local.cure
     named = instead_of_math(user_frame(_getframe(1)))
@@ -208,7 +213,7 @@ def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) 
 
 
 def node_of(op: Op, operands: tuple[Any, ...]) -> Node:
-    """The node of an operation: done at once where the back end takes it, else pending."""
+    """The node of an operation: executed now if the back end accepts it, else pending."""
     recorder = local.recorder
     if op.host and not (recorder.staging and op.primitive.kind in ("host", "call")):
         return on_host(op, operands)
@@ -227,8 +232,9 @@ def node_of(op: Op, operands: tuple[Any, ...]) -> Node:
 
 
 def scalar_node(op: Op, operands: tuple[Any, ...]) -> Node | None:
-    """The operation on scalars that are there: it costs less to do than to record, under every
-    policy. None if one is pending, where a function is staged, and under `debug_nans`."""
+    """Compute an operation on available scalars, which costs less than recording it, under every
+    policy. None if one is pending, if a function is staged, and under `debug_nans`.
+    """
     recorder = local.recorder
     if recorder.staging or config.debug_nans or op.host:
         return None
@@ -241,10 +247,10 @@ def scalar_node(op: Op, operands: tuple[Any, ...]) -> Node | None:
         values.append(o)
     if len(values) == 2 and type(values[0]) in _DOUBLES and type(values[1]) in _DOUBLES:
         of_floats = _OF_FLOATS.get(op.primitive.name)
-        if of_floats is not None:  # Python's arithmetic is IEEE's, at a tenth of a ufunc's time
+        if of_floats is not None:  # Python's arithmetic is IEEE's, in a tenth of a ufunc's time
             return [None, None, np.float64(of_floats(*values)), None, op.aval]
     out = quiet_result(recorder.quiet, op.reference, *values)
-    out = out[()] if type(out) is np.ndarray else out  # `numpy.where` of scalars is an array
+    out = out[()] if type(out) is np.ndarray else out  # `numpy.where` of scalars returns an array
     return [None, None, out, None, op.aval]
 
 
@@ -253,9 +259,9 @@ _OF_FLOATS = {"add": float.__add__, "subtract": float.__sub__, "multiply": float
 
 
 def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """An operation on tracers: it is for the innermost transformation that one belongs to.
+    """Pass an operation on tracers to the innermost transformation that owns one of them.
 
-    Tracers of transformations around the function that is being staged are operands of it.
+    Tracers of transformations around the staged function are operands of it.
     """
     recorder = local.recorder
     top = innermost(operands)
@@ -263,7 +269,7 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
         if local.where is not None:
             return top.process(primitive, operands, params)
         frame = user_frame(_getframe(1))
-        local.where = frame.f_code, frame.f_lasti  # as `inside_operation`, without its calls
+        local.where = frame.f_code, frame.f_lasti  # like `inside_operation`, inlined
         try:
             return top.process(primitive, operands, params)
         finally:
@@ -276,8 +282,9 @@ def record_traced(primitive: Rules, operands: tuple[Any, ...], params: dict[str,
 
 
 def innermost(operands: Iterable[Any]) -> Trace | None:
-    """The innermost transformation that one of these belongs to; those around the function that
-    is being staged do not count."""
+    """The innermost transformation that owns one of these; transformations around the function
+    being staged do not count.
+    """
     staged = getattr(local.recorder, "level", 0)
     top: Trace | None = None
     for o in operands:
@@ -293,10 +300,10 @@ def innermost(operands: Iterable[Any]) -> Trace | None:
 def record_multiple(
     primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]
 ) -> tuple[Node, ...]:
-    """Record an operation with several results: one node each."""
+    """Record an operation with several results: one node for each."""
     node = record(primitive, operands, params)
     if type(node) is tuple:
-        return node  # a transformation interpreted it
+        return node  # a transformation has interpreted it
     avals = node[OP].aval
     ops = [projection(avals, i) for i in range(len(avals))]
     if node[VALUE] is not None:
@@ -307,7 +314,7 @@ def record_multiple(
 
 
 def check_bounds(op: Op, operands: tuple[Any, ...]) -> None:
-    """NEP 50: a Python int that meets an integer array must fit its dtype."""
+    """NEP 50: a Python int combined with an integer array must fit its dtype."""
     assert op.bounds is not None
     low, high = op.bounds
     for o in operands:
@@ -317,7 +324,7 @@ def check_bounds(op: Op, operands: tuple[Any, ...]) -> None:
 
 
 def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
-    """Run an operation that XLA has no dtype for, at once, with NumPy."""
+    """Run an operation whose dtype XLA lacks, now, in NumPy."""
     if only_checks(op):
         return [op, None, op.primitive.decided(operands, op.params), None, 0]
     values = [host_value(o) if type(o) is list else o for o in operands]
@@ -325,24 +332,24 @@ def on_host(op: Op, operands: tuple[Any, ...]) -> Node:
         value = _errstate.checked(op.reference, *values)
     else:
         value = quietly(op.reference, values)
-    if not isinstance(value, (np.ndarray, np.generic, tuple)):  # one Python object
+    if not isinstance(value, (np.ndarray, np.generic, tuple)):  # a single Python object
         boxed = np.empty((), object)
         boxed[()] = value
         value = boxed
     elif type(value) is np.ndarray and value.dtype != op.aval.dtype and value.dtype.kind in "iufc":
-        value = value.astype(op.aval.dtype)  # of bytes in another order
+        value = value.astype(op.aval.dtype)  # its bytes are in another order
     return [op, None, value, None, 0]
 
 
 @cached()
 def _has_effects(op: Op) -> bool:
-    """Whether host code is called, or something checked, for no result."""
+    """Whether it calls host code or checks something."""
     return has_effects(op.primitive, op.params)
 
 
 @cached()
 def only_checks(op: Op) -> bool:
-    """Whether it could be compiled but for the checks in it."""
+    """Whether it could be compiled apart from its checks."""
     return (
         op.primitive.kind == "call"
         and all([on_device(a.dtype) for a in (*op.explicit, *op.aval)])
@@ -350,12 +357,12 @@ def only_checks(op: Op) -> bool:
     )
 
 
-# -- transformations at work -----------------------------------------------------------------------
+# -- active transformations ------------------------------------------------------------------------
 
 
 @contextmanager
 def staging(what: str) -> Iterator[StagingRecorder]:
-    """Record into a list of its own that is never evaluated. `what`: for errors, "jit of f"."""
+    """Record into a separate list that is never evaluated. `what`: for errors, "jit of f"."""
     before = local.recorder
     local.level += 1
     recorder = local.recorder = StagingRecorder(what, before, local.level)
@@ -371,7 +378,7 @@ def staging(what: str) -> Iterator[StagingRecorder]:
 
 @contextmanager
 def interpreting(trace: Trace) -> Iterator[None]:
-    """Put a transformation on top of the stack. Afterwards its tracers are dead."""
+    """Push a transformation on the stack. When it ends, its tracers are dead."""
     local.level += 1
     trace.level = local.level
     try:
@@ -393,7 +400,7 @@ def materialize(node: Node) -> Any:
 
 
 def host_value(node: Node) -> Any:
-    """The node's value as a NumPy array (not to be written) or scalar."""
+    """The node's value as a NumPy array (read-only by convention) or scalar."""
     value = node[VALUE]
     if value is None:
         op = node[OP]
@@ -409,13 +416,13 @@ def host_value(node: Node) -> Any:
 
 
 def _unfinished(result: Node) -> bool:
-    """Whether what this is a result of has yet to be computed."""
+    """Whether the node that this projects from is still pending."""
     args = result[ARGS]
     return type(args) is tuple and args[0][VALUE] is None
 
 
 def below(node: Node) -> list[Node]:
-    """What is pending below a node, operands first, and the node itself."""
+    """The pending nodes below a node, operands first, and the node itself."""
     needed: list[Node] = []
     depth_first(node, set(), needed)
     return needed

@@ -1,10 +1,9 @@
-"""Results that nobody reads: Python's temporaries, alive when a loop is cut, dead a step later.
+"""Unread results: Python's temporaries, alive when a loop is flushed, dead a step later.
 
-Which outputs of a plan these are is seen by watching two of its runs: what is of some size, was
-in no later program, was not looked at, and is dead when the plan runs again. From then on the plan
-has a *lean* twin without them. Such a node stays pending, outside any list, with what it would be
-computed from; if somebody does read it, it is computed then, and if that happens often, the twin
-is given up.
+Two runs of a plan show which outputs these are: large outputs that no later program read, that
+nobody looked at, and that are dead when the plan runs again. From then on the plan has a *lean*
+twin without them (a pruned plan). Such a node stays pending, outside any list, with its operands.
+If somebody does read it, it is computed then; if that happens often, the twin is dropped.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _DONE = Watch(set())
 
 
 def before_run(plan: Plan) -> None:
-    """The plan runs again: what became of its results?"""
+    """The plan runs again: check what became of its results."""
     watch = plan.watch
     if not watch.kept:
         return
@@ -51,14 +50,14 @@ def before_run(plan: Plan) -> None:
 
 
 def after_run(plan: Plan, nodes: list[Node], asked: Node | None) -> None:
-    """Watch the results of a run, from the second on: the first one's surroundings are special."""
+    """Watch the results of a run, except the first, whose surroundings are special."""
     watch = plan.watch
     if watch is None:
         plan.watch = Watch({i for i in plan.outputs if _is_large(nodes[i])})
         return
     for i in list(watch.candidates):
         if nodes[i] is asked or type(nodes[i][VALUE]) is not lowering.Buffer:
-            watch.candidates.discard(i)  # it is read, or a look at it would not be seen
+            watch.candidates.discard(i)  # it is read, or a read would not be noticed
         else:
             seen = watched[id(nodes[i])] = Watched(nodes[i][VALUE])
             watch.kept.append((i, id(nodes[i]), seen))
@@ -72,7 +71,7 @@ def _is_large(node: Node) -> bool:
 
 
 def lean(plan: Plan, left_out: set[int]) -> Plan | None:
-    """The plan without these outputs, and without what only they need; None if nothing is left."""
+    """The plan without these outputs and the steps that only they need; None if nothing remains."""
     outputs = [i for i in plan.outputs if i not in left_out]
     if not left_out or not outputs:
         return None
@@ -80,7 +79,7 @@ def lean(plan: Plan, left_out: set[int]) -> Plan | None:
     needed, _ = _below(outputs, steps, set())
     _, held = _below(list(left_out), steps, set(outputs))
     if not held.isdisjoint(plan.donated()):
-        return None  # a copy of what is updated in place would cost more than storing these
+        return None  # copying an array that is updated in place would cost more than storing these
     spare = [dead and j not in held for j, dead in enumerate(plan.dead_leaves)]
     wanted = [s for s in plan.steps if s.position in needed]
     twin = Plan(wanted, plan.leaf_avals, spare, outputs)
@@ -89,7 +88,7 @@ def lean(plan: Plan, left_out: set[int]) -> Plan | None:
 
 
 def _below(roots: list[int], steps: dict[int, Step], known: set[int]) -> tuple[set[int], set[int]]:
-    """The positions of the steps and the leaves that these are computed from."""
+    """The positions of the steps and leaves from which these are computed."""
     found, leaves = set(known), set()
     stack = [r for r in roots if r not in known]
     while stack:
@@ -106,14 +105,14 @@ def _below(roots: list[int], steps: dict[int, Step], known: set[int]) -> tuple[s
 
 
 def leave(plan: Plan, nodes: list[Node]) -> None:
-    """After a run of the lean twin of a plan: these are still pending."""
+    """After a run of a plan's lean twin: mark the omitted nodes as pending."""
     assert plan.lean is not None
     for i in plan.lean.left_out:
         nodes[i].append(plan)
 
 
 def regret(nodes: list[Node]) -> None:
-    """Among these, which are to be computed after all, some may have been left out."""
+    """Note that these are computed after all; some may have been left out."""
     for node in nodes:
         if len(node) > _PLAN:
             plan = node[_PLAN]

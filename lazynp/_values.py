@@ -1,6 +1,6 @@
-"""Values: what can be seen of a node, with and without a program.
+"""Values: what is available of a node, with and without running a program.
 
-`host_value` and `materialize`, which may run one, are the trace's own (`_trace`).
+`host_value` and `materialize`, which may run one, belong to the trace (`_trace`).
 """
 
 from __future__ import annotations
@@ -26,26 +26,27 @@ def there(node: Node) -> Any:
     args = node[ARGS]
     if value is None and op.primitive.kind == "view" and type(args) is tuple:
         base = args[0]
-        if type(base) is list and type(base[VALUE]) is np.ndarray:  # in short, the usual case
+        if type(base) is list and type(base[VALUE]) is np.ndarray:  # shortcut for the usual case
             if not any([type(a) is list for a in args[1:]]):
                 return op.reference(base[VALUE], *args[1:])
     return _reference.host_view(node)
 
 
 def seen_value(node: Node) -> Any:
-    """`host_value` for those who only look, and for whom a tangent is not lost."""
+    """`host_value` for code that only looks, so that no tangent is lost."""
     value = node[VALUE]
     return value.seen() if isinstance(value, Tracer) else host_value(node)
 
 
 def watched() -> bool:
-    """Whether floating-point errors are to be noticed here and now. In a staged function nothing
-    has a value."""
+    """Whether floating-point errors must be noticed here and now. In a staged function nothing has
+    a value.
+    """
     return _errstate.strict() and not local.recorder.staging
 
 
 def description(node: Node) -> str | None:
-    """What is printed for a value that is not known."""
+    """The text printed for an unknown value."""
     if knowable(node):
         return None
     value = node[VALUE]
@@ -54,8 +55,9 @@ def description(node: Node) -> str | None:
 
 
 def knowable(node: Node) -> bool:
-    """Whether `seen_value` gives a value: not for what differs from example to example, nor for
-    what depends on the operands of a function that is staged."""
+    """Whether `seen_value` gives a value. It does not for values that differ between examples, nor
+    for values that depend on the operands of a staged function.
+    """
     value = node[VALUE]
     if value is not None:
         return value.known() if isinstance(value, Tracer) else True
@@ -68,7 +70,7 @@ def knowable(node: Node) -> bool:
 
 
 def extent(node: Node) -> Any:
-    """All values behind a node, for checks of bounds; None where they are not known."""
+    """All values behind a node, for checks of bounds; None if unknown."""
     value = node[VALUE]
     if isinstance(value, Tracer):
         return value.extent()

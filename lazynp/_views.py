@@ -47,7 +47,7 @@ def shown(
         value = look(value)
     except (ValueError, TypeError):  # a copy, or an error that another function reports
         return None
-    # a large one is part of the program that reads it
+    # a large view belongs to the program that reads it
     if type(value) is not np.ndarray or value.nbytes > local.recorder.policy.largest:
         return None
     path = (kind(value),)
@@ -65,7 +65,7 @@ def shown(
 
 
 def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
-    """A view of the array by one more step. The owner is the array's own."""
+    """A view of the array by one more step, with the same owner."""
     made = shown(array, step.layout, lambda _: step, plain=step.plain)
     if made is not None:
         if readonly:
@@ -85,7 +85,7 @@ def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
 
 
 def _laid_out(node: Node, step: Step) -> Node | None:
-    """The step taken by NumPy, in the memory of a value that is there."""
+    """Take the step by NumPy, in the memory of an available value."""
     value = local.recorder.backend.value(node)
     if type(value) is not np.ndarray:
         return None

@@ -44,7 +44,7 @@ def xnp() -> Any:
 
 @pytest.fixture(autouse=True)
 def lazy() -> None:
-    """What loops of earlier tests taught the recorder is no matter for the next."""
+    """The recorder must not remember the loops of earlier tests."""
     found = sys.modules.get("lazynp._recorder")
     if found is not None:
         found.local.recorder.reset_policy()

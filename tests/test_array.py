@@ -423,7 +423,7 @@ def test_resize_and_sort_in_place() -> None:
 
 @pytest.mark.skipif(EAGER, reason="what is done at once is not there to be forced")
 def test_nothing_forces_but_what_must(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # else what comes later is done at once
+    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # otherwise later operations are eager
     a, b = np.array(numpy.arange(12.0).reshape(3, 4)) * 1.0, np.ones((3, 4)) * 2.0
     with NothingForced():
         _ = a.shape, a.dtype, a.ndim, a.size, len(a), a.strides, a.flags, a.nbytes, a.T, a.base

@@ -281,7 +281,7 @@ def test_nodes_of_two_threads_are_put_in_order() -> None:
 def test_a_form_that_came_before_is_recognised_without_a_key(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # else what comes later is done at once
+    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # otherwise later operations are eager
     if np.config.execution == "reference":
         return  # it has no forms
     a, b = np.arange(8.0), np.ones(8)

@@ -172,7 +172,7 @@ def test_a_table_and_a_timeline(tmp_path: Path) -> None:
 
 
 def test_a_long_table_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # else what comes later is done at once
+    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # otherwise later operations are eager
     x = np.array(numpy.linspace(0.0, 1.0, 9))
     with np.config(execution="reference"), np.profile() as p:
         for n in range(1, 20):

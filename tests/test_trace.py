@@ -394,7 +394,7 @@ def test_little_is_pending_at_any_time(loop: Callable[[Any, int], Any], policy: 
 
 def test_a_loop_in_which_nothing_recurs_is_cut_by_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each statement at a place of its own, as in generated code."""
-    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # else what comes later is done at once
+    monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # otherwise later operations are eager
     source = "x = np.zeros(3)\n" + "x = x + 1.0\n" * 1200
     space: dict[str, Any] = {"np": np}
     with np.config(execution="reference", max_pending=100), Counted() as counted:

@@ -16,8 +16,9 @@ from lazynp.primitives.checks import check_later
 
 
 def traced(*xs: Any) -> bool:
-    """Whether a transformation follows one of these (or an element of a list of them), so that
-    there is no value to be had, or none that keeps its tangent."""
+    """Whether a transformation traces one of these (or an element of a list of them), so that it
+    has no value, or none that keeps its tangent.
+    """
     seen: set[int] = set()
     waiting = list(xs)
     while waiting:

@@ -1,8 +1,9 @@
-"""Composed functions done at once, as a whole, by NumPy's function of that name.
+"""Composed functions run eagerly, as a whole, by NumPy's function of that name.
 
-In a loop of small operations (see `_backends.Eager`) nothing is recorded that costs less to
-do. A function made of ten primitives would then be ten calls of NumPy with a handle each; NumPy's
-own function is one. Its result, its errors and its promotion are what ours must give anyway.
+In a loop of small operations (see `_backends.Eager`), operations that cost less to execute than to
+record are executed. A function made of ten primitives would then be ten calls of NumPy with a
+handle each; NumPy's own function is one. Its result, errors and promotion are the ones that ours
+must give anyway.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from lazynp.functions._stores import write_into
 
 _PLAIN = frozenset({int, float, bool, complex, str, type(None), type(np._NoValue)})  # type: ignore[attr-defined]
 
-# what is written, and what NumPy's functions do not have
+# parameters that are written, and those that NumPy's functions lack
 _NOT_NUMPYS = frozenset(
     {
         "out",
@@ -56,12 +57,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 def by_numpy(
     reference: Callable[..., Any], *, always: bool = False, kind: Any = None
 ) -> Callable[[F], F]:
-    """Decorates a function that returns fresh arrays. Not for calls that write: `out`,
+    """Decorate a function that returns new arrays. Not for calls that write: `out`,
     `overwrite_input`.
 
-    always: on the host NumPy's is better than what any program would be made of, so it is called
-    under the adaptive policy whatever the size, for what is pending too. kind: of tuple that is
-    returned.
+    always: NumPy's implementation always wins on the host: under `adaptive`, call it at any size,
+    and force pending operands. kind: the class of a returned tuple.
     """
 
     def decorate(function: F) -> F:
@@ -110,7 +110,7 @@ def by_numpy(
 
 
 def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
-    """What NumPy is given for these arguments, of which one at least must be an array of ours."""
+    """The arguments for NumPy; at least one must be an array of ours."""
     values = []
     ours = False
     for x in args:
@@ -139,7 +139,7 @@ def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
 
 
 def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> bool:
-    """The call, into memory that is there."""
+    """The call, into available memory."""
     named = {k: _value(v, math.inf) for k, v in kwargs.items() if k != "out"}
     if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
         return False
@@ -150,8 +150,9 @@ def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> boo
 
 
 def _largest(always: bool = False) -> float:
-    """How large the operands may be, in bytes, of what NumPy does as a whole; 0 where all is
-    recorded. always: for functions that NumPy does best whatever the size."""
+    """The largest operands, in bytes, for which NumPy runs the whole function; 0 if everything is
+    recorded. always: for functions that NumPy does best at any size.
+    """
     recorder = local.recorder
     if always and config.execution == "adaptive" and not state.watching:
         if not recorder.staging and not config.debug_nans and lowering.on_host():
@@ -166,8 +167,9 @@ def _settle(x: NDArray) -> None:
 
 
 def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F], F]:
-    """Decorates a function that makes an array: of which size, its first argument says, a length,
-    a shape, a list of the elements, or an array that the result is to be `like`."""
+    """Decorate a function that makes an array. Its first argument determines the size: a length, a
+    shape, a list of the elements, or an array that the result is to be `like`.
+    """
 
     def decorate(function: F) -> F:
         @functools.wraps(function)
@@ -201,7 +203,7 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
 
 
 def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
-    """A function that makes arrays as `like`, which has an `__array_function__`, makes them."""
+    """A creation function that calls the `__array_function__` of `like`."""
     if isinstance(like, Array):
         return function(*args, **kwargs)
     made = like.__array_function__(function, (type(like),), args, kwargs)
@@ -222,7 +224,7 @@ def _is_small(shape: Any) -> bool:
     if type(shape) is tuple or type(shape) is list:
         size = 1
         for n in shape:
-            if type(n) is not int:  # elements, or rows, whose length is not asked for
+            if type(n) is not int:  # elements, or rows of unknown length
                 few = FEW if type(n) is not list and type(n) is not tuple else FEW >> 6
                 return type(shape) is list and len(shape) <= few
             size *= n
@@ -231,9 +233,10 @@ def _is_small(shape: Any) -> bool:
 
 
 def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
-    """The Array or Scalar, or the tuple of them, for what NumPy returned; None for others, and for
-    what is not fresh but a view of one of the values. In a tuple one of these itself (the edges of
-    a histogram) is that of `args`."""
+    """The Array or Scalar, or the tuple of them, for NumPy's result. None for other results, and
+    for views of one of the values. If a tuple contains one of the values itself (the edges of a
+    histogram), the corresponding item of `args` takes its place.
+    """
     if type(result) is ndarray:
         if not on_device(result.dtype):
             return None
@@ -270,14 +273,14 @@ def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
 
 
 class _Unfit:
-    """The type of an argument that is not there, or that NumPy would take otherwise."""
+    """The type of an argument that is not available, or that NumPy would treat differently."""
 
 
 _UNFIT: Any = _Unfit()
 
 
 def _value(x: Any, largest: float) -> Any:
-    """What NumPy is given for an argument."""
+    """The form of an argument for NumPy."""
     t = type(x)
     if t is NDArray or t is Scalar:
         node = x._node if x._base is None else x._read()

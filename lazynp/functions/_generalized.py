@@ -26,7 +26,7 @@ _Core = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 class Generalized(ufunc):
-    """A ufunc over arrays: it has no reductions."""
+    """A generalised ufunc; it has no reductions."""
 
     __slots__ = ()
 
@@ -142,7 +142,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
 
 
 def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signature: Any) -> bool:
-    """Whether no option was given that has an effect."""
+    """Whether all options have their default effect."""
     return (
         out is None and axes is np._NoValue and axis is np._NoValue
         and keepdims is False and dtype is None and signature is None
@@ -151,7 +151,7 @@ def _is_plain(out: Any, axes: Any, axis: Any, keepdims: Any, dtype: Any, signatu
 
 @cached()
 def direct(x: Aval, y: Aval) -> Any:
-    """The dimension numbers, where a matmul is one contraction and nothing more; else None."""
+    """The dimension numbers if a matmul is one plain contraction; else None."""
     if x.dtype != y.dtype or not on_device(x.dtype) or not x.ndim or not y.ndim:
         return None
     i, j = x.ndim - 1, max(0, y.ndim - 2)
@@ -163,7 +163,7 @@ def direct(x: Aval, y: Aval) -> Any:
 
 
 def _core_labels(core: _Core, x_ndim: int, y_ndim: int) -> _Core:
-    """For matmul, whose dimensions `n?` and `m?` are missing where an operand is a vector."""
+    """The core labels of matmul, without `n?` or `m?` where an operand is a vector."""
     missing = set()
     if core[0][0] == "n?" and x_ndim == 1:
         missing.add("n?")
@@ -174,7 +174,7 @@ def _core_labels(core: _Core, x_ndim: int, y_ndim: int) -> _Core:
 
 
 def _core_axes(given: dict[str, Any], x: Array, y: Array, labels: _Core) -> list[list[int]] | None:
-    """Which axes are the core dimensions of inputs and output; None if NumPy would object."""
+    """The axes of the core dimensions of inputs and output; None if NumPy would object."""
     counts = [len(group) for group in labels]
     if x.ndim < counts[0] or y.ndim < counts[1] or ("axis" in given and "axes" in given):
         return None
@@ -248,14 +248,14 @@ def _core_product(
 
 
 def _labelled(ndim: int, labels: Sequence[Hashable], where: Sequence[int]) -> Labels:
-    """Core labels at their places, labels of the loop elsewhere."""
+    """Core labels at their places, loop labels elsewhere."""
     loop = iter(ordered_labels("loop", ndim - len(where)))
     at = dict(zip(where, labels, strict=True))
     return tuple(at[k] if k in at else next(loop) for k in range(ndim))
 
 
 def _out_fits(out: Any, result: Array, core: int, given: dict[str, Any], casting: Any) -> bool:
-    """Core dimensions must be those of the output; only the others are broadcast."""
+    """Whether `out` fits: its core dimensions must match exactly; only the others broadcast."""
     if not isinstance(out, Array):
         return True
     if not np.can_cast(result.dtype, out.dtype, casting):
@@ -268,7 +268,9 @@ def _out_fits(out: Any, result: Array, core: int, given: dict[str, Any], casting
 def _numpys_error(
     reference: np.ufunc, x: Array, y: Array, out: Any, given: dict[str, Any]
 ) -> Exception:
-    """What NumPy raises for operands of these shapes: it checks before it reads an element."""
+    """The exception that NumPy raises for operands of these shapes; it checks before it reads an
+    element.
+    """
     dummies = [np.broadcast_to(np.zeros((), v.dtype), v.shape) for v in (x, y)]
     if isinstance(out, Array):
         given = {**given, "out": np.empty(out.shape, out.dtype)}

@@ -1,8 +1,8 @@
 """Reading and writing by index: `x[index]` and `x[index] = value`.
 
-A basic index gives a view and records one `slice`; the entry (op, start indices, view step) is
-memoised on the aval, so that a slice met before costs a few lookups. Start indices are operands,
-not parameters: a moving index is one program. For advanced indices see `_advanced`.
+A basic index gives a view and records one `slice`. Its memo entry on the aval (op, start indices,
+view step) makes a known slice cost a few look-ups. Start indices are operands, not parameters, so a
+moving index is one program. For advanced indices see `_advanced`.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ _SCALAR = "scalar"  # in a memo: the aval of one element
 def getitem(self: Array, index: Any) -> Any:
     """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy.
 
-    In this order: one element of data that is there; a part of it, where the back end does things
-    at once; a slice that is recorded; what a transformation interprets; an advanced index.
+    The cases, in order: one element of available data; a part of it, if the back end is eager; a
+    recorded slice; a value that a transformation interprets; an advanced index.
     """
     index, axes = element_index(index)
     if axes and not staged:
@@ -122,7 +122,7 @@ def _element_there(self: Array, index: Any, axes: int) -> Any:
 
 
 def _part_at_once(self: Array, node: Node, aval: Aval, index: Any) -> Array | None:
-    """NumPy's view, with nothing inferred, or what NumPy chooses by an index with arrays."""
+    """NumPy's view, without inference, or NumPy's selection by an index with arrays."""
     value = there(node) if aval.device else None
     if type(value) is not ndarray:
         return None
@@ -143,7 +143,7 @@ def _part_at_once(self: Array, node: Node, aval: Aval, index: Any) -> Array | No
 
 
 def _after_cut(self: Array, op: Op, node: Node, starts: tuple[Any, ...]) -> Node | None:
-    """A small part of a large pending result makes a cut: then it is there."""
+    """A small part of a large pending result causes a flush, so that its value is available."""
     recorder = local.recorder
     if not recorder.pending:
         return None
@@ -157,7 +157,7 @@ def _after_cut(self: Array, op: Op, node: Node, starts: tuple[Any, ...]) -> Node
 
 
 def _entry(aval: Aval, index: Any) -> Any:
-    """What is remembered of a basic index: (op, start indices, step). None for any other index."""
+    """The memo entry of a basic index: (op, start indices, step). None for any other index."""
     key = index_key(index)
     if key is NOT_BASIC and type(index) is tuple:
         key = index_key(known_places(index))
@@ -173,7 +173,7 @@ def _entry(aval: Aval, index: Any) -> Any:
 
 
 def _get_other(self: Array, aval: Aval, index: Any) -> Any:
-    """`getitem` where no slice is remembered for the index."""
+    """`getitem` if the index has no memo entry."""
     if type(aval) is TracedAval or _moves(index):
         return _get_traced(self, aval, index)
     if aval.dtype.names is not None and _is_field(index):
@@ -186,7 +186,7 @@ def _get_other(self: Array, aval: Aval, index: Any) -> Any:
 
 
 def _chosen(self: Array, value: Any, index: Any) -> Array | None:
-    """What NumPy chooses by an index with arrays that are there."""
+    """NumPy's selection by an index with available arrays."""
     where = host_index(index)
     if where is None:
         return None
@@ -251,7 +251,7 @@ def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
         aval.get_memo.clear()
     try:
         aval.get_memo[key] = op, step.starts, step
-    except TypeError:  # an unhashable slice bound: not worth remembering
+    except TypeError:  # an unhashable slice bound: not worth caching
         pass
     return op, step.starts, step
 
@@ -265,7 +265,7 @@ def _index_step(aval: Aval, index: Any) -> Any:
 
 
 def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
-    """`getitem` of a value that a transformation interprets: nothing is remembered."""
+    """`getitem` of a value that a transformation interprets; caches nothing."""
     plain = normal(index)
     if _moves(plain):
         step = _moving_step(aval, plain)
@@ -280,7 +280,7 @@ def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
 
 
 def _moves(index: Any) -> bool:
-    """Whether the index is basic but for integers whose values are not known (vmap, jit)."""
+    """Whether the index is basic apart from integers with unknown values (vmap, jit)."""
     items = index if isinstance(index, tuple) else (index,)
     moving = [i for i in items if isinstance(i, Array) and not i.ndim and i.dtype.kind in "iu"]
     return any(not knowable(i._read()) for i in moving) and all(
@@ -305,7 +305,7 @@ def _moving_step(aval: Aval, index: Any) -> Any:
 
 
 def _element(node: Node, aval: Aval, index: Any) -> Any:
-    """One element of data that is there: read at once, which costs less than recording."""
+    """One element of available data: read now, which costs less than recording."""
     value = node[VALUE]
     if type(value) is not np.ndarray:
         if not lowering.on_host() or isinstance(value, Tracer):
@@ -320,7 +320,7 @@ def _element(node: Node, aval: Aval, index: Any) -> Any:
         element_aval = aval_of((), aval.dtype) if on_device(aval.dtype) else None
         aval.get_memo[_SCALAR] = element_aval
     if element_aval is None:
-        return element  # a string, a date: NumPy's own
+        return element  # a string or date: NumPy's own
     return new_scalar([None, None, element, None, element_aval])
 
 
@@ -349,7 +349,7 @@ def _record(self: Array, index: Any, value: Any) -> Any:
 
 
 def _is_field(index: Any) -> bool:
-    """Whether this is a name, or a list of names, of fields."""
+    """Whether this is a field name, or a list of them."""
     names = index if type(index) is list else [index]
     return bool(names) and all(isinstance(n, str) for n in names)
 
@@ -360,8 +360,8 @@ def _is_field(index: Any) -> bool:
 def setitem(self: Array, index: Any, value: Any) -> None:
     """`self[index] = value`, in the owner and so in every view.
 
-    In this order: the second half of `x[i] += v`; one element of memory nobody else can see; what
-    the back end does at once; host dtypes; a slice that is recorded; an advanced index.
+    The cases, in order: the second half of `x[i] += v`; one element of memory nobody else can see;
+    whatever the back end stores eagerly; host dtypes; a recorded slice; an advanced index.
     """
     if type(value) is NDArray and value._base is self and self._flags is None:
         if local.recorder.backend.at_once and is_same_view(self, index, value):
@@ -387,7 +387,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
 
 
 def _follows_store(recorder: Recorder) -> bool:
-    """Of one large assignment after another, the last makes the cut."""
+    """Of several large assignments in a row, the last one flushes."""
     if not recorder.due or not recorder.pending:
         return False
     op = recorder.pending[-1][OP]
@@ -395,7 +395,7 @@ def _follows_store(recorder: Recorder) -> bool:
 
 
 def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | None:
-    """The node that a store gives the array; None if there is nothing left to do."""
+    """The node that a store gives the array; None if nothing remains to be done."""
     recorder = local.recorder
     node = self._node if self._base is None else self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
@@ -414,7 +414,7 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
         if recorder.pending and 4 * op.explicit[1].nbytes <= aval.nbytes:
             flush(recorder, reason=PART)
         u = operands[1]
-        del node, operands  # nobody else is to have the memory
+        del node, operands  # nobody else must hold the memory
         if op.reuses and self._base is None and store_slice(self, op, u, step.starts):
             return None
         operands = (self._read(), u, *step.starts)
@@ -456,7 +456,7 @@ def _store_op(
 
 
 def _set_on_host(self: Array, index: Any, value: Any) -> None:
-    """Objects, strings, dates, records: NumPy stores, in place where nobody else has the memory."""
+    """Objects, strings, dates, records: NumPy stores, in place if nobody else holds the memory."""
     index = to_host(index)
     if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
         zero_d = type(value) is NDArray and not value.ndim
@@ -474,7 +474,7 @@ def _set_on_host(self: Array, index: Any, value: Any) -> None:
 
 
 def _is_whole(index: Any, ndim: int) -> bool:
-    """Whether an index is of one element: an object array takes any object there, as it is."""
+    """Whether an index selects one element: an object array stores any object there unchanged."""
     items = index if isinstance(index, tuple) else (index,)
     return len(items) == ndim and all(isinstance(i, (int, np.integer)) for i in items)
 
@@ -502,7 +502,7 @@ def _set_step(aval: Aval, index: Any) -> Any:
 
 
 def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> None:
-    """A sequence cannot be stored in one element, nor a list in fewer dimensions than it has."""
+    """Raise if a sequence is stored in one element, or a list in too few dimensions."""
     if type(value) in SCALAR_DTYPES or on_device(aval.dtype) is False:
         return
     nested = isinstance(value, (list, tuple))
@@ -520,7 +520,7 @@ def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> 
 
 
 def _is_itself(self: Array, step: Slice, value: Array) -> bool:
-    """The second half of `x[i] += v`: the view was written already. What it shows is there."""
+    """The second half of `x[i] += v`: the view was written already, so its contents are there."""
     owner = self if self._base is None else self._base
     if value._base is not owner:
         return False
@@ -539,8 +539,9 @@ def _same_slice(a: Any, b: Any) -> bool:
 
 
 def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
-    """A number stored into integers: NumPy's error if it is too large, or nan, raised by this
-    statement. (Not of arrays, nor by advanced indices: these wrap.) Whether it was looked at."""
+    """For a number stored into integers: raise NumPy's error now if it is too large, or nan.
+    (Arrays and stores by advanced indices wrap instead.) Returns whether it was checked.
+    """
     if dtype.kind not in "iu" or not isinstance(value, (Array, np.generic)):
         return False
     if value.ndim or value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype):
@@ -550,7 +551,7 @@ def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
             assigned_scalar(seen_value(value._read()), dtype)
     elif isinstance(value, np.generic):
         assigned_scalar(value, dtype)
-    return True  # a 0-d array too: it shares its entry in the memo with a scalar
+    return True  # a 0-d array too: it shares its memo entry with a scalar
 
 
 # -- in C ----------------------------------------------------------------------------------------

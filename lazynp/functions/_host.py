@@ -18,7 +18,7 @@ from lazynp._strides import in_order, order_of_strides
 from lazynp._trace import host_value
 from lazynp.functions._records import Record
 
-on_host_call: list[Callable[[str], None]] = []  # for reports
+on_host_call: list[Callable[[str], None]] = []  # hooks for reports
 P = ParamSpec("P")  # results are Arrays where NumPy's are its own
 
 HOSTED: set[str] = set()  # names of functions that run in NumPy, for the documentation
@@ -91,7 +91,7 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def hosted(function: Callable[P, Any]) -> Callable[P, Any]:
-    """A function of NumPy's that computes the arguments and returns Arrays."""
+    """Wrap a NumPy function so that it computes the arguments and returns Arrays."""
     name = getattr(function, "__name__", str(function))
     HOSTED.add(name)
 

@@ -45,7 +45,9 @@ def mismatch(axis: int, length: int, given: int) -> IndexError:
 
 
 def set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bool:
-    """`x[mask] = value` by a select, without looking at the mask. False for a value each."""
+    """`x[mask] = value` as a select, without reading the mask. False if there is a value for each
+    True.
+    """
     rest = aval.shape[mask.ndim :]
     operand = operand_of(value)
     if type(operand) is list:
@@ -90,7 +92,9 @@ def set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bo
 
 
 def set_masked_view(self: Any, aval: Aval, index: Any, value: Any) -> bool:
-    """`x[i, mask, :] = scalar` where the mask is traced: a select in a view. False for all else."""
+    """`x[i, mask, :] = scalar` with a traced mask, as a select in a view. False for anything
+    else.
+    """
     if not isinstance(index, tuple) or np.ndim(value):
         return False
     masks = [i for i in index if isinstance(i, Array) and i.dtype.kind == "b" and i.ndim]
@@ -111,9 +115,9 @@ def set_masked_view(self: Any, aval: Aval, index: Any, value: Any) -> bool:
 
 
 def set_selected(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bool:
-    """`x[mask] = f(y[mask], ...)` as a select from `f(y, ...)`: no shape then depends on data.
+    """`x[mask] = f(y[mask], ...)` as a select from `f(y, ...)`, so that no shape depends on data.
 
-    False where the values are not elementwise of selections by this very mask, still pending.
+    False unless the values are pending elementwise results of selections by this very mask.
     """
     operand = operand_of(value)
     whole = _unselected(operand, mask._read(), aval.shape, [32])
@@ -126,7 +130,7 @@ def set_selected(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -
 
 
 def _unselected(node: Any, mask: Node, shape: tuple[int, ...], budget: list[int]) -> Any:
-    """The node before selection by the mask, or None."""
+    """The value of the node before selection by the mask, or None."""
     budget[0] -= 1
     if type(node) is not list or isinstance(node[VALUE], np.generic):
         return node

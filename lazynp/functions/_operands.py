@@ -1,4 +1,4 @@
-"""Operands: what every room makes of its arguments, and how results go into `out`."""
+"""Operands: convert arguments to arrays, and store results into `out`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lazynp.primitives import elementwise, shaping
 
 
 def operand_of(x: Any) -> Any:
-    """`as_operand`, which leaves what is lazy in a list lazy."""
+    """`as_operand`, which keeps lazy arrays in a list lazy."""
     if isinstance(x, (list, tuple)):
         if holds_lazy(x):
             return assemble(x)._read()
@@ -33,7 +33,9 @@ def operand_of(x: Any) -> Any:
 
 
 def as_array(x: Any) -> Array:
-    """Whatever NumPy takes for an array, as an Array (no copy of an Array; a view is read)."""
+    """Anything that NumPy accepts as an array, as an Array (an Array is not copied; a view is
+    read).
+    """
     if type(x) is NDArray or type(x) is Scalar:
         return x
     if isinstance(x, Array):
@@ -45,17 +47,17 @@ def as_array(x: Any) -> Array:
 
 def scalar_array(x: Any) -> Array:
     """A Python scalar as a 0-d Array of NumPy's dtype for it."""
-    value = np.asarray(x)  # an object where no integer dtype holds it
+    value = np.asarray(x)  # an object if no integer dtype holds it
     return new_array(leaf(value if value.dtype.kind == "O" else value[()]))
 
 
 def plain(x: Any) -> Array:
-    """An owner holding the same value: what rules and reductions are given."""
+    """An owner with the same value, the form that rules and reductions take."""
     return new_array(as_array(x)._read())
 
 
 def scalar_if_0d(x: Array) -> Array:
-    """What NumPy returns for this result: a Scalar if it has no dimension."""
+    """The kind of result that NumPy returns: a Scalar if 0-d."""
     if x.ndim:
         return x
     if on_device(x.dtype):
@@ -64,13 +66,13 @@ def scalar_if_0d(x: Array) -> Array:
 
 
 def cast(x: Any, dtype: Any) -> Array:
-    """The array in this dtype; itself if it has it already."""
+    """The array in this dtype; the array itself if it has it already."""
     array, dtype = as_array(x), np.dtype(dtype)
     return array if array.dtype == dtype else elementwise.convert(array, dtype=dtype)
 
 
 def broadcast(x: Array, shape: tuple[int, ...]) -> Array:
-    """A fresh array of the value broadcast to a shape. Raises ValueError as NumPy does."""
+    """The value broadcast to a shape, as a new array. Raises ValueError as NumPy does."""
     if x.shape == shape:
         return x
     first = len(shape) - x.ndim
@@ -86,7 +88,7 @@ def _text(shape: tuple[int, ...]) -> str:
 
 
 def check_writeable(out: Any, what: str = "return arrays must be of ArrayType") -> None:
-    if isinstance(out, np.ndarray):  # somebody's memory: a buffer, a memmap
+    if isinstance(out, np.ndarray):  # memory that someone else owns: a buffer, a memmap
         if not out.flags.writeable:
             raise ValueError("output array is read-only")
         return
@@ -101,7 +103,7 @@ def check_shapes(
     outs: list[tuple[int, ...]],
     masks: Sequence[tuple[int, ...]] = (),
 ) -> None:
-    """NumPy's errors where operands, masks and outputs do not fit together."""
+    """Raise NumPy's errors if operands, masks and outputs do not fit together."""
     try:
         shape = np.broadcast_shapes(*inputs, *outs, *masks)
     except ValueError:
@@ -122,7 +124,9 @@ def _copied(value: Any, out: Any) -> None:
 
 
 def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> Any:
-    """Store a result into `out` with NumPy's checks, and return `out`; the result if None."""
+    """Store a result into `out` with NumPy's checks, and return `out`; the result if `out` is
+    None.
+    """
     if out is None:
         return result
     check_writeable(out)

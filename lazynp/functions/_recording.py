@@ -1,9 +1,9 @@
 """How operators, ufuncs and composed functions record: the definition of the fast path.
 
-`binary(primitive)` and `unary(primitive)` make the functions behind operators and ufunc calls. What
-the operands are known by leads to one `Entry`, which holds the interned op and the aval of NumPy's
+`binary(primitive)` and `unary(primitive)` make the functions behind operators and ufunc calls. The
+keys of the operands lead to one `Entry`, which holds the interned op and the aval of NumPy's
 result. So an operation is a look-up, a node and a handle. Operands that are neither arrays nor
-Python's or NumPy's scalars take the slow way, which is handed in.
+scalars of Python or NumPy take the slow path, an argument.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ Slow = Callable[..., Any]
 
 
 class Entry:
-    """What is known of one function, for operands of one kind."""
+    """What is known of one function for one kind of operands."""
 
     __slots__ = ("op", "aval")
 
-    op: Op | Literal[False] | None  # as it is recorded; False: it is more than one operation
+    op: Op | Literal[False] | None  # the recorded op; False: it takes more than one operation
     aval: Aval | None  # of NumPy's result
 
     def __init__(self) -> None:
@@ -64,13 +64,13 @@ def entries_of(function: Any) -> Entries:
 
 
 def plain_operand(x: Any) -> Any:
-    """A node, or a Python scalar as it is; None for what the slow way takes."""
+    """A node, or a Python scalar unchanged; None for operands of the slow path."""
     t = type(x)
     if t is NDArray or t is Scalar:
         return x._node if x._base is None else x._read()
     if t in SCALAR_DTYPES:
         return x
-    aval = AVALS.get(t)  # of NumPy's scalar
+    aval = AVALS.get(t)  # the aval of NumPy's scalar
     return None if aval is None else [None, None, x, None, aval]
 
 
@@ -81,10 +81,10 @@ def done_at_once(
     recorder: Recorder,
     any_size: bool = False,
 ) -> Array | None:
-    """NumPy's result for operands that are there and small; None: record it.
+    """NumPy's result for operands that are available and small; None: record it.
 
-    In loops whose slices grow or shrink hardly any operation comes twice, so nothing is inferred;
-    of those that do come again, the aval of the result is remembered.
+    In loops whose slices grow or shrink, hardly any operation repeats, so nothing is inferred. For
+    operations that do repeat, the aval of the result is cached.
     """
     aval = entry.aval
     any_size = any_size or aval is not None
@@ -102,7 +102,7 @@ def done_at_once(
 
 
 def recorded(op: Op, operands: tuple[Any, ...], recorder: Recorder, depth: int) -> Array:
-    """The handle of an operation that is recorded. depth: how many frames up the user's is."""
+    """The handle of a recorded operation. depth: the number of frames up to the user's."""
     node = scalar_node(op, operands) if op.scalar else None
     if node is None:
         frame = _getframe(depth + 1)
@@ -118,7 +118,7 @@ class _Elementwise:
 
     def __init__(self, primitive: Primitive, function: np.ufunc, slow: Slow, depth: int) -> None:
         self.primitive, self.function, self.slow = primitive, function, slow
-        self.depth = depth  # how many frames up the user's is, from who calls `result`
+        self.depth = depth  # the number of frames from the caller of `result` up to the user's
         self.entries = entries_of(function)
 
     def result(self, recorder: Recorder, xs: tuple[Any, ...], operands: tuple[Any, ...]) -> Any:
@@ -154,7 +154,9 @@ class _Elementwise:
         return None
 
     def _infer(self, entry: Entry, operands: tuple[Any, ...]) -> Op | None:
-        """The op; None for the slow way, which raises what inferring it raised, or knows better."""
+        """The op. None for the slow path, which raises the error of the inference or handles the
+        operands.
+        """
         try:
             op = op_of(self.primitive, {}, tuple(map(known, operands)))
         except TypeError:
@@ -170,8 +172,8 @@ def binary(
 ) -> Callable[[Any, Any], Any]:
     """`f(x, y)`; `slow(x, y)` takes operands that are neither arrays nor scalars.
 
-    function: NumPy's own. depth: how many frames up the user's is. swap: make it `f(y, x)`, for
-    reflected operators.
+    function: NumPy's own. depth: the number of frames up to the user's. swap: make it `f(y, x)`,
+    for reflected operators.
     """
     elementwise = _Elementwise(primitive, function, slow, depth)
 
@@ -182,7 +184,7 @@ def binary(
         begins(recorder, x, y, depth=depth)
         a, b = plain_operand(x), plain_operand(y)
         if a is None or b is None or type(a) is not list and type(b) is not list:
-            return slow(x, y)  # of two Python numbers, their size decides the dtype
+            return slow(x, y)  # for two Python numbers, their size decides the dtype
         return elementwise.result(recorder, (x, y), (a, b))
 
     return in_front(
@@ -212,7 +214,7 @@ def unary(
 
 
 def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
-    """`slow`, unless NumPy's `function` does it at once: for what is no one op."""
+    """`slow`, unless NumPy's `function` can run eagerly; for functions that are not one op."""
     entries = entries_of(function)
 
     def call(x: Any, y: Any) -> Any:
@@ -220,7 +222,7 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
         if recorder.backend.at_once and type(x) is NDArray and not staged:
             a, b = plain_operand(x), plain_operand(y)
             if type(y) is NDArray or type(b) in (int, float):
-                # of bools, the dtype of the square is another than that of the cube
+                # for bools, the dtype of the square differs from that of the cube
                 key = known(a), known(b)
                 if key[0].dtype.kind != "b":  # type: ignore[union-attr]
                     entry = entries.get(key) or entries.put(key, Entry())
@@ -235,14 +237,14 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
 def composed(
     function: Callable[[Any, Any], Any], of_numpy: Callable[[Any, Any], Any]
 ) -> Callable[[Any, Any], Any]:
-    """`function(x, y)`, which for most operands comes down to one operation on them as they are.
+    """`function(x, y)`, which for most operands amounts to one operation on them.
 
-    What it came down to is remembered and recorded straight away the next time; see `binary`.
+    That operation is cached and recorded directly the next time; see `binary`.
     """
     entries = entries_of(of_numpy)
 
     def look(x: Any, y: Any, entry: Entry) -> Any:
-        with local.recorder.recording():  # so that it can be seen
+        with local.recorder.recording():  # so that it can be observed
             out = function(x, y)
         entry.op = False
         if isinstance(out, Array):
@@ -269,7 +271,7 @@ def composed(
         if op is None:
             return look(x, y, entry)
         if not op or len(recorder.pending) >= recorder.limit:
-            return function(x, y)  # which looks for a cut where it begins
+            return function(x, y)  # which looks for a flush where it begins
         node = scalar_node(op, (a, b)) if op.scalar else None
         if node is None:
             frame = user_frame(_getframe(1))
@@ -283,7 +285,9 @@ def composed(
 
 
 def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
-    """Record an elementwise primitive on anything NumPy takes: a Scalar if the result is 0-d."""
+    """Record an elementwise primitive on anything that NumPy accepts: a Scalar if the result is
+    0-d.
+    """
     nodes = tuple([operand_of(o) for o in operands])
     begin(local.recorder)
     try:
@@ -307,13 +311,13 @@ def _made(op: Op, operands: tuple[Any, ...]) -> Any:
 
 
 def _host_scalar(node: Node) -> Any:
-    """Objects, strings, dates alone are Python's and NumPy's own."""
+    """Single objects, strings and dates are Python's and NumPy's own."""
     value = node[VALUE]
     return value[()] if isinstance(value, np.ndarray) else value
 
 
 def _ordered(out: Any, xs: tuple[Any, ...]) -> Any:
-    """The result in the memory order that NumPy's would have."""
+    """The result in the memory order of NumPy's."""
     return in_common_order(out, *xs) if out_of_order(*xs) else out
 
 

@@ -52,14 +52,14 @@ BOOL = np.dtype(np.bool_)
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
-    """How one ufunc is reduced: over axes at once, and running along one."""
+    """How one ufunc reduces: over axes, and cumulatively along one."""
 
     ufunc: np.ufunc
     over: Callable[..., Array]  # (x, axes=)
     running: Callable[..., Array] | None  # (x, axis=)
     combine: Any  # the elementwise primitive
-    identity: Callable[[Dtype], Any] | None  # what changes nothing; None if there is no such value
-    # those that are one operation, by (aval, axis, dtype, keepdims)
+    identity: Callable[[Dtype], Any] | None  # the neutral value; None if there is none
+    # reductions that are one operation, by (aval, axis, dtype, keepdims)
     ops: Memo[Any, Op] = field(default_factory=lambda: Memo("reduce", hot=True))
 
     @property
@@ -71,7 +71,7 @@ class Reduction:
 
 
 def _skipping_nan(over: Callable[..., Array], all_of: Callable[..., Array], sign: int) -> Any:
-    """A maximum or minimum that leaves out nan, unless there is nothing else."""
+    """A maximum or minimum that ignores nan, unless there is nothing else."""
 
     def call(x: Array, **kw: Any) -> Array:
         if x.dtype.kind not in "fc":
@@ -135,13 +135,13 @@ def reduced_axes(axis: Any, ndim: int) -> Axes:
         return tuple(sorted(normalize_axis_tuple(axis, ndim)))
     check_axis(axis)
     axis = index(axis)
-    if ndim == 0 and axis in (0, -1):  # a scalar is taken for an array of one element
+    if ndim == 0 and axis in (0, -1):  # a scalar counts as an array of one element
         return ()
     return (normalize_axis_index(axis, ndim),)
 
 
 def single_axis(axis: Any, ndim: int, name: str) -> int:
-    """The axis along which `accumulate` and `reduceat` run: of a tuple, its only element."""
+    """The axis of `accumulate` and `reduceat`; for a tuple, its only element."""
     if axis is not None and type(axis) is not tuple:
         check_axis(axis)
         return normalize_axis_index(axis, ndim)
@@ -152,7 +152,7 @@ def single_axis(axis: Any, ndim: int, name: str) -> int:
 
 
 def to_loop(x: Array, dtype: Dtype) -> Array:
-    """x in the dtype of the loop, with NumPy's warning where imaginary parts are lost."""
+    """x in the dtype of the loop, with NumPy's warning if imaginary parts are lost."""
     return converted(x, dtype) if x.dtype.kind == "c" != dtype.kind else cast(x, dtype)
 
 
@@ -174,7 +174,7 @@ def loop_dtype(ufunc: np.ufunc, x: Dtype, dtype: Any, out: Dtype | None) -> Dtyp
     if known is not None:
         return known
     options = {} if dtype is None else {"signature": (np.dtype(dtype), None, None)}
-    # unsafe: a dtype that is asked for may lose something
+    # unsafe: a requested dtype may lose information
     found = resolve_dtypes(ufunc, (out, x, None), casting="unsafe", reduction=True, **options)[1]
     return _loops.put(key, found)
 
@@ -205,7 +205,7 @@ def check_out(name: str, out: Any, shape: tuple[int, ...], keepdims: bool) -> No
 
 # -- reduce ----------------------------------------------------------------------------------------
 
-# axes that are no keys: True and 1.0 would be found as 1
+# axes that cannot be keys: True and 1.0 would be found as 1
 _LOOK_ALIKE = frozenset({list, bool, float, np.bool_, np.float64})
 _plans: Memo[Any, tuple[Dtype | None, Axes, tuple[int, ...] | None]] = Memo("reductions")
 
@@ -220,7 +220,7 @@ def reduce(
     initial: Any = NO_VALUE,
     where: Any = True,
 ) -> Any:
-    """`ufunc.reduce`: the whole of NumPy's argument handling."""
+    """`ufunc.reduce`, with all of NumPy's argument handling."""
     x = as_array(array)
     if type(keepdims) is not bool:
         keepdims = keepdims is not NO_VALUE and bool(index(keepdims))
@@ -243,7 +243,7 @@ def reduce(
         aval = AVALS.get(type(result))
         if aval is not None:
             return scalar(result, aval)
-        if type(result) is ndarray:  # else of objects, one
+        if type(result) is ndarray:  # otherwise one of the objects
             return new_array(leaf(result))
     key = (aval_of_node(node), axis, dtype, keepdims)
     op = row.ops.get(key) if type(axis) not in _LOOK_ALIKE and not is_tracer(node) else None
@@ -276,13 +276,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def reduced_by(row: Reduction) -> Callable[[F], F]:
-    """Decorates a function `(a, axis, ...)` that is `reduce` of this row."""
+    """Decorate a function `(a, axis, ...)` that is `reduce` for this row."""
     known = {"function": row.ufunc.reduce, "handle": handle, "ops": row.ops}
     return lambda function: in_front("reduction", function, **known)
 
 
 def record_reduction(op: Op, node: Node) -> Any:
-    """The hot path: one node, as operators record theirs."""
+    """The fast path: one node, recorded like an operator's."""
     recorder = local.recorder
     made = recorder.backend.operation(op, (node,))
     if made is None:
@@ -353,12 +353,12 @@ def _initial(initial: Any, dtype: Dtype) -> Any:
             raise ValueError("setting an array element with a sequence.")
         return to_loop(as_array(initial), dtype)
     made = np.empty((), dtype)
-    made.fill(initial)  # raises for what an element could not be
+    made.fill(initial)  # raises for an impossible element value
     return as_array(made[()])
 
 
 def _masked(row: Reduction, x: Array, where: Any, start: Any) -> Array:
-    """x with what is left out replaced by a value that changes nothing."""
+    """x with excluded elements replaced by a neutral value."""
     mask = mask_argument(where)
     if mask.ndim > x.ndim:
         raise ValueError("input operand has more dimensions than allowed by the axis remapping")
@@ -383,7 +383,7 @@ def _masked(row: Reduction, x: Array, where: Any, start: Any) -> Array:
 
 
 def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> Any:
-    """`ufunc.accumulate` of a row that has a running form."""
+    """`ufunc.accumulate` for a row with a cumulative form."""
     assert row.running is not None
     x, out = as_array(array), single_out(out)
     if x.ndim == 0:
@@ -404,5 +404,5 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
 
 
 def count_of(shape: Sequence[int], axes: Axes) -> int:
-    """How many elements one result is made of."""
+    """The number of elements behind one result."""
     return math.prod(shape[a] for a in axes)

@@ -1,7 +1,7 @@
-"""Arithmetic between scalars that are there: NumPy's own, done at once, whatever the recorder.
+"""Arithmetic between available scalars: NumPy's own, immediate under every policy.
 
-A Scalar cannot change and takes no memory worth sharing, so nothing is gained by recording what
-is known. Loops over single elements consist of this, and of reading and storing elements.
+A Scalar cannot change and takes no memory worth sharing, so recording known values gains nothing.
+Loops over single elements consist of this, and of reading and storing elements.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lazynp._trace import host_value
 
 _new = object.__new__
 quiet = quiet_context()
-# What the leaf of a Scalar with such a value bears; others (a weak one, a date) are not for here.
+# The aval of a Scalar with such a value; others (a weak one, a date) take the general path.
 AVALS: dict[type, Aval] = {
     t: aval_of((), t) for t in map(np.dtype, "?bhilqBHILQefdFD") for t in (t.type,)
 }
@@ -35,9 +35,9 @@ def scalar(value: Any, aval: Aval) -> Scalar:
 
 
 def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    """`Scalar`'s method for an operator. `function`: the same of NumPy's scalars.
+    """`Scalar`'s method for an operator. `function`: the same for NumPy's scalars.
 
-    general: the method for everything else. It is called one frame down from the user's.
+    general: the method for everything else. It is called one frame below the user's.
     """
 
     def call(x: Any, y: Any) -> Any:
@@ -68,7 +68,7 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
 
 
 def _is_looked_at() -> bool:
-    """Whether somebody may notice an operation: errors, NaN, a function being staged."""
+    """Whether somebody may observe an operation: errors, NaN, a function being staged."""
     return state.watching or config.debug_nans or bool(staged)
 
 
@@ -97,13 +97,13 @@ def unary_operator_of(
 
 
 def conversion_of(function: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
-    """`bool`, `int`, `float`: of a value that is there, or can be, that value's."""
+    """`bool`, `int`, `float` of a value that is, or can be made, available."""
 
     def call(x: Any) -> Any:
         node = x._node
         value = host_value(node) if node[2] is None and not staged else node[2]
         return function(value) if type(value) in AVALS else general(x)
 
-    # a code of its own: profiles say which conversion needed a value
+    # separate code objects: profiles say which conversion needed a value
     call.__code__ = call.__code__.replace(co_name=f"__{function.__name__}__")
     return call

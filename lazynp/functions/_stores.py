@@ -1,8 +1,8 @@
-"""Writing in place: where nobody else can see the memory, NumPy writes into it at once.
+"""Writing in place: where nobody else can see the memory, NumPy writes into it directly.
 
-`write` is the one way: it finds the memory that an owner or a view shows, asks `_ownership` whether
-it may be written, and calls a NumPy function on it. NumPy raises its own errors. Where it returns
-False nothing has changed, and the store is recorded.
+`write` is the only way. It finds the memory that an owner or a view shows, asks `_ownership`
+whether it may be written, and calls a NumPy function on it. NumPy raises its own errors. If it
+returns False, nothing has changed, and the store is recorded.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from lazynp._values import there
 from lazynp.functions._index_keys import NOT_BASIC, PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS
 
-# -- the one way -----------------------------------------------------------------------------------
+# -- the only way ----------------------------------------------------------------------------------
 
 
 def write(target: Array, function: Callable[..., Any], *values: Any) -> bool:
-    """`function(memory, *values)` by NumPy, on what the target shows of its owner's memory.
+    """Run `function(memory, *values)` by NumPy on the part of its owner's memory that the target
+    shows.
 
-    False if somebody else can see that memory, or if it is not there. `values` may share memory
-    with the target only as copies: whoever holds the memory counts.
+    False if somebody else can see that memory, or if it is not available. Pass `values` that share
+    memory with the target as copies: every holder of the memory counts.
     """
     with write_lock:
         memory = _memory_of(target)
@@ -43,17 +44,17 @@ def write(target: Array, function: Callable[..., Any], *values: Any) -> bool:
         try:
             local.recorder.quiet(function, memory, *values)
         except RuntimeError as error:
-            if "context" not in str(error):  # else `quiet` was called from within
+            if "context" not in str(error):  # otherwise `quiet` was called from within
                 raise
             quietly(function, [memory, *values])
     return True
 
 
 def _memory_of(target: Array) -> Any:
-    """What the target shows, in memory that only its owner, and it, can see; else None.
+    """The memory that the target shows, if only its owner and the target can see it; else None.
 
-    Where other views are in the way, the owner is marked `VIEWED`: views made from then on hold no
-    memory, but look at the owner's whenever they are read.
+    If other views alias the memory, mark the owner `VIEWED`: views created later cache nothing and
+    re-slice the owner on each read.
     """
     owner = target if target._base is None else target._base
     if type(owner) is not NDArray or owner._base is not None or owner._flags is not None:
@@ -76,8 +77,9 @@ def _memory_of(target: Array) -> Any:
 
 
 def _own_memory(owner: Array) -> Any:
-    """The host memory of an owner that has its node alone: copied, if others have the memory. None
-    if the value is pending."""
+    """The host memory of an owner that alone holds its node; a copy if others hold the memory. None
+    if the value is pending.
+    """
     memory = exclusive(owner)
     if memory is not None:
         return memory
@@ -91,7 +93,7 @@ def _own_memory(owner: Array) -> Any:
     if node[CODE] is LENT:
         node[CODE] = None
     if not owned(node) and node[VALUE].flags.writeable:
-        lowering.collect_garbage()  # a program that has run may still be noted as its user
+        lowering.collect_garbage()  # a finished program may still be registered as its user
     if not owned(node):
         fresh = lowering.aligned_empty(node[VALUE].shape, node[VALUE].dtype)
         np.copyto(fresh, node[VALUE])
@@ -100,7 +102,7 @@ def _own_memory(owner: Array) -> Any:
 
 
 def _filled(owner: Array) -> Any:
-    """Memory for an array that is all one number and has none yet; else None."""
+    """Memory for an array that is filled with one number and has none yet; else None."""
     node = owner._node
     op, args = node[OP], node[ARGS]
     if op is None or op.primitive.name != "full" or args is None or not lowering.on_host():
@@ -112,7 +114,7 @@ def _filled(owner: Array) -> Any:
 
 
 def _give_memory(owner: Array, view: Array) -> None:
-    """To an owner that is all one number and has no memory yet, and so to this view of it."""
+    """Allocate memory for an owner filled with one number, and so for this view of it."""
     if not has_own_node(view):
         return
     own = view._node
@@ -132,9 +134,9 @@ def _give_memory(owner: Array, view: Array) -> None:
 
 
 def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
-    """Store one element at once, whoever does other operations: it costs less than recording.
+    """Store one element now, whatever the back end: it costs less than recording.
 
-    index: an int or a tuple of `axes` ints. self: an owner with nothing unusual about it.
+    index: an int or a tuple of `axes` ints. self: an owner without unusual properties.
     """
     t = type(value)
     if t is Scalar:
@@ -158,7 +160,7 @@ def store_element(self: Array, index: Any, axes: int, value: Any) -> bool:
 _NUMBERS = frozenset({float, int, bool, complex})
 
 
-# -- stores, `op=` and `out=` where the back end does things at once -------------------------------
+# -- eager stores, `op=` and `out=` ----------------------------------------------------------------
 
 
 def store_at_once(self: Array, index: Any, value: Any) -> bool:
@@ -172,14 +174,14 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
     if u is None or where is None:
         return False
     if aval_of_node(owner._node).dtype.kind != "c" and _is_complex(u):
-        return False  # a warning, which is to name the user's line
+        return False  # a warning must name the user's line
     if self is owner and type(value) is NDArray and value._base is owner:
         return _write_past(owner, value, where, u)
     return write(self, operator.setitem, where, u)
 
 
 def _write_past(owner: Array, view: Array, where: Any, u: Any) -> bool:
-    """`x[i] = x[j]`: the view that is assigned sees the memory too."""
+    """`x[i] = x[j]`: the assigned view sees the memory too."""
     with write_lock:
         if view._seen is owner._node and owner._flags is None:
             memory = exclusive(owner, view)
@@ -190,8 +192,9 @@ def _write_past(owner: Array, view: Array, where: Any, u: Any) -> bool:
 
 
 def _copied_operand(x: Any, owner: Array) -> Any:
-    """The value as NumPy has it; a copy if it shows the memory of `owner`, which it would hold, and
-    which NumPy would read after it has written it."""
+    """The value as NumPy has it. A copy if it shows the memory of `owner`: it would hold that
+    memory, and NumPy would read it after writing it.
+    """
     if type(x) is NDArray and (x is owner or x._base is owner):
         u = _host_operand(x)
         return None if u is None else u.copy()
@@ -206,7 +209,7 @@ def _is_complex(u: Any) -> bool:
 
 
 def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
-    """A slice assignment of what was converted already: a list, another dtype."""
+    """A slice assignment of a converted value: a list, another dtype."""
     u = there(u) if type(u) is list else u
     if u is None or any([type(i) is not int for i in starts]):
         return False
@@ -214,7 +217,7 @@ def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
 
 
 def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) -> bool:
-    """`function(*inputs, out)` by NumPy, into the memory of an array that is small enough."""
+    """Run `function(*inputs, out)` by NumPy, in the memory of an array that is small enough."""
     recorder = local.recorder
     if not recorder.backend.at_once or type(out) is not NDArray or out._flags is not None:
         return False
@@ -241,7 +244,7 @@ _OUT = object()  # stands for the array that is written
 
 
 def update_view(view: Array, function: np.ufunc, other: Any) -> bool:
-    """`view op= other` by NumPy, in the memory of its owner."""
+    """Run `view op= other` by NumPy, in the memory of its owner."""
     base = view._base
     if not local.recorder.backend.at_once or base is None or view._flags is not None:
         return False
@@ -271,7 +274,7 @@ def is_same_view(self: Array, index: Any, value: Any) -> bool:
 
 
 def _host_operand(x: Any) -> Any:
-    """The value as NumPy has it, if it is there and a number or of numbers; else None."""
+    """The value as NumPy has it, if it is available and numeric; else None."""
     t = type(x)
     if t is NDArray or t is Scalar:
         node = x._node if x._base is None else x._read()
@@ -283,7 +286,7 @@ def _host_operand(x: Any) -> Any:
 
 
 def host_index(index: Any) -> Any:
-    """The index as NumPy takes it, if its arrays are there; else None."""
+    """The index in NumPy's form, if its arrays are available; else None."""
     if type(index) is not tuple:
         return _index_array(index)
     items = []

@@ -45,7 +45,8 @@ from lazynp.functions._selected import Selection
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
 
-_NOT_GIVEN: Any = object()  # as `out`: to say None is to know what `where` leaves out
+# for `out`: None is different, because it accepts uninitialised elements where `where` is false
+_NOT_GIVEN: Any = object()
 _LEFT_OUT = (  # NumPy's words
     "'where' used without 'out', expect unitialized memory in output. If this is intentional, "
     "use out=None."
@@ -62,8 +63,8 @@ OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type:
 class ufunc:
     """An elementwise function with NumPy's ufunc interface.
 
-    Differs from `numpy.ufunc`: results are lazy; `subok` is without effect; where `where` is false
-    and no `out` is given the result is zero (NumPy leaves it uninitialised).
+    Differs from `numpy.ufunc`: results are lazy, and `subok` has no effect. Where `where` is false
+    and no `out` is given, the result is zero (NumPy leaves it uninitialised).
     """
 
     __slots__ = (  # `__dict__` holds the docstring
@@ -76,7 +77,7 @@ class ufunc:
         implementation: Primitive | Callable[..., Any],
         fast: Primitive | None = None,
     ) -> None:
-        self.__name__, self.__module__ = reference.__name__, "lazynp"  # where pickle finds it
+        self.__name__, self.__module__ = reference.__name__, "lazynp"  # so that pickle finds it
         self.__qualname__ = reference.__name__
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
@@ -86,7 +87,7 @@ class ufunc:
             fast = implementation
         if fast is not None and self.nin <= 2:
             make: Any = unary if self.nin == 1 else binary
-            # below `__call__`, which is no frame in C
+            # one level below `__call__`, which is not a frame in C
             self._call = make(fast, self._apply, reference, depth=1 if BUILT else 2)
         self._fast = fast
 
@@ -98,7 +99,7 @@ class ufunc:
     __signature__ = property(lambda self: self._numpy.__signature__)
 
     def operator(self, *, reflected: bool = False, depth: int = 1) -> Callable[..., Any]:
-        """The method of `Array` for this function's operator; `depth` as for `binary`."""
+        """The method of `Array` for this function's operator; `depth` as in `binary`."""
         if self.nin == 1:
             single = self._as_operator
             return unary(self._fast, single, self._numpy, depth=depth) if self._fast else single
@@ -108,7 +109,7 @@ class ufunc:
         def slow(x: Any, y: Any) -> Any:
             if type(x) is Selection or type(y) is Selection:
                 return self._apply(x, y)
-            if isinstance(x, np.matrix) and self.__name__ in _OPERATORS:  # which asked for this
+            if isinstance(x, np.matrix) and self.__name__ in _OPERATORS:  # which called this
                 return host_call(_OPERATORS[self.__name__], x, y)
             if defers(x) or defers(y):
                 return yielded(self.__name__, x, y)
@@ -118,7 +119,7 @@ class ufunc:
                 return self._as_operator(x, y)
             try:
                 return self._as_operator(x, y)
-            except TypeError:  # records; what cannot be compared is not equal
+            except TypeError:  # records; values that cannot be compared are unequal
                 return host_call(compare, x, y)
 
         if self._fast is not None:
@@ -128,7 +129,7 @@ class ufunc:
         return done_first(slow, _OPERATORS[self.__name__]) if self.__name__ == "power" else slow
 
     def _as_operator(self, *xs: Any) -> Any:
-        """`_apply`; where errors matter, by the operator, which may call other kernels."""
+        """Like `_apply`; where errors matter, by the operator, which may call other kernels."""
         values = _strictly(*xs)
         if values is None:
             if self.__name__ == "power" and _is_square_of_bools(*xs):
@@ -138,13 +139,13 @@ class ufunc:
         return to_device(_errstate.checked(function, *values))
 
     def in_place(self) -> Callable[..., Any]:
-        """What the method of `Array` for this function's in-place operator calls."""
+        """The implementation of `Array`'s method for this function's in-place operator."""
 
         def slow(x: Any, y: Any) -> Any:
             if type(x) is NDArray and (_is_hosts(x) or _is_hosts(y)) and not overridden(y):
                 self._into_by_numpy((x, y), (x,), {})
                 return x
-            return as_array(self._apply(x, elements(y)))  # a Series' own result, for one
+            return as_array(self._apply(x, elements(y)))  # the result of a Series, for example
 
         return binary(self._fast, slow, self._numpy, depth=2) if self._fast else slow
 
@@ -162,7 +163,7 @@ class ufunc:
     def __reduce__(self) -> str:
         return self.__name__
 
-    # NumPy calls `__array_ufunc__` with its own, which classes look up in tables of ours
+    # NumPy calls `__array_ufunc__` with its own ufunc, and classes look that up in tables of ours
     def __eq__(self, other: object) -> bool:
         return self is other or other is self._numpy
 
@@ -205,7 +206,7 @@ class ufunc:
     ) -> Any:
         signature = self._checked(args, signature, sig, dtype, unknown)
         _check_options(casting, order, subok)
-        if out is Ellipsis:  # as None, but never a scalar
+        if out is Ellipsis:  # like None, but never returns a scalar
             options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
             results = self(*args, out=(None,) * self.nout, **options)
             return _each(plain, results)
@@ -237,7 +238,7 @@ class ufunc:
                 [] if where is True else [where.shape],
             )
         except ValueError:
-            self._check_dtypes(inputs, outs, casting)  # which NumPy looks at first
+            self._check_dtypes(inputs, outs, casting)  # NumPy checks these first
             raise
         values = _strictly(*inputs)
         if values is not None:
@@ -264,7 +265,7 @@ class ufunc:
         return done[0] if self.nout == 1 else done
 
     def _by_numpy(self, values: Any, outs: Any, options: dict[str, Any], signature: Any) -> Any:
-        """The whole call, on host values: where a floating-point error is to be noticed."""
+        """Run the whole call on host values, where a floating-point error must be noticed."""
         if options["where"] is not True:
             options["where"] = host_value(options["where"]._read())
         if signature is not None:
@@ -282,8 +283,9 @@ class ufunc:
         return done[0] if self.nout == 1 else done
 
     def _into_by_numpy(self, inputs: Any, outs: Any, options: dict[str, Any]) -> Any:
-        """The whole call, for dtypes that live on the host: NumPy checks casts before it computes,
-        and picks its loop by `out` too."""
+        """Run the whole call for host dtypes. NumPy checks casts before it computes, and takes
+        `out` into account when it picks the loop.
+        """
         told = {k: v for k, v in options.items() if v is not _DEFAULTS[k]} | {"out": outs}
 
         def call(*values: Any, **kwargs: Any) -> Any:
@@ -294,7 +296,7 @@ class ufunc:
         return by_numpy(call, inputs, told)
 
     def _zeros(self, values: Any, where: Any, **options: Any) -> tuple[Any, ...]:
-        """What is where `where` is false and no `out` is given."""
+        """The values where `where` is false and no `out` is given."""
         ins = [getattr(v, "dtype", type(v)) for v in values]
         ins = [np.dtype(bool) if k is bool else k for k in ins]
         dtype = options.pop("dtype", None)
@@ -333,8 +335,9 @@ class ufunc:
         return signature
 
     def _left_to_others(self, inputs: Any, outs: Any, options: Any, told_out: bool) -> Any:
-        """The call, where operands do themselves what ufuncs do to them, or Python's operators are
-        asked for; else NotImplemented."""
+        """Delegate the call if operands override ufuncs, or if Python's operators are needed; else
+        NotImplemented.
+        """
         taken = overridden(*inputs, *outs)
         if not taken and (options["dtype"] is None or np.dtype(options["dtype"]).kind != "O"):
             return NotImplemented
@@ -365,7 +368,7 @@ class ufunc:
     def _cast_inputs(
         self, inputs: tuple[Any, ...], dtype: Any, signature: Any, casting: Any
     ) -> tuple[Any, ...]:
-        """The inputs in the dtypes of the loop that `dtype` or `signature` asks for."""
+        """Cast the inputs to the dtypes of the loop selected by `dtype` or `signature`."""
         operands = [as_operand(x) for x in inputs]
         ins = [k.dtype if isinstance(k, Aval) else k for k in map(known, operands)]
         ins = [np.dtype(bool) if k is bool else k for k in ins]
@@ -379,7 +382,7 @@ class ufunc:
         )
 
     def _deliver(self, result: Any, out: Any, where: Any, casting: Any) -> Any:
-        """Where `where` holds, into `out`."""
+        """Store the result in `out` where `where` is true."""
         if where is not True:
             mask = where
             array = as_array(result)
@@ -417,7 +420,7 @@ class ufunc:
         return self(x, y, **kwargs)
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
-        """In place and unbuffered: repeated indices apply repeatedly."""
+        """Apply in place and unbuffered: repeated indices apply repeatedly."""
         if type(a) is NDArray and local.recorder.backend.at_once:
             where = host_index(indices) if type(indices) is not int else indices
             inputs = () if b is None else (b,)
@@ -427,7 +430,7 @@ class ufunc:
                 return
         if overridden(a, b):
             return elsewhere(self, "at", (a, indices) if b is None else (a, indices, b), {})
-        if isinstance(a, np.ndarray):  # NumPy's, from another library
+        if isinstance(a, np.ndarray):  # a NumPy array, from another library
             self._numpy.at(a, *to_host((indices,) if b is None else (indices, b)))
             return
         if not isinstance(a, Array) or isinstance(a, Scalar):
@@ -453,7 +456,7 @@ class ufunc:
             a._write(_advanced.put(node, found, operand, mode))
 
     def _at_without_mode(self, a: Array, indices: Any, b: Any) -> None:
-        """Functions with no scatter of their own: NumPy, on the host."""
+        """For functions without their own scatter: NumPy, on the host."""
         from_host = np.array(a)
         args = (from_host, indices) if b is None else (from_host, indices, np.asarray(b))
         if watched():
@@ -474,7 +477,7 @@ class ufunc:
     ) -> Any:
         """Reduce along axes. See `numpy.ufunc.reduce`."""
         self._need_binary("reduce")
-        if out is Ellipsis:  # as None, but never a scalar
+        if out is Ellipsis:  # like None, but never returns a scalar
             return plain(self.reduce(array, axis, dtype, None, keepdims, initial, where))
         if overridden(array, out):
             options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
@@ -502,7 +505,7 @@ class ufunc:
     ) -> Any:
         """Reductions over slices. See `numpy.ufunc.reduceat`.
 
-        Many slices of very unlike lengths, and functions without a primitive, are NumPy's.
+        NumPy runs many slices of very different lengths, and functions without a primitive.
         """
         self._need_binary("reduceat")
         out = None if out is Ellipsis else out
@@ -532,7 +535,7 @@ ufunc.__call__ = in_front("called", ufunc.__call__, function=ufunc)  # type: ign
 
 def _check_options(casting: Any, order: Any, subok: Any) -> None:
     if casting != "same_kind":
-        np.can_cast("?", "?", casting)  # raises for what is none
+        np.can_cast("?", "?", casting)  # raises for an invalid casting
     if order != "K":
         order_argument(order)
     if subok is not True and subok is not False:
@@ -540,7 +543,7 @@ def _check_options(casting: Any, order: Any, subok: Any) -> None:
 
 
 def defers(other: Any) -> bool:
-    """Whether NumPy's operators would leave this operand to the other side."""
+    """Whether NumPy's operators would defer to this operand."""
     if isinstance(other, (Array, np.ndarray, np.generic)):
         return isinstance(other, (np.matrix, np.ma.MaskedArray))
     kind = type(other)
@@ -550,15 +553,16 @@ def defers(other: Any) -> bool:
 
 
 def yielded(name: str, x: Any, y: Any) -> Any:
-    """The operator's result where one side defers: the other's matter. Sparse arrays know no dense
-    ones but NumPy's, and are given those."""
+    """The operator's result where one side defers: the other side's method decides. Sparse arrays
+    accept only NumPy's dense arrays, so they get those.
+    """
     function = _OPERATORS.get(name)
     sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
     return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
 
 
 def _is_hosts(x: Any) -> bool:
-    """Whether this is an operand that no compiled program can hold."""
+    """Whether no compiled program can hold this operand."""
     dtype = getattr(x, "dtype", None)
     if isinstance(dtype, np.dtype):
         return not on_device(dtype)
@@ -566,17 +570,19 @@ def _is_hosts(x: Any) -> bool:
 
 
 def _is_square_of_bools(x: Any, y: Any) -> bool:
-    """Of bools, the dtype of x ** 2 is not that of `power(x, 2)`."""
+    """For bools, the dtype of x ** 2 differs from that of `power(x, 2)`."""
     return type(y) is int and y == 2 and type(x) is not Scalar and as_array(x).dtype.kind == "b"
 
 
 def _repeats(x: Any, y: Any) -> bool:
-    """Whether x * y repeats the sequence y, as Python's: NumPy's scalars do, arrays do not."""
+    """Whether x * y repeats the sequence y, as in Python: NumPy's scalars do this, arrays do
+    not.
+    """
     return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))
 
 
 def _strictly(*inputs: Any) -> list[Any] | None:
-    """The host values, where the user's floating-point state asks for NumPy's own kernels."""
+    """The host values, if the user's error state requires NumPy's own kernels."""
     if not watched():
         return None
     operands = [operand_of(x) for x in inputs]
@@ -586,7 +592,7 @@ def _strictly(*inputs: Any) -> list[Any] | None:
 
 
 def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
-    """What computes the function on anything NumPy takes."""
+    """The implementation of the function for any operands that NumPy accepts."""
     reference = function._numpy
     primitive = implementation if isinstance(implementation, Primitive) else None
 
@@ -615,7 +621,9 @@ _REDUCING |= {"initial": np._NoValue, "where": True}
 
 
 def _told(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a reduction that are not as by default, as `__array_ufunc__` is given them."""
+    """The options of a reduction that differ from the defaults, in the form that `__array_ufunc__`
+    gets.
+    """
     told = {k: v for k, v in options.items() if v is not _REDUCING[k]}
     if "out" in told and not isinstance(told["out"], tuple):
         told["out"] = (told["out"],)
@@ -627,7 +635,7 @@ def _each(function: Callable[[Any], Any], results: Any) -> Any:
 
 
 def _never_repeats(index: Any) -> bool:
-    """Whether it is made of integers and slices, which name each element once at most."""
+    """Whether it consists of integers and slices, which select each element at most once."""
     for i in index if isinstance(index, tuple) else (index,):
         if isinstance(i, (Array, np.ndarray, np.generic)):
             if i.ndim or i.dtype.kind not in "iu":
@@ -638,7 +646,7 @@ def _never_repeats(index: Any) -> bool:
 
 
 def _as_advanced(a: Array, indices: Any) -> Any:
-    """Any index as an advanced one, so that `put` serves for all."""
+    """Any index in advanced form, so that `put` handles all."""
     items = indices if isinstance(indices, tuple) else (indices,)
     if all(i is None or i is Ellipsis or isinstance(i, (int, slice, np.integer)) for i in items):
         places = np.arange(a.size).reshape(a.shape)[indices]
@@ -650,7 +658,7 @@ def _as_advanced(a: Array, indices: Any) -> Any:
 def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
     """Whether `at` may convert the values first. NumPy computes in the common dtype, then casts."""
     if dtype.kind in "iu" and given.kind in "iu" and mode in ("add", "multiply"):
-        return True  # modulo a power of two it makes no difference
+        return True  # modulo a power of two, the order makes no difference
     if dtype.kind in "fc" and given.kind in "biu":
         return True
     return np.can_cast(given, dtype, "same_kind" if dtype.kind in "fc" else "safe")
@@ -675,7 +683,7 @@ _AT_MODES = {
 
 
 def _broadcast_with(results: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Results without an `out` are as large as those that go into one."""
+    """Broadcast results without an `out` to the shape of the `out` arrays."""
     shape = np.broadcast_shapes(*[o.shape for o in outs if o is not None])
     ready = [as_array(r) for r in results]
     if len(shape) < ready[0].ndim or shape == ready[0].shape:

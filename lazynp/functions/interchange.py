@@ -15,7 +15,7 @@ _CPU = (1, 0)  # kDLCPU in the DLPack header
 
 
 def to_device(self: Array, device: Any, /, *, stream: Any = None) -> Array:
-    """The array itself: there is one device, and no streams on it."""
+    """The array itself: there is one device, without streams."""
     if not isinstance(device, str):
         kind = "None" if device is None else type(device).__name__
         raise TypeError(f"to_device() argument 1 must be str, not {kind}")

@@ -74,7 +74,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
 def _dot(a: Any, b: Any, out: Any = None) -> Any:
     x, y = as_array(a), as_array(b)
     if out is None and x.ndim <= 2 and y.ndim <= 2:
-        numbers = direct(x.aval, y.aval)  # it is the product of matrices
+        numbers = direct(x.aval, y.aval)  # it is a matrix product
         if numbers is not None:
             return scalar_if_0d(contraction.dot_general(x, y, dimension_numbers=numbers))
     if needs_host(x, y):

@@ -53,8 +53,8 @@ def clip(
 
 
 def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **options: Any) -> Any:
-    """The bounds one by one, as the method of arrays takes them; None: no bound."""
-    if x.dtype.kind in "iu":  # Python ints beyond the dtype's range bound nothing
+    """Apply the bounds one by one, as the method of arrays does; None: no bound."""
+    if x.dtype.kind in "iu":  # Python ints beyond the dtype's range have no effect
         if type(low) is int and low <= np.iinfo(x.dtype).min:
             low = None
         if type(high) is int and high >= np.iinfo(x.dtype).max:

@@ -1,6 +1,6 @@
-"""The builder handed to `lower` rules: one method per StableHLO operation they use.
+"""The builder that `lower` rules use: one method for each StableHLO operation.
 
-It is made of layers: `_core` (text, regions, constants), `_elementwise`, `_structure`, and here
+It has layers: `_core` (text, regions, constants), `_elementwise`, `_structure`, and in this module
 contractions, control flow, calls and whole jaxprs.
 """
 
@@ -21,7 +21,7 @@ from lazynp.lowering._text import dims, flag, ints
 
 
 class Builder(Structure):
-    """Everything a `lower` rule may write."""
+    """Everything a `lower` rule may emit."""
 
     # -- contraction, transforms ---------------------------------------------------------------
 
@@ -79,7 +79,9 @@ class Builder(Structure):
         feature_groups: int = 1,
         batch_groups: int = 1,
     ) -> Value:
-        """x: (batch, feature, *space); kernel: (out, in, *space); result as x."""
+        """x: (batch, feature, *space); kernel: (out, in, *space); the result has the layout
+        of x.
+        """
         n = x.aval.ndim - 2
         ones = (1,) * n
         strides, lhs_dilation = strides or ones, lhs_dilation or ones
@@ -105,17 +107,17 @@ class Builder(Structure):
     # -- control flow --------------------------------------------------------------------------
 
     def while_loop(self, cond: Body, body: Body, init: Values) -> list[Value]:
-        """`cond(b, state) -> bool value`, `body(b, state) -> values`; outer values may be used."""
+        """`cond(b, state) -> bool value`, `body(b, state) -> values`; both may use outer values."""
         avals = [v.aval for v in init]
         regions = [self.region(avals, cond), self.region(avals, body, loop=True)]
         return list(self.op("stablehlo.while", *init, out=avals, regions=regions))
 
     def case(self, index: Value, branches: Sequence[Body]) -> list[Value]:
-        """`branches[i](b) -> values`; index is 0-d int32; out of range takes the last branch."""
+        """`branches[i](b) -> values`; index is 0-d int32; out of range, the last branch runs."""
         return self._branches("stablehlo.case", index, branches)
 
     def if_(self, pred: Value, then: Body, else_: Body) -> list[Value]:
-        """`then(b) -> values`, `else_(b) -> values`; outer values may be used."""
+        """`then(b) -> values`, `else_(b) -> values`; both may use outer values."""
         return self._branches("stablehlo.if", pred, (then, else_))
 
     def _branches(self, name: str, choice: Value, branches: Sequence[Body]) -> list[Value]:
@@ -133,7 +135,7 @@ class Builder(Structure):
     # -- calls ---------------------------------------------------------------------------------
 
     def barrier(self, x: Value) -> Value:
-        """Keeps the compiler from simplifying across it; not from fusing (see `product`)."""
+        """Prevents simplification across it, but not fusion (see `product`)."""
         return self.op("stablehlo.optimization_barrier", x, out=[x.aval])[0]
 
     def custom_call(
@@ -148,9 +150,9 @@ class Builder(Structure):
         aliases: dict[int, int] | None = None,
         has_side_effect: bool = False,
     ) -> list[Value]:
-        """A call by the typed FFI. `attrs`: names to MLIR text (`"76 : ui8"`).
+        """Call a target by the typed FFI. `attrs`: names to MLIR text (`"76 : ui8"`).
 
-        Layouts are minor to major; row-major where left out. `aliases`: output to operand.
+        Layouts are minor to major; the default is row-major. `aliases`: output to operand.
         """
         config = ", ".join(f"{k} = {v}" for k, v in (attrs or {}).items())
         parts = [
@@ -162,18 +164,18 @@ class Builder(Structure):
             f"output_operand_aliases = {_aliases(aliases or {}, len(outs))}",
             f"result_layouts = {_layouts(outs, result_layouts)}",
         ]
-        # a call with one result gives it bare, with several a tuple: `op` wants to know which
+        # `op` must know whether there is one result, which it returns bare, or a tuple
         out: Any = outs[0] if len(outs) == 1 else outs
         results = self.op("stablehlo.custom_call", *operands, out=out, attrs=", ".join(parts))
         return [results] if isinstance(results, Value) else list(results)
 
     def subjaxpr(self, jaxpr: Jaxpr, operands: Values) -> list[Value]:
-        """The equations of a jaxpr, written here."""
+        """Emit the equations of a jaxpr here."""
         return emit_eqns(self, jaxpr, operands)
 
 
 def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
-    """Write every equation through its primitive's `lower`, checking what comes back."""
+    """Emit every equation by its primitive's `lower`, and check the results."""
     env: dict[Any, Value] = dict(zip(jaxpr.inputs, operands, strict=True))
 
     def read(atom: Any) -> Value:
@@ -205,7 +207,7 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
 
 
 def _same_type(x: Aval, y: Aval) -> bool:
-    """Equal but for weakness, which StableHLO does not know."""
+    """Equal apart from weakness, which StableHLO does not have."""
     return x.shape == y.shape and x.dtype == y.dtype
 
 

@@ -35,20 +35,20 @@ from lazynp._version import __version__
 from lazynp.lowering import _compat, _trust
 
 _MOST = 256 << 20  # bytes in a directory
-_LOOKED_AT = 1 << 8  # of so many files written, by whomever, one has the directory looked through
+_LOOKED_AT = 1 << 8  # every so many files, written by any process, one looks through the directory
 _LARGEST = _MOST // 4  # of a file
 _MAGIC = b"lazynp executable 2\n"
 _DIGEST = hashlib.sha256().digest_size
 _SUFFIX, _UNFINISHED = ".xla", _trust.UNFINISHED
 
-_problems: dict[str, str] = {}  # why nothing can be written to a directory
+_problems: dict[str, str] = {}  # why a directory is not writable
 _refused: dict[str, str] = {}  # why a directory is not used
 _trusted: set[str] = set()
 _warned = False
 
 
 def state() -> str:
-    """Where programs are kept; why they are not."""
+    """Where programs are stored, or why they are not."""
     if config.cache in _refused:
         return f"{config.cache}, not used: {_refused[config.cache]}"
     problem = _problems.get(config.cache)
@@ -59,7 +59,7 @@ def state() -> str:
 
 
 def key_of(text: str, options: Any, target: str) -> bytes | None:
-    """What a program is kept by; None if programs are not kept."""
+    """The key of a program; None if programs are not stored."""
     if config.cache == "off" or config.cache in _refused:
         return None
     digest = hashlib.sha256(_machine())
@@ -71,7 +71,7 @@ def key_of(text: str, options: Any, target: str) -> bytes | None:
 
 @functools.cache
 def _machine() -> bytes:
-    """All that code depends on and that is not the program's: releases, settings, CPU, its user."""
+    """Everything else that the machine code depends on: releases, settings, CPU, its user."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     settings = [os.environ.get(name, "") for name in ("XLA_FLAGS", "NPROC", "PJRT_NPROC")]
     user = os.getuid() if hasattr(os, "getuid") else ""
@@ -87,7 +87,7 @@ _TELLING = frozenset(
 
 
 def _cpu() -> list[str]:
-    """What tells the features of the CPU: which it is, which of them the system lets one use."""
+    """The features of the CPU: its model, and the features that the system enables."""
     found = []
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
@@ -99,14 +99,14 @@ def _cpu() -> list[str]:
                     break  # the next core
     except OSError:
         pass
-    return found or [platform.processor(), platform.node()]  # else: this machine and no other
+    return found or [platform.processor(), platform.node()]  # otherwise, identify this machine
 
 
 # -- files -----------------------------------------------------------------------------------------
 
 
 def load(key: bytes) -> bytes | None:
-    """The serialised executable of this key, if there is a sound one."""
+    """The serialised executable of this key, if there is a valid one."""
     directory, path = config.cache, _path(key)
     try:
         secret = _secret(directory)
@@ -128,7 +128,7 @@ def load(key: bytes) -> bytes | None:
         reject(key, str(e))
         return None
     try:
-        os.utime(path)  # what is used is kept
+        os.utime(path)  # keeps files that are used
     except OSError:
         pass
     return blob
@@ -154,7 +154,7 @@ def _refuse(directory: str, why: str) -> None:
 
 
 def reject(key: bytes, why: str) -> None:
-    """What is kept by this key is of no use: away with it, and a word about it, once a process."""
+    """Remove an unusable file, and warn once a process."""
     global _warned
     path = _path(key)
     _remove(path)
@@ -169,7 +169,7 @@ def reject(key: bytes, why: str) -> None:
 
 
 def store(key: bytes, blob: bytes) -> None:
-    """Keep a serialised executable, if it can be written; that it cannot is no error."""
+    """Store a serialised executable if possible; failure is not an error."""
     directory = config.cache
     if directory in _problems or directory in _refused:
         return
@@ -200,7 +200,7 @@ def store(key: bytes, blob: bytes) -> None:
 
 
 def trim(directory: str) -> None:
-    """Remove what was not used for longest, if there is too much, down to three quarters."""
+    """If there is too much, remove what was used least recently, down to three quarters."""
     files = sorted(_files(directory))
     total = sum(size for _, size, _ in files)
     if total <= _MOST:
@@ -213,7 +213,7 @@ def trim(directory: str) -> None:
 
 
 def _files(directory: str) -> Iterator[tuple[float, int, str]]:
-    """When each was last used, the room it takes, where it is. What was left unfinished goes."""
+    """For each file: its last use, its size, its path. Removes unfinished files."""
     try:
         entries = list(os.scandir(directory))
     except OSError:
@@ -221,7 +221,7 @@ def _files(directory: str) -> Iterator[tuple[float, int, str]]:
     for entry in entries:
         try:
             about = entry.stat(follow_symlinks=False)
-        except OSError:  # another process was quicker
+        except OSError:  # another process was faster
             continue
         if not stat.S_ISREG(about.st_mode):
             continue

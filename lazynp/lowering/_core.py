@@ -39,7 +39,8 @@ class Value:
         self.fixed = literal is not None
         self.parts: tuple[Value, Value] | None = None
         self.operands: tuple[Value, ...] = ()
-        self.renames = False  # XLA may take it for other dimensions of its operand's memory
+        # whether XLA may treat it as its operand's memory with other dimensions
+        self.renames = False
         self.products = _rounding.NONE
 
     def __repr__(self) -> str:
@@ -73,7 +74,7 @@ class Core:
         self.lines: list[str | Product] = []
         self._names = names or _Names()
         self._constants: dict[tuple[str, Aval], str] = {}
-        self.looping = False  # whether this is within the body of a loop
+        self.looping = False  # whether this is inside the body of a loop
         self.operations: list[Operation] = []
         self.functions: dict[str, str] = {}  # of the module, by name
 

@@ -41,7 +41,7 @@ class Elementwise(Core):
         return self.select(first, x, y)
 
     def product(self, x: Value, y: Value) -> Value:
-        """x * y as NumPy rounds it, whatever is added to it later."""
+        """x * y, rounded as NumPy rounds it, whatever is added to it later."""
         dtype = x.aval.dtype
         if dtype.kind == "c":
             return self._complex_product(x, y)

@@ -84,7 +84,7 @@ _TABLE: tuple[Row, ...] = (
 
 _HOLD, _STAGES = '"func.call"(', 4
 
-_unknown: set[str] = set()  # options this release turned out not to have
+_unknown: set[str] = set()  # options that this release turned out not to have
 
 
 def options_for(platform: str, straight: bool = True) -> tuple[Option, ...]:
@@ -108,7 +108,9 @@ def compile_options(platform: str, text: str = "") -> Any:
 
 
 def forget_unknown(message: str) -> bool:
-    """Whether a compile failed only for an option this release lacks; it is not given again."""
+    """Whether a compile failed only because this release lacks an option; it is not passed
+    again.
+    """
     if "No such compile option" not in message:
         return False
     options = {name for row in _TABLE for part in row[2:4] for name, _ in part}

@@ -20,7 +20,8 @@ import numpy as np
 from lazynp._avals import Aval, aval_of
 from lazynp.lowering._text import type_text
 
-# What is contracted, and the integers of that size. float16 is rounded after each operation.
+# The dtypes that XLA contracts, and the integers of the same size. float16 is rounded after each
+# operation anyway.
 FUSABLE = {np.dtype("f4"): np.dtype("i4"), np.dtype("f8"): np.dtype("i8")}
 
 _BARE, _HIDDEN, _ROUNDED = range(3)
@@ -98,8 +99,9 @@ def bits_of(aval: Aval) -> Aval:
 
 
 def _limit(name: str, aval: Aval) -> str:
-    """The bits of a positive nan as an integer constant. No finite number's or inf's are larger,
-    and as an integer every negative float's are smaller."""
+    """The bits of a positive nan as an integer constant. As integers, the bits of finite numbers
+    and inf are not larger, and those of negative floats are smaller.
+    """
     kind, bits = type_text(bits_of(aval)), int(_NANS[aval.dtype])
     return f'{name} = "stablehlo.constant"() <{{value = dense<{bits}> : {kind}}}> : () -> {kind}'
 

@@ -178,7 +178,9 @@ def put(
 
 
 def host(buffer: Any) -> np.ndarray[Any, Any]:
-    """A read-only array of the buffer's elements, on the CPU without a copy; also after a fork."""
+    """The buffer's elements as a read-only array; on the CPU without a copy. Works also after a
+    fork.
+    """
     if _closing.closing:
         _closing.keep_out()
     _compat.collect_garbage()
@@ -273,7 +275,7 @@ def compile_text(
     text: str, in_avals: Sequence[Aval], out_avals: Sequence[Aval], platform: str = "cpu",
     alone: bool = True, jaxpr: Jaxpr | None = None,
 ) -> Executable:  # fmt: skip
-    """The one place where programs are compiled, or found on disk. `jaxpr`: for reports."""
+    """Compile a program, or load it from disk: the only place that does. `jaxpr`: for reports."""
     if _closing.closing:
         _closing.keep_out()
     here = backend(platform, alone)

@@ -151,7 +151,7 @@ def _dot_general_transpose(
     if isinstance(x, Undefined):  # contract ct with y over y's free axes
         of_y = tuple(range(n_batch + n_x, ct_ndim))
         ct_x = _product(ct, y, ((of_y, y_free), (batch, rb)))
-        # its axes are now: batch, x's free ones, and x's contracted ones in the order of y's
+        # the axes are now: batch, x's free axes, x's contracted axes in the order of y's
         axes = lb + x_free + tuple(lc[i] for i in _argsort(rc))
         return [_transposed(ct_x, _argsort(axes)), None]
     of_x = tuple(range(n_batch, n_batch + n_x))

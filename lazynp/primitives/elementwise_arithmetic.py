@@ -78,7 +78,7 @@ imag = enter(
 )
 
 
-# of a part, the whole; long doubles are NumPy's
+# the complex dtype of a part; long doubles are NumPy's
 _COMPLEX = {np.dtype(r): np.dtype(c) for r, c in ("fF", "dD", "gG")}
 
 
@@ -144,7 +144,7 @@ conjugate = row(
 
 
 def _by_kind(**lowers: Any) -> Any:
-    """A lowering by the kind of the first operand: b, iu, f, c; f16 goes through f32."""
+    """A lowering chosen by the kind of the first operand: b, iu, f, c; f16 is computed in f32."""
 
     @in_float32
     def lower(b: Any, *xs: Any) -> Any:
@@ -246,7 +246,7 @@ multiply_no_nan = row(
     ufunc=np.multiply,
     reference=lambda x, y: _zeroed(np.multiply(x, y), x, y),
     transpose=_product_transpose,
-    complex_ulp=2,  # as multiply
+    complex_ulp=2,  # like multiply
     cost=(0.4, 0.1),
 )
 xdivy = row(
@@ -265,7 +265,7 @@ def _square(b: Any, x: Any) -> Any:
 
 
 def _reciprocal(b: Any, x: Any) -> Any:
-    """Of integers as NumPy casts 1.0 / x: 0 except for 1 and -1, and for 0 what inf becomes."""
+    """For integers as NumPy casts 1.0 / x: 0 except for 1 and -1, and at 0 the cast of inf."""
     if kind(x) == "c":
         return e.complex_reciprocal(b, x)
     if kind(x) == "f":
@@ -281,7 +281,7 @@ square = row(
     "square",
     in_float32(_square),
     [lambda g, ans, x: multiply_no_nan(g, multiply(2, x))],
-    complex_ulp=2,  # as multiply
+    complex_ulp=2,  # like multiply
     cost=MEMORY_BOUND,
 )
 reciprocal = row(
@@ -293,7 +293,7 @@ reciprocal = row(
 
 
 def _scaling(name: str, numerator: float, denominator: float) -> Primitive:
-    """x times a quotient, which is computed in the dtype, as NumPy does."""
+    """x times a quotient that is computed in the dtype, as in NumPy."""
 
     @in_float32
     def lower(b: Any, x: Any) -> Any:
@@ -346,7 +346,7 @@ def _sign(b: Any, x: Any) -> Any:
 
 
 def _complex_sign(b: Any, z: Any) -> Any:
-    """z / |z|; towards an infinite part if only one is infinite."""
+    """z / |z|; towards an infinite part if only one part is infinite."""
     x, y = e.parts(b, z)
     size = e.modulus(b, x, y)
     x_inf, y_inf = e.is_inf(b, x), e.is_inf(b, y)
@@ -370,13 +370,14 @@ def _absolute_jvp(g: Any, ans: Any, x: Any) -> Any:
 
 
 def _outwards(g: Any, x: Any) -> Any:
-    """The way the modulus of a real number grows; of both zeros 1, as JAX has it."""
+    """The direction in which the modulus of a real number grows; 1 for both zeros, as in JAX."""
     return select(greater_equal(x, 0), g, negative(g))
 
 
 def _sign_jvp(g: Any, ans: Any, x: Any) -> Any:
-    """Zero for real numbers; for complex ones the part of g across x, over the modulus. At
-    zero none, as of real numbers."""
+    """Zero for real numbers. For complex numbers, the part of g perpendicular to x, over the
+    modulus. Zero at zero, as for real numbers.
+    """
     if x.dtype.kind != "c":
         return None
     across = imag(multiply_no_nan(g, conjugate(ans)))
@@ -426,7 +427,7 @@ def _integer_power_abstract(x: Aval, *, exponent: int) -> Aval:
 
 
 def _integer_power_reference(x: Any, *, exponent: int) -> Any:
-    """The same multiplications as the compiled program."""
+    """The same multiplications as in the compiled program."""
     dtype = np.asarray(x).dtype
     x = np.asarray(x, e.F4 if dtype == e.F2 else dtype)
     if exponent == 0:

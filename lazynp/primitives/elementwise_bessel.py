@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy  # scipy.special itself is loaded when first used: that takes 0.15 s
+import scipy  # scipy.special loads at first use, because that takes 0.15 s
 
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
@@ -21,7 +21,7 @@ from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import is_, like
 from lazynp.primitives.elementwise_special import special_row
 
-# Chebyshev series of Cephes (also behind np.i0): exp(-x) I0(x) on [0, 8], and times sqrt(x) beyond
+# Chebyshev series of Cephes (np.i0 uses them too): exp(-x) I0(x) on [0, 8], times sqrt(x) beyond
 _I0E_NEAR = (
     -4.4153416464793395e-18,
     3.3307945188222384e-17,
@@ -104,7 +104,7 @@ def _i1e(b: Any, x: Any) -> Any:
 
 
 def _unscaled(lower: Any) -> Any:
-    """Times exp(|x|), in two factors: they do not overflow before the result does."""
+    """Times exp(|x|), in two factors that do not overflow before the result does."""
 
     def grown(b: Any, x: Any) -> Any:
         half = e.exp(b, e.times(b, e.magnitude(b, x), 0.5))
@@ -116,7 +116,7 @@ def _unscaled(lower: Any) -> Any:
 
 
 def _at_infinity(name: str) -> Any:
-    """SciPy's functions, whose limits at infinity are NaN there."""
+    """SciPy's functions with the limits at infinity, where SciPy's are NaN."""
 
     def reference(x: Any) -> Any:
         edge = np.abs(x) if name == "i0" else x
@@ -126,7 +126,7 @@ def _at_infinity(name: str) -> Any:
 
 
 def _per_x(ans: Any, x: Any) -> Any:
-    """ans / x; a half at zero, for functions that are x/2 there."""
+    """ans / x; a half at zero, for functions that behave as x/2 there."""
     at_zero = equal(x, 0.0)
     return select(at_zero, 0.5, divide(ans, select(at_zero, 1.0, x)))
 

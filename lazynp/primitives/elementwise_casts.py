@@ -1,4 +1,4 @@
-"""convert: `astype`, from any dtype of the device to any."""
+"""convert: `astype` between any dtypes of the device."""
 
 from __future__ import annotations
 
@@ -34,17 +34,20 @@ def real_dtype(dtype: Dtype) -> Dtype:
 
 
 def _in_range(b: Any, x: Any, dtype: Dtype) -> Any:
-    """Signed 32 or 64 bits as cvttsd2si gives it: the least integer for all that does not fit."""
-    y = b.convert(x, dtype)  # saturates, so what is too small is right already; nan is not less
+    """Signed 32 or 64 bits as cvttsd2si returns: the smallest integer for everything that does not
+    fit.
+    """
+    # saturates, so values that are too small are correct; nan does not compare less
+    y = b.convert(x, dtype)
     fits = is_(b, x, "LT", 2.0 ** (8 * dtype.itemsize - 1))
     return b.select(fits, y, like(b, np.iinfo(dtype).min, y))
 
 
 def _float_to_int(b: Any, x: Any, dtype: Dtype) -> Any:
-    """As C code on x86-64 does, which is what NumPy documents as undefined and everyone sees.
+    """Convert as C code on x86-64 does; NumPy documents this as undefined, but all users see it.
 
-    Narrow integers are cut from 32 bits, uint32 from 64 bits (NumPy's contiguous loop differs
-    from its scalar loop there, beyond 64 bits' range and for nan; this is the scalar loop).
+    Narrow integers are truncated from 32 bits, uint32 from 64 bits. (Beyond 64 bits, and for nan,
+    NumPy's contiguous and scalar loops differ there; this is the scalar loop.)
     """
     if x.aval.dtype == F2:
         x = b.convert(x, F4)
@@ -63,7 +66,7 @@ def _float_to_int(b: Any, x: Any, dtype: Dtype) -> Any:
 
 
 def cast(b: Any, x: Any, dtype: Dtype) -> Any:
-    """`x.astype(dtype)`, emitted."""
+    """Emit `x.astype(dtype)`."""
     source = x.aval.dtype
     if source == dtype:
         return x
@@ -82,8 +85,8 @@ def cast(b: Any, x: Any, dtype: Dtype) -> Any:
     if source.kind == "f":
         return to_float(b, x, dtype) if dtype.kind == "f" else _float_to_int(b, x, dtype)
     if source == BOOL and dtype.kind == "f":
-        # XLA takes a product with a converted bool for a selection, though inf * 0 is nan and
-        # -1 * 0 is -0; it does not look through this one
+        # XLA turns a product with a converted bool into a select, although inf * 0 is nan and -1 *
+        # 0 is -0; it does not recognise this form
         return b.select(x, b.constant(1, dtype, x.aval.shape), b.constant(0, dtype, x.aval.shape))
     if dtype == F2 and source.itemsize > 2:
         return to_float(b, b.convert(x, F4), F2)  # NumPy rounds twice
@@ -97,7 +100,7 @@ def _convert_abstract(x: Aval, *, dtype: Dtype, weak: bool = False) -> Aval:
 def _convert_reference(x: Any, *, dtype: Dtype, weak: bool = False) -> Any:
     x = np.asarray(x)
     if x.dtype.kind == "c" and dtype.kind in "iuf":
-        x = x.real  # without ComplexWarning: whether to warn is decided above
+        x = x.real  # without ComplexWarning, which was decided above
     return x.astype(dtype)
 
 

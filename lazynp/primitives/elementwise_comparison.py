@@ -1,4 +1,4 @@
-"""Comparisons, logic, and questions about floats; select. Results are exact."""
+"""Comparisons, logic, predicates of floats; select. Results are exact."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _MIRRORED = {"EQ": "EQ", "NE": "NE", "LT": "GT", "LE": "GE", "GT": "LT", "GE": "
 
 
 def complex_compare(b: Any, z: Any, w: Any, direction: str) -> Any:
-    """Real parts first, then imaginary; no order where an imaginary part is nan."""
+    """Compare real parts first, then imaginary parts; unordered where an imaginary part is nan."""
     if direction in ("GT", "GE"):
         return complex_compare(b, w, z, _MIRRORED[direction])
     (x, y), (u, v) = parts(b, z), parts(b, w)
@@ -52,7 +52,7 @@ def complex_compare(b: Any, z: Any, w: Any, direction: str) -> Any:
 
 
 def _mixed_compare(b: Any, x: Any, y: Any, direction: str) -> Any:
-    """int64 against uint64, by value."""
+    """Compare int64 with uint64 by value."""
     if kind(x) == "u":
         return _mixed_compare(b, y, x, _MIRRORED[direction])
     result = b.compare(b.convert(x, y.aval.dtype), y, direction)
@@ -96,11 +96,13 @@ logical_xor = _logical("logical_xor", "xor")
 logical_not = _logical("logical_not", "not")
 
 
-# -- questions about floats ------------------------------------------------------------------------
+# -- predicates of floats --------------------------------------------------------------------------
 
 
 def _question(name: str, ask: Callable[..., Any], of_integers: bool, join: str) -> Primitive:
-    """A test of floats; of complex numbers both parts are asked; integers have one answer."""
+    """A predicate of floats. For complex numbers it joins both parts; integers have one fixed
+    answer.
+    """
 
     def lower(b: Any, x: Any) -> Any:
         if kind(x) == "f":
@@ -155,7 +157,7 @@ def _select_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, .
     dtype = _result_type(ins[1:])
     c, x, y = made_explicit(ins, (BOOL, dtype, dtype))
     avals = [i for i in ins[1:] if isinstance(i, Aval)]
-    if not c.shape and avals and all([a.weak for a in avals]):  # of numbers that jit traces
+    if not c.shape and avals and all([a.weak for a in avals]):  # numbers that jit traces
         x = y = aval_of((), dtype, True)
     return c, x, y
 
@@ -198,5 +200,5 @@ select = enter(
 
 
 def like_zero(ct: Any) -> Any:
-    """A weak zero that leaves the dtype of ct alone."""
+    """A weak zero, which preserves the dtype of ct."""
     return {"c": 0j, "f": 0.0}.get(ct.dtype.kind, 0)

@@ -1,8 +1,8 @@
-"""Complex functions, emitted: XLA's operation where it is accurate, with C99's special values.
+"""Lowerings of complex functions: XLA's operation where it is accurate, with C99's special values.
 
-NumPy's are the C library's (Annex G of C99 for infinities, nan and signs of zero), or its own
-short formulas (exp2, expm1, log2, log10, power), which are repeated here. complex64 is computed
-in complex128.
+NumPy uses the C library's functions (Annex G of C99 for infinities, nan and signs of zero), or its
+own short formulas (exp2, expm1, log2, log10, power), which we repeat. complex64 is computed in
+complex128.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _finite(b: Any, x: Any) -> Any:
 
 
 def _zero_wins(b: Any, x: Any, y: Any) -> Any:
-    """x * y; zero where a factor is, even beside inf or nan, with the sign of both."""
+    """x * y; zero if a factor is zero, even beside inf or nan, with the sign of both."""
     product = e.mul(b, x, y)
     zero = b.or_(is_(b, x, "EQ", 0.0), is_(b, y, "EQ", 0.0))
     one = like(b, 1.0, x)
@@ -86,7 +86,9 @@ def expm1(b: Any, z: Any) -> Any:
 
 @in_float64
 def log(b: Any, z: Any) -> Any:
-    """log|z| + i arg z; near the unit circle |z|**2 - 1 is formed from the larger part less 1."""
+    """log|z| + i arg z. Near the unit circle, |z|**2 - 1 is computed from the larger part
+    minus 1.
+    """
     x, y = parts(b, z)
     ax, ay = e.magnitude(b, x), e.magnitude(b, y)
     big, small = b.binary("stablehlo.maximum", ax, ay), b.binary("stablehlo.minimum", ax, ay)
@@ -110,7 +112,7 @@ def log10(b: Any, z: Any) -> Any:
 
 @in_float64
 def log1p(b: Any, z: Any) -> Any:
-    """More accurate than NumPy's, which takes the logarithm of |1 + z| rounded."""
+    """More accurate than NumPy's, which takes the logarithm of the rounded |1 + z|."""
     x, y = parts(b, z)
     one_more = e.plus(b, x, 1.0)
     excess = e.add(b, e.mul(b, x, e.plus(b, x, 2.0)), e.mul(b, y, y))  # |1 + z|**2 - 1
@@ -232,7 +234,7 @@ arctan, arcsinh = _turned(arctanh), _turned(arcsin)
 
 
 def _small_power(b: Any, z: Any, n: Any) -> Any:
-    """z ** |n| for whole |n| < 100, by NumPy's multiplications."""
+    """z ** |n| for integral |n| < 100, by NumPy's multiplications."""
     i4 = np.dtype("i4")
     clamped = b.op("stablehlo.clamp", like(b, 0.0, n), n, like(b, 127.0, n), out=n.aval)
     count = b.convert(clamped, i4)
@@ -249,7 +251,7 @@ def _small_power(b: Any, z: Any, n: Any) -> Any:
 
 @in_float64
 def power(b: Any, z: Any, w: Any) -> Any:
-    """NumPy's `npy_cpow`: 1 for w = 0, 0 or nan for z = 0, products for small whole w."""
+    """NumPy's `npy_cpow`: 1 for w = 0, 0 or nan for z = 0, products for small integral w."""
     (x, y), (u, v) = parts(b, z), parts(b, w)
     general = exp(b, e.complex_mul(b, w, log(b, z)))
     size = e.magnitude(b, u)

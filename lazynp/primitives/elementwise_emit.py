@@ -1,6 +1,6 @@
-"""What lowerings of elementwise rows share: constants, roundings, complex arithmetic, bits.
+"""Shared by the lowerings of elementwise rows: constants, roundings, complex arithmetic, bits.
 
-Everything here emits through the builder `b`. Names are those of the values: x, y, z, w.
+Every function emits through the builder `b`. x, y, z, w are values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Lower = Callable[..., Any]
 
 
 def like(b: Any, value: Any, x: Any) -> Any:
-    """`value` in every element, with the aval of x."""
+    """A constant with `value` in every element and the aval of x."""
     return b.constant(value, x.aval.dtype, x.aval.shape)
 
 
@@ -27,7 +27,7 @@ def kind(x: Any) -> str:
 
 
 def bits(x: Any) -> int:
-    """Width of the dtype."""
+    """The width of the dtype in bits."""
     return 8 * x.aval.dtype.itemsize
 
 
@@ -40,9 +40,10 @@ def sub(b: Any, x: Any, y: Any) -> Any:
 
 
 def div(b: Any, x: Any, y: Any) -> Any:
-    """x / y. By one number for all elements XLA would divide once, and multiply by the
-    reciprocal, which rounds twice; and of quotients of quotients it makes quotients of products.
-    Behind barriers it sees neither."""
+    """x / y. With one divisor for all elements, XLA would divide once and multiply by the
+    reciprocal, which rounds twice. It would also turn quotients of quotients into quotients of
+    products. Barriers prevent both.
+    """
     divisor = b.static(y)
     if not isinstance(divisor, float) or abs(math.frexp(divisor)[0]) != 0.5:
         y = b.barrier(y)
@@ -50,12 +51,12 @@ def div(b: Any, x: Any, y: Any) -> Any:
 
 
 def mul(b: Any, x: Any, y: Any) -> Any:
-    """x * y; of floats rounded, never contracted into a fused multiply-add."""
+    """x * y; float products are rounded, never contracted to a fused multiply-add."""
     return b.product(x, y) if kind(x) == "f" else b.binary("stablehlo.multiply", x, y)
 
 
 def kept(b: Any, x: Any) -> Any:
-    """x, behind a select that the compiler cannot look through: its rounding stays."""
+    """x behind a select that the compiler cannot remove, so that its rounding stays."""
     return b.select(is_nan(b, x), like(b, np.nan, x), x)
 
 
@@ -72,7 +73,7 @@ def negate(b: Any, x: Any) -> Any:
 
 
 def magnitude(b: Any, x: Any) -> Any:
-    """|x| of real x."""
+    """|x| for real x."""
     return b.unary("stablehlo.abs", x)
 
 
@@ -114,7 +115,9 @@ def choose(b: Any, x: Any, *cases: Any) -> Any:
 
 
 def to_float(b: Any, x: Any, dtype: np.dtype[Any]) -> Any:
-    """Float to float. Rounding to f16 is kept from being elided with a conversion back."""
+    """Convert float to float. Prevents XLA from dropping a rounding to f16 that is converted
+    back.
+    """
     if x.aval.dtype == dtype:
         return x
     y = b.convert(x, dtype)
@@ -135,7 +138,9 @@ def in_float32(lower: Lower) -> Lower:
 
 
 def in_float64(lower: Lower) -> Lower:
-    """All in double precision: where a formula for float32 would be as long and less accurate."""
+    """Compute in double precision, where a formula for float32 would be as long and less
+    accurate.
+    """
 
     @wraps(lower)
     def widened(b: Any, *xs: Any, **params: Any) -> Any:
@@ -150,7 +155,7 @@ def in_float64(lower: Lower) -> Lower:
 
 
 def op(name: str) -> Lower:
-    """One StableHLO or CHLO operation on equal operands; f16 in f32."""
+    """One StableHLO or CHLO operation on operands of one type; f16 in f32."""
 
     @in_float32
     def lower(b: Any, *xs: Any) -> Any:
@@ -170,7 +175,7 @@ def from_bits(b: Any, u: Any) -> Any:
 
 
 def copysign(b: Any, x: Any, y: Any) -> Any:
-    """The magnitude of x, the sign bit of y."""
+    """The magnitude of x with the sign bit of y."""
     sign_bit = 1 << (bits(x) - 1)
     u, v = as_bits(b, x), as_bits(b, y)
     kept = b.and_(u, like(b, sign_bit - 1, u))
@@ -178,7 +183,7 @@ def copysign(b: Any, x: Any, y: Any) -> Any:
 
 
 def anywhere(b: Any, condition: Any) -> Any:
-    """Whether it holds for any element: 0-d, for the condition of a loop."""
+    """Whether the condition holds for any element: 0-d, for the condition of a loop."""
     axes = tuple(range(condition.aval.ndim))
     if not axes:
         return condition
@@ -194,7 +199,7 @@ def parts(b: Any, z: Any) -> tuple[Any, Any]:
 
 
 def complex_mul(b: Any, z: Any, w: Any) -> Any:
-    """The plain formula. (NumPy's own SIMD loop fuses one product, its scalar loop none.)"""
+    """The plain formula. (NumPy's SIMD loop fuses one product, its scalar loop none.)"""
     (x, y), (u, v) = parts(b, z), parts(b, w)
     re = sub(b, mul(b, x, u), mul(b, y, v))
     return b.complex(re, add(b, mul(b, x, v), mul(b, y, u)))
@@ -230,7 +235,7 @@ def complex_reciprocal(b: Any, z: Any) -> Any:
 
 
 def modulus(b: Any, x: Any, y: Any) -> Any:
-    """hypot, without overflow: inf if either is, even beside a nan."""
+    """hypot without overflow: inf if either is inf, even beside a nan."""
     ax, ay = magnitude(b, x), magnitude(b, y)
     infinite = b.or_(is_(b, ax, "EQ", np.inf), is_(b, ay, "EQ", np.inf))
     big = b.binary("stablehlo.maximum", ax, ay)

@@ -49,7 +49,7 @@ def _extreme(op: str, direction: str, on_bool: Any, skip_nan: bool) -> Any:
 
 
 def _extreme_formulas() -> list[Formula]:
-    """The tangent of the operand that was taken; half of each where they are equal."""
+    """The tangent of the selected operand; half of each where they are equal."""
 
     def part(g: Any, ans: Any, own: Any, other: Any) -> Any:
         taken = logical_or(equal(ans, own), logical_and(isnan(ans), isnan(own)))
@@ -58,7 +58,7 @@ def _extreme_formulas() -> list[Formula]:
     return [part, lambda g, ans, x, y: part(g, ans, y, x)]
 
 
-# of 0.0 and -0.0 either is taken, as in NumPy
+# 0.0 against -0.0: either may win, as in NumPy
 maximum = row(
     "maximum", _extreme("maximum", "GE", _or, False), _extreme_formulas(), cost=MEMORY_BOUND
 )

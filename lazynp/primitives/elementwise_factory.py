@@ -22,22 +22,22 @@ from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive
 from lazynp._ufunc_loops import resolve_dtypes
 
 Dtype = np.dtype[Any]
-Formula = Callable[..., Any] | None  # None: the derivative by this operand is zero
+Formula = Callable[..., Any] | None  # None: the derivative with respect to this operand is zero
 
 FLAT = NOT_DIFFERENTIABLE
 
 
 @dataclass(frozen=True)
 class Row:
-    """A primitive and what the tests hold it to, against NumPy.
+    """A primitive, and the accuracy that the tests require of it against NumPy.
 
-    `ulp`: 0 is bit for bit. Errors count in units of the last place of the result, or of
-    `scale` where the result is smaller (functions with zeros inside their domain); for
-    complex operands `complex_ulp` and `complex_scale` hold, of the modulus of the result.
+    `ulp`: 0 means bit for bit. Errors count in units of the last place of the result, or of `scale`
+    where the result is smaller (for functions with zeros inside their domain). For complex
+    operands, `complex_ulp` and `complex_scale` apply to the modulus of the result.
     """
 
     primitive: Primitive
-    ufunc: Any  # the oracle of promotion
+    ufunc: Any  # decides promotion
     ulp: float
     complex_ulp: float
     scale: float
@@ -51,7 +51,7 @@ ROWS: dict[str, Row] = {}
 
 
 def _known(i: In) -> Any:
-    """An operand as `resolve_dtypes` wants it: a dtype, or a weak Python type."""
+    """An operand in the form for `resolve_dtypes`: a dtype, or a weak Python type."""
     if isinstance(i, Aval):
         return (
             {"i": int, "f": float, "c": complex}.get(i.dtype.kind, i.dtype) if i.weak else i.dtype
@@ -60,15 +60,15 @@ def _known(i: In) -> Any:
 
 
 def loop_dtypes(ufunc: np.ufunc, ins: Sequence[In]) -> tuple[Dtype, ...]:
-    """Dtypes of the loop NumPy runs: operands, then results. Raises as NumPy does."""
+    """The dtypes of NumPy's loop: operands, then results. Raises as NumPy does."""
     known = [_known(i) for i in ins]
-    if all(isinstance(k, type) for k in known):  # weak all of them: as NumPy scalars
+    if all(isinstance(k, type) for k in known):  # all weak: treat them as NumPy scalars
         known = [i.dtype if isinstance(i, Aval) else k for i, k in zip(ins, known, strict=True)]
     return resolve_dtypes(ufunc, (*known, *[None] * ufunc.nout))
 
 
 def common_shape(ins: Sequence[In]) -> Shape:
-    """The shape the operands broadcast to, or NumPy's error about it."""
+    """The shape that the operands broadcast to. Raises NumPy's error."""
     shapes = [i.shape if isinstance(i, Aval) else () for i in ins]
     try:
         return np.broadcast_shapes(*shapes)
@@ -79,10 +79,10 @@ def common_shape(ins: Sequence[In]) -> Shape:
 
 
 def made_explicit(ins: Sequence[In], dtypes: Sequence[Dtype]) -> tuple[Aval, ...]:
-    """Avals of the operands, cast to these dtypes and broadcast together."""
+    """The avals of the operands, cast to these dtypes and broadcast together."""
     shape = common_shape(ins)
     avals = [i for i in ins if isinstance(i, Aval)]
-    # of Python numbers that jit traces; what a ufunc makes of Python's own is NumPy's scalar
+    # Python numbers that jit traces; a ufunc of actual Python numbers gives a NumPy scalar
     weak = not shape and bool(avals) and all([a.weak for a in avals])
     return tuple(
         i
@@ -93,7 +93,7 @@ def made_explicit(ins: Sequence[In], dtypes: Sequence[Dtype]) -> tuple[Aval, ...
 
 
 def same_shape(name: str, avals: Sequence[Aval]) -> Shape:
-    """The one shape of the operands in a jaxpr."""
+    """The common shape of the operands in a jaxpr."""
     shape = avals[0].shape
     if any(a.shape != shape for a in avals):
         raise TypeError(f"{name}: operands of one shape are required, got {avals}")
@@ -111,7 +111,7 @@ def _abstract(name: str, ufunc: np.ufunc, output: int) -> Rule:
             raise TypeError(
                 f"{name}: operands of dtypes {dtypes[: len(avals)]} are required, got {avals}"
             )
-        weak = all([a.weak for a in avals])  # of Python numbers that jit traces
+        weak = all([a.weak for a in avals])  # Python numbers that jit traces
         return aval_of(shape, dtypes[ufunc.nin + output], weak)
 
     return abstract
@@ -132,7 +132,7 @@ def _inplace(ufunc: np.ufunc) -> Rule:
 
 
 def jvp_of(primitive: Callable[[], Primitive], formulas: Sequence[Formula]) -> Rule:
-    """A jvp rule: the sum of the formulas of the operands that move."""
+    """A jvp rule: the sum of the formulas of the moving operands."""
 
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> tuple[Any, Any]:
         ans, total = primitive()(*primals, **params), None
@@ -150,7 +150,7 @@ def jvp_of(primitive: Callable[[], Primitive], formulas: Sequence[Formula]) -> R
 
 
 def batch_of(primitive: Callable[[], Primitive]) -> Rule:
-    """Operands that are not batched broadcast against those that are, when recorded."""
+    """A batch rule: recording broadcasts the unbatched operands against the batched ones."""
 
     def batch(size: int, batched: Sequence[bool], *operands: Any, **params: Any) -> Any:
         return primitive()(*operands, **params)
@@ -159,7 +159,9 @@ def batch_of(primitive: Callable[[], Primitive]) -> Rule:
 
 
 def linear(*rules: Callable[..., Any] | None) -> Rule:
-    """A transpose rule from one per operand, `lambda ct, x, y: ...`: the others are known then."""
+    """A transpose rule from one function for each operand, `lambda ct, x, y: ...`; the other
+    operands are known.
+    """
 
     def transpose(ct: Any, *operands: Any, **params: Any) -> list[Any]:
         return [
@@ -181,7 +183,7 @@ def enter(
     scale: float = 0.0,
     complex_scale: float = 0.0,
 ) -> Primitive:
-    """Put a primitive into the table."""
+    """Add a primitive to the table."""
     if primitive.cost is None:  # a cost that is forgotten would be none
         raise TypeError(
             f"{primitive.name}: cost=(nanoseconds an element by NumPy, by XLA) is required, or "

@@ -1,8 +1,8 @@
-"""Formulas for real functions, emitted: where XLA's own operation is less accurate than NumPy.
+"""Lowerings of real functions for which XLA's own operation is less accurate than NumPy.
 
-Measured against NumPy over the range of float64, in ulp: log1p 128, arctanh 125, sinh and cosh
-458, tanh 6, cbrt 114 with XLA's operations; at most 4 with these (NumPy: 2).
-float32 arguments of sinh, cosh and expm1 are computed in float64.
+Errors of XLA's operations against NumPy over the range of float64, in ulp: log1p 128, arctanh 125,
+sinh and cosh 458, tanh 6, cbrt 114. These lowerings have at most 4 (NumPy: 2). float32 arguments of
+sinh, cosh and expm1 are computed in float64.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def expm1(b: Any, x: Any) -> Any:
 def log1p(b: Any, x: Any) -> Any:
     """Kahan: log(u) * x / (u - 1) with u = 1 + x rounded; the errors of u cancel.
 
-    The rounding is kept from XLA, which would make x of u - 1.
+    The rounding must be hidden from XLA, which would simplify u - 1 to x.
     """
     if x.aval.dtype == F4:
         return b.unary("stablehlo.log_plus_one", x)
@@ -39,7 +39,7 @@ def log1p(b: Any, x: Any) -> Any:
 
 @in_float32
 def arctanh(b: Any, x: Any) -> Any:
-    """log1p(2|x| / (1 - |x|)) / 2, signed as x."""
+    """log1p(2|x| / (1 - |x|)) / 2, with the sign of x."""
     if x.aval.dtype == F4:
         return b.unary("chlo.atanh", x)
     a = e.magnitude(b, x)
@@ -49,7 +49,7 @@ def arctanh(b: Any, x: Any) -> Any:
 
 
 def _half_exp(b: Any, a: Any) -> Any:
-    """exp(a) / 2 without overflow before the result does."""
+    """exp(a) / 2, which does not overflow before the result does."""
     half = e.exp(b, e.times(b, a, 0.5))
     return e.mul(b, e.times(b, half, 0.5), half)
 
@@ -98,7 +98,7 @@ def cbrt(b: Any, x: Any) -> Any:
 
 @in_float32
 def exp2(b: Any, x: Any) -> Any:
-    """2**n * exp(ln2 * r), r the rest to the nearest integer n: exact at integers."""
+    """2**n * exp(ln2 * r), where r is the distance to the nearest integer n; exact at integers."""
     dtype = x.aval.dtype
     limit = 300.0 if dtype == F4 else 2200.0
     c = b.op("stablehlo.clamp", e.like(b, -limit, x), x, e.like(b, limit, x), out=x.aval)
@@ -106,7 +106,7 @@ def exp2(b: Any, x: Any) -> Any:
     y = e.exp(b, e.times(b, e.sub(b, c, n), LN2))
     half = b.binary("stablehlo.shift_right_arithmetic", b.convert(n, I4), _like_int(b, 1, n))
     rest = e.sub(b, b.convert(n, I4), half)
-    # halves reach 1100: each again in two, so that every factor is a normal number
+    # halves reach 1100: halve them again, so that every factor is a normal number
     for part in (half, rest):
         low = b.binary("stablehlo.shift_right_arithmetic", part, _like_int(b, 1, n))
         y = e.mul(b, y, power_of_two(b, low, dtype))
@@ -119,7 +119,7 @@ def _like_int(b: Any, value: int, x: Any) -> Any:
 
 
 def _log_parts(b: Any, x: Any) -> tuple[Any, Any]:
-    """Of normal x > 0: log(m) and k as a float, x = m * 2**k, m about 1."""
+    """For normal x > 0: log(m), and k as a float, with x = m * 2**k and m about 1."""
     m, k = split_float(b, x)
     low = is_(b, m, "LT", float(np.sqrt(0.5)))
     m = b.select(low, e.add(b, m, m), m)
@@ -128,7 +128,7 @@ def _log_parts(b: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _log_edges(b: Any, y: Any, x: Any) -> Any:
-    """Where the split does not apply, the logarithm's own values."""
+    """Values of the logarithm where the split does not apply."""
     regular = b.and_(is_(b, x, "GT", 0.0), is_(b, x, "LT", np.inf))
     return b.select(regular, y, e.log(b, x))
 
@@ -148,7 +148,7 @@ _LOG10_2 = {
 
 @in_float32
 def log10(b: Any, x: Any) -> Any:
-    """fdlibm's: log10(2) in two parts, products of the first exact; exact at powers of ten."""
+    """fdlibm's: log10(2) in two parts, the first with exact products; exact at powers of ten."""
     high, rest = _LOG10_2[x.aval.dtype.itemsize]
     y, k = _log_parts(b, x)
     low = e.add(b, e.times(b, k, rest), e.times(b, y, 1 / np.log(10.0)))
@@ -156,7 +156,9 @@ def log10(b: Any, x: Any) -> Any:
 
 
 def _log_sum(b: Any, x: Any, y: Any, correction: Any, of_equal: float) -> Any:
-    """The larger, and a correction from minus the distance; equal operands (infinities) apart."""
+    """The larger operand plus a correction by minus the distance; equal operands (infinities)
+    separately.
+    """
     larger, smaller = b.binary("stablehlo.maximum", x, y), b.binary("stablehlo.minimum", x, y)
     away = e.sub(b, smaller, larger)
     total = e.add(b, larger, correction(away))
@@ -173,10 +175,10 @@ def logaddexp2(b: Any, x: Any, y: Any) -> Any:
     return _log_sum(b, x, y, lambda d: e.times(b, log1p(b, exp2(b, d)), LOG2_E), 1.0)
 
 
-# -- arctan and its kin ----------------------------------------------------------------------------
+# -- arctan and related functions ------------------------------------------------------------------
 
-# Cephes: |x| is brought to [-0.66, 0.66] by the addition theorem; then a polynomial (f4) or a
-# quotient (f8) in x**2. XLA calls the C library for each element: 10 times slower than NumPy.
+# Cephes: the addition theorem brings |x| to [-0.66, 0.66]; then a polynomial (f4) or a quotient
+# (f8) in x**2. XLA calls the C library for each element, 10 times slower than NumPy.
 _ATAN_F4 = (8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1)
 _ATAN_P = (
     -8.750608600031904122785e-1, -1.615753718733365076637e1, -7.500855792314704667340e1,
@@ -186,7 +188,7 @@ _ATAN_Q = (
     1.0, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2,
     4.853903996359136964868e2, 1.945506571482613964425e2,
 )  # fmt: skip
-_PI_LOW = {4: -8.742278000372485e-08, 8: 1.2246467991473532e-16}  # pi less pi rounded
+_PI_LOW = {4: -8.742278000372485e-08, 8: 1.2246467991473532e-16}  # pi minus pi rounded
 
 
 def horner(b: Any, x: Any, coefficients: Sequence[float]) -> Any:
@@ -198,7 +200,7 @@ def horner(b: Any, x: Any, coefficients: Sequence[float]) -> Any:
 
 
 def _atan_magnitude(b: Any, a: Any) -> Any:
-    """arctan of a >= 0, infinity included."""
+    """arctan of a >= 0, including infinity."""
     width = a.aval.dtype.itemsize
     far = is_(b, a, "GT", 2.414213562373095)
     middle = is_(b, a, "GT", 0.4142135623730950 if width == 4 else 0.66)
@@ -243,7 +245,7 @@ def arccos(b: Any, x: Any) -> Any:
 
 @in_float32
 def arctan2(b: Any, y: Any, x: Any) -> Any:
-    """Of |y| / |x|; of two zeros 0, of two infinities 1; then the quadrant."""
+    """arctan of |y| / |x| (0 for two zeros, 1 for two infinities), then the quadrant."""
     ax, ay = e.magnitude(b, x), e.magnitude(b, y)
     ratio = e.div(b, ay, ax)
     zeros = b.and_(is_(b, ax, "EQ", 0.0), is_(b, ay, "EQ", 0.0))

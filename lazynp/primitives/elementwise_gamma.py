@@ -20,13 +20,13 @@ from lazynp.primitives.elementwise_emit import is_, like
 from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
 from lazynp.primitives.elementwise_special import ROOT_TWO_PI, no_formula, polynomial, special_row
 
-LARGE = 13  # from here on Stirling's series, as below, is exact to rounding
-# of log(gamma(x)) - ((x - 1/2) log x - x + log(2 pi) / 2), times x, in 1/x^2
+LARGE = 13  # from here on, Stirling's series below is exact to rounding
+# log(gamma(x)) - ((x - 1/2) log x - x + log(2 pi) / 2), times x, as a polynomial in 1/x^2
 _STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 
 def stirling_rest(b: Any, x: Any) -> Any:
-    """log(gamma(x)) less Stirling's formula for it; x >= 13."""
+    """log(gamma(x)) minus Stirling's formula for it; x >= 13."""
     r = e.div(b, like(b, 1.0, x), x)
     return e.mul(b, r, polynomial(b, e.mul(b, r, r), _STIRLING))
 
@@ -35,7 +35,7 @@ def stirling_rest(b: Any, x: Any) -> Any:
 
 
 def _large_gamma(b: Any, y: Any) -> Any:
-    """Stirling's formula, the power in two factors: it overflows before the result does."""
+    """Stirling's formula. Its power, in two factors, overflows before the result does."""
     power = e.plus(b, e.times(b, y, 0.5), -0.25)
     root = b.binary("stablehlo.power", y, power)
     grown = e.mul(b, e.mul(b, root, e.exp(b, e.negate(b, y))), root)
@@ -43,7 +43,7 @@ def _large_gamma(b: Any, y: Any) -> Any:
 
 
 def _sin_pi(b: Any, a: Any) -> Any:
-    """sin(pi a) of a >= 0: 0 at integers."""
+    """sin(pi a) for a >= 0; exactly 0 at integers."""
     whole = b.unary("stablehlo.round_nearest_even", a)
     y = b.unary("stablehlo.sine", e.times(b, e.sub(b, a, whole), math.pi))
     half = e.times(b, whole, 0.5)
@@ -52,7 +52,9 @@ def _sin_pi(b: Any, a: Any) -> Any:
 
 
 def emit_gamma(b: Any, x: Any) -> Any:
-    """gamma(a + n) / (a (a + 1) ... (a + n - 1)) with a + n >= 13, for a = |x|; reflected."""
+    """gamma(a + n) / (a (a + 1) ... (a + n - 1)) with a + n >= 13, for a = |x|; reflected for x <
+    0.
+    """
     a = e.magnitude(b, x)
     steps = e.sub(b, like(b, float(LARGE), a), b.unary("stablehlo.floor", a))
     steps = e.choose(b, steps, (is_(b, steps, "LT", 0.0), 0.0))
@@ -61,7 +63,7 @@ def emit_gamma(b: Any, x: Any) -> Any:
         factor = e.plus(b, a, float(k)) if k else a
         product = b.select(is_(b, steps, "GT", float(k)), e.mul(b, product, factor), product)
     y = e.kept(b, e.add(b, a, steps))
-    rounded = e.sub(b, a, e.sub(b, y, steps))  # what was lost in a + n
+    rounded = e.sub(b, a, e.sub(b, y, steps))  # the rounding error of a + n
     correction = e.plus(b, e.mul(b, rounded, e.log(b, y)), 1.0)
     value = e.div(b, e.mul(b, _large_gamma(b, y), correction), product)
     value = e.choose(b, value, (is_(b, a, "GT", 172.0), np.inf))
@@ -83,7 +85,9 @@ def _digamma(b: Any, x: Any) -> Any:
 
 
 def _zeta(b: Any, x: Any, q: Any) -> Any:
-    """Where the first term is infinite, or is all of the sum, XLA's is NaN; and so for large q."""
+    """XLA's is NaN where the first term is infinite or equals the sum, and for large q; fix
+    these.
+    """
     first = b.binary("stablehlo.power", q, e.negate(b, x))
     less_one = e.plus(b, x, -1.0)
     integral = e.div(b, b.binary("stablehlo.power", q, e.negate(b, less_one)), less_one)
@@ -102,8 +106,8 @@ gamma = special_row(
     16,
     cost=(5.0, 63.0),
 )
-# near their zeros these are accurate to a fraction of 1, not of the value; digamma is less so
-# near its poles on the negative axis
+# near their zeros, these are accurate to a fraction of 1, not of the value; digamma is less
+# accurate near its poles on the negative axis
 digamma = special_row(
     "digamma",
     _digamma,
@@ -150,7 +154,7 @@ zeta = special_row(
 
 
 def _betaln(b: Any, x: Any, y: Any) -> Any:
-    """Of large arguments by Stirling's series, whose leading terms cancel on paper."""
+    """For large arguments, Stirling's series with its leading terms cancelled analytically."""
     swap = b.compare(x, y, "GT")
     s, t = b.select(swap, y, x), b.select(swap, x, y)  # small and large
     plain = e.sub(b, e.add(b, _lgamma(b, s), _lgamma(b, t)), _lgamma(b, e.add(b, s, t)))
@@ -185,7 +189,7 @@ def _beta(b: Any, x: Any, y: Any) -> Any:
 
 
 def _betaln_on_host(x: Any, y: Any) -> Any:
-    """SciPy's, where no large logarithms cancel in it; else as above."""
+    """SciPy's where no large logarithms cancel in it; otherwise as above."""
     s, t = np.minimum(x, y), np.maximum(x, y)
     large = (t >= LARGE) & (s > 0) & (t < np.inf)
     s, t = np.where(large, s, 1.0), np.where(large, t, LARGE)
@@ -204,7 +208,7 @@ def _stirling_rest_on_host(x: Any) -> Any:
 def _beta_on_host(x: Any, y: Any) -> Any:
     large = (x > 0) & (y > 0) & (x + y > 170)
     pole = (x < 0) & (x == np.floor(x)) | (y < 0) & (y == np.floor(y))
-    value = np.where(pole, np.nan, scipy.special.beta(x, y))  # SciPy has limits for some
+    value = np.where(pole, np.nan, scipy.special.beta(x, y))  # SciPy returns limits for some
     return np.where(large, np.exp(_betaln_on_host(x, y)), value)
 
 

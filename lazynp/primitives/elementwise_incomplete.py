@@ -2,13 +2,14 @@
 
 With D = x^a exp(-x) / gamma(a + 1),
 
-    P(a, x) = D (1 + x/(a+1) + x^2/((a+1)(a+2)) + ...)                  for x <= a + 1
-    Q(a, x) = a D / (x+1-a - 1(1-a) / (x+3-a - 2(2-a) / (x+5-a - ...))) beyond: Lentz's method
+P(a, x) = D (1 + x/(a+1) + x^2/((a+1)(a+2)) + ...)                  for x <= a + 1 Q(a, x) = a D /
+(x+1-a - 1(1-a) / (x+3-a - 2(2-a) / (x+5-a - ...))) beyond: Lentz's method
 
-Of a > 1e5 both would take thousands of steps; there they are error functions of eta sqrt(a/2),
-corrected (Temme 1979, DLMF 8.12), where eta^2 / 2 = x/a - 1 - log(x/a).
+For a > 1e5 both would take thousands of steps. There they are error functions of eta sqrt(a/2) with
+corrections (Temme 1979, DLMF 8.12), where eta^2 / 2 = x/a - 1 - log(x/a).
 
-Derivatives by `a` run beside: by x is the density, by a is `gammainc_slope`.
+Derivatives with respect to `a` are computed alongside. The derivative with respect to x is the
+density, with respect to a it is `gammainc_slope`.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from lazynp.primitives.elementwise_transcendental import exp, log
 
 
 def _prefactor(b: Any, a: Any, x: Any) -> Any:
-    """x^a exp(-x) / gamma(a + 1), for large a by Stirling's formula: nothing overflows."""
+    """x^a exp(-x) / gamma(a + 1), for large a by Stirling's formula; nothing overflows."""
     low = e.choose(b, x, (is_(b, x, "GT", 800.0), 800.0))  # exp(-800) is 0
     few = e.choose(b, a, (is_(b, a, "GE", float(LARGE)), 1.0))
     power = b.binary("stablehlo.power", low, few)
@@ -64,9 +65,9 @@ def _prefactor(b: Any, a: Any, x: Any) -> Any:
 
 
 def _iterated(b: Any, step: Any, state: list[Any]) -> list[Any]:
-    """`step(b, k, state) -> (what goes on, state)` until nothing does. k is 1, 2, ...
+    """`step(b, k, state) -> (what continues, state)` until nothing does. k is 1, 2, ...
 
-    state[0] says which elements still move; the others keep their state.
+    state[0] says which elements still change; the others keep their state.
     """
     shape = state[1].aval.shape
 
@@ -84,7 +85,7 @@ def _iterated(b: Any, step: Any, state: list[Any]) -> list[Any]:
 
 
 def _series(b: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """The sum, and its derivative by a."""
+    """The sum, and its derivative with respect to a."""
 
     def step(b: Any, k: Any, s: list[Any]) -> tuple[Any, list[Any]]:
         term, log_slope, total, slope = s
@@ -101,7 +102,7 @@ def _series(b: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _fraction(b: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """The continued fraction, and the derivative of its logarithm by a."""
+    """The continued fraction, and the derivative of its logarithm with respect to a."""
     one, zero = like(b, 1.0, a), like(b, 0.0, a)
 
     def step(b: Any, k: Any, s: list[Any]) -> tuple[Any, list[Any]]:
@@ -128,13 +129,14 @@ def _fraction(b: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _log_gamma_of_more_than_one(b: Any, a: Any) -> Any:
-    """log(gamma(1 + a)), relatively accurate for small a, of 0 <= a <= 1/2."""
+    """log(gamma(1 + a)) for 0 <= a <= 1/2; relatively accurate for small a."""
     series = e.mul(b, e.mul(b, a, a), polynomial(b, e.negate(b, a), ZETA_SERIES[::-1]))
     return e.add(b, e.sub(b, e.times(b, a, 1 - EULER), emit_log1p(b, a)), series)
 
 
 def _small_tail(b: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """Where Q is a small difference from 1, and what it is: 1 - x^a / gamma(1 + a) is by expm1.
+    """Where Q is a small difference from 1, and its value there: expm1 gives 1 - x^a / gamma(1 +
+    a).
 
     The rest is a sum of (-x)^n / ((a + n) n!), x <= 1.1, as in SciPy.
     """
@@ -157,7 +159,7 @@ def _small_tail(b: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 
 def _temme(b: Any, a: Any, x: Any) -> tuple[Any, Any, Any]:
-    """P, Q, the derivative of P by a, of a > 1e5."""
+    """P, Q, and the derivative of P with respect to a, for a > 1e5."""
     mu = e.div(b, e.sub(b, x, a), a)
     close = is_(b, e.magnitude(b, mu), "LT", 0.05)
     near = b.select(close, mu, like(b, 0.0, mu))
@@ -183,7 +185,7 @@ def _temme(b: Any, a: Any, x: Any) -> tuple[Any, Any, Any]:
 
 
 def _all(b: Any, a: Any, x: Any) -> tuple[Any, Any, Any]:
-    """P, Q and dP/da of positive finite a and x; each by the way that suits its element."""
+    """P, Q and dP/da for positive finite a and x; each element by the method that suits it."""
     huge = is_(b, a, "GT", HUGE)
     mild = e.choose(b, a, (huge, 1.0))
     below = b.compare(x, e.plus(b, mild, 1.0), "LE")
@@ -210,7 +212,7 @@ def _all(b: Any, a: Any, x: Any) -> tuple[Any, Any, Any]:
 
 
 def _lower(which: int, at_zero: float, at_infinity: float) -> Any:
-    """The edges: of x = 0, and a = inf; of x = inf, and a = 0. Undefined where both are."""
+    """The edges: x = 0 and a = inf; x = inf and a = 0. Undefined where both hold."""
 
     def lower(b: Any, a: Any, x: Any) -> Any:
         regular = b.and_(is_(b, a, "GT", 0.0), is_(b, a, "LT", np.inf))

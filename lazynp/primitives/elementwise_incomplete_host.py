@@ -1,4 +1,4 @@
-"""dP(a, x)/da of the incomplete gamma function, by NumPy: SciPy has none."""
+"""dP(a, x)/da of the incomplete gamma function, by NumPy, because SciPy has none."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import scipy
 
 Values = np.ndarray[Any, Any]
 
-HUGE = 1e5  # beyond, a is for Temme's expansion
-STEPS = 20_000  # of a series; of a below that bound a few thousand are enough
+HUGE = 1e5  # beyond this a, Temme's expansion applies
+STEPS = 20_000  # of a series; below that bound for a, a few thousand suffice
 EPS = 2.0**-53
-# Temme's coefficients, in powers of eta (highest first), of order 1 and 1/a; and of
-# mu - log(1 + mu) = mu^2 (1/2 - mu/3 + mu^2/4 - ...)
+# Temme's coefficients in powers of eta (highest first), of order 1 and 1/a; and those of mu - log(1
+# + mu) = mu^2 (1/2 - mu/3 + mu^2/4 - ...)
 C0 = (1 / 25515, -139 / 777600, 1 / 2835, 1 / 864, -2 / 135, 1 / 12, -1 / 3)
 C1 = (25 / 12096, -1 / 288, -1 / 540)
 HALF_SQUARE = tuple((-1.0) ** k / (k + 2) for k in range(14, -1, -1))
-# of log(gamma(2 + a)) = (1 - Euler's constant) a + sum of (zeta(k) - 1) (-a)^k / k, from k = 2
+# log(gamma(2 + a)) = (1 - Euler's constant) a + sum of (zeta(k) - 1) (-a)^k / k, from k = 2
 ZETA_SERIES = (
     0.3224670334241132,
     0.0673523010531981,
@@ -45,7 +45,7 @@ EULER = float(np.euler_gamma)
 
 
 def slope(a: Values, x: Values) -> Values:
-    """By the ways, and with the edges, of `elementwise_incomplete`."""
+    """By the methods, and with the edges, of `elementwise_incomplete`."""
     a, x = np.broadcast_arrays(a, x)
     out = np.full(a.shape, np.nan)
     regular = (a > 0) & (a < np.inf) & (x > 0) & (x < np.inf)
@@ -77,7 +77,7 @@ def _by_series(a: Values, x: Values) -> Values:
 
 
 def _by_fraction(a: Values, x: Values) -> Values:
-    """Lentz's method, the derivative of the logarithm alone."""
+    """Lentz's method, for the derivative of the logarithm only."""
     base = x + 1 - a
     c, c_slope = np.full_like(a, 1e300), np.zeros_like(a)
     d = 1 / base

@@ -1,6 +1,6 @@
-"""Integers: bits, shifts, quotients and remainders (of floats too), powers, gcd and lcm.
+"""Integers: bits, shifts, quotients and remainders (also of floats), powers, gcd and lcm.
 
-XLA's division by zero, its shifts and its powers are not NumPy's; each is made so here.
+XLA's division by zero, shifts and powers differ from NumPy's; these lowerings correct them.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ invert = _bitwise("invert", "not")
 
 
 def _bitwise_count(b: Any, x: Any) -> Any:
-    """Of the magnitude, as uint8."""
+    """The number of bits set in the magnitude, as uint8."""
     if kind(x) == "i":
         x = e.magnitude(b, x)
     return b.convert(b.unary("stablehlo.popcnt", x), np.dtype("u1"))
 
 
 def _shift_fits(b: Any, y: Any) -> Any:
-    """Whether a count lies in [0, width); a negative one is a large unsigned one."""
+    """Whether a count lies in [0, width); a negative count is large as an unsigned one."""
     unsigned = np.dtype(f"u{y.aval.dtype.itemsize}")
     return is_(b, b.convert(y, unsigned), "LT", e.bits(y))
 
@@ -57,7 +57,7 @@ def _left_shift(b: Any, x: Any, y: Any) -> Any:
 
 
 def _right_shift(b: Any, x: Any, y: Any) -> Any:
-    """Past the width the sign remains."""
+    """Past the width, only the sign remains."""
     if kind(x) == "u":
         shifted = b.binary("stablehlo.shift_right_logical", x, y)
         return b.select(_shift_fits(b, y), shifted, like(b, 0, x))
@@ -74,7 +74,7 @@ right_shift = row("right_shift", _right_shift, cost=MEMORY_BOUND)
 
 
 def _truncated(b: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
-    """Quotient towards zero, remainder, and the divisor used: 1 in place of 0 and -1."""
+    """The quotient towards zero, the remainder, and the divisor used (1 in place of 0 and -1)."""
     odd = is_(b, y, "EQ", 0)
     if kind(x) == "i":
         odd = b.or_(odd, is_(b, y, "EQ", -1))
@@ -83,7 +83,7 @@ def _truncated(b: Any, x: Any, y: Any) -> tuple[Any, Any, Any]:
 
 
 def _other_side(b: Any, r: Any, y: Any) -> Any:
-    """Whether a remainder is there and has not the sign of the divisor."""
+    """Whether a nonzero remainder has the opposite sign of the divisor."""
     differ = b.compare(is_(b, r, "LT", 0), is_(b, y, "LT", 0), "NE")
     return b.and_(is_(b, r, "NE", 0), differ)
 
@@ -161,9 +161,9 @@ fmod = row(
 
 
 def integer_pow(b: Any, x: Any, y: Any) -> Any:
-    """x ** y, wrapping, by squaring; 1 where y < 0 (which NumPy refuses: the caller's check).
+    """x ** y, wrapping, by squaring; 1 where y < 0 (NumPy refuses these, so the caller checks).
 
-    The loop ends when no exponent has bits left: usually after a few rounds.
+    The loop ends when no exponent has bits left, usually after a few rounds.
     """
     one = like(b, 1, y)
 
@@ -182,7 +182,7 @@ def integer_pow(b: Any, x: Any, y: Any) -> Any:
 
 
 def _unsigned_gcd(b: Any, x: Any, y: Any) -> Any:
-    """Euclid's algorithm, all elements together."""
+    """Euclid's algorithm, on all elements together."""
 
     def more(b: Any, state: list[Any]) -> Any:
         return e.anywhere(b, is_(b, state[1], "NE", 0))
@@ -197,7 +197,7 @@ def _unsigned_gcd(b: Any, x: Any, y: Any) -> Any:
 
 
 def _magnitudes(b: Any, *xs: Any) -> list[Any]:
-    """As unsigned integers, so that the least signed one has a magnitude too."""
+    """Magnitudes as unsigned integers, so that the smallest signed integer has one too."""
     if kind(xs[0]) == "u":
         return list(xs)
     unsigned = np.dtype(f"u{xs[0].aval.dtype.itemsize}")

@@ -1,4 +1,4 @@
-"""Floats as numbers with bits: rounding, signs, neighbours, exponents."""
+"""Floats as bit patterns: rounding, signs, neighbours, exponents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ I4 = np.dtype("i4")
 
 
 def _rounding(name: str, lower: Any) -> Primitive:
-    """Integers are whole already; complex numbers are rounded by parts."""
+    """Integers stay as they are; complex numbers are rounded by parts."""
 
     @in_float32
     def of_kind(b: Any, x: Any) -> Any:
@@ -49,7 +49,7 @@ rint = _rounding("rint", lambda b, x: b.unary("stablehlo.round_nearest_even", x)
 
 def _heaviside(b: Any, x: Any, y: Any) -> Any:
     cases = [(is_(b, x, "LT", 0.0), 0.0), (is_(b, x, "GT", 0.0), 1.0), (is_(b, x, "EQ", 0.0), y)]
-    return e.choose(b, x, *cases)  # what is left is nan
+    return e.choose(b, x, *cases)  # the rest is nan
 
 
 copysign = row(
@@ -85,7 +85,9 @@ def _nextafter(b: Any, x: Any, y: Any) -> Any:
 
 
 def _spacing(b: Any, x: Any) -> Any:
-    """To the next number away from zero, signed as x; of float16 to the next above, as in NumPy."""
+    """The distance to the next number away from zero, with the sign of x; for float16 to the next
+    above, as in NumPy.
+    """
     u = e.as_bits(b, x)
     one = like(b, 1, u)
     following = e.from_bits(b, e.add(b, u, one))
@@ -133,7 +135,9 @@ def _ldexp(b: Any, x: Any, n: Any) -> Any:
 
 
 def split_float(b: Any, x: Any) -> tuple[Any, Any]:
-    """Mantissa in [0.5, 1) and exponent (f4 or f8); zero, inf and nan are their own mantissa."""
+    """The mantissa in [0.5, 1) and the exponent (f4 or f8); zero, inf and nan are their own
+    mantissa.
+    """
     width = x.aval.dtype.itemsize
     mantissa_bits, bias = _MANTISSA[width], 126 if width == 4 else 1022
     u = e.as_bits(b, x)

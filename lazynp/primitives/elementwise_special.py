@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy  # scipy.special itself is loaded when first used: that takes 0.15 s
+import scipy  # scipy.special loads at first use, because that takes 0.15 s
 
 from lazynp._cost import Cost
 from lazynp._primitive import Primitive
@@ -31,7 +31,7 @@ from lazynp.primitives.elementwise_transcendental import exp, log, log1p
 
 ROOT_PI = math.sqrt(math.pi)
 ROOT_TWO_PI = math.sqrt(2 * math.pi)
-_ORACLES = {1: np.cbrt, 2: np.arctan2}  # ufuncs whose loops are of real numbers
+_ORACLES = {1: np.cbrt, 2: np.arctan2}  # ufuncs with loops for real numbers
 
 
 def special_row(
@@ -68,7 +68,7 @@ def special_row(
 
 
 def no_formula(name: str, by: str) -> Formula:
-    """For a derivative that is not implemented: an error, and never a silent zero."""
+    """For a derivative that is not implemented: raises, rather than returning zero."""
 
     def formula(*_: Any) -> Any:
         raise TypeError(f"{name}: no derivative by {by} is implemented; stop_gradient({by})")
@@ -123,7 +123,7 @@ erfc = special_row(
     "erfc",
     16,
     cost=(3.0, 2.5),
-)  # 1 - erf cancels just below 1
+)  # just below 1, 1 - erf cancels
 erf_inv = special_row(
     "erf_inv",
     _erf_inv,
@@ -138,7 +138,7 @@ erf_inv = special_row(
 
 
 def _ndtr(b: Any, x: Any) -> Any:
-    """By erf in the middle, by erfc in the tails: as Cephes."""
+    """By erf in the middle and by erfc in the tails, as in Cephes."""
     z = e.times(b, x, math.sqrt(0.5))
     a = e.magnitude(b, z)
     tail = e.times(b, _erfc(b, a), 0.5)
@@ -148,12 +148,13 @@ def _ndtr(b: Any, x: Any) -> Any:
     return b.select(is_(b, a, "LT", math.sqrt(0.5)), middle, y)
 
 
-# of ndtr's tail, divided by its leading term, less 1: -1/x^2 + 3/x^4 - 15/x^6 ... in -1/x^2
+# ndtr's tail divided by its leading term, minus 1: -1/x^2 + 3/x^4 - 15/x^6 ..., as a polynomial in
+# -1/x^2
 _TAIL_SERIES = [float(math.prod(range(1, 2 * k, 2))) for k in range(10, 0, -1)]
 
 
 def _log_ndtr(b: Any, x: Any) -> Any:
-    """log1p(-upper tail); log; below -20 the tail's asymptotic series."""
+    """log1p(-upper tail); then log; below -20, the asymptotic series of the tail."""
     beyond = e.choose(b, x, (is_(b, x, "GT", -20.0), -20.0))
     r = e.div(b, like(b, -1.0, x), e.mul(b, beyond, beyond))
     series = emit_log1p(b, e.mul(b, r, polynomial(b, r, _TAIL_SERIES)))
@@ -166,8 +167,8 @@ def _log_ndtr(b: Any, x: Any) -> Any:
     return e.choose(b, y, (e.is_nan(b, x), np.nan), (is_(b, x, "EQ", -np.inf), -np.inf))
 
 
-# rational approximations of Cephes: of (z / sqrt(2 pi) - w) / w^3 in w^2, w = p - 1/2; and of
-# what log leaves, in 1 / sqrt(-2 log p), for that up to 1/8 and beyond
+# rational approximations of Cephes: (z / sqrt(2 pi) - w) / w^3 in w^2, with w = p - 1/2; and the
+# rest after log, in 1 / sqrt(-2 log p), for values of that up to 1/8 and beyond
 _CENTRE = (
     (-5.99633501014107895267e1, 9.80010754185999661536e1, -5.66762857469070293439e1,
      1.39312609387279679503e1, -1.23916583867381258016e0),
@@ -198,7 +199,9 @@ def _ratio(b: Any, x: Any, of: tuple[Sequence[float], Sequence[float]]) -> Any:
 
 
 def _ndtri(b: Any, p: Any) -> Any:
-    """As Cephes: a rational function in the middle, of 1 / sqrt(-2 log p) in the tails."""
+    """As in Cephes: a rational function in the middle, and one of 1 / sqrt(-2 log p) in the
+    tails.
+    """
     upper = is_(b, p, "GT", 1 - math.exp(-2.0))
     q = b.select(upper, e.sub(b, like(b, 1.0, p), p), p)
     w = e.plus(b, q, -0.5)
@@ -218,7 +221,7 @@ def _density(x: Any) -> Any:
 
 
 def _log_ndtr_formula(g: Any, ans: Any, x: Any) -> Any:
-    """density / ndtr, by their logarithms: both vanish in the lower tail."""
+    """density / ndtr, by their logarithms, because both vanish in the lower tail."""
     log_density = subtract(multiply(-0.5, square(x)), math.log(ROOT_TWO_PI))
     return multiply_no_nan(g, exp(subtract(log_density, ans)))
 
@@ -287,7 +290,7 @@ def _entr(b: Any, x: Any) -> Any:
 
 
 def _log_ratio(b: Any, x: Any, y: Any) -> Any:
-    """log(x / y), near 1 by log1p; of each where the quotient is no normal number."""
+    """log(x / y); near 1 by log1p; separate logarithms if the quotient is not a normal number."""
     ratio = e.div(b, x, y)
     tiny = float(np.finfo(np.float64).tiny)
     normal = b.and_(is_(b, ratio, "GT", tiny), is_(b, ratio, "LT", np.inf))
@@ -306,7 +309,7 @@ def _rel_entr(b: Any, x: Any, y: Any) -> Any:
 
 
 def _quotient_or_zero(g: Any, x: Any, y: Any) -> Any:
-    """g * x / y; zero where x is, whatever y."""
+    """g * x / y; zero where x is zero, whatever y."""
     zero = equal(x, 0.0)
     return multiply_no_nan(g, select(zero, 0.0, divide(x, select(zero, 1.0, y))))
 

@@ -62,7 +62,9 @@ def _function(
 
 
 def _sealed(lower: Lower) -> Lower:
-    """XLA takes log(exp(x)) for x and exp(x) * exp(y) for exp(x + y): not behind a barrier."""
+    """Hidden behind a barrier, or XLA would simplify log(exp(x)) to x and exp(x) * exp(y) to exp(x
+    + y).
+    """
     return lambda b, *xs: b.barrier(lower(b, *xs))
 
 
@@ -118,11 +120,11 @@ log1p = _function(
     z.log1p,
     complex_scale=1.0,
     cost=(8.0, 5.0),
-)  # of complex numbers NumPy's own has an absolute error
+)  # NumPy's own has an absolute error for complex numbers
 
 
 def _below(v: Any) -> Any:
-    """For exponents of derivatives: of inf - inf nothing is left but the tangent, as in JAX."""
+    """For exponents in derivatives: where inf - inf occurs, only the tangent remains, as in JAX."""
     return select(equal(v, np.inf), 0.0, v)
 
 
@@ -247,7 +249,7 @@ def _hypot(b: Any, x: Any, y: Any) -> Any:
 
 
 def _hypot_by(leg: Any, ans: Any) -> Any:
-    """leg / ans; where both legs are zero, each has half of it, as in JAX."""
+    """leg / ans; where both legs are zero, half for each, as in JAX."""
     origin = equal(ans, 0.0)
     return select(origin, 0.5, divide(leg, select(origin, 1.0, ans)))
 
@@ -276,13 +278,13 @@ def _power(b: Any, x: Any, y: Any) -> Any:
 
 
 def _power_by_base(g: Any, ans: Any, x: Any, y: Any) -> Any:
-    """y * x**(y - 1): zero where y is, whatever x."""
+    """y * x**(y - 1); zero where y is zero, whatever x."""
     less_one = select(equal(y, 0.0), 1.0, subtract(y, 1.0))
     return multiply_no_nan(g, multiply(y, power(x, less_one)))
 
 
 def _power_by_exponent(g: Any, ans: Any, x: Any, y: Any) -> Any:
-    """log(x) * ans: zero at x = 0."""
+    """log(x) * ans; zero at x = 0."""
     return multiply_no_nan(g, multiply(log(select(equal(x, 0.0), 1.0, x)), ans))
 
 

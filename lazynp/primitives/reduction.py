@@ -84,7 +84,7 @@ def _reduction(
     abstract: Any = None,
     cost: Cost = MEMORY_BOUND,
 ) -> Primitive:
-    """A reduction that is not linear; `jvp(x, out, dx, axes)` gives its tangent."""
+    """A nonlinear reduction; `jvp(x, out, dx, axes)` returns its tangent."""
 
     def plain_abstract(x: Aval, *, axes: Axes) -> Aval:
         return aval_of(reduced_shape(name, x.shape, axes), x.dtype)

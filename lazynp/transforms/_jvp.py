@@ -1,8 +1,7 @@
 """Forward mode: every value carries a tangent, and each primitive's `jvp` rule computes both.
 
-It runs in final style, while Python runs: control flow sees the primals, and what is written in
-place is written with its tangent. A value without a tangent (an integer, a constant) is no
-tracer at all, and costs nothing.
+It runs while Python runs (final style): control flow sees the primals, and in-place writes include
+the tangents. A value without a tangent (an integer, a constant) is not a tracer, and costs nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ from lazynp.transforms._templates import KINDS
 
 
 class JVPTracer(Tracer):
-    """A primal and its tangent, nodes of the level below."""
+    """A primal and its tangent, both nodes of the level below."""
 
     __slots__ = ("primal", "tangent")
 
@@ -79,7 +78,7 @@ class JVPTracer(Tracer):
 
 
 class JVPTrace(Trace):
-    """`linear` is the trace of the tangents where they are staged (linearize, vjp, grad)."""
+    """`linear` is the trace of the tangents if they are staged (linearize, vjp, grad)."""
 
     __slots__ = ("linear",)
 
@@ -133,9 +132,9 @@ class JVPTrace(Trace):
 def explicit(
     op: Op, primals: Sequence[Any], tangents: Sequence[Node | None]
 ) -> tuple[tuple[Array, ...], tuple[Array | None, ...]]:
-    """Operands and tangents as the rules take them.
+    """Operands and tangents in the form that the rules take.
 
-    Elementwise operands that do not move need no broadcasting: the rules record them implicitly.
+    Elementwise operands without a tangent need no broadcasting: the rules record that implicitly.
     """
     everything = op.primitive.kind != "elementwise"
     given, moving = [], []
@@ -147,9 +146,9 @@ def explicit(
 
 
 def settle(handle: Array, before: Node) -> None:
-    """A handle from outside that was written under differentiation: it holds the primal.
+    """Settle an outside handle that was written under differentiation: it keeps the primal.
 
-    A function that is staged around it met the handle when it was first written.
+    A function that is staged around this one noticed the handle when it was first written.
     """
     primal = handle._node[VALUE].primal
     noted(handle, primal, before)
@@ -164,7 +163,7 @@ def jvp_nodes(
     what: str,
     linear: Trace | None = None,
 ) -> tuple[list[Node], list[Node | None], list[Any]]:
-    """Results and their tangents, as nodes, and what the function returned for them."""
+    """The results and their tangents, as nodes, and what the function returned for them."""
     trace = JVPTrace(what, linear)
     with running(trace, settle):
         nodes = [trace.joined(p, t) for p, t in zip(primals, tangents, strict=True)]
@@ -176,7 +175,8 @@ def jvp_nodes(
         leaves = function(given)
         outs = [trace.split(leaf_node(x)) for x in leaves]
         like = list(map(kind_of, leaves))
-        del given, leaves  # what was made inside is gone when handles are settled
+        # drop the references: handles made inside must be gone when `running` settles them
+        del given, leaves
     refuse_shared(what, arguments, handles, nodes)
     for x, handle, node in zip(arguments, handles, nodes, strict=True):
         write_back(x, handle, node, lambda n: trace.split(n)[0])
@@ -186,7 +186,7 @@ def jvp_nodes(
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:
     """`(f(*primals), tangents of the results)`; with `has_aux`, f returns `(out, aux)`.
 
-    Tangents have the types of the primals; of an integer primal, None or float0 stands for zero.
+    Tangents have the types of the primals; for an integer primal, None or float0 means zero.
     """
     what = f"jvp of {name_of(fun)}"
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
@@ -205,7 +205,7 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
 def whole_tangents(
     flat: Flat, primals: Sequence[Node], tangents: Sequence[Node | None], like: Sequence[Any]
 ) -> Any:
-    """Those of the result proper: zero where nothing moves; float0 for what cannot move."""
+    """The tangents of the results without aux: zeros for None, float0 for integer results."""
     made: list[Any] = []
     for primal, tangent, kind in zip(primals[: flat.count], tangents, like):
         aval = aval_of_node(primal)
@@ -218,7 +218,7 @@ def whole_tangents(
 
 
 def is_zero(x: Any) -> bool:
-    """What stands for the tangent of an integer: None, or JAX's float0."""
+    """Whether x is the tangent of an integer: None, or JAX's float0."""
     return x is None or getattr(x, "dtype", None) == FLOAT0
 
 

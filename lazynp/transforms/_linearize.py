@@ -1,9 +1,9 @@
-"""Linearization: the primals are computed below while the tangents' program is written down.
+"""Linearization: compute the primals below while recording the tangents' program.
 
-The tangents of a `JVPTrace` are tracers of a `LinearTrace`, right below it. Operations on
-primals never touch it; operations on tangents become entries of a tape, whose other operands
-(residuals) are values of the levels below. The tape is run forwards by `linearize` and
-backwards, each entry by its primitive's `transpose` rule, by `vjp` and `grad`.
+The tangents of a `JVPTrace` are tracers of a `LinearTrace`, directly below it. Operations on
+primals never touch it. Operations on tangents become entries of a tape; their other operands
+(residuals) are values of the levels below. `linearize` runs the tape forwards. `vjp` and `grad` run
+it backwards, each entry by its primitive's `transpose` rule.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
 
 
 class LinearTracer(Tracer):
-    """A tangent: known only by its type, and by the entry that makes it."""
+    """A tangent: known only by its type and by the entry that makes it."""
 
     __slots__ = ()
 
@@ -68,7 +68,8 @@ class Entry:
     ) -> None:
         self.primitive, self.operands, self.params, self.outs = primitive, operands, params, outs
         self.where = local.where  # the user's operation
-        self.turned: list[Any] | None = None  # of a template: the type of ct, and this transposed
+        # of a template: the type of ct, and the transposed template
+        self.turned: list[Any] | None = None
 
 
 class LinearTrace(Trace):
@@ -108,9 +109,10 @@ class LinearTrace(Trace):
         return nodes if primitive.multiple_results else nodes[0]
 
     def _linearized(self, primitive: Rules, operands: Sequence[Any], params: Params) -> Any:
-        """A call some of whose results depend on no tangent (the rule of a user may compute values
-        and tangents in one call): by its own derivative, where they are apart. Of what is linear,
-        that is the same."""
+        """A call some of whose results depend on no tangent, because a user's rule may compute
+        values and tangents in one call. It is differentiated by its own rule, which keeps them
+        apart. For a linear call, the result is the same.
+        """
         linear = [self.tracer_of(o) is not None for o in operands]
         primals = [
             zeros(aval_of_node(o)) if f else new_array(o)
@@ -125,7 +127,7 @@ class LinearTrace(Trace):
     def from_template(
         self, outer: JVPTrace, primitive: Rules, operands: Sequence[Any], params: Params
     ) -> tuple[Node, Node | None] | None:
-        """The result and its tangent, without calling the rule; None if that cannot be.
+        """The result and its tangent, without calling the rule; None if that is impossible.
 
         outer: the trace of the operands.
         """
@@ -173,7 +175,7 @@ _BILINEAR = {"multiply", "multiply_no_nan", "dot_general", "convolution"}
 
 
 class TransposeTrace(LinearTrace):
-    """Of a function that is said to be linear: a user may be wrong."""
+    """The trace of `linear_transpose`: raises if the user's function is not linear."""
 
     __slots__ = ()
 
@@ -188,7 +190,7 @@ class TransposeTrace(LinearTrace):
 
 
 class _RuleTemplate:
-    """What a jvp rule does: operations on primals, entries of the tape."""
+    """A recorded jvp rule: operations on primals, and entries of the tape."""
 
     __slots__ = ("op", "dtypes", "steps", "entries", "out", "out_dot")
 
@@ -242,8 +244,8 @@ _rules, _transposes = Table(), Table()
 
 
 def _scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
-    """A Python scalar as a leaf: mostly one of a few constants of the program."""
-    if not value or value != value:  # 0.0 is equal to -0.0, nan to nothing
+    """A Python scalar as a leaf; most are one of a few constants of the program."""
+    if not value or value != value:  # 0.0 equals -0.0, and nan equals nothing
         return leaf(cast_scalar(value, dtype))
     key = type(value), value, dtype
     found = _scalars.get(key)
@@ -291,8 +293,9 @@ class _TransposeTemplate:
 
 
 def _transposed(entry: Entry, node: Node) -> list[Node | None] | None:
-    """What the transpose rule gives for the cotangent `node`, without calling it; None if that
-    cannot be."""
+    """The result of the transpose rule for the cotangent `node`, without calling it; None if that
+    is impossible.
+    """
     aval = known_by(node)
     if aval is None:
         return None
@@ -354,7 +357,7 @@ class Linearized:
         self.tape = _needed(tape, outputs)
 
     def residuals(self) -> list[Node]:
-        """The values of other levels that the program reads, each once; no 0-d constants."""
+        """The values of other levels that the program reads, each once, without 0-d constants."""
         found: dict[int, Node] = {}
         for entry in self.tape:
             for a in entry.operands:
@@ -368,7 +371,7 @@ class Linearized:
     def forward(
         self, tangents: Sequence[Array | None], residuals: dict[int, Array] | None = None
     ) -> list[Array | None]:
-        """The tangents of the results. `residuals`: what to take for which node."""
+        """The tangents of the results. `residuals`: replacements for nodes."""
         given = residuals or {}
 
         def known(node: Node) -> Array:
@@ -391,7 +394,9 @@ class Linearized:
     def backward(
         self, cts: Sequence[Array | None], onto: Sequence[Array | None] = ()
     ) -> list[Array | None]:
-        """The cotangents of the inputs; None is zero. onto: what those of inputs are added to."""
+        """The cotangents of the inputs; None is zero. onto: arrays to which those of the inputs are
+        added.
+        """
         sums = Sums()
         for tracer, before in zip(self.inputs, onto):
             if before is not None:
@@ -404,7 +409,7 @@ class Linearized:
                 given = [sums.take(t) for t in entry.outs]
                 for ct in given:
                     if ct is not None:
-                        if config.debug_nans:  # that line, not that of grad
+                        if config.debug_nans:  # that line, not the line of grad
                             local.where = entry.where
                         _transpose(entry, given, sums)
                         break
@@ -464,7 +469,7 @@ def _transpose(entry: Entry, given: list[Node | None], sums: Sums) -> None:
 
 
 def _forget(handle: Array, before: Node) -> None:
-    """A handle that holds a tangent: only a custom rule can have stored one."""
+    """Reset a handle that holds a tangent; only a custom rule can have stored one."""
     handle._node = before
 
 
@@ -475,7 +480,7 @@ def linearize_nodes(
     moving: Sequence[bool],
     what: str,
 ) -> tuple[list[Node], Linearized, list[Any]]:
-    """Results as nodes, the tangent program, and what the function returned for the results."""
+    """The results as nodes, the tangent program, and what the function returned for the results."""
     trace = LinearTrace(what)
     with running(trace, _forget):
         inputs = [

@@ -1,9 +1,9 @@
-"""Sums of cotangents, as the tape is run backwards.
+"""Sums of cotangents, while the tape runs backwards.
 
-What reads a small part of an array has a cotangent for that part only. To spread it over an array
-of zeros and add that costs as much as the array is large, for each part that is read: a loop over
-elements would take quadratic time, and its programs long to compile. Such parts are added to a sum
-in their place; those that come before any sum are kept until it is asked for.
+An operation that reads a small part of an array has a cotangent for that part only. Spreading each
+part over an array of zeros, and adding that, would cost the size of the array for each part: a loop
+over elements would take quadratic time, and its programs long to compile. So such parts are added
+to the sum in place. Parts that come before there is a sum are kept until the sum is needed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lazynp._trace import record
 from lazynp.primitives import elementwise, indexing, shaping
 
 _SMALL = 4  # times a part at least, or it is spread out where that is fused with what else is added
-_FUSED = 1 << 13  # bytes: parts of arrays up to this are spread out and added in one loop
+_FUSED = 1 << 13  # bytes: parts of arrays up to this size are spread out and added in one loop
 _MANY = 8  # parts that are written together
 Params = dict[str, Any]
 
@@ -136,7 +136,7 @@ def _together(total: Node, items: Sequence[tuple[Node, Sequence[Node]]], params:
 
 
 class Sums:
-    """Cotangents, as nodes, by the tracers that they are of."""
+    """Cotangents, as nodes, by their tracers."""
 
     __slots__ = ("_held",)
 
@@ -144,7 +144,7 @@ class Sums:
         self._held: dict[Any, Node | _Parts] = {}
 
     def take(self, tracer: Any) -> Node | None:
-        """The sum so far, which is held no longer; None is zero."""
+        """The sum so far, which is then released; None is zero."""
         held = self._held.pop(tracer, None)
         return held.total() if type(held) is _Parts else held  # type: ignore[return-value]
 
@@ -155,7 +155,7 @@ class Sums:
         self._held[tracer] = ct
 
     def add_part(self, operands: Sequence[Any], ct: Node, params: Params) -> bool:
-        """Add the cotangent of a slice of operands; False if that is not to be done here."""
+        """Add the cotangent of a slice of operands; False if the caller must do it."""
         tracer, *starts = operands
         if not starts or aval_of_node(starts[0]).shape:  # many slices at once
             return False

@@ -1,9 +1,9 @@
-"""Rules applied once for each kind of operands: what they recorded is recorded again after that.
+"""Templates: rules applied once for each kind of operands, whose recording is replayed later.
 
-The jvp rule of an operation on values of known types, and the transpose rule of an entry of the
-tape, record the same operations each time. They are staged at the first, and kept as ops and
-places; to take those steps costs a third of calling the rules. Operands that are tracers of
-transformations around take the ordinary way.
+For values of known types, the jvp rule of an operation and the transpose rule of an entry of the
+tape always record the same operations. They are staged at the first use and kept as ops and places.
+Replaying these takes a third of the time of calling the rules. Tracer operands of outer
+transformations use the rules as usual.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Key = tuple[Any, ...]
 
 
 class Unfit(Exception):
-    """These steps cannot be taken again: host code, or something from outside is among them."""
+    """These steps cannot be replayed: they contain host code, or something from outside."""
 
 
 class Steps:
@@ -33,7 +33,7 @@ class Steps:
     __slots__ = ("constants", "operations", "_places")
 
     def __init__(self, inputs: Sequence[Node], recorder: StagingRecorder, more: list[Any]) -> None:
-        """Of what the recorder holds; `more`: what is referred to beside that."""
+        """Steps from the recorder's contents; `more`: other nodes that are referred to."""
         if recorder.handles or recorder.aliases:
             raise Unfit
         nodes = list(recorder.pending)
@@ -58,11 +58,11 @@ class Steps:
         return self._places[id(a)]
 
     def sealed(self) -> None:
-        """All places are known: the nodes they were found by may go."""
+        """All places are known: release the nodes that identified them."""
         self._places = {}
 
     def take(self, inputs: list[Any]) -> list[Any]:
-        """Record the operations on these inputs: what stands at each place."""
+        """Record the operations on these inputs; returns the values at all places."""
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]  # rules run inside an operation
         values = [*self.constants, *inputs]
@@ -78,7 +78,7 @@ class Steps:
 
 
 def known_by(node: Node) -> Any:
-    """The aval of a plain node; None of a tracer, and of what only NumPy computes with."""
+    """The aval of a plain node; None for a tracer, and for values that only NumPy computes with."""
     op = node[OP]
     aval = node[AVAL] if op is None else op.aval
     return None if type(aval) is TracedAval or not aval.dtype.isnative else aval

@@ -14,7 +14,8 @@ from tests.primitives.harness import run_lowered
 
 ROWS = elementwise.ROWS
 
-# sign of a zero result is NumPy's choice of loop: which of equal operands, or C99 leaves it open
+# the sign of a zero result depends on NumPy's loop (which of two equal operands), or C99 leaves it
+# open
 SIGN_OF_ZERO_OPEN = {"maximum", "minimum", "fmax", "fmin", "multiply_no_nan", "xdivy"}
 
 

@@ -131,6 +131,9 @@ def _run(nodes: list[Node], asked: Node | None) -> None:
     x = y = args = None
     try:
         for i, node in enumerate(nodes):
+            if node[VALUE] is not None:  # a destructor, run by a reference count, asked for it
+                nodes[i] = node = None  # type: ignore[call-overload]
+                continue
             op = node[OP]
             if not op.direct and not (op.reuses and not only_here(node[ARGS], 0)):
                 x = y = None  # no reference count includes this loop's variables

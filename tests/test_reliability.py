@@ -6,9 +6,13 @@ import os
 import subprocess
 import sys
 import textwrap
+import weakref
 
+import numpy
 import pytest
 
+import lazynp as np
+from lazynp._node import VALUE
 from tests.helpers import POLICIES
 
 
@@ -266,3 +270,16 @@ def test_a_thread_goes_on_with_its_own_recorder() -> None:
         assert y.tolist() == [12, 12, 12]
         end.set()
     """, "compiled")  # fmt: skip
+
+
+def test_a_destructor_in_a_cut_may_ask_for_what_comes_later() -> None:
+    """A reference count runs it in the middle of the interpreter's walk, not the collector."""
+    seen: list[float] = []
+    with np.config(execution="reference"):
+        x = np.array(numpy.arange(4.0))
+        y = x * 2.0
+        z = (y + 1.0).sum()
+        weakref.finalize(x._node[VALUE], lambda: seen.append(float(z)))
+        del x
+        assert float(z) == 16.0 and seen == [16.0]
+        assert y.tolist() == [0.0, 2.0, 4.0, 6.0]

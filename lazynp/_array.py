@@ -12,6 +12,7 @@ NumPy's methods are not here; `_methods` attaches them, above `functions`.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from abc import ABCMeta
 from sys import _getframe
@@ -23,6 +24,7 @@ import numpy as np
 from lazynp import lowering
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._config import config
+from lazynp._fronts import BUILT, fastpath
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf
 from lazynp._overrides import Overridden, check
@@ -36,6 +38,8 @@ _new = object.__new__
 
 if TYPE_CHECKING:
     from lazynp._declarations import Declarations
+elif BUILT and sys.version_info < (3, 12):  # later versions look `__buffer__` up on classes
+    Declarations = fastpath.Buffered
 else:
     Declarations = object
 

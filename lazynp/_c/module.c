@@ -1,5 +1,6 @@
 /* The module: all kinds of fronts, as one unit, so that the compiler sees through the calls. */
 
+#include "buffer.h"
 #include "core.h"
 #include "elementwise.h"
 #include "scalars.h"
@@ -311,10 +312,13 @@ PyMODINIT_FUNC PyInit__fastpath(void)
     the.reduce = PyUnicode_InternFromString("__reduce");
     if (!the.reduce)
         return NULL;
-    if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&IteratorType) < 0)
+    BufferedType.tp_new = PyBaseObject_Type.tp_new; /* as of a class of Python's */
+    if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&IteratorType) < 0 ||
+        PyType_Ready(&BufferedType) < 0)
         return NULL;
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0)
+    if (module && (PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0 ||
+                   PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* another number wherever `configure` or `front` are to be called otherwise than before */
     if (module && PyModule_AddIntConstant(module, "INTERFACE", 5) < 0)

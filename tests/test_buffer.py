@@ -1,0 +1,98 @@
+"""The buffer protocol: read-only memory, as NumPy's arrays show it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import sys
+import tracemalloc
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._fronts import BUILT
+
+pytestmark = pytest.mark.skipif(
+    sys.version_info < (3, 12) and not BUILT,
+    reason="Python 3.11 asks C types for buffers, and the part in C was not built",
+)
+
+ARRAYS = {
+    "1-d": lambda xp: xp.arange(5.0) * 2.0,
+    "2-d": lambda xp: xp.arange(6).reshape(2, 3),
+    "0-d": lambda xp: xp.asarray(2.5),
+    "scalar": lambda xp: xp.ones(3).sum(),
+    "empty": lambda xp: xp.zeros((0, 3), "f4"),
+    "bool": lambda xp: xp.arange(4) > 1,
+    "complex": lambda xp: xp.arange(3) * 1j,
+    "bytes": lambda xp: xp.arange(7, dtype="u1"),
+    "slice": lambda xp: xp.arange(12.0).reshape(3, 4)[1:, ::2],
+}
+
+
+@pytest.mark.parametrize("name", list(ARRAYS))
+def test_memoryview(name: str) -> None:
+    x, theirs = ARRAYS[name](np), ARRAYS[name](numpy)
+    ours, view = memoryview(x), memoryview(theirs)
+    assert (ours.format, ours.shape, ours.ndim, ours.itemsize) == (
+        view.format, view.shape, view.ndim, view.itemsize,
+    )  # fmt: skip
+    assert ours.readonly and ours.tobytes() == view.tobytes()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: hashlib.sha256(x).hexdigest(),
+        lambda x: io.BytesIO(x).getvalue(),
+        lambda x: struct.unpack_from("2d", x),
+        lambda x: bytearray(x),
+        lambda x: b"".join([x]),
+        lambda x: int.from_bytes(x, "little"),
+    ],
+)
+def test_consumers(use: Any) -> None:
+    assert use(np.arange(5.0) + 1.0) == use(numpy.arange(5.0) + 1.0)
+
+
+def test_a_file_takes_it(tmp_path: Any) -> None:
+    with open(tmp_path / "x", "wb") as f:
+        assert f.write(np.arange(3.0)) == 24
+    assert (tmp_path / "x").read_bytes() == numpy.arange(3.0).tobytes()
+
+
+def test_who_wants_to_write_is_refused() -> None:
+    with pytest.raises((BufferError, TypeError, ValueError)):
+        io.BytesIO(b"12345678").readinto(np.zeros(1))
+
+
+def test_dtypes_without_a_buffer() -> None:
+    with pytest.raises(BufferError):
+        memoryview(np.array(["a", "bc"]))
+
+
+def test_the_view_shows_what_was_there() -> None:
+    x = np.arange(4.0) * 1.0
+    view = memoryview(x)
+    x[0] = 9.0
+    assert view.tolist() == [0.0, 1.0, 2.0, 3.0] and x.tolist() == [9.0, 1.0, 2.0, 3.0]
+
+
+def test_nothing_is_kept() -> None:
+    x = np.arange(1000.0) * 1.0
+    memoryview(x)
+    before = sys.getrefcount(x)
+    tracemalloc.start()
+    try:
+        for _ in range(100):
+            hashlib.sha256(x)
+        start = tracemalloc.get_traced_memory()[0]
+        for _ in range(10_000):
+            memoryview(x).release()
+        grown = tracemalloc.get_traced_memory()[0] - start
+    finally:
+        tracemalloc.stop()
+    assert sys.getrefcount(x) == before and grown < 10_000

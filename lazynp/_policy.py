@@ -39,7 +39,7 @@ class Cut:
 
     @property
     def large(self) -> bool:
-        return self.compiled or self.gain > 3 * _cost.RECORDING * self.operations
+        return self.compiled or self.gain > 4 * _cost.RECORDING * self.operations
 
     @property
     def small(self) -> bool:

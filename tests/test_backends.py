@@ -1,0 +1,203 @@
+"""Back ends: what is done at once, by whom, and what is recorded all the same."""
+
+from __future__ import annotations
+
+import contextvars
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._backends import EAGER, STRICT
+from lazynp._node import OP, VALUE, leaf, op_of
+from lazynp._recorder import RECORD, local
+from lazynp.primitives import elementwise
+from tests.helpers import POLICIES, be_eager, fresh_start, in_thread, pending
+
+ADD = elementwise.add
+LARGE = 1 << 17  # elements
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> Iterator[None]:
+    fresh_start()
+    with np.config(execution="adaptive"):
+        yield
+
+
+# -- who does what ---------------------------------------------------------------------------------
+
+X, WHOLE = np.array(numpy.arange(1.0, 7.0).reshape(2, 3)), np.array(numpy.ones(LARGE))
+OPERATIONS: dict[str, tuple[Callable[[], Any], bool, bool]] = {
+    # (operation, whether eager does it, whether strict does)
+    "sum": (lambda: X + X, True, True),
+    "with a number": (lambda: X * 2.0, True, True),
+    "a function": (lambda: np.sin(X), True, True),
+    "reduction": (lambda: X.sum(axis=0), True, True),
+    "product": (lambda: X @ X.T, True, True),
+    "transform": (lambda: np.fft.fft(X), True, True),
+    "element": (lambda: X[0, 1] + X[1, 2], True, True),
+    "view": (lambda: X[1:], True, False),
+    "sorted": (lambda: np.sort(X), True, False),
+    "large": (lambda: WHOLE + 1.0, False, True),
+    "part of what is pending": (lambda: (WHOLE + 1.0)[:3] * 2.0, True, True),  # makes a cut
+}
+
+
+@pytest.mark.parametrize("name", list(OPERATIONS))
+def test_who_does_what(name: str) -> None:
+    operation, eager, strict = OPERATIONS[name]
+    if name != "element":  # arithmetic between scalars that are there is NumPy's at once
+        assert local.recorder.backend is RECORD
+        assert operation()._node[VALUE] is None
+    want = numpy.asarray(operation())
+    fresh_start()
+    be_eager()
+    assert local.recorder.backend is EAGER
+    found = operation()
+    assert (found._node[VALUE] is not None) is eager
+    numpy.testing.assert_allclose(found, want, rtol=1e-15)
+    be_eager(False)
+    with np.errstate(all="raise"):
+        assert local.recorder.backend is STRICT
+        found = operation()
+        assert (found._node[VALUE] is not None) is strict
+        numpy.testing.assert_allclose(found, want, rtol=1e-15)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_nothing_is_eager_where_a_function_is_staged(policy: Any) -> None:
+    found = []
+
+    def f(x: Any) -> Any:
+        found.append(local.recorder.backend)
+        with np.errstate(all="raise"):
+            found.append(local.recorder.backend)
+            y = x + 1.0
+        assert y._node[VALUE] is None
+        return y * np.asarray(2.0)
+
+    with np.config(execution=policy):
+        be_eager()
+        assert np.jit(f)(X).tolist() == ((X + 1.0) * 2.0).tolist()
+    assert found and set(found) == {RECORD}
+
+
+def test_nothing_is_eager_while_a_transformation_interprets() -> None:
+    found = []
+
+    def f(x: Any) -> Any:
+        found.append(local.recorder.backend)
+        return (x * x).sum()
+
+    be_eager()
+    numpy.testing.assert_allclose(np.grad(f)(X), 2 * numpy.asarray(X))
+    assert found == [RECORD] and local.recorder.backend is EAGER
+
+
+def test_a_block_of_recording() -> None:
+    be_eager()
+    with local.recorder.recording():
+        y = X + 1.0
+        assert y._node[VALUE] is None and pending()
+    z = X + 1.0
+    assert z._node[VALUE] is not None
+    numpy.testing.assert_array_equal(y, z)
+
+
+# -- eager -----------------------------------------------------------------------------------------
+
+
+def test_values_that_eager_works_on() -> None:
+    be_eager()
+    array, scalar = numpy.ones(3), numpy.float64(2.0)
+    large = numpy.ones(LARGE)
+    assert EAGER.value(leaf(array)) is array and EAGER.value(leaf(scalar)) is scalar
+    assert EAGER.value(leaf(large)) is None and EAGER.value(leaf(large), True) is large
+    assert EAGER.value(leaf(array.astype("O"))) is None  # NumPy's in any case
+    with local.recorder.recording():
+        y = X + 1.0
+        v = X[1:]
+    assert EAGER.value(y._node) is None  # pending
+    shown = EAGER.value(v._node)  # but a view of what is there costs nothing
+    assert type(shown) is numpy.ndarray and numpy.shares_memory(shown, X._node[VALUE])
+
+
+def test_eager_is_quiet() -> None:
+    """As a compiled program: no warnings, unless somebody asks for them."""
+    be_eager()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert (X / 0.0).tolist() == [[numpy.inf] * 3] * 2
+        assert np.isnan(np.log(-X)).all()
+
+
+def test_eager_makes_scalars_of_what_has_no_dimension() -> None:
+    be_eager()
+    total = X.sum()
+    assert type(total) is np.Scalar and isinstance(total._node[VALUE], numpy.generic)
+    assert float(total) == 21.0
+
+
+def test_record_declines() -> None:
+    op = op_of(ADD, {}, (X.aval, float))
+    assert RECORD.operation(op, (X._node, 1.0)) is None and RECORD.value(X._node) is None
+    assert not RECORD.at_once and not STRICT.at_once and EAGER.at_once
+
+
+# -- strict ----------------------------------------------------------------------------------------
+
+
+def test_strict_is_of_the_context_that_asked() -> None:
+    """The back end is exchanged everywhere; it notices errors only where that was asked for."""
+    context = contextvars.copy_context()
+
+    def quiet() -> Any:
+        assert local.recorder.backend is STRICT
+        y = X / 0.0
+        return y._node[VALUE] is None, y.tolist()
+
+    with np.errstate(divide="raise"):
+        with pytest.raises(FloatingPointError):
+            X / 0.0
+        inf = [[numpy.inf] * 3] * 2
+        assert in_thread(quiet) == (True, inf)  # another thread
+        assert context.run(quiet) == (True, inf)  # and another context of this one
+        with pytest.raises(FloatingPointError):
+            contextvars.copy_context().run(quiet)  # a copy has the same state
+    assert local.recorder.backend is RECORD
+    assert (X / 0.0).tolist() == inf
+
+
+def test_an_eager_thread_is_eager_again() -> None:
+    be_eager()
+    with np.errstate(divide="raise"):
+        with pytest.raises(FloatingPointError):
+            X / 0.0
+    assert local.recorder.backend is EAGER
+    assert (X / 0.0)._node[VALUE] is not None
+
+
+def test_only_what_is_asked_for_is_raised() -> None:
+    with np.errstate(divide="raise"):
+        with pytest.raises(FloatingPointError, match="divide by zero encountered in divide"):
+            X / 0.0
+    assert all(n[OP].primitive.name != "divide" for n in pending())
+    with np.errstate(over="raise"), pytest.warns(RuntimeWarning, match="divide by zero"):
+        assert numpy.isinf(X / 0.0).all()  # a strict state is NumPy's: by default, it warns
+    with np.errstate(all="ignore"):
+        assert local.recorder.backend is RECORD and (X / 0.0)._node[VALUE] is None
+
+
+def test_settings_ask_for_checks() -> None:
+    with np.config(checks=True):
+        assert local.recorder.backend is STRICT
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            X / 0.0
+        with numpy.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            X / 0.0
+    assert local.recorder.backend is RECORD

@@ -36,7 +36,9 @@ class Site:
         self.forms: list[Any] = []  # kept alive, so that no new form is mistaken for an old one
 
     def saw(self, form: Any) -> None:
-        if len(self.forms) <= _FORMS and not any(f is form for f in self.forms):
+        if form in self.forms:
+            return
+        if len(self.forms) <= _FORMS:
             self.forms.append(form)
         if len(self.forms) > _FORMS:
             self.minimum = 1
@@ -133,7 +135,7 @@ class CutSites:
             if count < site.minimum:
                 if not _any_large(pending):
                     return None, None
-                site.minimum = 1
+                site.minimum = self.idle = 1
             return (code, offset), site
         if expected:
             return None, None
@@ -151,7 +153,7 @@ class CutSites:
         site.saw(form)
         if site.minimum < before:  # the gaps were measured with the other minimum
             self.gaps.clear()
-        self.idle = 1 if min(s.minimum for s in self.sites.values()) == 1 else EARLY
+            self.idle = 1
         return self.origin not in self.gaps
 
     def _new_site(self, pending: list[Node], code: CodeType, offset: int) -> Site:
@@ -159,6 +161,7 @@ class CutSites:
             self.reset()
         site = self.sites[id(code), offset] = Site(code, 1 if _any_large(pending) else EARLY)
         self.codes.add(id(code))
+        self.idle = min(self.idle, site.minimum)
         return site
 
     def _comes_round(self, pending: list[Node], code: CodeType, offset: int) -> bool:

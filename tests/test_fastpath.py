@@ -486,3 +486,30 @@ def test_functions_are_as_they_were_to_whoever_looks_at_them() -> None:
     assert Array.shape.__doc__ == Array.__dict__["shape"].__doc__
     with pytest.raises(AttributeError, match="nothing"):
         _ = get.nothing
+
+
+def test_stores_met_before_are_recorded_without_python() -> None:
+    """Under a recorder that records, as in eager loops: no call of Python's for `x[i] = v`."""
+    with np.config(execution="compiled"):
+        x, v = np.zeros((6, 5)), np.ones((4, 3))
+
+        def store() -> None:
+            x[1:-1, 1:-1] = v
+            x[0] = 2.0
+            x[2, 1:] = x[0, 0]
+
+        for _ in range(3):
+            local.recorder.limit = 1000
+            store()
+        local.recorder.limit = 1000
+        before = len(local.recorder.pending)
+        made = calls_of(store)
+        recorded = local.recorder.pending[before:]
+        assert [n[0].primitive.name for n in recorded].count("update_slice") == 3
+        if _accelerated.BUILT:
+            assert not [name for name in made if "setitem" in name or "_store" in name]
+        want = numpy.zeros((6, 5))
+        want[1:-1, 1:-1] = 1.0
+        want[0] = 2.0
+        want[2, 1:] = 2.0
+        numpy.testing.assert_array_equal(x, want)

@@ -29,7 +29,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(State)   \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(viewed) X(lent)                      \
-    X(in_common_order) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
+    X(in_common_order) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* Slots: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -37,7 +37,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(State, watching)  \
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host)                \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
-    X(Aval, parts) X(Aval, get_memo)
+    X(Aval, parts) X(Aval, get_memo) X(Aval, set_memo)
 
 /* Those of the class that `matched` is about, which is told to its front. */
 #define OF_LIKENESS(X)                                                                             \
@@ -55,9 +55,10 @@ static struct {
 #define X(name) Py_ssize_t Likeness_##name;
     OF_LIKENESS(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce; /* names */
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
+    Py_ssize_t stage;  /* bytes: see `_cutsites` */
     Py_ssize_t bound;  /* entries of a memo table: see `_memo` */
     Py_ssize_t few;    /* elements: see `_eager` */
 } the;

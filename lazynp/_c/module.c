@@ -268,8 +268,9 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     struct {
         const char *name;
         Py_ssize_t *at;
-    } sizes[] = {{"large", &the.large}, {"bound", &the.bound}, {"few", &the.few}};
-    for (int i = 0; i < 3; i++) {
+    } sizes[] = {{"large", &the.large}, {"stage", &the.stage}, {"bound", &the.bound},
+                 {"few", &the.few}};
+    for (int i = 0; i < 4; i++) {
         PyObject *given = PyDict_GetItemString(named, sizes[i].name);
         *sizes[i].at = given ? PyLong_AsSsize_t(given) : -1;
         if (*sizes[i].at < 0)
@@ -278,8 +279,11 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.recorder = PyUnicode_InternFromString("recorder");
     the.acquire = PyUnicode_InternFromString("acquire");
     the.release = PyUnicode_InternFromString("release");
+    the.ops = PyUnicode_InternFromString("ops");
+    the.starts = PyUnicode_InternFromString("starts");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
-    if (!the.recorder || !the.acquire || !the.release || !the.aval_of_double) {
+    if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
+        !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs avals of numbers");
         return NULL;
@@ -321,7 +325,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* another number wherever `configure` or `front` are to be called otherwise than before */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 5) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 6) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -259,6 +259,82 @@ static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
     return Py_TYPE(step) == (PyTypeObject *)the.Basic && PyTuple_GET_ITEM(step, 0) == index;
 }
 
+/* The op of a store met before, of this value: `_getset._store_op`. Borrowed from `ops`; `*operand`
+   is the value as a node holds it. NULL where Python has to look. */
+static PyObject *op_of_store(PyObject *ops, PyObject *self, PyObject *aval, PyObject *value,
+                             PyObject **operand)
+{
+    PyObject *known_as;
+    if (is_array(value) || is_scalar(value)) {
+        if (OF(value, Array, _base) == self || !(*operand = node_of(value)))
+            return NULL; /* the second half of `x[i] op= v`, for one */
+        known_as = known(*operand);
+    }
+    else {
+        PyObject *dtype = OF(aval, Aval, dtype);
+        if (!PyFloat_CheckExact(value) || !PyArray_DescrCheck(dtype) ||
+            ((PyArray_Descr *)dtype)->kind != 'f')
+            return NULL;
+        *operand = value;
+        known_as = (PyObject *)&PyFloat_Type;
+    }
+    PyObject *op = PyDict_CheckExact(ops) ? PyDict_GetItemWithError(ops, known_as) : NULL;
+    return op && Py_TYPE(op) == (PyTypeObject *)the.Op && OF(op, Op, host) == Py_False ? op : NULL;
+}
+
+/* A slice assignment met before, recorded. 1: done; 0: for Python; -1: an error. Holds whatever it
+   uses, since anything made here may run code; the array may have been written meanwhile. */
+static int store_recorded(Front *front, PyObject *self, PyObject *index, PyObject *value,
+                          PyObject *now)
+{
+    PyObject *node = Py_XNewRef(node_of(self)), *aval = node ? Py_NewRef(known(node)) : NULL;
+    PyObject *key = NULL, *step = NULL, *ops = NULL, *starts = NULL, *args = NULL, *new = NULL;
+    PyObject *operand = NULL, *op = NULL;
+    int done = 0;
+    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || !(key = key_of_index(index)))
+        goto end;
+    step = Py_XNewRef(PyDict_GetItemWithError(OF(aval, Aval, set_memo), key));
+    ops = step ? PyObject_GetAttr(step, the.ops) : NULL;
+    starts = ops ? PyObject_GetAttr(step, the.starts) : NULL;
+    op = starts && PyTuple_CheckExact(starts)
+             ? Py_XNewRef(op_of_store(ops, self, aval, value, &operand))
+             : NULL;
+    if (!op)
+        goto end;
+    Py_ssize_t n = PyTuple_GET_SIZE(starts);
+    args = PyTuple_New(n + 2);
+    if (!args)
+        goto end;
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(node));
+    PyTuple_SET_ITEM(args, 1, Py_NewRef(operand));
+    for (Py_ssize_t i = 0; i < n; i++)
+        PyTuple_SET_ITEM(args, i + 2, Py_NewRef(PyTuple_GET_ITEM(starts, i)));
+    new = recorded(op, args, front->depth, now);
+    if (!new || OF(self, Array, _node) != node)
+        goto end;
+    Py_SETREF(OF(self, Array, _node), Py_NewRef(new));
+    done = 1;
+    Py_ssize_t nbytes = PyLong_AsSsize_t(OF(aval, Aval, nbytes));
+    if (nbytes == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    if (nbytes >= the.stage) {
+        PyObject *told = PyObject_CallFunctionObjArgs(the.large_update, now, op, NULL);
+        done = told ? 1 : -1;
+        Py_XDECREF(told);
+    }
+end:
+    Py_XDECREF(node);
+    Py_XDECREF(aval);
+    Py_XDECREF(key);
+    Py_XDECREF(step);
+    Py_XDECREF(ops);
+    Py_XDECREF(starts);
+    Py_XDECREF(op);
+    Py_XDECREF(args);
+    Py_XDECREF(new);
+    return !done && PyErr_Occurred() ? -1 : done;
+}
+
 static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
@@ -291,6 +367,8 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             done = (memory = sole_memory(node)) ? store(memory, index, value) : 0;
         unlock(locked);
     }
+    else if (!is_eager(now) && !is_full(now) && !watched() && OF(self, Array, _base) == Py_None)
+        done = store_recorded(front, self, index, value, now);
     Py_DECREF(now);
     if (done < 0)
         return NULL;

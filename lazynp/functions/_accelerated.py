@@ -10,6 +10,7 @@ from lazynp._array import VIEWED, Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of, interned
 from lazynp._backends import EAGER
 from lazynp._config import config
+from lazynp._cutsites import LARGE as STAGE
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import BOUND, State, state
 from lazynp._node import LENT, Op
@@ -19,6 +20,7 @@ from lazynp._recorder import Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic
 from lazynp._strides import in_common_order
+from lazynp._trace import large_update
 from lazynp.functions._eager import FEW
 from lazynp.functions._recording import Entry
 from lazynp.functions._scalars import AVALS
@@ -31,6 +33,7 @@ def configure() -> None:
             Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, State=State, config=config, local=local,
             staged=staged, avals=AVALS, state=state, eager=EAGER, viewed=VIEWED, lent=LENT,
             internal=internal, in_common_order=in_common_order, note=note, write_lock=write_lock,
-            large=LARGE, bound=BOUND, few=FEW, aval_of=aval_of, avals_by_type=interned.table,
+            large_update=large_update, stage=STAGE, large=LARGE, bound=BOUND, few=FEW,
+            aval_of=aval_of, avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

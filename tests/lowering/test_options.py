@@ -30,7 +30,7 @@ def optimised(f: Any, *args: Any) -> str:
         found.append(compile_text(*args, **kwargs))
         return found[-1]
 
-    with pytest.MonkeyPatch.context() as patch, np.config(cache="off"):
+    with pytest.MonkeyPatch.context() as patch, np.config(cache="off", execution="compiled"):
         patch.setattr(_runtime, "compile_text", noted)
         np.materialize(np.jit(f)(*args))
     text = max((e._loaded.hlo_modules()[0].to_string() for e in found), key=len)

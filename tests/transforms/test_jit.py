@@ -1,6 +1,7 @@
 """jit: traced once, mutation written back, captured arrays read anew, every rule."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -371,3 +372,29 @@ def test_staged_functions_record_arithmetic_of_scalars(
     jaxpr = np.make_jaxpr(function)()
     assert len(jaxpr.eqns) >= 1
     numpy.testing.assert_array_equal(np.jit(function)(), function())
+
+
+@pytest.mark.parametrize("transform", ["jit", "grad", "vmap", "jvp", "cond", "scan", "jit of grad"])
+def test_what_escapes_is_refused_with_its_function_and_line(transform: str) -> None:
+    kept: list[Any] = []
+
+    def leaky(x: Any) -> Any:
+        y = np.sin(x)
+        kept.append(y)
+        return y.sum()
+
+    x = np.ones((3, 2))
+    {
+        "jit": lambda: np.jit(leaky)(x),
+        "grad": lambda: np.grad(leaky)(x),
+        "vmap": lambda: np.vmap(leaky)(x),
+        "jvp": lambda: np.jvp(leaky, (x,), (x,)),
+        "cond": lambda: np.cond(True, leaky, leaky, x),
+        "scan": lambda: np.scan(lambda c, _: (c * 1.0, leaky(c)), x, None, length=2),
+        "jit of grad": lambda: np.jit(np.grad(leaky))(x),
+    }[transform]()
+    line = leaky.__code__.co_firstlineno + 1
+    words = rf"traced by .*(leaky|<lambda>), made at .*{Path(__file__).name}:{line}, is used"
+    for use in (lambda y: y + 1, lambda y: y[0], np.jit(lambda y: y * 2)):
+        with pytest.raises(TypeError, match=words):
+            use(kept[0])

@@ -133,6 +133,9 @@ def test_eager_is_quiet() -> None:
         warnings.simplefilter("error")
         assert (X / 0.0).tolist() == [[numpy.inf] * 3] * 2
         assert np.isnan(np.log(-X)).all()
+        op = op_of(elementwise.divide, {}, (X.aval, float))
+        node = EAGER.operation(op, (X._node, 0.0))
+        assert node is not None and numpy.isinf(node[VALUE]).all()
 
 
 def test_eager_makes_scalars_of_what_has_no_dimension() -> None:
@@ -157,6 +160,8 @@ def test_strict_is_of_the_context_that_asked() -> None:
 
     def quiet() -> Any:
         assert local.recorder.backend is STRICT
+        op = op_of(elementwise.divide, {}, (X.aval, float))
+        assert STRICT.operation(op, (X._node, 0.0)) is None
         y = X / 0.0
         return y._node[VALUE] is None, y.tolist()
 

@@ -185,10 +185,15 @@ def pending_node(code: CodeType, offset: int, count: int = 3) -> Node:
     return [op_of(elementwise.add, {}, (x[4], float)), (x, 1.0), None, code, offset]
 
 
-def cuts_of_loop(sites: CutSites, rounds: int, size: int = 3) -> list[tuple[int, int, Any, Any]]:
-    """(operations so far, which operation it is, reason, site) of the cuts in a loop."""
+def cuts_of_loop(
+    sites: CutSites, rounds: int, size: int = 3, before: int = 0
+) -> list[tuple[int, int, Any, Any]]:
+    """(operations so far, which operation it is, reason, site) of the cuts in a loop.
+
+    before: the number of operations that were recorded elsewhere, and still are pending.
+    """
     stopped, found = Stopped(rounds), []
-    pending: list[Node] = []
+    pending = [pending_node(HERE, 0) for _ in range(before)]
 
     def at(which: int, frame: FrameType) -> None:
         reason = site = None
@@ -204,9 +209,9 @@ def cuts_of_loop(sites: CutSites, rounds: int, size: int = 3) -> list[tuple[int,
     return found
 
 
-def test_a_loop_is_cut_where_it_comes_round() -> None:
-    sites = CutSites()
-    cuts = cuts_of_loop(sites, 40)
+@pytest.mark.parametrize("before", [0, 1, 2])  # so the first look is at each of the operations
+def test_a_loop_is_cut_where_it_comes_round(before: int) -> None:
+    cuts = cuts_of_loop(CutSites(), 40, before=before)
     assert cuts
     for count, which, reason, site in cuts:
         assert count >= EARLY and which != 3  # operation 3 has half of a statement before it

@@ -44,8 +44,8 @@ def _fresh() -> None:
 
 def values(shape: tuple[int, ...], dtype: Any = "f8") -> Array:
     count = math.prod(shape)
-    a = numpy.arange(1, count + 1).reshape(shape).astype(dtype)
-    return a * (1 + 2j) if a.dtype.kind == "c" else a
+    a = numpy.arange(1, count + 1).reshape(shape)
+    return (a * (1 + 2j) if numpy.dtype(dtype).kind == "c" else a).astype(dtype)
 
 
 def sliced(shape: tuple[int, ...], *index: Any) -> Slice:
@@ -259,9 +259,47 @@ def test_two_slices_in_one(data: st.DataObject, shape: tuple[int, ...]) -> None:
     _same(put(both, a.copy(), numpy.full(want.shape, -1.0)), changed)
 
 
-def _basic(shape: tuple[int, ...]) -> st.SearchStrategy[Any]:
-    found = st_numpy.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True)
-    return found.map(lambda i: i if isinstance(i, tuple) else (i,))
+@st.composite
+def _basic(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """Slices, mostly: where two of them meet, there is something to join."""
+    items: list[Any] = []
+    for length in shape:
+        if draw(st.integers(0, 5)) == 0:
+            items.append(None)
+        whole = st.slices(length)
+        some = st.integers(-length, length - 1) if length else whole
+        items.append(draw(st.one_of(whole, whole, some)))
+    return tuple(items)
+
+
+@pytest.mark.parametrize(
+    "first, second",
+    [
+        (slice(1, 6), slice(2, 4)),
+        (slice(None, None, 2), slice(1, 3)),
+        (slice(1, None), slice(None, None, 3)),
+        (slice(6, 0, -2), slice(None, None, -1)),
+        (slice(6, 0, -2), slice(1, None)),
+        (slice(None, None, -1), slice(None, None, -1)),
+        (slice(None, None, -3), -1),
+        (slice(2, 5), slice(3, 3)),
+        (slice(4, 4), slice(None)),
+        ((None, slice(2, 5)), (0, slice(1, None))),
+        ((None, slice(2, 5)), (slice(None), None, 1)),
+        ((1, None), (None, 0)),
+    ],
+)
+def test_pairs_of_slices(first: Any, second: Any) -> None:
+    a = values((7,))
+    steps = []
+    for index in (first, second):
+        shape = a[first].shape if steps else a.shape
+        steps.append(basic_slice(aval_of(shape, "f8"), index if type(index) is tuple else (index,)))
+    both = steps[0].then(steps[1])
+    assert both is not None
+    want = numpy.asarray(a[first][second])
+    _same(both.layout(a), want)
+    _same(taken(both, a.copy()), want)
 
 
 def test_what_joins() -> None:

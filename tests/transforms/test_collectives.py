@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import axis_index, grad, jit, jvp, pmax, pmean, psum, scan, vmap
+from lazynp import axis_index, check_grads, grad, jit, jvp, pmax, pmean, psum, scan, vmap
 
 X = np.array([0.3, -0.7, 1.2])
 
@@ -77,3 +77,17 @@ def test_calls_with_operands_that_are_the_same_for_all() -> None:
     both = vmap(vmap(jit(lambda x: psum(psum(x, "i") * x, "j")), axis_name="j"), axis_name="i")
     m = numpy.arange(6.0).reshape(2, 3)
     numpy.testing.assert_allclose(both(np.array(m)), (m.sum(0) * m).sum(1)[:, None] + 0 * m)
+
+
+def test_axes_of_several_names() -> None:
+    x = numpy.arange(12.0).reshape(4, 3)
+
+    def share(e: Any) -> Any:
+        return e / psum(e, ("i", "j")) + np.pmean(e, ("j", "i"))
+
+    f = vmap(vmap(share, axis_name="j"), axis_name="i")
+    numpy.testing.assert_allclose(f(x), x / x.sum() + x.mean())
+    numpy.testing.assert_allclose(jit(f)(x), x / x.sum() + x.mean())
+    check_grads(f, (np.array(x),), modes=("rev",))
+    with pytest.raises(NameError, match="'k'"):
+        vmap(lambda e: psum(e, ("i", "k")), axis_name="i")(x)

@@ -1,6 +1,7 @@
 """custom_jvp and custom_vjp, and functions built on them; checkpoint; callbacks."""
 
 import functools
+from typing import Any
 
 import numpy
 import pytest
@@ -308,3 +309,46 @@ def test_checkpoint_writes_its_arguments() -> None:
         assert whole.tolist() == [9, 1, 8, 12]
         assert vmap(c, (0, None))(whole.reshape(2, 2), 3.0).tolist() == [21, 52]
         assert whole.tolist() == [9, 3, 8, 36] and float(c(host, 2.0)) == 6.0
+
+
+def test_rules_that_push_tangents_through_loops() -> None:
+    """A rule may compute values and tangents in one loop: reverse mode keeps them apart."""
+
+    def scanned(x: Any) -> Any:
+        return np.scan(lambda c, v: (c * np.sin(v), c), x.sum(), x)[1].sum()
+
+    def in_place(x: Any) -> Any:
+        box = np.zeros(2)
+        fori_loop(0, 2, lambda i, c: (box.__setitem__(i, (x * x).sum() * (i + 1)), c)[1], 0.0)
+        return box[0] * box[1]
+
+    for f in (scanned, in_place):
+        g = np.custom_jvp(f)
+        g.defjvp(lambda primals, tangents, f=f: np.jvp(f, primals, tangents))
+        x = np.array([3.0, 4.0, 5.0])
+        for transformed in (grad, lambda g: jit(grad(g)), lambda g: grad(jit(g))):
+            numpy.testing.assert_allclose(transformed(g)(x), grad(f)(x))
+        with np.config(execution="reference"):
+            numpy.testing.assert_allclose(np.jacrev(grad(g))(x), np.hessian(f)(x), atol=1e-12)
+
+
+def test_rules_that_push_tangents_through_calls() -> None:
+    """The value that such a rule returns is a value."""
+
+    def f(x: Any) -> Any:
+        return (np.sin(x) * x).sum()
+
+    calls = {
+        "jit": jit(f), "checkpoint": np.checkpoint(f), "jits": jit(lambda x: jit(f)(x) * 1.0),
+        "cond": lambda x: np.cond(x[0] > 0, f, lambda x: x.sum(), x),
+        "scan": lambda x: np.scan(lambda c, _: (c + jit(f)(x), c), 0.0, length=1)[0],
+    }  # fmt: skip
+    x = np.array([3.0, 4.0, 5.0])
+    want = np.value_and_grad(lambda x: np.exp(f(x)) * f(x))(x)
+    for call in calls.values():
+        g = np.custom_jvp(call)
+        g.defjvp(lambda primals, tangents, call=call: np.jvp(call, primals, tangents))
+        both = np.value_and_grad(lambda x, g=g: np.exp(g(x)) * g(x))
+        for got in (both(x), jit(both)(x)):
+            numpy.testing.assert_allclose(got[0], want[0])
+            numpy.testing.assert_allclose(got[1], want[1])

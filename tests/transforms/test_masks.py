@@ -179,3 +179,31 @@ def test_a_mask_that_is_written_meanwhile_was_that_before() -> None:
         return chosen.sum() + y.sum()
 
     assert float(jit(f)(X)) == X[X > 0].sum() + 7 * len(X)
+
+
+STORES = [
+    lambda x, m: x.__setitem__((0, m), 1.5),
+    lambda x, m: x.__setitem__((slice(1, 3), m), x[0, 1]),
+    lambda x, m: x.__setitem__((slice(None, None, -1), m), 0.0),
+    lambda x, m: x.__setitem__((Ellipsis, m), -1.0),
+    lambda x, m: x.T.__setitem__((m, 1), 2.5),
+    lambda x, m: x.__setitem__((None, -1, m), 3.5),
+    lambda x, m: x[:3].__setitem__((x[:3] > m[0], Ellipsis), 4.5),
+]
+
+
+@pytest.mark.parametrize("store", STORES, ids=range(len(STORES)))
+def test_numbers_are_stored_through_masks_beside_other_indices(store: Any) -> None:
+    matrix = numpy.arange(12.0).reshape(4, 3)
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        store(y, x[2] > 6.5)
+        return y
+
+    want = f(matrix)
+    for transformed in (jit(f), lambda x: vmap(f)(x[None])[0], lambda x: np.checkpoint(f)(x)):
+        numpy.testing.assert_array_equal(transformed(np.array(matrix)), want)
+    numpy.testing.assert_array_equal(
+        jit(np.jacfwd(lambda x: f(x).sum()))(matrix), grad(lambda x: f(x).sum())(np.array(matrix))
+    )

@@ -1,11 +1,14 @@
 """Reverse mode: conventions, errors, and against finite differences through mutation."""
 
+from typing import Any
+
 import numpy
 import pytest
 
 import lazynp as np
 from lazynp import (
     check_grads,
+    fori_loop,
     grad,
     hessian,
     hvp,
@@ -173,3 +176,23 @@ def test_the_gradient_is_lazy() -> None:
     before = np.stats().cuts
     grad(lambda x: (np.sin(x) * x).sum())(X)
     assert np.stats().cuts == before
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda y: y * y, lambda y: y @ y, lambda y: np.sin(y), lambda y: np.where(y > 0, y, 0.0),
+        lambda y: 1 / y, lambda y: abs(y),
+    ],
+)  # fmt: skip
+def test_what_is_not_linear_is_not_transposed(f: Any) -> None:
+    with pytest.raises(TypeError, match="the function must be linear: .*(is|not) .*linear"):
+        linear_transpose(f, np.ones(3))
+
+
+def test_linear_loops_are_transposed() -> None:
+    def f(y: Any) -> Any:
+        return fori_loop(0, 3, lambda i, c: c * 2 + y * (i + 1), y)
+
+    y = np.array([3.0, 4.0, 5.0])
+    numpy.testing.assert_allclose(linear_transpose(f, y)(y)[0], np.jacfwd(f)(y).T @ y)

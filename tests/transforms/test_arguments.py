@@ -1,20 +1,17 @@
-"""Cases that users meet sooner or later: views as arguments, many kinds of trees, nonlinear
-functions.
-"""
+"""Arguments of transformed functions: views, methods, trees of many kinds."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
 import functools
-from pathlib import Path
 from typing import Any
 
 import numpy
 import pytest
 
 import lazynp as np
-from lazynp import check_grads, explain, fori_loop, grad, jit, linear_transpose, psum, vmap
+from lazynp import check_grads, explain, fori_loop, grad, jit, vmap
 from lazynp.transforms._jit import STATS
 
 X = numpy.arange(12.0).reshape(4, 3)
@@ -157,130 +154,3 @@ def test_what_is_no_tree_says_what_to_do() -> None:
         Plain().f(1.0)
     with pytest.raises(TypeError, match="grad of f: .*register_pytree_node"):
         grad(Plain.f)(Plain())
-
-
-def test_axes_of_several_names() -> None:
-    def share(e: Any) -> Any:
-        return e / psum(e, ("i", "j")) + np.pmean(e, ("j", "i"))
-
-    f = vmap(vmap(share, axis_name="j"), axis_name="i")
-    numpy.testing.assert_allclose(f(X), X / X.sum() + X.mean())
-    numpy.testing.assert_allclose(jit(f)(X), X / X.sum() + X.mean())
-    check_grads(f, (np.array(X),), modes=("rev",))
-    with pytest.raises(NameError, match="'k'"):
-        vmap(lambda e: psum(e, ("i", "k")), axis_name="i")(X)
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda y: y * y, lambda y: y @ y, lambda y: np.sin(y), lambda y: np.where(y > 0, y, 0.0),
-        lambda y: 1 / y, lambda y: abs(y),
-    ],
-)  # fmt: skip
-def test_what_is_not_linear_is_not_transposed(f: Any) -> None:
-    with pytest.raises(TypeError, match="the function must be linear: .*(is|not) .*linear"):
-        linear_transpose(f, np.ones(3))
-
-
-def test_rules_that_push_tangents_through_loops() -> None:
-    """A rule may compute values and tangents in one loop: reverse mode keeps them apart."""
-
-    def scanned(x: Any) -> Any:
-        return np.scan(lambda c, v: (c * np.sin(v), c), x.sum(), x)[1].sum()
-
-    def in_place(x: Any) -> Any:
-        box = np.zeros(2)
-        fori_loop(0, 2, lambda i, c: (box.__setitem__(i, (x * x).sum() * (i + 1)), c)[1], 0.0)
-        return box[0] * box[1]
-
-    for f in (scanned, in_place):
-        g = np.custom_jvp(f)
-        g.defjvp(lambda primals, tangents, f=f: np.jvp(f, primals, tangents))
-        x = np.array(X[1])
-        for transformed in (grad, lambda g: jit(grad(g)), lambda g: grad(jit(g))):
-            numpy.testing.assert_allclose(transformed(g)(x), grad(f)(x))
-        with np.config(execution="reference"):
-            numpy.testing.assert_allclose(np.jacrev(grad(g))(x), np.hessian(f)(x), atol=1e-12)
-
-
-def test_rules_that_push_tangents_through_calls() -> None:
-    """The value that such a rule returns is a value."""
-
-    def f(x: Any) -> Any:
-        return (np.sin(x) * x).sum()
-
-    calls = {
-        "jit": jit(f), "checkpoint": np.checkpoint(f), "jits": jit(lambda x: jit(f)(x) * 1.0),
-        "cond": lambda x: np.cond(x[0] > 0, f, lambda x: x.sum(), x),
-        "scan": lambda x: np.scan(lambda c, _: (c + jit(f)(x), c), 0.0, length=1)[0],
-    }  # fmt: skip
-    x = np.array(X[1])
-    want = np.value_and_grad(lambda x: np.exp(f(x)) * f(x))(x)
-    for call in calls.values():
-        g = np.custom_jvp(call)
-        g.defjvp(lambda primals, tangents, call=call: np.jvp(call, primals, tangents))
-        both = np.value_and_grad(lambda x, g=g: np.exp(g(x)) * g(x))
-        for got in (both(x), jit(both)(x)):
-            numpy.testing.assert_allclose(got[0], want[0])
-            numpy.testing.assert_allclose(got[1], want[1])
-
-
-def test_linear_loops_are_transposed() -> None:
-    def f(y: Any) -> Any:
-        return fori_loop(0, 3, lambda i, c: c * 2 + y * (i + 1), y)
-
-    y = np.array(X[1])
-    numpy.testing.assert_allclose(linear_transpose(f, y)(y)[0], np.jacfwd(f)(y).T @ y)
-
-
-STORES = [
-    lambda x, m: x.__setitem__((0, m), 1.5),
-    lambda x, m: x.__setitem__((slice(1, 3), m), x[0, 1]),
-    lambda x, m: x.__setitem__((slice(None, None, -1), m), 0.0),
-    lambda x, m: x.__setitem__((Ellipsis, m), -1.0),
-    lambda x, m: x.T.__setitem__((m, 1), 2.5),
-    lambda x, m: x.__setitem__((None, -1, m), 3.5),
-    lambda x, m: x[:3].__setitem__((x[:3] > m[0], Ellipsis), 4.5),
-]
-
-
-@pytest.mark.parametrize("store", STORES, ids=range(len(STORES)))
-def test_numbers_are_stored_through_masks_beside_other_indices(store: Any) -> None:
-    def f(x: Any) -> Any:
-        y = x * 1.0
-        store(y, x[2] > 6.5)
-        return y
-
-    want = f(X)
-    for transformed in (jit(f), lambda x: vmap(f)(x[None])[0], lambda x: np.checkpoint(f)(x)):
-        numpy.testing.assert_array_equal(transformed(np.array(X)), want)
-    numpy.testing.assert_array_equal(
-        jit(np.jacfwd(lambda x: f(x).sum()))(X), grad(lambda x: f(x).sum())(np.array(X))
-    )
-
-
-@pytest.mark.parametrize("transform", ["jit", "grad", "vmap", "jvp", "cond", "scan", "jit of grad"])
-def test_what_escapes_is_refused_with_its_function_and_line(transform: str) -> None:
-    kept: list[Any] = []
-
-    def leaky(x: Any) -> Any:
-        y = np.sin(x)
-        kept.append(y)
-        return y.sum()
-
-    x = np.ones((3, 2))
-    {
-        "jit": lambda: np.jit(leaky)(x),
-        "grad": lambda: np.grad(leaky)(x),
-        "vmap": lambda: np.vmap(leaky)(x),
-        "jvp": lambda: np.jvp(leaky, (x,), (x,)),
-        "cond": lambda: np.cond(True, leaky, leaky, x),
-        "scan": lambda: np.scan(lambda c, _: (c * 1.0, leaky(c)), x, None, length=2),
-        "jit of grad": lambda: np.jit(np.grad(leaky))(x),
-    }[transform]()
-    line = leaky.__code__.co_firstlineno + 1
-    words = rf"traced by .*(leaky|<lambda>), made at .*{Path(__file__).name}:{line}, is used"
-    for use in (lambda y: y + 1, lambda y: y[0], np.jit(lambda y: y * 2)):
-        with pytest.raises(TypeError, match=words):
-            use(kept[0])

@@ -275,7 +275,11 @@ def wrap_array(node: Node) -> Array:
 def wrap(node: Node) -> Array:
     """The result of a NumPy operation: a Scalar if 0-d."""
     op = node[OP]
-    return (new_array if (node[AVAL] if op is None else op.aval).ndim else new_scalar)(node)
+    if (node[AVAL] if op is None else op.aval).ndim == 0:
+        return new_scalar(node)
+    if staged:
+        fresh(node)
+    return wrap_array(node)
 
 
 def new_view(base: Array, path: tuple[Any, ...], node: Node, order: Any) -> Array:

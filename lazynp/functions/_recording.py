@@ -91,12 +91,17 @@ def done_at_once(
     values = []
     for o in operands:
         if type(o) is list:
-            o = recorder.backend.value(o, any_size)
-            if o is None:
-                return None
+            value = o[VALUE]
+            if aval is None or type(value) is not np.ndarray:
+                value = recorder.backend.value(o, any_size)
+                if value is None:
+                    return None
+            o = value
         values.append(o)
     result = quiet_result(recorder.quiet, function, *values)
-    node = leaf(result) if aval is None else [None, None, result, None, aval]
+    if aval is not None:
+        return wrap([None, None, result, None, aval])
+    node = leaf(result)
     entry.aval = node[AVAL]
     return wrap(node)
 
@@ -121,8 +126,8 @@ class _Elementwise:
         self.depth = depth  # the number of frames from the caller of `result` up to the user's
         self.entries = entries_of(function)
 
-    def result(self, recorder: Recorder, xs: tuple[Any, ...], operands: tuple[Any, ...]) -> Any:
-        key = known(operands[0]) if len(operands) == 1 else tuple(map(known, operands))
+    def result(self, recorder: Recorder, xs: Any, operands: tuple[Any, ...], key: Any) -> Any:
+        """key: what the operands are known by; a tuple, if there are two."""
         entry = self.entries.get(key)
         if entry is None:
             if TracedAval in map(type, map(known, operands)):
@@ -185,7 +190,7 @@ def binary(
         a, b = plain_operand(x), plain_operand(y)
         if a is None or b is None or type(a) is not list and type(b) is not list:
             return slow(x, y)  # for two Python numbers, their size decides the dtype
-        return elementwise.result(recorder, (x, y), (a, b))
+        return elementwise.result(recorder, (x, y), (a, b), (known(a), known(b)))
 
     return in_front(
         "elementwise", call, function=function, entries=elementwise.entries, operands=2,
@@ -205,7 +210,7 @@ def unary(
         a = plain_operand(x)
         if type(a) is not list:
             return slow(x)
-        return elementwise.result(recorder, (x,), (a,))
+        return elementwise.result(recorder, (x,), (a,), known(a))
 
     return in_front(
         "elementwise", call, function=function, entries=elementwise.entries, operands=1,
@@ -318,7 +323,10 @@ def _host_scalar(node: Node) -> Any:
 
 def _ordered(out: Any, xs: tuple[Any, ...]) -> Any:
     """The result in the memory order of NumPy's."""
-    return in_common_order(out, *xs) if out_of_order(*xs) else out
+    for x in xs:
+        if (type(x) is NDArray or type(x) is Scalar) and x._order is not None:
+            return in_common_order(out, *xs)
+    return out
 
 
 def _out_of_bounds(op: Op, operands: tuple[Any, ...]) -> bool:

@@ -23,7 +23,7 @@ from lazynp._conversions import (  # pickles name `_rebuild` here
     host_of,
     view_as,
 )
-from lazynp._fronts import in_front
+from lazynp._fronts import BUILT, fastpath, in_front
 from lazynp._operators import attach_operators, operator_names
 from lazynp._overrides import Overridden
 from lazynp._ownership import has_other_names
@@ -324,7 +324,7 @@ def _attach() -> None:
     Scalar.__new__ = _construct_scalar  # type: ignore[method-assign]
     Array.__init__ = lambda *args, **kwargs: None  # type: ignore[method-assign]
     for name, function in (_METHODS | _conversions.METHODS | _attributes.METHODS).items():
-        setattr(Array, name, function)
+        setattr(NDArray if name in _OF_CONTAINERS else Array, name, function)
     for name, function in _memory.METHODS.items():
         setattr(Array, name, function)
     for name, function in _memory.SCALAR_METHODS.items():
@@ -350,4 +350,22 @@ def _attach() -> None:
     _subclass.attach(set(operator_names()), {**vars(ufuncs), "matmul": products.matmul})
 
 
+# A Scalar is no container: programs ask with `hasattr`, and with the classes of `collections.abc`.
+_OF_CONTAINERS = frozenset({"__contains__", "__iter__", "__len__"})
+
+
+def _no_assignment(self: Scalar, index: Any, value: Any) -> None:
+    raise TypeError(f"'numpy.{self.dtype.type.__name__}' object does not support item assignment")
+
+
+def _refuse_contents() -> None:
+    """Python iterates over whatever has `__getitem__`. NumPy's scalars have it and refuse."""
+    if BUILT:
+        fastpath.refuse_contents(Scalar)
+    else:  # where `hasattr` finds these two
+        Scalar.__iter__ = None  # type: ignore[attr-defined]
+        Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
+
+
 _attach()
+_refuse_contents()

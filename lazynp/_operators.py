@@ -152,12 +152,11 @@ def attach_operators() -> None:
     )
     Array.__rmatmul__ = _matmul_reflected  # type: ignore[attr-defined]
     Array.__getitem__ = getitem  # type: ignore[attr-defined]
-    Array.__setitem__ = setitem  # type: ignore[attr-defined]
-    Array.__delitem__ = _delitem  # type: ignore[attr-defined]
+    NDArray.__setitem__ = setitem  # type: ignore[attr-defined]
+    NDArray.__delitem__ = _delitem  # type: ignore[attr-defined]
     Array.__hash__ = None  # type: ignore[assignment]
     Scalar.__hash__ = _hash  # type: ignore[assignment]
     Scalar.__getitem__ = _getitem_of_scalar  # type: ignore[attr-defined]
-    Scalar.__setitem__ = _no_assignment  # type: ignore[attr-defined]
 
 
 def _attach_scalar_operators() -> None:
@@ -204,10 +203,6 @@ def _getitem_of_scalar(self: Scalar, index: Any) -> Any:
         return getitem(new_array(self._read()), index)
     except IndexError:
         raise IndexError("invalid index to scalar variable.") from None  # NumPy's words
-
-
-def _no_assignment(self: Scalar, index: Any, value: Any) -> None:
-    raise TypeError(f"'numpy.{self.dtype.type.__name__}' object does not support item assignment")
 
 
 def _hash(self: Scalar) -> int:

@@ -37,6 +37,47 @@ static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, P
     return PyObject_Vectorcall(call, args + 1, n - 1, NULL);
 }
 
+/* -- scalars, which are no containers ---------------------------------------------------------- */
+
+/* A TypeError about the number that a scalar stands for. */
+static void refuse(PyObject *scalar, const char *format)
+{
+    PyObject *class = PyObject_GetAttrString(scalar, "__class__");
+    PyObject *name = class ? PyObject_GetAttrString(class, "__name__") : NULL;
+    if (name)
+        PyErr_Format(PyExc_TypeError, format, name);
+    Py_XDECREF(class);
+    Py_XDECREF(name);
+}
+
+static PyObject *no_iterator(PyObject *self)
+{
+    refuse(self, "'numpy.%U' object is not iterable");
+    return NULL;
+}
+
+static int no_assignment(PyObject *self, PyObject *Py_UNUSED(index), PyObject *value)
+{
+    refuse(self, value ? "'numpy.%U' object does not support item assignment"
+                       : "'numpy.%U' object does not support item deletion");
+    return -1;
+}
+
+/* Iterating over a class's instances, and assigning to their items, become TypeErrors, although the
+   class has `__getitem__`. Neither `__iter__` nor `__setitem__` is found in it: programs ask for
+   these by `hasattr`. */
+static PyObject *refuse_contents(PyObject *Py_UNUSED(module), PyObject *class)
+{
+    if (!PyType_Check(class) || !(((PyTypeObject *)class)->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        PyErr_SetString(PyExc_TypeError, "refuse_contents takes a class");
+        return NULL;
+    }
+    ((PyTypeObject *)class)->tp_iter = no_iterator;
+    ((PyHeapTypeObject *)class)->as_mapping.mp_ass_subscript = no_assignment;
+    PyType_Modified((PyTypeObject *)class);
+    Py_RETURN_NONE;
+}
+
 /* -- iteration: `_methods._iter` --------------------------------------------------------------- */
 
 typedef struct {

@@ -295,6 +295,8 @@ static PyMethodDef METHODS[] = {
     {"front", (PyCFunction)(void (*)(void))front, METH_VARARGS | METH_KEYWORDS,
      "front(kind, python, ...): what stands in front of a Python function."},
     {"moved", moved, METH_VARARGS, "moved(front, python): the same in front of another function."},
+    {"refuse_contents", refuse_contents, METH_O,
+     "refuse_contents(class): its instances are no containers, although they have items."},
     {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
      "exclusive(owner, view=None): see lazynp._ownership."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
@@ -325,7 +327,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* another number wherever `configure` or `front` are to be called otherwise than before */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 6) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 7) < 0)
         Py_CLEAR(module);
     return module;
 }

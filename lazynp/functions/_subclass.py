@@ -203,7 +203,7 @@ def attach(operators: set[str], ufuncs: dict[str, Any]) -> None:
     for name in ("__array_finalize__", "__array_wrap__", "__setstate__"):
         of_either[name] = _hook(name)
     for name in ("__reduce__", "__repr__", "__setitem__", "view"):
-        of_either[name] = _of_either(name, getattr(Array, name))
+        of_either[name] = _of_either(name, vars(NDArray).get(name) or getattr(Array, name))
     NDArray.__init_subclass__ = classmethod(_derived)  # type: ignore[assignment]
 
 

@@ -1,10 +1,11 @@
-/* The buffer protocol on Python 3.11, which asks types for it and not classes. See core.h. */
+/* The buffer protocol on Python 3.11, which looks for it in a C type, not for `__buffer__` in a
+   class. See core.h. */
 
 #pragma once
 
 #include "core.h"
 
-/* What `__buffer__` returns, as Python 3.12 and later call it; the consumer holds its memoryview. */
+/* Call `__buffer__`, as Python 3.12 and later do. The consumer holds the memoryview it returns. */
 static int get_buffer(PyObject *self, Py_buffer *view, int flags)
 {
     view->obj = NULL;
@@ -19,7 +20,7 @@ static PyBufferProcs BUFFER = {.bf_getbuffer = get_buffer};
 static PyTypeObject BufferedType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "lazynp._fastpath.Buffered",
-    .tp_doc = "The base of a class whose `__buffer__` answers the buffer protocol.",
+    .tp_doc = "Base class: `__buffer__` of a subclass implements the buffer protocol.",
     .tp_basicsize = sizeof(PyObject),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .tp_as_buffer = &BUFFER,

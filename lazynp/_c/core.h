@@ -1,14 +1,17 @@
-/* The hot path in C: what stands in front of the Python functions that define the operations.
+/* The fast path in C. It stands in front of the Python functions that define the operations.
 
-   An object of type `front` holds the Python function it stands in front of. It answers calls of
-   the kinds that the function has answered before (their memo tables say so) and that need no
-   decision: plain arrays, nothing staged, nothing watched. Every other call it hands on as it
-   came, before it has changed anything. So nothing is defined here, and lazynp without this
-   module is the same library, slower: `_fronts.py` joins the two.
+   An object of type `front` holds one Python function. It answers the kinds of calls that this
+   function has answered before (the function's memo tables list them), if they need no decision:
+   plain arrays, nothing staged, nothing watched. It forwards every other call unchanged, before it
+   has changed anything. So this module defines no operation. Without it, lazynp behaves the same,
+   more slowly. `_fronts.py` joins the two.
 
-   Slots of Python's classes are read at their offsets, which `configure` asks the classes for.
-   References that keep memory from being written in place are counted here as there, less those
-   that a Python function's variables and arguments would hold. */
+   C reads the slots of Python classes at their offsets; `configure` gets these from the classes.
+   C counts the references to memory as `_ownership` does, but without the references that the
+   variables and arguments of a Python function would add.
+
+   Conventions in comments: "new" and "borrowed" say who owns a returned reference. "NULL: forward"
+   means that a function returns NULL without an error, and the front then forwards the call. */
 
 #pragma once
 
@@ -22,15 +25,15 @@
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
 
-/* Nodes are lists: see `_node`. */
+/* A node is a list: see `_entries`. */
 enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 
-/* What `configure` is given, by name. */
+/* The objects that `configure` takes, by name. */
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(State)   \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(viewed) X(lent)                      \
     X(in_common_order) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
-/* Slots: class, name. */
+/* The slots that C reads: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
     X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, backend)                  \
@@ -39,7 +42,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
     X(Aval, parts) X(Aval, get_memo) X(Aval, set_memo)
 
-/* Those of the class that `matched` is about, which is told to its front. */
+/* The slots of `Likeness`. The front of kind `matched` gets this class as its `function`. */
 #define OF_LIKENESS(X)                                                                             \
     X(_ops) X(_asked) X(_leaves) X(_slots) X(_host) X(_pairs) X(counts) X(leaf_counts)
 
@@ -66,34 +69,34 @@ static struct {
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 #define OF(object, class, name) SLOT(object, the.class##_##name)
 
-/* Which names of the two unions a kind of front is given, `KINDS` in module.c says. */
+/* Each kind of front uses at most one member of each union: see `KINDS` in module.c. */
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *python;   /* what defines the operation */
-    PyObject *function; /* NumPy's, Python's operator, or the class that this is about */
+    PyObject *python;   /* defines the operation */
+    PyObject *function; /* NumPy's function, Python's operator, or a class */
     union {
         PyObject *first;
-        PyObject *entries;    /* what operands are known by -> Entry */
-        PyObject *operator;   /* the same operator, of arrays */
-        PyObject *not_numpys; /* names of arguments that NumPy's function does not have */
+        PyObject *entries;    /* keys of the operands -> Entry */
+        PyObject *operator;   /* the same operator for arrays */
+        PyObject *not_numpys; /* names of arguments that NumPy's function must not get */
         PyObject *ops;        /* (aval, axis, dtype, keepdims) -> op */
         PyObject *steps;      /* number of dimensions -> step */
-        PyObject *slot_type;  /* the class of slots' values */
+        PyObject *slot_type;  /* the class of the slots' values */
     };
     union {
         PyObject *second;
         PyObject *quiet;  /* calls a function without NumPy's warnings */
         PyObject *handle; /* `_eager.handle` */
     };
-    int operands;    /* how many there are; of `whole`, at most */
-    int depth;       /* how many Python frames up the user's is, from who calls */
-    int swap;        /* the operands come in the other order */
-    int records;     /* it is one operation, which may be recorded */
-    int arrays_only; /* operands are arrays, whose order is not the result's */
-    int creates;     /* it makes an array, of arguments that need not be arrays */
-    int counted;     /* what `_ownership.counts` says of what only a list refers to */
-    int symbol;      /* which attribute, or which operator of doubles */
+    int operands;    /* their number; for `whole`, the maximum */
+    int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */
+    int swap;        /* the operands are in reverse order */
+    int records;     /* the call is one operation, which C may record */
+    int arrays_only; /* new kinds of operands must be arrays; the result drops their order */
+    int creates;     /* it makes an array; its arguments need not be arrays */
+    int counted;     /* `_ownership.counts` of an object that only a list refers to */
+    int symbol;      /* selects an attribute, or an operator on doubles */
     PyObject *weak;
 } Front;
 
@@ -102,14 +105,14 @@ static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyO
     return PyObject_Vectorcall(front->python, args, nargsf, names);
 }
 
-/* -- what there is ----------------------------------------------------------------------------- */
+/* -- the state, and types ---------------------------------------------------------------------- */
 
 static inline int nothing_staged(void)
 {
     return the.staged && PyList_GET_SIZE(the.staged) == 0;
 }
 
-/* Whether floating-point errors may matter somewhere, or NaN. */
+/* Whether anything watches for floating-point errors or for NaNs. */
 static inline int watched(void)
 {
     return OF(the.state, State, watching) != Py_False ||
@@ -137,25 +140,25 @@ static inline int is_python_number(PyObject *x)
            PyComplex_CheckExact(x);
 }
 
-/* Whether programs can hold the dtype; of ml_dtypes' Python knows. */
+/* Whether programs support the dtype. Python handles the dtypes of ml_dtypes. */
 static inline int is_of_numbers(PyArrayObject *memory)
 {
     int type = PyArray_TYPE(memory);
     return PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE;
 }
 
-/* The aval of a NumPy scalar of a type that programs can hold; else NULL, never with an error.
+/* The aval of a NumPy scalar if programs support its type; else NULL, never with an error.
    Borrowed. */
 static inline PyObject *aval_of_number(PyObject *value)
 {
     if (Py_TYPE(value) == &PyDoubleArrType_Type)
         return the.aval_of_double;
     if (Py_TYPE(Py_TYPE(value)) != &PyType_Type)
-        return NULL; /* metaclasses may define how classes are looked up */
+        return NULL; /* a metaclass may define the hash and equality of a class */
     return PyDict_GetItemWithError(the.avals, (PyObject *)Py_TYPE(value));
 }
 
-/* The node of an array's present value; NULL where Python has to look. Borrowed. */
+/* The node of an array's current value, borrowed. NULL: forward; a view may be out of date. */
 static inline PyObject *node_of(PyObject *array)
 {
     PyObject *base = OF(array, Array, _base), *node = OF(array, Array, _node);
@@ -165,14 +168,14 @@ static inline PyObject *node_of(PyObject *array)
     return node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE ? node : NULL;
 }
 
-/* What a node is known by. Borrowed. */
+/* The key of a node: its aval. Borrowed. */
 static inline PyObject *known(PyObject *node)
 {
     PyObject *op = PyList_GET_ITEM(node, OP);
     return op == Py_None ? PyList_GET_ITEM(node, AVAL) : OF(op, Op, aval);
 }
 
-/* This thread's recorder, new. To be called where nothing is staged: then it is always the same. */
+/* This thread's recorder, new. Call it only if nothing is staged: then it is always the same. */
 static PyObject *recorder(void)
 {
     static PyObject *last = NULL;
@@ -184,7 +187,7 @@ static PyObject *recorder(void)
             return NULL;
         last = Py_NewRef(found);
         thread = here;
-        Py_XDECREF(before); /* runs Python code, and so other threads, which come by here */
+        Py_XDECREF(before); /* may run Python code, and so other threads that call this */
         return found;
     }
     return Py_NewRef(last);
@@ -203,13 +206,13 @@ static inline int is_eager(PyObject *recorder)
     return OF(recorder, Recorder, backend) == the.eager;
 }
 
-/* Whether the hot path may go on: else a cut has to be looked for. */
+/* Whether the fast path may proceed. If not, Python looks for a cut site. */
 static inline int may_go_on(PyObject *recorder)
 {
     return (is_eager(recorder) && OF(recorder, Recorder, due) != Py_True) || !is_full(recorder);
 }
 
-/* What the user calls `array[...]` etc. in loops of small operations is done if it is no larger. */
+/* Whether the policy executes operations on arrays of this size in eager mode. */
 static inline int is_small(PyObject *recorder, PyArrayObject *memory)
 {
     PyObject *largest = OF(OF(recorder, Recorder, policy), Policy, largest);
@@ -222,7 +225,7 @@ static inline int is_small(PyObject *recorder, PyArrayObject *memory)
 
 static PyObject *node(PyObject *op, PyObject *args, PyObject *value, PyObject *code,
                       PyObject *offset)
-{ /* steals none */
+{ /* steals no reference */
     PyObject *new = PyList_New(NODE_SIZE);
     if (!new)
         return NULL;
@@ -239,7 +242,7 @@ static PyObject *leaf(PyObject *value, PyObject *aval)
     return node(Py_None, Py_None, value, Py_None, aval);
 }
 
-/* An owner. Steals the node, which may be NULL after an error. */
+/* A new owner. Steals the node, which may be NULL after an error. */
 static PyObject *owner(PyObject *class, PyObject *node)
 {
     PyTypeObject *type = (PyTypeObject *)class;
@@ -261,7 +264,7 @@ static PyObject *scalar(PyObject *value, PyObject *aval)
     return owner(the.Scalar, leaf(value, aval));
 }
 
-/* The aval of NumPy's array, new; NULL, without an error if programs cannot hold its dtype. */
+/* The aval of NumPy's array, new. NULL, without an error if programs do not support its dtype. */
 static PyObject *aval_of_memory(PyArrayObject *memory)
 {
     if (!is_of_numbers(memory))
@@ -279,15 +282,15 @@ static PyObject *aval_of_memory(PyArrayObject *memory)
     return aval;
 }
 
-/* The node of an operation recorded now. `depth`: how many Python frames up the user's is, if the
-   one that called is 1. */
+/* Record an operation and return its node. `depth`: the number of Python frames from the caller's
+   up to the user's, at least 1. */
 static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *recorder)
 {
     PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
     for (int i = 1; frame && i < depth; i++)
         Py_SETREF(frame, PyFrame_GetBack(frame));
     if (!frame) {
-        PyErr_SetString(PyExc_ValueError, "call stack is not deep enough"); /* as `_getframe` */
+        PyErr_SetString(PyExc_ValueError, "call stack is not deep enough"); /* as in `_getframe` */
         return NULL;
     }
     PyObject *code = (PyObject *)PyFrame_GetCode(frame), *new = NULL;
@@ -304,7 +307,7 @@ static PyObject *recorded(PyObject *op, PyObject *args, int depth, PyObject *rec
 
 /* -- NumPy's kernels without its warnings: see `_quiet` ---------------------------------------- */
 
-/* `*again` where Python is to make the call, as the context is in use. */
+/* Sets `*again` if the context is in use: then Python must make the call. */
 static PyObject *quiet_named(PyObject *call, PyObject *function, PyObject *const *values,
                              Py_ssize_t n, PyObject *names, int *again)
 {

@@ -1,4 +1,4 @@
-/* Fronts: elementwise functions, and what comes down to one. See core.h. */
+/* Fronts: elementwise functions, and functions composed of them. See core.h. */
 
 #pragma once
 
@@ -7,9 +7,9 @@
 /* -- elementwise functions and operators: `_recording.binary`, `unary`, `composed` ------------- */
 
 typedef struct {
-    PyObject *operand; /* a node, or a Python scalar; NULL for a NumPy scalar. All borrowed */
+    PyObject *operand; /* a node, or a Python scalar; NULL for a NumPy scalar. All are borrowed */
     PyObject *known;
-    PyObject *value; /* if it is there */
+    PyObject *value; /* NULL if it is pending */
 } Operand;
 
 static int look_at(PyObject *x, Operand *it, PyObject **order)
@@ -36,7 +36,7 @@ static int look_at(PyObject *x, Operand *it, PyObject **order)
     return it->known != NULL;
 }
 
-/* NumPy's result as a handle; steals it. */
+/* A handle for NumPy's result, which this steals. */
 static PyObject *done_result(PyObject *result, PyObject *aval)
 {
     PyObject *class = is_memory(result) ? the.NDArray : the.Scalar;
@@ -45,7 +45,7 @@ static PyObject *done_result(PyObject *result, PyObject *aval)
     return out;
 }
 
-/* The operands as a node holds them. */
+/* The operands of a node, as a new tuple. */
 static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_t n)
 {
     PyObject *held[2] = {NULL}, *args;
@@ -65,7 +65,7 @@ static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_
     return args;
 }
 
-/* Whether operands not met before are to be left to NumPy at once, as far as can be seen here. */
+/* Whether NumPy may execute this call on operands of a new kind now, as far as C can decide. */
 static int is_for_numpy(Front *front, PyObject *entry, PyObject *now, PyObject *const *xs,
                         const Operand *them, Py_ssize_t n)
 {
@@ -82,8 +82,8 @@ static int is_for_numpy(Front *front, PyObject *entry, PyObject *now, PyObject *
     return !PyErr_Occurred();
 }
 
-/* The aval of NumPy's result for operands not met before, new, and remembered. NULL, without an
-   error where Python has to look. */
+/* Remember the aval of NumPy's result for a new kind of operands; return it, new. NULL: forward, or
+   an error. */
 static PyObject *learnt(Front *front, PyObject *key, PyObject *result)
 {
     PyObject *aval = is_memory(result) ? aval_of_memory((PyArrayObject *)result)
@@ -97,7 +97,7 @@ static PyObject *learnt(Front *front, PyObject *key, PyObject *result)
     if (aval && (!entry || PyDict_SetItem(front->entries, key, entry) < 0))
         Py_CLEAR(aval);
     Py_XDECREF(entry);
-    if (aval && watched() && PyDict_DelItem(front->entries, key) < 0) /* begun meanwhile */
+    if (aval && watched() && PyDict_DelItem(front->entries, key) < 0) /* it began meanwhile */
         PyErr_Clear();
     return aval;
 }
@@ -111,7 +111,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     int again = 0;
     if (n != front->operands || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
-    now = recorder(); /* first what may run Python's code: all that is looked at is borrowed */
+    now = recorder(); /* first, as it may run Python code: all later references are borrowed */
     key = n == 1 ? NULL : PyTuple_New(n);
     if (!now || (!key && n != 1))
         goto end;
@@ -128,7 +128,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     if (!may_go_on(now))
         goto end;
     if (is_python_number(xs[0]) && (n == 1 || is_python_number(xs[1])))
-        goto end; /* their size decides the dtype */
+        goto end; /* their values determine the dtype */
     PyObject *entry = PyDict_GetItemWithError(front->entries, key);
     if (is_eager(now)) {
         found = entry && OF(entry, Entry, aval) != Py_None ? Py_NewRef(OF(entry, Entry, aval)) : NULL;

@@ -17,7 +17,7 @@ static PyObject *items_at(PyObject *flat, PyObject *places)
     return items;
 }
 
-/* The operands of all nodes, in order; NULL where the ops are others. */
+/* The operands of all nodes, in order, new. NULL if an op differs or a node has a value. */
 static PyObject *flattened(PyObject *nodes, PyObject *ops)
 {
     Py_ssize_t count = PyList_GET_SIZE(nodes), total = 0, k = 0;
@@ -35,7 +35,7 @@ static PyObject *flattened(PyObject *nodes, PyObject *ops)
     for (Py_ssize_t i = 0; flat && i < count; i++) {
         PyObject *args = PyList_GET_ITEM(PyList_GET_ITEM(nodes, i), ARGS);
         if (!PyTuple_CheckExact(args) || k + PyTuple_GET_SIZE(args) > total)
-            break; /* computed meanwhile, by a destructor */
+            break; /* a destructor has computed the node meanwhile */
         for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(args); j++)
             PyList_SET_ITEM(flat, k++, Py_NewRef(PyTuple_GET_ITEM(args, j)));
     }
@@ -44,7 +44,7 @@ static PyObject *flattened(PyObject *nodes, PyObject *ops)
     return flat;
 }
 
-/* Whether operands that are one node, or one leaf, in the form are so here. */
+/* Whether operands that share a node or a leaf in the form share one here too. */
 static int is_wired(PyObject *pairs, PyObject *flat, PyObject *nodes, PyObject *leaves)
 {
     PyObject *wired = PyTuple_GET_ITEM(pairs, 0), *sources = PyTuple_GET_ITEM(pairs, 1);
@@ -60,7 +60,7 @@ static int is_wired(PyObject *pairs, PyObject *flat, PyObject *nodes, PyObject *
     return 1;
 }
 
-/* Whether all leaves have values that are none of the front's types, those of slots. */
+/* Whether every leaf has a value, and none is a slot. `types`: the class of slots' values. */
 static int are_leaves(PyObject *leaves, PyObject *types)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(leaves); i++) {
@@ -72,7 +72,7 @@ static int are_leaves(PyObject *leaves, PyObject *types)
     return 1;
 }
 
-/* Host values in the place of their nodes. */
+/* Replace the nodes at the places `host` by their values. 0 if a value is not of class `types`. */
 static int see_slots(PyObject *slots, PyObject *host, PyObject *types)
 {
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(host); i++) {
@@ -87,9 +87,9 @@ static int see_slots(PyObject *slots, PyObject *host, PyObject *types)
     return 1;
 }
 
-/* Whether so many refer to each as did to those of the form. `base`: what `sys.getrefcount` says of
-   what only a list refers to, when it was called as it was then. To `asked` an argument refers
-   too. */
+/* Whether each node has as many references as in the form. `base`: the result of `sys.getrefcount`
+   for an object that only a list refers to, if called as it was for the form. An argument also
+   refers to `asked`. */
 static int are_counts(PyObject *nodes, PyObject *counts, int base, PyObject *asked)
 {
     if (PyList_GET_SIZE(nodes) != PyList_GET_SIZE(counts))
@@ -114,7 +114,7 @@ static PyObject *matched(PyObject *self_, PyObject *const *args, size_t nargsf, 
     asked = args[2];
     flat = flattened(nodes, OF(like, Likeness, _ops));
     if (!flat)
-        return hand_on(front, args, nargsf, names); /* some may have been computed elsewhere */
+        return hand_on(front, args, nargsf, names); /* another thread may have computed some */
     Py_ssize_t place = PyLong_AsSsize_t(OF(like, Likeness, _asked));
     if (asked == (place < 0 ? Py_None : PyList_GET_ITEM(nodes, place))) {
         leaves = items_at(flat, OF(like, Likeness, _leaves));

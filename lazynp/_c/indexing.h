@@ -1,4 +1,4 @@
-/* Fronts: places, keys of indices, x[i], x.T. See core.h. */
+/* Fronts: positions and keys of indices, x[i], x.T. See core.h. */
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 /* -- indices ----------------------------------------------------------------------------------- */
 
-/* An integer as an index; 0 where this is none that is there. */
+/* Convert an index to a C integer. 0 if it is not an integer, or pending, or too large. */
 static inline int as_place(PyObject *item, npy_intp *place)
 {
     if (is_scalar(item)) {
@@ -28,7 +28,7 @@ static inline int as_place(PyObject *item, npy_intp *place)
     return !overflow;
 }
 
-/* Where in its memory an array has the one element of this index; NULL where Python has to look. */
+/* The address of the one element that the index selects. NULL: forward. */
 static char *element_at(PyArrayObject *memory, PyObject *index)
 {
     int ndim = PyArray_NDIM(memory);
@@ -55,7 +55,7 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
     return at;
 }
 
-/* Whether an index gives a view for sure. */
+/* Whether the index certainly gives a view. */
 static int is_basic(PyObject *index)
 {
     if (PySlice_Check(index) || PyLong_CheckExact(index))
@@ -71,7 +71,7 @@ static int is_basic(PyObject *index)
     return 1;
 }
 
-/* `_index_keys.index_key`, of what is made of Python's integers; NULL for anything else. */
+/* `_index_keys.index_key` for one item made of Python integers, new; NULL for other items. */
 static PyObject *key_of_item(PyObject *item)
 {
     if (PyLong_CheckExact(item) || item == Py_None || item == Py_Ellipsis)
@@ -104,14 +104,14 @@ static PyObject *key_of_index(PyObject *index)
 
 /* -- x[i]: `_getset.getitem` ------------------------------------------------------------------- */
 
-/* The node that the value of `self`, up to date, was read from: its owner's. Borrowed. */
+/* The owner's node, borrowed. The value of `self`, which is up to date, was read from it. */
 static inline PyObject *seen_by(PyObject *self)
 {
     return OF(self, Array, _base) == Py_None ? OF(self, Array, _node) : OF(self, Array, _seen);
 }
 
-/* A view one step further than `self`, an owner or a view, whose flags are none. Steals `node` and
-   `step`, either of which may be NULL after an error. */
+/* A new view, one step further than `self`, which is an owner or a view without flags. Steals
+   `node` and `step`. Either may be NULL after an error. */
 static PyObject *view_of(PyObject *self, PyObject *step, PyObject *node, PyObject *seen)
 {
     PyObject *base = Py_NewRef(OF(self, Array, _base)), *path = NULL, *out = NULL;
@@ -142,14 +142,14 @@ end:
     return out;
 }
 
-/* NumPy's view of what is there, as a view of ours: in loops of small operations. */
+/* A view that holds NumPy's view of an available value: for eager mode. */
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
     PyObject *base, *out = NULL, *part = NULL, *shape, *step;
     PyObject *seen = Py_NewRef(seen_by(self));
     Py_INCREF(value);
-    PyObject *shown = PyObject_GetItem(value, index); /* bounds of slices may be anything */
+    PyObject *shown = PyObject_GetItem(value, index); /* a slice's bounds may run code */
     Py_DECREF(value);
     if (!shown) {
         Py_DECREF(seen);
@@ -175,7 +175,7 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     if (!part)
         goto end;
     *again = 0;
-    PyTypeObject *basic = (PyTypeObject *)the.Basic; /* of (index, aval), a tuple */
+    PyTypeObject *basic = (PyTypeObject *)the.Basic; /* the tuple (index, aval) */
     step = basic->tp_alloc(basic, 2);
     if (!step)
         goto end;
@@ -193,8 +193,8 @@ end:
     return out;
 }
 
-/* Whether a view's value lies in the memory of its owner: what was written through it may be an
-   array of its own. */
+/* Whether a view's value lies in the memory of its owner. After a write through the view, its value
+   may have memory of its own. */
 static int is_in_owner(PyObject *self, PyArrayObject *memory)
 {
     PyObject *base = OF(self, Array, _base);
@@ -206,7 +206,7 @@ static int is_in_owner(PyObject *self, PyArrayObject *memory)
            (below == whole || below == PyArray_BASE((PyArrayObject *)whole));
 }
 
-/* `x.T`: `_views.turned`. The steps are in the memo, by the number of dimensions. */
+/* `x.T`: `_views.turned`. `steps` holds the steps by number of dimensions. */
 static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
@@ -223,13 +223,13 @@ static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, P
     PyArrayObject *memory = (PyArrayObject *)value;
     if (is_memory(value) && is_of_numbers(memory) && is_small(now, memory) &&
         is_in_owner(self, memory)) {
-        PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory)); /* small: no code runs here */
+        PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory)); /* a small int: no code runs */
         step = ndim ? Py_XNewRef(PyDict_GetItemWithError(front->steps, ndim)) : NULL;
         Py_XDECREF(ndim);
     }
     seen = step ? Py_NewRef(seen_by(self)) : NULL;
     view = step ? PyArray_Transpose(memory, NULL) : NULL;
-    Py_DECREF(now); /* from here on it holds what it uses */
+    Py_DECREF(now); /* from here on, all references in use are owned */
     if (!step)
         return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
     aval = view ? aval_of_memory((PyArrayObject *)view) : NULL;
@@ -247,8 +247,7 @@ static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, P
     return out;
 }
 
-/* What is remembered of a basic index: (op, starts, step), new. NULL, without an error where Python
-   has to look. */
+/* The memo entry of a basic index: (op, starts, step), new. NULL: forward, or an error. */
 static PyObject *entry_of(PyObject *aval, PyObject *index)
 {
     PyObject *key = key_of_index(index);
@@ -264,16 +263,16 @@ static PyObject *entry_of(PyObject *aval, PyObject *index)
     return NULL;
 }
 
-/* Whether views of a node's value are noted: see `_stale`. */
+/* Whether `_stale` lists the views of a node's value. */
 static int is_large(PyObject *node)
 {
     Py_ssize_t nbytes = PyLong_AsSsize_t(OF(known(node), Aval, nbytes));
     if (nbytes == -1 && PyErr_Occurred())
-        PyErr_Clear(); /* of what is broadcast: more than there could be */
+        PyErr_Clear(); /* `nbytes` of a broadcast array may overflow */
     return nbytes >= the.large || nbytes == -1;
 }
 
-/* A slice met before, recorded. Holds whatever it uses: anything made here may run code. */
+/* Record a slice that was seen before. Owns all that it uses: any allocation may run code. */
 static PyObject *view_recorded(Front *front, PyObject *self, PyObject *index, PyObject *now,
                                PyObject *node, PyObject *aval, int *again)
 {
@@ -307,7 +306,7 @@ end:
     return out;
 }
 
-/* The array of numbers that is an index, as NumPy takes it; NULL where Python has to look. */
+/* NumPy's array for an index that is an array of numbers, borrowed. NULL: forward. */
 static PyObject *index_array(PyObject *index)
 {
     PyObject *node = is_array(index) ? node_of(index) : NULL;
@@ -317,7 +316,7 @@ static PyObject *index_array(PyObject *index)
     return is_of_numbers((PyArrayObject *)value) ? value : NULL;
 }
 
-/* An index with arrays as NumPy takes it, new; NULL where Python has to look. */
+/* NumPy's form of an index that contains arrays, new. NULL: forward, or an error. */
 static PyObject *host_index(PyObject *index)
 {
     if (!PyTuple_CheckExact(index))
@@ -337,8 +336,8 @@ static PyObject *host_index(PyObject *index)
     return new;
 }
 
-/* NumPy's fresh array as an owner, if it is in C order and of numbers; else NULL, without an error
-   where Python has to look. */
+/* A new owner for NumPy's new array, if it has C order and programs support its dtype. NULL:
+   forward, or an error. */
 static PyObject *fresh_owner(PyArrayObject *memory)
 {
     if (PyArray_NDIM(memory) == 0 || !PyArray_IS_C_CONTIGUOUS(memory))
@@ -349,7 +348,7 @@ static PyObject *fresh_owner(PyArrayObject *memory)
     return out;
 }
 
-/* What NumPy chooses by arrays that are there: `_getset._chosen`. */
+/* NumPy's selection by available arrays: `_getset._chosen`. */
 static PyObject *chosen(PyObject *self, PyObject *value, PyObject *index, int *again)
 {
     PyObject *where = NULL, *got, *out = NULL;
@@ -400,7 +399,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     now = recorder();
     if (!now)
         return NULL;
-    node = node_of(self); /* again: a thread's first recorder is made by Python's code */
+    node = node_of(self); /* again: `recorder` may have run Python code */
     value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     aval = node ? known(node) : NULL;
     if (aval && Py_TYPE(aval) == (PyTypeObject *)the.Aval && may_go_on(now)) {

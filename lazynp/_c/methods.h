@@ -14,7 +14,7 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
         return hand_on(front, args, nargsf, names);
     PyObject *node = node_of(x), *aval = node ? known(node) : NULL;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(aval, Aval, device) != Py_True)
-        return hand_on(front, args, nargsf, names); /* fields have more to be said of */
+        return hand_on(front, args, nargsf, names); /* other dtypes need Python */
     switch (front->symbol) {
     case 's': return Py_NewRef(OF(aval, Aval, shape));
     case 'd': return Py_NewRef(OF(aval, Aval, dtype));
@@ -134,7 +134,7 @@ static PyTypeObject IteratorType = {
     .tp_methods = ITERATOR_METHODS,
 };
 
-/* `function` is `getitem`. */
+/* Its `function` is `getitem`. */
 static PyObject *iterate(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;

@@ -1,4 +1,4 @@
-/* The module: all kinds of fronts, as one unit, so that the compiler sees through the calls. */
+/* The module: all kinds of fronts in one translation unit, so that calls can be inlined. */
 
 #include "buffer.h"
 #include "core.h"
@@ -46,7 +46,7 @@ static PyObject *front_get(PyObject *self, PyObject *object, PyObject *Py_UNUSED
     return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
 }
 
-/* Name, docstring, signature are the Python function's. */
+/* The name, docstring and signature are those of the Python function. */
 static PyObject *front_getattro(PyObject *self, PyObject *name)
 {
     if (PyUnicode_Check(name) && PyUnicode_Tailmatch(name, the.reduce, 0, PY_SSIZE_T_MAX, -1) == 1)
@@ -63,13 +63,13 @@ static PyObject *front_repr(PyObject *self)
     return PyObject_Repr(((Front *)self)->python);
 }
 
-/* For pickle: a function of the namespace, by its name. */
+/* For pickle: a front is a function of the namespace, found by its name. */
 static PyObject *front_reduce(PyObject *self, PyObject *Py_UNUSED(protocol))
 {
     return PyObject_GetAttrString(((Front *)self)->python, "__qualname__");
 }
 
-/* For help(), which looks past __getattribute__. */
+/* For help(), which bypasses __getattribute__. */
 static PyObject *front_doc(PyObject *self, void *Py_UNUSED(closure))
 {
     return PyObject_GetAttrString(((Front *)self)->python, "__doc__");
@@ -89,7 +89,7 @@ static PyMethodDef FRONT_METHODS[] = {
 static PyTypeObject FrontType = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "lazynp._fastpath.front",
-    .tp_doc = "A Python function, and the C that answers its usual calls.",
+    .tp_doc = "A Python function with a fast path in C for its usual calls.",
     .tp_basicsize = sizeof(Front),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                 Py_TPFLAGS_METHOD_DESCRIPTOR,
@@ -108,7 +108,7 @@ static PyTypeObject FrontType = {
 
 /* -- the module -------------------------------------------------------------------------------- */
 
-/* A kind of front, and what it is given by name: what `first` and `second` are to it. */
+/* A kind of front, and the names of the arguments that set its `first` and `second`. */
 typedef struct {
     const char *name;
     vectorcallfunc call;
@@ -132,7 +132,7 @@ static const Kind KINDS[] = {
     {"turned", turned, "steps", NULL},
 };
 
-/* The numbers that any kind may be given. */
+/* The integer arguments of `front`, for any kind. */
 static const struct {
     const char *name;
     size_t offset;
@@ -172,7 +172,7 @@ static PyObject *new_front(PyObject *python, const Front *like)
     return (PyObject *)new;
 }
 
-/* Those of the class that a kind of front is about. */
+/* Find the slots that this kind of front reads, in the class that it gets as `function`. */
 static int find_slots_of(vectorcallfunc kind, PyObject *class)
 {
     int failed = 0;
@@ -188,7 +188,7 @@ static int find_slots_of(vectorcallfunc kind, PyObject *class)
     return failed ? -1 : 0;
 }
 
-/* One named argument of `front`. */
+/* Set one keyword argument of `front`. */
 static int specify(Front *spec, const Kind *kind, const char *name, PyObject *value)
 {
     if (!strcmp(name, "function"))
@@ -207,7 +207,7 @@ static int specify(Front *spec, const Kind *kind, const char *name, PyObject *va
             *(int *)((char *)spec + NUMBERS[i].offset) = number;
             return number == -1 && PyErr_Occurred() ? -1 : 0;
         }
-        PyErr_Format(PyExc_TypeError, "a front %s has no %s", kind->name, name);
+        PyErr_Format(PyExc_TypeError, "a front of kind %s takes no argument %s", kind->name, name);
         return -1;
     }
     return 0;
@@ -231,10 +231,10 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
             return NULL;
         return new_front(python, &spec);
     }
-    return PyErr_Format(PyExc_ValueError, "no kind of front is called %s", name);
+    return PyErr_Format(PyExc_ValueError, "unknown kind of front: %s", name);
 }
 
-/* The same front, of a Python function that does the same. */
+/* The same front for another Python function that does the same. */
 static PyObject *moved(PyObject *Py_UNUSED(module), PyObject *args)
 {
     PyObject *before, *python;
@@ -285,7 +285,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
         !the.aval_of_double) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "configure needs avals of numbers");
+            PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
     }
     Py_RETURN_NONE;
@@ -293,21 +293,22 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
 
 static PyMethodDef METHODS[] = {
     {"front", (PyCFunction)(void (*)(void))front, METH_VARARGS | METH_KEYWORDS,
-     "front(kind, python, ...): what stands in front of a Python function."},
-    {"moved", moved, METH_VARARGS, "moved(front, python): the same in front of another function."},
+     "front(kind, python, **options): put a fast path in front of a Python function."},
+    {"moved", moved, METH_VARARGS,
+     "moved(front, python): the same fast path in front of another function."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
     {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
      "exclusive(owner, view=None): see lazynp._ownership."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
-     "configure(**objects): what the fronts have to know of lazynp. Before any is called."},
+     "configure(**objects): give the fronts the objects of lazynp. Call it before any front."},
     {NULL},
 };
 
 static struct PyModuleDef MODULE = {
     PyModuleDef_HEAD_INIT,
     .m_name = "lazynp._fastpath",
-    .m_doc = "The hot path in C; see _fronts.py.",
+    .m_doc = "The fast path in C; see _fronts.py.",
     .m_size = -1,
     .m_methods = METHODS,
 };
@@ -318,7 +319,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
     the.reduce = PyUnicode_InternFromString("__reduce");
     if (!the.reduce)
         return NULL;
-    BufferedType.tp_new = PyBaseObject_Type.tp_new; /* as of a class of Python's */
+    BufferedType.tp_new = PyBaseObject_Type.tp_new; /* as for a Python class */
     if (PyType_Ready(&FrontType) < 0 || PyType_Ready(&IteratorType) < 0 ||
         PyType_Ready(&BufferedType) < 0)
         return NULL;
@@ -326,7 +327,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
     if (module && (PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0 ||
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
-    /* another number wherever `configure` or `front` are to be called otherwise than before */
+    /* increase this number when the arguments of `configure` or `front` change */
     if (module && PyModule_AddIntConstant(module, "INTERFACE", 7) < 0)
         Py_CLEAR(module);
     return module;

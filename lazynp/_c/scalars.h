@@ -1,10 +1,10 @@
-/* Fronts: scalars that are there. See core.h. */
+/* Fronts: available scalars. See core.h. */
 
 #pragma once
 
 #include "core.h"
 
-/* -- scalars that are there: `_scalars` -------------------------------------------------------- */
+/* -- available scalars: `_scalars` ------------------------------------------------------------- */
 
 static inline int as_double(PyObject *x, double *value)
 {
@@ -17,7 +17,8 @@ static inline int as_double(PyObject *x, double *value)
     return 1;
 }
 
-/* The result for two doubles where it is IEEE's and no error can be noticed; else NULL. */
+/* An operator on two doubles, by IEEE arithmetic. NULL for other operators, or an error. Call it
+   only if nothing watches for floating-point errors. */
 static PyObject *of_doubles(int code, double a, double b)
 {
     double result;
@@ -40,7 +41,7 @@ static PyObject *of_doubles(int code, double a, double b)
     return new;
 }
 
-/* The value of a Scalar that is there and not weak; else NULL. Borrowed. */
+/* The value of a Scalar if it is available and not weakly typed; else NULL. Borrowed. */
 static inline PyObject *value_of_scalar(PyObject *x)
 {
     PyObject *node = OF(x, Array, _node);
@@ -90,7 +91,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     return aval ? out : hand_on(front, args, nargsf, names);
 }
 
-/* `float`, `int`, `bool`, `index` of a Scalar that is there. */
+/* `float`, `int`, `bool` and `index` of an available Scalar. */
 static PyObject *converted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;

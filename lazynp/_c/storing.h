@@ -1,4 +1,4 @@
-/* Fronts: x[i] = v and x op= v, in memory that is one array's alone. See core.h. */
+/* Fronts: x[i] = v and x op= v, in memory that nobody else can see. See core.h. */
 
 #pragma once
 
@@ -6,7 +6,7 @@
 
 /* -- who may write ----------------------------------------------------------------------------- */
 
-enum { MOST_AT_ONCE = 500 }; /* elements: from here on NumPy lets other threads run meanwhile */
+enum { MOST_AT_ONCE = 500 }; /* elements: above this, NumPy releases the GIL */
 
 static int is_only_thread(void)
 {
@@ -14,8 +14,9 @@ static int is_only_thread(void)
     return !first || !PyThreadState_Next(first);
 }
 
-/* Before what of an array's memory is looked at that is to be written by NumPy: another thread
-   that finds it in use would copy it, half written. 1 if it is for `unlock`, -1 for an error. */
+/* Take the write lock before NumPy writes into an array's memory, and before C examines it.
+   Otherwise another thread that finds the memory in use would copy it half written. 1 if `unlock`
+   must release the lock, 0 if no lock is needed, -1 for an error. */
 static int lock(PyObject *array)
 {
     PyObject *node = OF(array, Array, _node);
@@ -47,8 +48,7 @@ static void unlock(int locked)
 
 /* The memory of an owner's value if nobody else can see it; else NULL. Borrowed.
 
-   The counts are those of a node that only the handle refers to, and of memory that only the node
-   refers to. */
+   Only the handle may refer to the node, and only the node to the memory. */
 static PyArrayObject *memory_of_one(PyObject *node)
 {
     PyObject *value = PyList_GET_ITEM(node, VALUE);
@@ -70,7 +70,7 @@ static PyArrayObject *sole_memory(PyObject *node)
     return memory && is_of_numbers(memory) ? memory : NULL;
 }
 
-/* The memory that a view shows if nobody but it and its owner can see it; else NULL. Borrowed. */
+/* A view's memory if only the view and its owner can see it; else NULL. Borrowed. */
 static PyArrayObject *memory_of_both(PyObject *view)
 {
     PyObject *base = OF(view, Array, _base), *own = OF(view, Array, _node), *node, *target, *data;
@@ -97,7 +97,7 @@ static PyArrayObject *memory_of_both(PyObject *view)
     return shown;
 }
 
-/* `_ownership.exclusive`, of handles. */
+/* `_ownership.exclusive`. It takes handles. */
 static PyObject *exclusive(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t n)
 {
     PyObject *owner = n ? args[0] : Py_None, *view = n > 1 ? args[1] : Py_None, *node;
@@ -114,7 +114,7 @@ static PyObject *exclusive(PyObject *Py_UNUSED(module), PyObject *const *args, P
     return Py_NewRef(memory ? (PyObject *)memory : Py_None);
 }
 
-/* An integer of Python's or NumPy's, if a C integer holds it. */
+/* Convert a Python or NumPy integer to a C integer, if it fits. */
 static inline int as_integer(PyObject *x, long long *value)
 {
     if (PyLong_CheckExact(x)) {
@@ -133,7 +133,7 @@ static inline int as_integer(PyObject *x, long long *value)
     return 0;
 }
 
-/* Store one element, if NumPy would without a word. What does not fit is for Python. */
+/* Store one element, if NumPy would without a warning or an error. 0: Python stores it. */
 static int store_number(PyArrayObject *memory, char *at, PyObject *value)
 {
     double number;
@@ -177,8 +177,8 @@ static int store_number(PyArrayObject *memory, char *at, PyObject *value)
     }
 }
 
-/* Whether NumPy would store it in memory of this dtype without a word: the same dtype, or a Python
-   number of its kind. */
+/* Whether NumPy would store the value in memory of this dtype without a warning or an error: it has
+   the same dtype, or is a Python number of its kind. */
 static int suits(PyArrayObject *memory, PyObject *value)
 {
     if (is_memory(value))
@@ -195,7 +195,7 @@ static int suits(PyArrayObject *memory, PyObject *value)
     }
 }
 
-/* Whether it was one element, and is stored. */
+/* Store, if the index selects one element and the value fits. Whether it did. */
 static int store_element(PyArrayObject *memory, PyObject *index, PyObject *value)
 {
     if (is_scalar(value))
@@ -204,8 +204,8 @@ static int store_element(PyArrayObject *memory, PyObject *index, PyObject *value
     return at && store_number(memory, at, value);
 }
 
-/* Store into memory that is one array's alone. 1: done; 0: for Python; -1: an error that NumPy
-   found before it wrote. */
+/* Store into memory that nobody else can see. 1: done; 0: forward; -1: NumPy raised an error before
+   it wrote. */
 static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
 {
     if (store_element(memory, index, value))
@@ -230,7 +230,7 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
     return failed < 0 ? -1 : failed == 0;
 }
 
-/* `x[i] = x[j]`: what is assigned shows the memory that is written. It is copied. */
+/* `x[i] = x[j]`: the assigned view shows the memory that is written, so it is copied first. */
 static int store_of_itself(PyObject *index, PyObject *view)
 {
     PyArrayObject *shown = memory_of_both(view);
@@ -247,7 +247,8 @@ static int store_of_itself(PyObject *index, PyObject *view)
     return failed < 0 ? -1 : 1;
 }
 
-/* The second half of `x[i] op= v`: the view was written in place, and `x` with it. */
+/* Whether this is the second half of `x[i] op= v`. The first half wrote the view, and `x` with it,
+   in place. */
 static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
 {
     if (!is_array(value) || OF(value, Array, _base) != self)
@@ -259,15 +260,15 @@ static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
     return Py_TYPE(step) == (PyTypeObject *)the.Basic && PyTuple_GET_ITEM(step, 0) == index;
 }
 
-/* The op of a store met before, of this value: `_getset._store_op`. Borrowed from `ops`; `*operand`
-   is the value as a node holds it. NULL where Python has to look. */
+/* The op for storing this value, if it was recorded before: `_getset._store_op`. Borrowed from
+   `ops`. Sets `*operand` to the value as a node's operand. NULL: forward. */
 static PyObject *op_of_store(PyObject *ops, PyObject *self, PyObject *aval, PyObject *value,
                              PyObject **operand)
 {
     PyObject *known_as;
     if (is_array(value) || is_scalar(value)) {
         if (OF(value, Array, _base) == self || !(*operand = node_of(value)))
-            return NULL; /* the second half of `x[i] op= v`, for one */
+            return NULL; /* for example, the second half of `x[i] op= v` */
         known_as = known(*operand);
     }
     else {
@@ -282,8 +283,8 @@ static PyObject *op_of_store(PyObject *ops, PyObject *self, PyObject *aval, PyOb
     return op && Py_TYPE(op) == (PyTypeObject *)the.Op && OF(op, Op, host) == Py_False ? op : NULL;
 }
 
-/* A slice assignment met before, recorded. 1: done; 0: for Python; -1: an error. Holds whatever it
-   uses, since anything made here may run code; the array may have been written meanwhile. */
+/* Record a slice assignment that was seen before. 1: done; 0: forward; -1: an error. Owns all that
+   it uses, because any allocation may run code. That code may also write the array meanwhile. */
 static int store_recorded(Front *front, PyObject *self, PyObject *index, PyObject *value,
                           PyObject *now)
 {
@@ -347,7 +348,7 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     PyArrayObject *memory;
     int done = 0;
     if (OF(self, Array, _base) == Py_None && (memory = sole_memory(node)) &&
-        store_element(memory, index, value)) /* whatever the recorder */
+        store_element(memory, index, value)) /* with any back end */
         Py_RETURN_NONE;
     PyObject *now = recorder();
     if (!now)
@@ -391,7 +392,7 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     if (!now)
         return NULL;
     int locked = is_eager(now) ? lock(self) : 0;
-    node = node_of(self); /* after whatever runs code */
+    node = node_of(self); /* after all that may run code */
     if (node && locked >= 0 && is_eager(now) && OF(known(node), Aval, device) == Py_True) {
         if (OF(self, Array, _base) != Py_None)
             target = memory_of_both(self);

@@ -1,12 +1,13 @@
-/* Fronts: functions as a whole. See core.h. */
+/* Fronts: whole functions, and reductions. See core.h. */
 
 #pragma once
 
 #include "indexing.h"
 
-/* -- functions as a whole: `_eager.by_numpy`, `created`; `_reduce` ----------------------------- */
+/* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
-/* What NumPy is given for an argument, new; NULL where Python has to look. */
+/* The argument that NumPy gets in place of `x`, new. Sets `*ours` if it contains an array or scalar
+   of ours. NULL: forward, or an error. */
 static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
 {
     if (is_array(x)) {
@@ -49,7 +50,7 @@ static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
     return new;
 }
 
-/* Whether the array that this is the length, the shape, the elements or the model of is small. */
+/* Whether the new array is small. `x` is its length, its shape, its elements or its model. */
 static int makes_little(PyObject *x)
 {
     Py_ssize_t size = 1;
@@ -58,7 +59,7 @@ static int makes_little(PyObject *x)
         return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.few;
     }
     if (PyList_CheckExact(x))
-        return PyList_GET_SIZE(x) > 0; /* `argument` takes no long ones */
+        return PyList_GET_SIZE(x) > 0; /* `argument` rejects long lists */
     for (Py_ssize_t i = 0; i < (PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) : 1); i++) {
         PyObject *n = PyTuple_CheckExact(x) ? PyTuple_GET_ITEM(x, i) : x;
         Py_ssize_t length = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
@@ -73,7 +74,7 @@ static int makes_little(PyObject *x)
     return 1;
 }
 
-/* What NumPy returned, as ours; steals it. `*again` where Python has to make the call after all. */
+/* A handle for NumPy's result, which this steals. Sets `*again` if Python must make the call. */
 static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *values,
                               Py_ssize_t n, PyObject *const *args, Py_ssize_t count, int *again)
 {
@@ -137,7 +138,7 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
 
-/* Whether Python code other than lazynp's called. */
+/* Whether the caller is Python code outside lazynp. */
 static int is_users(void)
 {
     PyFrameObject *frame = PyEval_GetFrame();
@@ -151,14 +152,14 @@ static int is_users(void)
     return users;
 }
 
-/* A reduction met before, recorded. */
+/* Record a reduction that was seen before. */
 static PyObject *reduction_recorded(Front *front, PyObject *x, PyObject *axis, PyObject *keepdims,
                                     PyObject *now, int *again)
 {
     PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL, *key, *op = NULL, *out;
     if (!node || is_full(now) || (axis != Py_None && !PyLong_CheckExact(axis)))
         return NULL;
-    Py_INCREF(node); /* as the rest may run code */
+    Py_INCREF(node); /* because the rest may run code */
     key = is_users() ? PyTuple_Pack(4, known(node), axis, Py_None, keepdims) : NULL;
     if (key)
         op = Py_XNewRef(PyDict_GetItemWithError(front->ops, key));
@@ -177,7 +178,7 @@ static PyObject *reduction_recorded(Front *front, PyObject *x, PyObject *axis, P
     return out;
 }
 
-/* `_reduce.reduce`: (a, axis) and, by name, axis, keepdims. */
+/* `_reduce.reduce`: positional a and axis; axis and keepdims by name. */
 static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -211,7 +212,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
 
-/* A function of two arrays, called by an operator that takes more. */
+/* The function for two arrays, behind an operator that accepts other operands too. */
 static PyObject *of_arrays(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;

@@ -225,7 +225,8 @@ def test_any_basic_index(data: st.DataObject, shape: tuple[int, ...]) -> None:
     step = outcome(lambda: basic_slice(aval_of(shape, "f8"), index))
     if isinstance(want, tuple):
         assert step[0] is IndexError
-        if "too many indices" not in want[1]:  # NumPy counts the Ellipsis that was added here
+        # of two faults either may be named; NumPy counts the Ellipsis that was added here
+        if "too many indices" not in want[1] and index.count(Ellipsis) < 2:
             assert step == want
         return
     _same(step.layout(a), numpy.asarray(want))

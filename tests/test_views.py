@@ -212,5 +212,5 @@ def test_what_is_written_through_one_view_shows_in_all(data: st.DataObject) -> N
         if data.draw(st.booleans()):
             float(x.sum())
     for x, a in arrays:
-        assert x.shape == a.shape and x.strides == a.strides
+        assert x.shape == a.shape and (x.strides == a.strides or not a.size)
         numpy.testing.assert_array_equal(x, a)

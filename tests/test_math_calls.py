@@ -1,0 +1,30 @@
+"""What an error names in place of a function of `math` that cannot take a traced value."""
+
+from __future__ import annotations
+
+import cmath
+import math
+from typing import Any
+
+import pytest
+
+import lazynp as np
+
+CALLS: list[tuple[Any, str]] = [
+    (lambda x: math.sin(x), "math.sin takes no traced value: write np.sin"),
+    (lambda x: math.gamma(x), "write np.special.gamma"),
+    (lambda x: cmath.phase(x), "cmath.phase takes no traced value: write np.angle"),
+]
+
+
+@pytest.mark.parametrize("call, says", CALLS)
+def test_what_to_write_instead(call: Any, says: str) -> None:
+    with pytest.raises(TypeError, match=says):
+        np.jit(call)(np.asarray(0.5))
+
+
+def test_other_calls_are_not_named() -> None:
+    for call in (lambda x: math.remainder(x, 2.0), lambda x: float(x)):
+        with pytest.raises(TypeError) as error:
+            np.jit(call)(np.asarray(0.5))
+        assert "takes no traced value" not in str(error.value)

@@ -64,7 +64,7 @@ def scan(nodes: list[Node], asked: Node | None) -> Scan | None:
                 j = place(id(a))
                 if j is None:
                     value = a[2]
-                    if value is None:
+                    if value is None or type(value) is tuple:  # one of several results: not taken
                         return None
                     if isinstance(value, _HOST_SCALAR):
                         slots.append(value)

@@ -189,8 +189,9 @@ def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:
 
 def _complete(nodes: list[Node], asked: Node | None) -> None:
     """Drop evaluated nodes; insert pending nodes that are in no list, operands first."""
-    if any(n[VALUE] is not None for n in nodes):
-        nodes[:] = [n for n in nodes if n[VALUE] is None]
+    if asked is not None and asked[VALUE] is None and asked[OP] is not None:
+        _project_now(asked)
+    _drop_evaluated(nodes)
     known = set(map(id, nodes))
     if asked is not None and asked[VALUE] is None and id(asked) not in known:
         nodes.append(asked)  # another node that reads it may come too early
@@ -214,6 +215,17 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         _complete(nodes, asked)
     else:
         nodes[:] = order
+        _drop_evaluated(nodes)
+
+
+def _drop_evaluated(nodes: list[Node]) -> None:
+    """Whoever evaluated a node with several results may have left these to be taken."""
+    for node in nodes:
+        if node[VALUE] is None:
+            _project_now(node)
+    node = None  # a leftover loop variable would count as an outside reference
+    if any(n[VALUE] is not None for n in nodes):
+        nodes[:] = [n for n in nodes if n[VALUE] is None]
 
 
 # -- canonical form --------------------------------------------------------------------------------

@@ -19,6 +19,8 @@ import lazynp as np
 from lazynp import _graph, _plan, _reference, lowering
 from lazynp._node import ARGS, OP, VALUE
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
+from lazynp._recorder import local
+from lazynp._trace import flush
 from lazynp.lowering import _runtime
 from tests.helpers import POLICIES, Counted, be_eager, fresh_start, in_thread, pending
 
@@ -597,3 +599,23 @@ def test_what_is_asked_for_is_parked_and_read_by_what_is_pending() -> None:
     read = x * 1.0 - x
     assert x.tolist() == [1, -1, -1]
     assert read.tolist() == [0, 0, 0]
+
+
+def test_results_of_an_evaluated_node_are_taken() -> None:
+    """A destructor, or another thread, may evaluate a call before its results are recorded."""
+    f = np.jit(lambda x: (x + 1.0, x * 2.0))
+    x = np.arange(3.0)
+    for _ in range(2):
+        a, b = f(x)
+        call = a._node[ARGS][0]
+        here = local.recorder.pending
+        results = here[-2:]
+        del here[-2:]
+        np.materialize(np.ones(2) * 2.0)  # evaluates the call, which the results still need
+        if call[VALUE] is None:
+            flush(local.recorder, call)
+        here.extend(results)
+        del results, call
+        c = np.ones(3) + x
+        assert c.tolist() == [1.0, 2.0, 3.0]
+        assert a.tolist() == [1.0, 2.0, 3.0] and b.tolist() == [0.0, 2.0, 4.0]

@@ -14,6 +14,14 @@ static int is_only_thread(void)
     return !first || !PyThreadState_Next(first);
 }
 
+/* Take the write lock. 1, or -1 for an error. */
+static int acquire(void)
+{
+    PyObject *done = PyObject_CallMethodNoArgs(the.write_lock, the.acquire);
+    Py_XDECREF(done);
+    return done ? 1 : -1;
+}
+
 /* Take the write lock before NumPy writes into an array's memory, and before C examines it.
    Otherwise another thread that finds the memory in use would copy it half written. 1 if `unlock`
    must release the lock, 0 if no lock is needed, -1 for an error. */
@@ -26,9 +34,7 @@ static int lock(PyObject *array)
     if (!is_memory(value) || PyArray_SIZE((PyArrayObject *)value) <= MOST_AT_ONCE ||
         is_only_thread())
         return 0;
-    PyObject *done = PyObject_CallMethodNoArgs(the.write_lock, the.acquire);
-    Py_XDECREF(done);
-    return done ? 1 : -1;
+    return acquire();
 }
 
 static void unlock(int locked)
@@ -368,8 +374,11 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
             done = (memory = sole_memory(node)) ? store(memory, index, value) : 0;
         unlock(locked);
     }
-    else if (!is_eager(now) && !is_full(now) && !watched() && OF(self, Array, _base) == Py_None)
-        done = store_recorded(front, self, index, value, now);
+    else if (!is_eager(now) && !is_full(now) && !watched() && OF(self, Array, _base) == Py_None) {
+        int locked = is_only_thread() ? 0 : acquire(); /* another may be between read and write */
+        done = locked < 0 ? -1 : store_recorded(front, self, index, value, now);
+        unlock(locked);
+    }
     Py_DECREF(now);
     if (done < 0)
         return NULL;

@@ -15,7 +15,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
-from lazynp._ownership import unshared
+from lazynp._ownership import drop_unshared
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -102,8 +102,7 @@ class Interned(Generic[K, V]):
 
     def sweep(self) -> None:
         """Drop the entries that only this table refers to."""
-        for key in unshared(self.table):
-            self.table.pop(key, None)
+        drop_unshared(self.table)
         self.bound = max(self.least, 2 * len(self.table))
 
 

@@ -12,6 +12,7 @@ the two.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from sys import getrefcount
 from typing import Any
 
@@ -41,13 +42,27 @@ def _item_count(items: Any, place: int) -> int:
     return getrefcount(items[place])
 
 
-def unshared(table: dict[Any, Any]) -> list[Any]:
-    """The keys of the values that only the table refers to."""
-    return [k for k, n in zip(table, map(getrefcount, table.values())) if n == _VALUE_OF_TABLE]
+def drop_unshared(table: dict[Any, Any]) -> None:
+    """Drop the values that only the table refers to. Other threads may use it meanwhile."""
+    try:
+        items = list(table.items())
+    except RuntimeError:  # one of them has just added an entry: the next sweep will do
+        return
+    keys = [k for (k, _), n in zip(items, _value_counts_of(items)) if n == _VALUE_OF_TABLE]
+    del items
+    for key in keys:
+        popped = [table.pop(key, None)]
+        if popped[0] is not None and not only_here(popped, 0):  # somebody has just found it
+            table.setdefault(key, popped[0])
+
+
+def _value_counts_of(items: list[tuple[Any, Any]]) -> list[int]:
+    return list(map(getrefcount, map(itemgetter(1), items)))
 
 
 COUNTED = counts([[None]])[0]
-_VALUE_OF_TABLE = list(map(getrefcount, {0: [None]}.values()))[0]
+_TABLE = {0: [None]}
+_VALUE_OF_TABLE = _value_counts_of(list(_TABLE.items()))[0]
 _ITEM = _item_count([[None]], 0)
 
 

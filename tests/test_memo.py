@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 
 import numpy
 import pytest
@@ -83,6 +84,7 @@ def test_stats_count_entries() -> None:
 
 PROGRAM = """
 import sys
+import threading
 import lazynp as np
 from lazynp import _memo
 
@@ -127,3 +129,30 @@ def test_interned_tables_shrink() -> None:
     for n in range(3 * interned.least):
         aval_of((n, 3), "i2")
     assert len(interned.table) <= max(interned.bound, 2 * count + interned.least) + 1
+
+
+def test_sweeps_while_other_threads_intern() -> None:
+    """Nobody sees an exception, and whatever is in use keeps its identity."""
+    table: Interned[int, list[int]] = Interned("swept by threads", 50)
+    failed: list[BaseException] = []
+
+    def work(begin: int) -> None:
+        try:
+            for k in range(begin, begin + 200):
+                kept = table.put(k % 97, [k % 97])
+                assert table.table.get(k % 97, kept) == kept == [k % 97]
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(3)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+        _memo._interned.remove(table)
+    assert not failed, failed

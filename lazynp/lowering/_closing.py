@@ -14,7 +14,7 @@ import time
 from types import CodeType, FrameType
 
 _PATIENCE = 10.0  # seconds for programs that run at the end
-_KEPT = 1.0  # seconds: who is not gone by then is waited for by another thread, and goes on
+_KEPT = 5.0  # seconds: who is not gone by then is waited for by another thread, and goes on
 
 closing = False
 _closer = 0  # the thread that ends the process

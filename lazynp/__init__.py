@@ -42,9 +42,7 @@ from lazynp._array import (
     NDArray as _NDArray,
     Scalar as Scalar,
 )
-from lazynp._config import (
-    config as config,
-)
+from lazynp._config import config as config
 from lazynp._errstate import (
     errstate as errstate,
     seterr as seterr,
@@ -60,16 +58,12 @@ from lazynp._unchanged import *  # noqa: F403
 from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
 from lazynp.functions._casts import CASTS as _CASTS, dtype_class as _dtype_class
 from lazynp.functions._dispatch import make_overridable as _make_overridable
-from lazynp.functions._ufunc import (
-    ufunc as ufunc,
-)
+from lazynp.functions._ufunc import ufunc as ufunc
 from lazynp.functions.functional import (
     adopt as adopt,
     associative_scan as associative_scan,
 )
-from lazynp.functions.profiling import (
-    profile as profile,
-)
+from lazynp.functions.profiling import profile as profile
 from lazynp.functions.tools import (
     explain as explain,
     materialize as materialize,

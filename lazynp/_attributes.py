@@ -24,9 +24,7 @@ from lazynp.functions import (
     manipulation,
     tools,
 )
-from lazynp.functions._arguments import (
-    converted,
-)
+from lazynp.functions._arguments import converted
 from lazynp.functions._flags import Flags
 from lazynp.functions._flat import flatiter
 from lazynp.functions._getset import setitem

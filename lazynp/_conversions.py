@@ -60,14 +60,8 @@ def seen_of(self: Array) -> Any:
     return seen_value(self._read())
 
 
-def _real_host(self: Array) -> Any:
+def _real_of(self: Array, value: Any) -> Any:
     """A 0-d complex array is not a real number. NumPy's complex scalars are, with a warning."""
-    value = host_of(self)
-    return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
-
-
-def _seen_real(self: Array) -> Any:
-    value = seen_of(self)
     return value if isinstance(self, Scalar) or self.dtype.kind != "c" else np.asarray(value)
 
 
@@ -236,7 +230,7 @@ def _astype(
         return copy_of(self, order) if self.ndim else _dunder_copy(self)
     if isinstance(self, Scalar) and not on_device(dtype):
         return host_of(self).astype(dtype)  # a string as long as this one, a date, an object
-    out = in_order(converted(self, dtype), order_like(self, order_argument(order)))
+    out = in_order(converted(self, dtype), order_like(self, order))
     return new_scalar(out._read()) if isinstance(self, Scalar) else out
 
 
@@ -286,10 +280,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__complex__": _complex,
     "__contains__": _contains,
     "__copy__": _dunder_copy,
-    "__float__": lambda self: float(_real_host(self)),
+    "__float__": lambda self: float(_real_of(self, host_of(self))),
     "__format__": _format,
     "__index__": _index,
-    "__int__": lambda self: int(_seen_real(self)),
+    "__int__": lambda self: int(_real_of(self, seen_of(self))),
     "__iter__": in_front("iterate", _iter, function=getitem),
     "__len__": _len,
     "__reduce__": _reduce,

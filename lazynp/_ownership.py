@@ -143,8 +143,9 @@ def _counts_of_both(owner: Any, view: Any) -> tuple[int, ...]:
 
 
 def has_other_names(handle: Any) -> bool:
-    """Whether more than one variable holds a handle. To be called by a method of it, which a user
-    called: what such a call holds is calibrated."""
+    """Whether more than one variable holds a handle. Only for methods that the user calls on it,
+    because the calibration counts the references that such a call holds.
+    """
     return _handle_count(handle) > _ONE_NAME
 
 

@@ -124,9 +124,9 @@ class Recorder:
     def learnt(self) -> None:
         """The policy has observed something."""
         self.choose()
-        # operations that this iteration has yet to record would keep the
         if self.policy.mode is Mode.EAGER:
-            self.due, self.limit = True, 1  # next iteration from running eagerly
+            # Flush what the rest of this iteration records, or the next one could not run eagerly.
+            self.due, self.limit = True, 1
 
 
 class StagingRecorder(Recorder):

@@ -3,12 +3,8 @@
 `from .x import name as name` is an export to type checkers and editors.
 """
 
-from lazynp.functions._flat import (
-    flatiter as flatiter,
-)
-from lazynp.functions._iteration import (
-    broadcast as broadcast,
-)
+from lazynp.functions._flat import flatiter as flatiter
+from lazynp.functions._iteration import broadcast as broadcast
 from lazynp.functions.creation import (
     arange as arange,
     array as array,
@@ -109,9 +105,7 @@ from lazynp.functions.indexing import (
     unravel_index as unravel_index,
     where as where,
 )
-from lazynp.functions.interchange import (
-    from_dlpack as from_dlpack,
-)
+from lazynp.functions.interchange import from_dlpack as from_dlpack
 from lazynp.functions.io import (
     array2string as array2string,
     array_repr as array_repr,

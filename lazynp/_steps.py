@@ -74,7 +74,7 @@ class Slice(Exact):
         if isinstance(step, Basic):
             step = step.meaning
         if not isinstance(step, Slice) or list in map(type, (*self.starts, *step.starts)):
-            return None  # a start that is traced is in no index
+            return None  # an index cannot contain a traced start
         return _joined(self, step)
 
 
@@ -326,15 +326,14 @@ def _append(lists: tuple[list[int], ...], *items: int) -> None:
 
 
 def _joined(first: Slice, second: Slice) -> Slice | None:
-    """The slice that the second takes of the first; None where there is none.
+    """One slice for the two in turn; None if no single slice does the same.
 
-    An item of the second is about a new axis, or about what the next item of the first that is not
-    an integer left.
+    Each item of the second adds an axis, or indexes the next axis that the first left.
     """
     of_second = iter(second.index[:-1])
     index: list[Any] = []
     narrow: tuple[list[int], ...] = ([], [], [], [])
-    source = left = -1  # axes, of what the first is taken of and of what it left
+    source = left = -1  # axes of the source, and of the first's result
     for item in first.index[:-1]:
         if item is not None:
             source += 1
@@ -372,7 +371,7 @@ def _joined(first: Slice, second: Slice) -> Slice | None:
 
 
 def _places(item: slice) -> range:
-    """The places that a slice in the index of a `Slice` takes."""
+    """The places that an item of `Slice.index` selects."""
     return range(item.start or 0, -1 if item.stop is None else item.stop, item.step or 1)
 
 

@@ -7,9 +7,7 @@ NumPy and this namespace follows the standard; docs/array-api.md lists each such
 import sys
 from math import e, inf, nan, pi
 
-from numpy import (
-    isdtype,
-)
+from numpy import isdtype
 
 from lazynp.array_api import _versions, fft, linalg
 from lazynp.array_api._dtypes import (
@@ -44,9 +42,7 @@ from lazynp.array_api._functions import (
     tanh,
     var,
 )
-from lazynp.array_api._info import (
-    __array_namespace_info__,
-)
+from lazynp.array_api._info import __array_namespace_info__
 from lazynp.functions.creation import (
     arange,
     asarray,
@@ -73,9 +69,7 @@ from lazynp.functions.indexing import (
     take_along_axis,
     where,
 )
-from lazynp.functions.interchange import (
-    from_dlpack,
-)
+from lazynp.functions.interchange import from_dlpack
 from lazynp.functions.logic import (
     imag,
     real,
@@ -125,9 +119,7 @@ from lazynp.functions.sets import (
     unique_inverse,
     unique_values,
 )
-from lazynp.functions.sorting import (
-    searchsorted,
-)
+from lazynp.functions.sorting import searchsorted
 from lazynp.functions.ufuncs import (
     abs,
     acos,

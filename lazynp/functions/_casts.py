@@ -1,9 +1,9 @@
 """`np.float64(x)`, `np.int64(x)` while a function is transformed: casts, with derivatives.
 
-NumPy's own classes make NumPy's scalars, which know no tangent, and C cannot be told otherwise.
-While a transformation is at work the namespace gives, under the same names, classes derived from
-them that stand for them in all else: as dtypes, in `isinstance`, compared with them, as keys. At
-any other time it gives NumPy's own.
+NumPy's own classes make NumPy's scalars, which carry no tangent, and C code offers no hook. While a
+transformation is active, the namespace returns derived classes under the same names. These behave
+like NumPy's in every other way: as dtypes, in `isinstance`, in comparisons, as keys. At any other
+time the namespace returns NumPy's own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lazynp._values import knowable
 
 
 class _Cast(type):
-    """The class of such classes."""
+    """The metaclass of the derived classes."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         x = args[0] if len(args) == 1 and not kwargs else None
@@ -48,7 +48,7 @@ class _Cast(type):
 
 
 def _is_dtype(x: Any) -> bool:
-    """Whether this class is that of a dtype which is traced."""
+    """Whether this is the class of a dtype that programs can compute with."""
     if not isinstance(x, type) or not issubclass(x, (np.number, np.bool_)):
         return False
     if x in (np.number, np.integer, np.signedinteger, np.unsignedinteger, np.inexact,
@@ -58,7 +58,7 @@ def _is_dtype(x: Any) -> bool:
 
 
 _made: dict[type, Any] = {}
-CASTS: dict[str, Any] = {}  # by name: NumPy's class, ours
+CASTS: dict[str, Any] = {}  # name -> NumPy's class, ours
 for _name in np.__all__:
     _class: Any = vars(np).get(_name)  # `getattr` would import what NumPy only loads when asked
     if _is_dtype(_class):
@@ -69,6 +69,6 @@ for _name in np.__all__:
 
 
 def dtype_class(name: str) -> Any:
-    """What the namespace has under the name of a dtype, now."""
+    """What the namespace returns at present for the name of a dtype."""
     numpys, ours = CASTS[name]
     return ours if local.level else numpys

@@ -16,9 +16,7 @@ from lazynp.functions._foreign import by_numpy as by_numpys, overridden
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d
 from lazynp.functions._recording import apply
-from lazynp.functions._reduce import (
-    NO_VALUE,
-)
+from lazynp.functions._reduce import NO_VALUE
 from lazynp.primitives import elementwise
 
 _FLOAT64 = np.dtype(np.float64)

@@ -1,8 +1,8 @@
-"""The end of the process: no thread is inside XLA while the interpreter is torn down.
+"""The end of the process: no thread is inside XLA while the interpreter shuts down.
 
-A daemon thread that asks for the interpreter then is ended where it stands, by unwinding its stack.
-Frames of C++ cannot be unwound so: they end the process by SIGABRT. So the last thing before is to
-wait until no thread is inside, and threads that want to enter from then on are kept waiting.
+During shutdown, CPython ends a daemon thread that asks for the interpreter by unwinding its stack.
+C++ frames cannot be unwound this way: they end the process by SIGABRT. So an exit handler
+waits until no thread is inside XLA. From then on, threads that are about to enter are kept waiting.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import threading
 import time
 from types import CodeType, FrameType
 
-_PATIENCE = 10.0  # seconds for programs that run at the end
-_KEPT = 5.0  # seconds: who is not gone by then is waited for by another thread, and goes on
+_PATIENCE = 10.0  # seconds that running programs get to finish
+# Seconds that a thread waits at the door. If the process still lives, something waits for this
+# thread, so it goes on.
+_KEPT = 5.0
 
 closing = False
 _closer = 0  # the thread that ends the process
@@ -22,12 +24,12 @@ _doors: set[CodeType] = set()
 
 
 def is_door(*functions: object) -> None:
-    """These functions call XLA, and call `keep_out` before they do if it is `closing`."""
+    """Declare functions that call XLA. If `closing` is set, they call `keep_out` first."""
     _doors.update(function.__code__ for function in functions)  # type: ignore[attr-defined]
 
 
 def keep_out() -> None:
-    """Called where a thread is about to enter XLA at the end of the process."""
+    """Delay a thread that is about to enter XLA at the end of the process."""
     if threading.get_ident() != _closer:
         time.sleep(_KEPT)
 
@@ -44,10 +46,11 @@ def _close() -> None:
 
 
 def _inside(top: FrameType) -> bool:
-    """Whether a thread that is here has frames of XLA's on its stack."""
+    """Whether a thread with this top frame may have XLA's frames on its stack."""
     frame: FrameType | None = top
     if top.f_code is keep_out.__code__ and top.f_back is not None:
-        frame = top.f_back.f_back  # it stands before the door, unless XLA has called it
+        # It waits at a door, which is not inside XLA; its callers may be.
+        frame = top.f_back.f_back
     while frame is not None:
         if frame.f_code in _doors:
             return True

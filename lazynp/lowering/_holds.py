@@ -1,17 +1,18 @@
-"""Values that XLA would compute again for each reader that moves them: they are stored instead.
+"""Holds: store the values that XLA would otherwise compute again for several readers.
 
-XLA's fusion copies an elementwise operation, with all that is fused into it, into each reader. Two
-readers at one place share the copy. A reader that shifts the value (a slice, a pad, a roll) needs
-another, so in a program of T stages of a stencil the last stage computes all earlier ones many
-times: its size and time grow with T squared. Barriers are gone before fusion; a call that is not
-put in line is the one thing that fusion stops at. It costs a copy of the value. `_options` has the
-measurements.
+XLA's fusion copies an elementwise operation, with everything fused into it, into each reader. Two
+readers of the same element share the copy. A reader that shifts the value (a slice, a pad, a roll)
+needs another copy. So in a program of T stages of a stencil, the last stage computes all earlier
+stages many times: the program's size and time grow with T squared. XLA removes barriers before
+fusion, but fusion stops at a call that is not inlined. Such a call costs a copy of the value.
+`_options` has the measurements.
 
-All is found from the operations of a region once it is complete:
+The analysis takes two passes over the operations of a complete region:
 
-- backwards, the distinct movements by which a value reaches what is stored. Two or more make it a
-  candidate, and what it is computed from is then read at one place;
-- forwards, how many operations a candidate would do again, down to what is stored or held.
+- backwards, it collects the distinct movements by which a value reaches stored values. A value with
+  two or more is a candidate. The operands of a candidate then count as read at one place;
+- forwards, it counts the operations that would compute a candidate again from stored or held
+  values.
 """
 
 from __future__ import annotations
@@ -50,16 +51,16 @@ _PLAIN = frozenset(
     )
 )  # fmt: skip
 
-# Operations done again that take as long as storing the value and reading it: while it stays in the
-# caches (10^4 numbers: 2 to 4), and beyond (10^6: 20).
+# The number of operations that take as long as storing the value and reading it back: for values
+# that fit into the caches (10^4 numbers: 2 to 4), and for larger ones (10^6: 20).
 _NEAR, _FAR = 4, 20
 _LARGE = 1 << 18  # bytes
-_MOST = 200  # values looked at
+_MOST = 200  # visited values
 _HERE = frozenset((0,))
 
 
 class Operation(NamedTuple):
-    """One that was written: what the analysis knows of it."""
+    """What the analysis knows of an operation in the text."""
 
     name: str
     attrs: str
@@ -68,7 +69,7 @@ class Operation(NamedTuple):
 
 
 def held(operations: Sequence[Operation]) -> list[Any]:
-    """The values of a region to be stored."""
+    """The values of a region that should be stored."""
     if not any(o.name in _MOVERS for o in operations):
         return []
     makers: dict[Any, Operation] = {v: o for o in operations for v in o.results}
@@ -82,7 +83,7 @@ def held(operations: Sequence[Operation]) -> list[Any]:
 
 
 def _moved_apart(operations: Sequence[Operation]) -> list[tuple[Any, int]]:
-    """The values that are read at several places, the last first, and at how many."""
+    """The values that are read at several places, the last first, and how many places."""
     places: dict[Any, frozenset[int]] = {}
     candidates = []
     for operation in reversed(operations):
@@ -108,7 +109,7 @@ def _moved_apart(operations: Sequence[Operation]) -> list[tuple[Any, int]]:
 
 
 def _is_heavy(value: Any, makers: dict[Any, Operation], found: set[Any], limit: int) -> bool:
-    """Whether it takes so many operations to compute it again."""
+    """Whether computing the value again takes at least `limit` operations."""
     total, seen, stack = 0, set(), [(value, 0)]
     while stack:
         v, place = stack.pop()

@@ -63,16 +63,16 @@ class Row(NamedTuple):
     since: tuple[int, ...]
     always: tuple[Option, ...]
     straight: tuple[Option, ...] = ()  # programs without a loop, and of few stages
-    # Programs with a loop: the backend's own options. XLA ignores those it does not know without a
-    # word; tests/lowering/test_options.py shows that these work.
+    # Programs with a loop: the backend's own options. XLA silently ignores unknown ones;
+    # tests/lowering/test_options.py shows that these work.
     backend: tuple[tuple[str, str], ...] = ()
 
 
 _WIDE = ("xla_cpu_prefer_vector_width", 512)
 _OLDER = ("xla_cpu_use_fusion_emitters", False)
-# XLA's evaluator computes what constants alone decide while it compiles: a sort of 300,000 elements
-# takes 5 s, and where memory is short, it ends the process. Small constants are folded by LLVM as
-# well: 24 programs, with and without loops, compiled as fast and ran as fast without this pass.
+# This pass evaluates operations on constants at compile time, slowly: a sort of 300,000 elements
+# takes 5 s, and a lack of memory ends the process. LLVM folds small constants anyway: 24 programs,
+# with and without loops, compiled as fast and ran as fast without the pass.
 _UNFOLDED = ("xla_disable_hlo_passes", "constant_folding")
 _SMALL_LOOPS = ("xla_cpu_small_while_loop_byte_threshold", "16384")
 
@@ -113,7 +113,7 @@ def forget_unknown(message: str) -> bool:
     """
     if "No such compile option" not in message:
         return False
-    options = {name for row in _TABLE for part in row[2:4] for name, _ in part}
+    options = {name for row in _TABLE for name, _ in row.always + row.straight}
     lacking = {name for name in options if name in message} - _unknown
     _unknown.update(lacking)
     if lacking:

@@ -4,7 +4,7 @@ The guard is an integer minimum on the bits of the product: nothing at the level
 LLVM from contracting for less. A chain of ten operations with five products takes 5.6 us guarded,
 3.9 unguarded, for 10^4 numbers. So a product is guarded only where its value can meet an addition:
 directly, or through operations that XLA fuses and that leave it as it is. What becomes of a product
-is known when the region that it stands in is complete; until then its line is a `Product`.
+is known when its region is complete; until then its line is a `Product`.
 
 A product that only meets another product, a quotient or a root is hidden by a barrier instead. The
 barrier keeps XLA's simplifier from making `x * 0.3` of `(x * 0.1) * 3.0`.
@@ -35,7 +35,7 @@ _TRANSPARENT = frozenset(
         "pad", "real", "reshape", "reverse", "select", "slice", "transpose",
     )
 )  # fmt: skip
-# Their results are rounded by themselves. Whatever is named nowhere here may add.
+# These round their results themselves. Any operation not listed here may add.
 _ROUNDING = dict.fromkeys(
     [f"stablehlo.{name}" for name in ("multiply", "divide", "sqrt", "floor", "ceil")], _HIDDEN
 ) | dict.fromkeys(["stablehlo.compare", "stablehlo.is_finite", "func.call"], _BARE)
@@ -68,8 +68,9 @@ NONE: frozenset[Product] = frozenset()
 
 
 def met(name: str, operands: Iterable[Any], outs: Sequence[Aval]) -> frozenset[Product]:
-    """Notes what an operation does with the products among its operands; those that its results
-    still are."""
+    """Note how an operation reads the products among its operands. Returns the products that its
+    results still are.
+    """
     products = NONE.union(*[v.products for v in operands])
     if name in _TRANSPARENT:
         if name == "stablehlo.bitcast_convert" or outs[0].dtype.kind in "fc":
@@ -83,7 +84,7 @@ def met(name: str, operands: Iterable[Any], outs: Sequence[Aval]) -> frozenset[P
 
 
 def written(lines: Iterable[str | Product]) -> list[str]:
-    """The lines of a region that is complete."""
+    """The lines of a complete region."""
     limits: dict[Aval, str] = {}
     body: list[str] = []
     for line in lines:

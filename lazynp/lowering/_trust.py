@@ -1,7 +1,7 @@
-"""Whether a directory and the files in it are the user's own: programs in it are run.
+"""Trust: check that the cache directory and its files belong to the user, for lazynp runs them.
 
-As ssh does it: nobody else may be able to write it, or to put another in its place. And files are
-signed with a secret that nobody else can read.
+The rules are those of ssh: nobody else may be able to write the directory or to replace it. Also,
+each file is signed with a secret that nobody else can read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Refused(Exception):
 
 
 def make(directory: str) -> None:
-    """The directory and those above it, for the user alone: not as `makedirs` makes those."""
+    """Create the directory and its parents, all with mode 0700 (`makedirs` ignores the mode for
+    parents).
+    """
     try:
         os.mkdir(directory, 0o700)
     except FileExistsError:
@@ -49,7 +51,7 @@ def make(directory: str) -> None:
 
 
 def check(directory: str) -> None:
-    """Raise `Refused` if others could write the directory, or put another in its place."""
+    """Raise `Refused` if others could write or replace the directory."""
     if not hasattr(os, "getuid"):
         return
     for path in {os.path.abspath(directory), os.path.realpath(directory)}:
@@ -58,7 +60,7 @@ def check(directory: str) -> None:
         while (parent := os.path.dirname(path)) != path:
             path, about = parent, os.stat(parent)
             _check_owner(path, about, {os.getuid(), 0, os.stat(os.sep).st_uid})
-            if not about.st_mode & stat.S_ISVTX:  # there, only owners rename
+            if not about.st_mode & stat.S_ISVTX:  # in a sticky directory only owners rename
                 _check_mode(path, about)
 
 
@@ -76,7 +78,7 @@ def _check_mode(path: str, about: os.stat_result) -> None:
 
 
 def _is_private(gid: int) -> bool:
-    """Whether the group is the user's own, as many systems make one for each."""
+    """Whether the group contains only the user; many systems create such a group for each user."""
     if pwd is None or grp is None:
         return False
     try:
@@ -87,7 +89,7 @@ def _is_private(gid: int) -> bool:
 
 
 def opened(path: str, most: int, secret: bool = False) -> int:
-    """A handle of a regular file of the user's own. Raises OSError, or ValueError with a reason."""
+    """Open a regular file that belongs to the user. Raises OSError, or ValueError with a reason."""
     handle = os.open(path, _OPEN)
     try:
         about = os.fstat(handle)
@@ -107,7 +109,7 @@ def opened(path: str, most: int, secret: bool = False) -> int:
 
 
 def read_secret(directory: str) -> bytes | None:
-    """The secret of a directory, if it has one. Raises `Refused` if it is none."""
+    """The secret of a directory, if there is one. Raises `Refused` if the file is not valid."""
     path = os.path.join(directory, _SECRET)
     try:
         with open(opened(path, _SIZE, secret=True), "rb") as file:
@@ -122,7 +124,7 @@ def read_secret(directory: str) -> bytes | None:
 
 
 def make_secret(directory: str) -> bytes:
-    """The secret of a directory, made if there is none: it appears whole, and once."""
+    """The secret of a directory. Creates it if there is none: atomically, and only once."""
     found = read_secret(directory)
     if found is not None:
         return found
@@ -133,7 +135,7 @@ def make_secret(directory: str) -> bytes:
             file.write(secrets.token_bytes(_SIZE))
         try:
             os.link(unfinished, path)
-        except FileExistsError:  # another process was quicker
+        except FileExistsError:  # another process created it first
             pass
         except OSError:  # a file system without links
             os.rename(unfinished, path)
@@ -149,7 +151,7 @@ def make_secret(directory: str) -> bytes:
 
 
 def signature(secret: bytes, *parts: bytes) -> bytes:
-    """What only who knows the secret can make of these parts."""
+    """The HMAC of these parts: only someone who knows the secret can compute it."""
     return hmac.digest(secret, b"".join(b"%d\n%b" % (len(part), part) for part in parts), "sha256")
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic: sums, products, quotients, signs, extremes; real and complex parts."""
+"""Arithmetic: sums, products, quotients, signs; real and complex parts."""
 
 from __future__ import annotations
 
@@ -153,18 +153,10 @@ def _by_kind(**lowers: Any) -> Any:
     return lower
 
 
-def _or(b: Any, x: Any, y: Any) -> Any:
-    return b.or_(x, y)
-
-
-def _and(b: Any, x: Any, y: Any) -> Any:
-    return b.and_(x, y)
-
-
 _product_transpose = linear(
     lambda ct, x, y: multiply_no_nan(ct, y), lambda ct, x, y: multiply_no_nan(ct, x)
 )
-_multiply = _by_kind(b=_and, iuf=e.mul, c=e.complex_mul)
+_multiply = _by_kind(b=e.and_, iuf=e.mul, c=e.complex_mul)
 _divide = _by_kind(f=e.div, c=e.complex_div)
 _PRODUCT_FORMULAS = [
     lambda g, ans, x, y: multiply_no_nan(g, y),
@@ -185,7 +177,7 @@ def _quotient_jvp(primitive: Any, primals: Any, tangents: Any) -> tuple[Any, Any
 
 add = row(
     "add",
-    _by_kind(b=_or, iufc=e.add),
+    _by_kind(b=e.or_, iufc=e.add),
     [lambda g, ans, x, y: g, lambda g, ans, x, y: g],
     transpose=linear(lambda ct, x, y: ct, lambda ct, x, y: ct),
     cost=MEMORY_BOUND,

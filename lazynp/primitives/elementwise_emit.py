@@ -68,6 +68,14 @@ def plus(b: Any, x: Any, term: float) -> Any:
     return add(b, x, like(b, term, x))
 
 
+def or_(b: Any, x: Any, y: Any) -> Any:
+    return b.or_(x, y)
+
+
+def and_(b: Any, x: Any, y: Any) -> Any:
+    return b.and_(x, y)
+
+
 def negate(b: Any, x: Any) -> Any:
     return b.unary("stablehlo.negate", x)
 

@@ -16,18 +16,7 @@ from lazynp.primitives.elementwise_comparison import (
     select,
 )
 from lazynp.primitives.elementwise_emit import kind
-from lazynp.primitives.elementwise_factory import (
-    Formula,
-    row,
-)
-
-
-def _or(b: Any, x: Any, y: Any) -> Any:
-    return b.or_(x, y)
-
-
-def _and(b: Any, x: Any, y: Any) -> Any:
-    return b.and_(x, y)
+from lazynp.primitives.elementwise_factory import Formula, row
 
 
 def _extreme(op: str, direction: str, on_bool: Any, skip_nan: bool) -> Any:
@@ -60,10 +49,10 @@ def _extreme_formulas() -> list[Formula]:
 
 # 0.0 against -0.0: either may win, as in NumPy
 maximum = row(
-    "maximum", _extreme("maximum", "GE", _or, False), _extreme_formulas(), cost=MEMORY_BOUND
+    "maximum", _extreme("maximum", "GE", e.or_, False), _extreme_formulas(), cost=MEMORY_BOUND
 )
 minimum = row(
-    "minimum", _extreme("minimum", "LE", _and, False), _extreme_formulas(), cost=MEMORY_BOUND
+    "minimum", _extreme("minimum", "LE", e.and_, False), _extreme_formulas(), cost=MEMORY_BOUND
 )
-fmax = row("fmax", _extreme("maximum", "GE", _or, True), _extreme_formulas(), cost=MEMORY_BOUND)
-fmin = row("fmin", _extreme("minimum", "LE", _and, True), _extreme_formulas(), cost=MEMORY_BOUND)
+fmax = row("fmax", _extreme("maximum", "GE", e.or_, True), _extreme_formulas(), cost=MEMORY_BOUND)
+fmin = row("fmin", _extreme("minimum", "LE", e.and_, True), _extreme_formulas(), cost=MEMORY_BOUND)

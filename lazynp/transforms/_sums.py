@@ -21,7 +21,9 @@ from lazynp._recorder import local
 from lazynp._trace import record
 from lazynp.primitives import elementwise, indexing, shaping
 
-_SMALL = 4  # times a part at least, or it is spread out where that is fused with what else is added
+_SMALL = (
+    4  # an array must be so many times larger than its part, or zeros around the part are fused
+)
 _FUSED = 1 << 13  # bytes: parts of arrays up to this size are spread out and added in one loop
 _MANY = 8  # parts that are written together
 Params = dict[str, Any]
@@ -38,8 +40,11 @@ def is_small(part: Aval, whole: Aval) -> bool:
 
 
 def is_written(node: Node) -> bool:
-    """Whether this is a version of an array that is written in place, or a view of one: a part of
-    it that the tape keeps is stored, for a view would keep the version, and the next be a copy."""
+    """Whether this is a version of an array that is written in place, or a view of one.
+
+    The tape stores a part of such an array instead of a view. A view would keep this version alive,
+    so the next write would have to copy the array.
+    """
     while node[OP] is not None and node[OP].free and type(node[ARGS]) is tuple and node[ARGS]:
         first = node[ARGS][0]
         if type(first) is not list:
@@ -109,7 +114,7 @@ def _in_place(total: Node, ct: Node, starts: Sequence[Node], params: Params) -> 
 def _put_back(
     total: Node, items: Sequence[tuple[Node, Sequence[Node]]], axes: tuple[int, ...]
 ) -> Node:
-    """All that index arrays took, in one go: each costs as much as the array is large."""
+    """Put back everything that index arrays took, in one `put`: it costs the size of the array."""
     columns = [[] for _ in range(1 + len(axes))]
     for ct, indices in items:
         batch = aval_of_node(indices[0])

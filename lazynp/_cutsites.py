@@ -72,10 +72,50 @@ class Gap:
             self.least, self.recent = self.recent, sys.maxsize
 
 
+def key_of(node: Node) -> Any:
+    """An operation at a position."""
+    return node[OP], id(node[CODE]), node[OFFSET]
+
+
+class Gathered:
+    """Several rounds of a loop are being recorded, to run together (`_rounds`).
+
+    It begins when the same plan has run twice for no value, or when eager operations have cost as
+    much as a program of rounds might. head: the first operation of a flush by that plan.
+    """
+
+    __slots__ = ("plan", "head", "count", "limit", "spent")
+
+    def __init__(self, plan: Any = None, head: Any = None, count: int = 1, spent: float = 0.0):
+        self.plan, self.head, self.count, self.spent = plan, head, count, spent
+        self.limit = 2 * config.max_pending
+        if plan is not None:
+            # microseconds an operation, by whoever runs them
+            each = plan.costs[plan.tier == "compiled"] / count
+            self.limit = max(min(self.limit, int(_GATHERED / each)), 4 * count)
+
+    def part(self, nodes: list[Node]) -> int:
+        """The number of operations up to the next round; 0 in the last."""
+        for i in range(self.count, len(nodes)):
+            if key_of(nodes[i]) == self.head:
+                return i
+        return 0
+
+    def missed(self, asked: bool) -> None:
+        """There were no rounds to run: wait for twice as many runs until the next attempt."""
+        if self.plan is not None:
+            self.plan.repeated = _REPEATED - (2 if asked else 2 + self.plan.runs)
+
+
+_REPEATED = 2  # runs of one plan that show a loop
+_GAIN = 2.0  # microseconds an operation: with less, recording the rounds costs more than it gains
+_GATHERED = 50000.0  # microseconds: rounds that run together take no longer
+
+
 class CutSites:
     """The sites of one thread, and the gaps between its flushes."""
 
-    __slots__ = ("sites", "codes", "gaps", "origin", "idle", "looked")
+    __slots__ = ("sites", "codes", "gaps", "origin", "idle", "looked", "gathered")
 
     def __init__(self) -> None:
         self.reset()
@@ -87,6 +127,23 @@ class CutSites:
         self.origin: Any = None  # the place of the last flush
         self.idle = EARLY  # operations before the first search, after a flush at an unknown place
         self.looked = 0  # the number of pending nodes at the last search
+        self.gathered: Any = None
+
+    def gathers(self, plan: Any, count: int) -> bool:
+        """A flush for no value has run. Whether the next rounds are to run together."""
+        reference, compiled, _ = plan.costs
+        if 4 * count > config.max_pending:
+            return False
+        if plan.tier != "compiled" and reference - compiled <= _GAIN * count:
+            return False
+        plan.repeated += 1
+        return plan.repeated >= _REPEATED
+
+    def limit_from(self, origin: Any) -> int:
+        """From how many operations on to search for the next site, after a flush here."""
+        self.looked, self.origin = 0, origin
+        gap = self.gaps.get(origin)
+        return self.idle if gap is None else max(gap.least - 1 if gap.count else gap.least, 1)
 
     def limit_after(self, count: int, asked: bool, origin: Any) -> int:
         """After a flush of `count` operations here: from how many operations on to search for the

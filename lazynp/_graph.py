@@ -44,10 +44,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
     STATS.cuts += 1
     let_go()
     if config.execution == "reference" or config.debug_nans:
-        STATS.reference_runs += 1
-        if asked is not None and not any(n is asked for n in reversed(nodes)):
-            _complete(nodes, asked)
-        _reference.run(nodes, asked)
+        by_reference(nodes, asked)
         return None
     plan, leaves, slots = _planned(nodes, asked)
     if watched:
@@ -83,6 +80,14 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
             after_run(plan, nodes, asked)
     nodes.clear()
     return plan
+
+
+def by_reference(nodes: list[Node], asked: Node | None) -> None:
+    """Evaluate without looking for a form."""
+    STATS.reference_runs += 1
+    if asked is not None and not any(n is asked for n in reversed(nodes)):
+        _complete(nodes, asked)
+    _reference.run(nodes, asked)
 
 
 def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:

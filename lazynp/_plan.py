@@ -90,6 +90,7 @@ class Plan:
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
         "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
         "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets", "tied",
+        "repeated",
     )  # fmt: skip
 
     def __init__(
@@ -124,6 +125,7 @@ class Plan:
         self.left_out: list[int] = []
         self.regrets = 0
         self.runs = self.runs_seen = 0
+        self.repeated = 0  # runs for no value: see _cutsites
         self.owed = 0.0
         self.costs = _costs([s.op for s in steps])
         if config.execution == "adaptive":  # it was a Sighting
@@ -144,10 +146,10 @@ class Plan:
         for j, wanted in zip(program.leaves, executable.wanted, strict=False):
             value = leaves[j][VALUE]
             if type(value) is not lowering.Buffer or value.aval is not wanted:
-                value, checked = _buffer(leaves[j], executable), False
+                value, checked = buffer_of(leaves[j], executable), False
             args.append(value)
         for kind, indices in program.packed:
-            vector = _packed(kind, [slots[k] for k in indices], program.dtypes[kind])
+            vector = packed_scalars(kind, [slots[k] for k in indices], program.dtypes[kind])
             args.append(executable.put(vector, True))
         executable.run(args, into, checked)
 
@@ -342,7 +344,7 @@ def cast_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     return quietly(dtype.type, [value])
 
 
-def _packed(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> np.ndarray[Any, Any]:
+def packed_scalars(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> np.ndarray[Any, Any]:
     vector = _VECTOR[kind]
     if all([d is vector for d in dtypes]):
         return np.array(values, vector)
@@ -355,7 +357,7 @@ def _packed(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> np.nda
 _KEPT_ON_HOST = 1 << 14  # bytes
 
 
-def _buffer(node: Node, executable: Any) -> Any:
+def buffer_of(node: Node, executable: Any) -> Any:
     """The leaf's value on the device. Large host memory stays the value if it can be lent."""
     value = node[VALUE]
     buffer = lowering.behind(value) if type(value) is np.ndarray else value
@@ -489,17 +491,29 @@ class _Lowerer:
         return done
 
 
+def lowered_plan(
+    plan: Plan, slots: list[Any], varying: frozenset[int], wanted: list[Ref]
+) -> tuple[Jaxpr, list[Var], dict[str, tuple[Var, list[int]]]]:
+    """The jaxpr with every leaf an input and these outputs, the variables of its leaves, and those
+    of its packed slots.
+    """
+    lowerer = _Lowerer(plan, slots, varying)
+    lowerer.leaf_vars = {j: Var(aval) for j, aval in enumerate(plan.leaf_avals)}
+    jaxpr = lowerer.jaxpr(wanted)
+    return jaxpr, list(lowerer.leaf_vars.values()), lowerer.vectors
+
+
 # -- the cost of running, for the adaptive policy -------------------------------------------------
 
 
 class Sighting:
     """A form that does not deserve a plan yet: by reference, it costs too little."""
 
-    __slots__ = ("left", "runs", "tier")
+    __slots__ = ("left", "runs", "tier", "costs", "repeated")
 
     def __init__(self, nodes: list[Node]) -> None:
-        self.runs, self.tier = 0, "reference"
-        reference, compiled, compiling = _costs([n[OP] for n in nodes])
+        self.runs, self.tier, self.repeated = 0, "reference", 0
+        self.costs = reference, compiled, compiling = _costs([n[OP] for n in nodes])
         gain = reference - compiled
         runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
         # runs until the form gets a plan

@@ -18,6 +18,10 @@ from lazynp import _cost
 _LARGEST = 5 << 16  # bytes: an eager recorder still records operations on larger operands
 _OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager
+_PATIENCE = 3e8  # bytes that eager operations write before their rounds are recorded, to find a unit
+_PATIENCE_AGAIN = 3e7  # the same where a unit was found before
+_IMPATIENT = 4.0  # it grows by this factor if the rounds were not worth a program
+GAIN = 1.5e-5  # microseconds that a program of rounds gains for each byte written
 _CHOICES = 16  # results with a data-dependent shape, or visits by new programs
 
 
@@ -49,7 +53,9 @@ class Cut:
 class LoopPolicy:
     """Counts operations that gained nothing by being recorded, minus other operations since."""
 
-    __slots__ = ("mode", "largest", "_small", "_novel", "_chosen", "_novel_at")
+    __slots__ = (
+        "mode", "largest", "patience", "_spent", "_small", "_novel", "_chosen", "_novel_at", "_before",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         # by place: visits by new forms, minus other visits since
@@ -64,6 +70,33 @@ class LoopPolicy:
         self._novel = 0  # operations of new forms, at places visited often
         self._chosen = 0  # results with a data-dependent shape
         self._novel_at.clear()
+        self.patience = _PATIENCE
+        self._spent = 0.0  # bytes; C keeps a count of its own
+        self._before = Mode.RECORD
+
+    def spend(self, written: int) -> bool:
+        """An eager operation has written these bytes. Whether it is time to record some rounds."""
+        self._spent += written
+        if self._spent < self.patience:
+            return False
+        self._spent = 0.0
+        return True
+
+    def begin_rounds(self) -> None:
+        """Record some rounds of a loop, whatever the mode."""
+        self._before, self.mode = self.mode, Mode.RECORD
+
+    def end_rounds(self, paid: bool) -> None:
+        """paid: a program ran them."""
+        if paid:
+            self._small = self._novel = self._chosen = 0
+            self._novel_at.clear()
+            self.largest, self.patience = _LARGEST, _PATIENCE_AGAIN
+            self._before = Mode.RECORD
+        else:
+            self.mode = self._before
+            if self.mode is Mode.EAGER:
+                self.patience *= _IMPATIENT
 
     def observe(self, cut: Cut) -> Mode:
         """The mode after this flush."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from lazynp._avals import In, aval_of, native
 from lazynp._config import config
-from lazynp._cutsites import EARLY, CutSites
+from lazynp._cutsites import EARLY, CutSites, Gathered
 from lazynp._memo import state
 from lazynp._node import (
     AVAL,
@@ -114,6 +114,22 @@ class Recorder:
         if config.execution == "compiled" or config.debug_nans:
             return False
         return self.policy.mode is Mode.RECORD
+
+    def gather(self, gathered: Gathered) -> None:
+        """Record some rounds of a loop before the next flush."""
+        self.sites.gathered, self.limit = gathered, gathered.limit
+        self.policy.begin_rounds()
+        self.choose()
+
+    def gathered_rounds(self, paid: bool) -> None:
+        """They have run. paid: by a program."""
+        self.policy.end_rounds(paid)
+        self.choose()
+
+    def spent(self) -> None:
+        """Eager operations have cost as much as recording some rounds would."""
+        if self.backend is backends["eager"] and not self.pending:
+            self.gather(Gathered(spent=self.policy.patience))
 
     def chose(self) -> None:
         """The data determined the shape of a result."""

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _errstate, _graph, _reference
+from lazynp import _errstate, _graph, _reference, _rounds
 from lazynp._avals import TracedAval, on_device
 from lazynp._config import config
-from lazynp._cutsites import LARGE
+from lazynp._cutsites import LARGE, Gathered, key_of
 from lazynp._form import depth_first
 from lazynp._jaxpr import Rules
 from lazynp._math_calls import instead_of_math
@@ -45,9 +45,10 @@ from lazynp._node import (
     projection,
 )
 from lazynp._observers import observers
-from lazynp._policy import Cut
+from lazynp._policy import GAIN, Cut
 from lazynp._positions import position, user_frame
 from lazynp._quiet import quiet_result, quietly
+from lazynp._stale import let_go
 from lazynp._recorder import (
     UNKNOWN,
     Recorder,
@@ -92,11 +93,98 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
     recorder.pending.clear()
     recorder.due, recorder.inside = False, UNKNOWN
     place = _place(asked, reason)
-    recorder.limit = recorder.sites.limit_after(len(nodes), asked is not None, place)
+    gathered = recorder.sites.gathered
+    if gathered is None:
+        recorder.limit = recorder.sites.limit_after(len(nodes), asked is not None, place)
     try:
+        if gathered is not None:
+            return _flush_gathered(recorder, nodes, asked, reason)
         return _run(recorder, nodes, asked, reason)
     except BaseException:
         recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
+        raise
+
+
+def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any) -> Any:
+    """Flush what several rounds of a loop have recorded: the complete rounds as one run.
+
+    If no value is needed, the newest rounds stay pending. If no rounds are found, everything runs
+    as if it had been flushed round by round.
+    """
+    sites = recorder.sites
+    gathered, sites.gathered = sites.gathered, None
+    unit = _roll(nodes, gathered, reason)
+    plan = None if unit is None else unit.plan
+    goes_on = unit is not None and asked is None and (unit.paid or gathered.plan is not None)
+    if goes_on:
+        recorder.pending[:0] = nodes
+        sites.gathered, recorder.limit = gathered, len(nodes) + unit.operations()
+    recorder.gathered_rounds(unit is not None and unit.paid)
+    if goes_on:
+        return plan
+    if unit is None:
+        gathered.missed(asked is not None)
+        plan = _in_parts(nodes, asked, reason, gathered)
+    if asked is not None and asked[VALUE] is not None:
+        recorder.pending[:0] = nodes
+    elif nodes and gathered.plan is None and not unit:
+        _graph.by_reference(nodes, asked)
+    else:
+        plan = _run(recorder, nodes, asked, reason)
+    recorder.limit = sites.limit_from(_place(asked, reason))
+    return plan
+
+
+def _roll(nodes: list[Node], gathered: Gathered, reason: Any) -> _rounds.Unit | None:
+    """Run the complete rounds among these nodes, and what comes before them. Both leave the list.
+
+    By a program, if that pays; else by reference.
+    """
+    let_go()
+    found = _rounds.find(nodes)
+    if found is None or found.unit.refused:
+        return None
+    unit, end = found.unit, found.end
+    begin, first = perf_counter() if observers else 0.0, nodes[0][CODE:]
+    if not unit.worth_compiling(found.rounds, GAIN * gathered.spent):
+        gathered.spent = 0.0
+        del found  # its references
+        part = nodes[:end]
+        del nodes[:end]
+        try:
+            _graph.by_reference(part, None)
+        except BaseException:
+            nodes[:0] = part
+            raise
+    else:
+        _evaluate_first(nodes, found.start, None, reason)
+        if not found.ready():
+            return None
+        found.run(reason)
+        del nodes[: end - found.start]
+    if begin:
+        for o in observers:
+            o.ran(begin, "compiled" if unit.paid else "reference", end, first, reason)
+    return unit
+
+
+def _in_parts(nodes: list[Node], asked: Any, reason: Any, gathered: Gathered) -> Any:
+    plan = None
+    if gathered.plan is None:
+        return None
+    while (count := gathered.part(nodes)) and (asked is None or asked[VALUE] is None):
+        plan = _evaluate_first(nodes, count, None, reason)
+    return plan
+
+
+def _evaluate_first(nodes: list[Node], count: int, asked: Node | None, reason: Any) -> Any:
+    """Evaluate the first nodes and drop them from the list."""
+    part = nodes[:count]
+    del nodes[:count]
+    try:
+        return _graph.evaluate(part, asked, reason) if part else None
+    except BaseException:
+        nodes[:0] = part
         raise
 
 
@@ -137,12 +225,21 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     """Flush where an operation begins, if the code has returned to the same place."""
     if not recorder.pending:
         return
+    if recorder.sites.gathered is not None:
+        inside = recorder.inside
+        flush(recorder, reason="rounds of a loop")
+        recorder.inside = inside
+        return
     reason, site = recorder.sites.reason_to_cut(recorder.pending, frame, recorder.due)
     if reason is None:
         return
     inside = recorder.inside
+    head, count = key_of(recorder.pending[0]), len(recorder.pending)
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # this operation begins here
+    if plan is not None and recorder.sites.gathers(plan, count):
+        recorder.gather(Gathered(plan, head, count))
+        return
     if site is not None:
         form = plan if isinstance(plan, _graph.Plan) else None
         if recorder.sites.saw(site, form):
@@ -153,7 +250,7 @@ def large_update(recorder: Recorder, op: Op) -> None:
     """Called after recording a slice assignment. A large one makes a flush due, except in a staged
     function, which never flushes.
     """
-    if recorder.staging:
+    if recorder.staging or recorder.sites.gathered is not None:
         return
     if op.aval.nbytes >= LARGE and 4 * op.explicit[1].size >= op.aval.size:
         recorder.due, recorder.limit = True, 1

@@ -37,7 +37,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
     X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, backend)                  \
-    X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(State, watching)  \
+    X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(Policy, patience) X(State, watching)  \
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host)                \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
     X(Aval, parts) X(Aval, get_memo) X(Aval, set_memo)
@@ -58,7 +58,7 @@ static struct {
 #define X(name) Py_ssize_t Likeness_##name;
     OF_LIKENESS(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts; /* names */
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
@@ -219,6 +219,23 @@ static inline int is_small(PyObject *recorder, PyArrayObject *memory)
     double bound = PyFloat_CheckExact(largest) ? PyFloat_AS_DOUBLE(largest)
                                                : PyLong_AsDouble(largest);
     return (double)PyArray_NBYTES(memory) <= bound;
+}
+
+/* An eager operation has written this: as `LoopPolicy.spend`. */
+static void spend(PyObject *recorder, PyObject *result)
+{
+    static double spent = 0; /* by all threads */
+    PyObject *patience = OF(OF(recorder, Recorder, policy), Policy, patience);
+    if (!is_memory(result) || !PyFloat_CheckExact(patience))
+        return;
+    spent += (double)PyArray_NBYTES((PyArrayObject *)result);
+    if (spent < PyFloat_AS_DOUBLE(patience))
+        return;
+    spent = 0;
+    PyObject *done = PyObject_CallMethodNoArgs(recorder, the.spent);
+    if (!done)
+        PyErr_WriteUnraisable(recorder);
+    Py_XDECREF(done);
 }
 
 /* -- making nodes and handles ------------------------------------------------------------------ */

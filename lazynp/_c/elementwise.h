@@ -143,8 +143,10 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
             found = learnt(front, key, result);
             again = !found;
         }
-        if (result && found)
+        if (result && found) {
+            spend(now, result);
             out = done_result(result, found);
+        }
         else
             Py_XDECREF(result);
         Py_DECREF(values[0]);

@@ -281,9 +281,10 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.release = PyUnicode_InternFromString("release");
     the.ops = PyUnicode_InternFromString("ops");
     the.starts = PyUnicode_InternFromString("starts");
+    the.spent = PyUnicode_InternFromString("spent");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
-        !the.aval_of_double) {
+        !the.spent || !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
@@ -328,7 +329,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 7) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 8) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -129,8 +129,10 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         if (made == all && ours)
             result = quiet_named(OF(now, Recorder, quiet), front->function, values, n, names,
                                  &again);
-        if (result)
+        if (result) {
+            spend(now, result);
             out = whole_result(front, result, values, all, args, n, &again);
+        }
     }
     for (Py_ssize_t i = 0; i < made; i++)
         Py_DECREF(values[i]);

@@ -99,6 +99,8 @@ def done_at_once(
             o = value
         values.append(o)
     result = quiet_result(recorder.quiet, function, *values)
+    if recorder.policy.spend(result.nbytes):
+        recorder.spent()
     if aval is not None:
         return wrap([None, None, result, None, aval])
     node = leaf(result)

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import _rounds
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._primitive import Missing, Primitive
 from lazynp._trace import host_value
 from lazynp._tree import tree_flatten
-from lazynp.primitives import elementwise, reduction
+from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import FOUND, any_found, earlier
 from lazynp.transforms._branches import (
     Merged,
@@ -214,6 +215,13 @@ while_call = Primitive(
     discharge=_discharge,
     multiple_results=True,
     kind="call",
+)
+
+
+_rounds.install(
+    _rounds.Looping(
+        loop=while_call, add=elementwise.add, less=elementwise.less, slice=shaping.slice_
+    )
 )
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _reference, lowering
+from lazynp import _reference, _unit, lowering
 from lazynp._config import config
 from lazynp._form import Likeness, depth_first, drop_dead, outside_of, place_of, scan
 from lazynp._fronts import in_front
@@ -324,6 +324,7 @@ def forget() -> None:
     _plans_by_count.clear()
     _likenesses.clear()
     _alone.clear()
+    _unit.forget()
 
 
 def _form(

@@ -214,12 +214,12 @@ class Plan:
         """Decide which slots are operands, now that the values differ from the constants."""
         if self.constants is None:
             self.constants = list(slots)
-            self.zero_slots = [k for k, v in enumerate(slots) if _has_zero(v)]
+            self.zero_slots = [k for k, v in enumerate(slots) if has_zero(v)]
             return
         changed = {
             k
             for k in self.slot_avals
-            if k not in self.varying and not _same_value(slots[k], self.constants[k])
+            if k not in self.varying and not same_value(slots[k], self.constants[k])
         }
         if not changed:
             return
@@ -301,22 +301,22 @@ def _make_room() -> None:
 def _same(slots: list[Any], constants: list[Any], zero_slots: list[int]) -> bool:
     if slots != constants:
         return False
-    return all(_same_value(slots[k], constants[k]) for k in zero_slots)
+    return all(same_value(slots[k], constants[k]) for k in zero_slots)
 
 
-def _has_zero(value: Any) -> bool:
+def has_zero(value: Any) -> bool:
     """Whether equal values may differ: by the sign of a zero."""
     if isinstance(value, (complex, np.complexfloating)):
         return value.real == 0 or value.imag == 0
     return isinstance(value, (float, np.floating)) and value == 0
 
 
-def _same_value(a: Any, b: Any) -> bool:
+def same_value(a: Any, b: Any) -> bool:
     if isinstance(a, (complex, np.complexfloating)):
-        return _same_value(a.real, b.real) and _same_value(a.imag, b.imag)
+        return same_value(a.real, b.real) and same_value(a.imag, b.imag)
     if a != b:
         return bool(a != a and b != b)
-    return not _has_zero(a) or math.copysign(1.0, a) == math.copysign(1.0, b)
+    return not has_zero(a) or math.copysign(1.0, a) == math.copysign(1.0, b)
 
 
 @dataclass(slots=True)
@@ -344,7 +344,9 @@ def cast_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
     return quietly(dtype.type, [value])
 
 
-def packed_scalars(kind: str, values: list[Any], dtypes: list[np.dtype[Any]]) -> np.ndarray[Any, Any]:
+def packed_scalars(
+    kind: str, values: list[Any], dtypes: list[np.dtype[Any]]
+) -> np.ndarray[Any, Any]:
     vector = _VECTOR[kind]
     if all([d is vector for d in dtypes]):
         return np.array(values, vector)

@@ -18,7 +18,9 @@ from lazynp import _cost
 _LARGEST = 5 << 16  # bytes: an eager recorder still records operations on larger operands
 _OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager
-_PATIENCE = 3e8  # bytes that eager operations write before their rounds are recorded, to find a unit
+_PATIENCE = (
+    3e8  # bytes that eager operations write before their rounds are recorded, to find a unit
+)
 _PATIENCE_AGAIN = 3e7  # the same where a unit was found before
 _IMPATIENT = 4.0  # it grows by this factor if the rounds were not worth a program
 GAIN = 1.5e-5  # microseconds that a program of rounds gains for each byte written
@@ -54,7 +56,8 @@ class LoopPolicy:
     """Counts operations that gained nothing by being recorded, minus other operations since."""
 
     __slots__ = (
-        "mode", "largest", "patience", "_spent", "_small", "_novel", "_chosen", "_novel_at", "_before",
+        "mode", "largest", "patience", "_spent", "_small", "_novel", "_chosen", "_novel_at",
+        "_before",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -86,9 +89,11 @@ class LoopPolicy:
         """Record some rounds of a loop, whatever the mode."""
         self._before, self.mode = self.mode, Mode.RECORD
 
-    def end_rounds(self, paid: bool) -> None:
-        """paid: a program ran them."""
-        if paid:
+    def end_rounds(self, short: float) -> None:
+        """short: the microseconds they must still gain before a program pays; 0 if one ran them,
+        infinite if there were no rounds.
+        """
+        if not short:
             self._small = self._novel = self._chosen = 0
             self._novel_at.clear()
             self.largest, self.patience = _LARGEST, _PATIENCE_AGAIN
@@ -96,7 +101,7 @@ class LoopPolicy:
         else:
             self.mode = self._before
             if self.mode is Mode.EAGER:
-                self.patience *= _IMPATIENT
+                self.patience = min(_IMPATIENT * self.patience, max(short / GAIN, _PATIENCE))
 
     def observe(self, cut: Cut) -> Mode:
         """The mode after this flush."""

@@ -121,9 +121,9 @@ class Recorder:
         self.policy.begin_rounds()
         self.choose()
 
-    def gathered_rounds(self, paid: bool) -> None:
-        """They have run. paid: by a program."""
-        self.policy.end_rounds(paid)
+    def gathered_rounds(self, short: float) -> None:
+        """They have run: see `LoopPolicy.end_rounds`."""
+        self.policy.end_rounds(short)
         self.choose()
 
     def spent(self) -> None:

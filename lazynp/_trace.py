@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from math import inf
 from sys import _getframe
 from time import perf_counter
 from types import FrameType
@@ -45,10 +46,9 @@ from lazynp._node import (
     projection,
 )
 from lazynp._observers import observers
-from lazynp._policy import GAIN, Cut
+from lazynp._policy import Cut
 from lazynp._positions import position, user_frame
 from lazynp._quiet import quiet_result, quietly
-from lazynp._stale import let_go
 from lazynp._recorder import (
     UNKNOWN,
     Recorder,
@@ -113,18 +113,18 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     """
     sites = recorder.sites
     gathered, sites.gathered = sites.gathered, None
-    unit = _roll(nodes, gathered, reason)
+    unit = _rounds.roll(nodes, gathered, reason)
     plan = None if unit is None else unit.plan
     goes_on = unit is not None and asked is None and (unit.paid or gathered.plan is not None)
     if goes_on:
         recorder.pending[:0] = nodes
         sites.gathered, recorder.limit = gathered, len(nodes) + unit.operations()
-    recorder.gathered_rounds(unit is not None and unit.paid)
+    recorder.gathered_rounds(inf if unit is None else 0.0 if unit.paid else unit.short_of())
     if goes_on:
         return plan
     if unit is None:
         gathered.missed(asked is not None)
-        plan = _in_parts(nodes, asked, reason, gathered)
+        plan = _rounds.in_parts(nodes, asked, reason, gathered)
     if asked is not None and asked[VALUE] is not None:
         recorder.pending[:0] = nodes
     elif nodes and gathered.plan is None and not unit:
@@ -133,59 +133,6 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
         plan = _run(recorder, nodes, asked, reason)
     recorder.limit = sites.limit_from(_place(asked, reason))
     return plan
-
-
-def _roll(nodes: list[Node], gathered: Gathered, reason: Any) -> _rounds.Unit | None:
-    """Run the complete rounds among these nodes, and what comes before them. Both leave the list.
-
-    By a program, if that pays; else by reference.
-    """
-    let_go()
-    found = _rounds.find(nodes)
-    if found is None or found.unit.refused:
-        return None
-    unit, end = found.unit, found.end
-    begin, first = perf_counter() if observers else 0.0, nodes[0][CODE:]
-    if not unit.worth_compiling(found.rounds, GAIN * gathered.spent):
-        gathered.spent = 0.0
-        del found  # its references
-        part = nodes[:end]
-        del nodes[:end]
-        try:
-            _graph.by_reference(part, None)
-        except BaseException:
-            nodes[:0] = part
-            raise
-    else:
-        _evaluate_first(nodes, found.start, None, reason)
-        if not found.ready():
-            return None
-        found.run(reason)
-        del nodes[: end - found.start]
-    if begin:
-        for o in observers:
-            o.ran(begin, "compiled" if unit.paid else "reference", end, first, reason)
-    return unit
-
-
-def _in_parts(nodes: list[Node], asked: Any, reason: Any, gathered: Gathered) -> Any:
-    plan = None
-    if gathered.plan is None:
-        return None
-    while (count := gathered.part(nodes)) and (asked is None or asked[VALUE] is None):
-        plan = _evaluate_first(nodes, count, None, reason)
-    return plan
-
-
-def _evaluate_first(nodes: list[Node], count: int, asked: Node | None, reason: Any) -> Any:
-    """Evaluate the first nodes and drop them from the list."""
-    part = nodes[:count]
-    del nodes[:count]
-    try:
-        return _graph.evaluate(part, asked, reason) if part else None
-    except BaseException:
-        nodes[:0] = part
-        raise
 
 
 def _run(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any) -> Any:

@@ -46,6 +46,9 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define OF_LIKENESS(X)                                                                             \
     X(_ops) X(_asked) X(_leaves) X(_slots) X(_host) X(_pairs) X(counts) X(leaf_counts)
 
+/* The slots of `Unit`: likewise, for the kind `round`. */
+#define OF_UNIT(X) X(ops) X(_firsts) X(_slots) X(_host) X(_pairs) X(_carried)
+
 static struct {
 #define X(name) PyObject *name;
     OBJECTS(X)
@@ -57,6 +60,10 @@ static struct {
     PyTypeObject *Likeness;
 #define X(name) Py_ssize_t Likeness_##name;
     OF_LIKENESS(X)
+#undef X
+    PyTypeObject *Unit;
+#define X(name) Py_ssize_t Unit_##name;
+    OF_UNIT(X)
 #undef X
     PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent; /* names */
     PyObject *aval_of_double;

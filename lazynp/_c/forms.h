@@ -131,3 +131,42 @@ static PyObject *matched(PyObject *self_, PyObject *const *args, size_t nargsf, 
     Py_XDECREF(slots);
     return out || PyErr_Occurred() ? out : Py_NewRef(Py_None);
 }
+
+/* The leaves of the round after that with these nodes and leaves, new. */
+static PyObject *carried_on(PyObject *places, PyObject *before, PyObject *leaves)
+{
+    Py_ssize_t n = PyList_GET_SIZE(places), count = PyList_GET_SIZE(before);
+    PyObject *next = PyList_New(n);
+    for (Py_ssize_t i = 0; next && i < n; i++) {
+        Py_ssize_t k = PyLong_AsSsize_t(PyList_GET_ITEM(places, i));
+        PyObject *item = k < count ? PyList_GET_ITEM(before, k)
+                                   : PyList_GET_ITEM(leaves, k - count);
+        PyList_SET_ITEM(next, i, Py_NewRef(item));
+    }
+    return next;
+}
+
+/* `_unit._matched_round` */
+static PyObject *matched_round(PyObject *self_, PyObject *const *args, size_t nargsf,
+                               PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *unit, *nodes, *flat, *leaves, *slots = NULL, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) != 4 || names || Py_TYPE(args[0]) != the.Unit)
+        return hand_on(front, args, nargsf, names);
+    unit = args[0];
+    nodes = args[1];
+    flat = flattened(nodes, OF(unit, Unit, ops));
+    if (!flat)
+        return hand_on(front, args, nargsf, names);
+    leaves = args[3] == Py_None ? items_at(flat, OF(unit, Unit, _firsts))
+                                : carried_on(OF(unit, Unit, _carried), args[2], args[3]);
+    if (leaves && is_wired(OF(unit, Unit, _pairs), flat, nodes, leaves))
+        slots = items_at(flat, OF(unit, Unit, _slots));
+    if (slots && see_slots(slots, OF(unit, Unit, _host), front->slot_type))
+        out = PyTuple_Pack(2, leaves, slots);
+    Py_DECREF(flat);
+    Py_XDECREF(leaves);
+    Py_XDECREF(slots);
+    return out || PyErr_Occurred() ? out : Py_NewRef(Py_None);
+}

@@ -129,6 +129,7 @@ static const Kind KINDS[] = {
     {"of_arrays", of_arrays, NULL, NULL},
     {"iterate", iterate, NULL, NULL},
     {"matched", matched, "slot_type", NULL},
+    {"round", matched_round, "slot_type", NULL},
     {"turned", turned, "steps", NULL},
 };
 
@@ -183,6 +184,12 @@ static int find_slots_of(vectorcallfunc kind, PyObject *class)
         the.Likeness = (PyTypeObject *)class;
 #define X(name) failed = failed || find_slot(class, #name, &the.Likeness_##name) < 0;
         OF_LIKENESS(X)
+#undef X
+    }
+    if (kind == matched_round) {
+        the.Unit = (PyTypeObject *)class;
+#define X(name) failed = failed || find_slot(class, #name, &the.Unit_##name) < 0;
+        OF_UNIT(X)
 #undef X
     }
     return failed ? -1 : 0;

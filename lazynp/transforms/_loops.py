@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _rounds
+from lazynp import _unit
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
@@ -218,10 +218,8 @@ while_call = Primitive(
 )
 
 
-_rounds.install(
-    _rounds.Looping(
-        loop=while_call, add=elementwise.add, less=elementwise.less, slice=shaping.slice_
-    )
+_unit.install(
+    _unit.Looping(loop=while_call, add=elementwise.add, less=elementwise.less, slice=shaping.slice_)
 )
 
 

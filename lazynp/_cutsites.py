@@ -108,7 +108,9 @@ class Gathered:
 
 
 _REPEATED = 2  # runs of one plan that show a loop
-_GAIN = 2.0  # microseconds an operation: with less, recording the rounds costs more than it gains
+# microseconds an operation: with less, recording rounds that NumPy runs costs more than a program
+# will gain
+PROMISING = 2.0
 _GATHERED = 50000.0  # microseconds: rounds that run together take no longer
 
 
@@ -134,7 +136,7 @@ class CutSites:
         reference, compiled, _ = plan.costs
         if 4 * count > config.max_pending:
             return False
-        if plan.tier != "compiled" and reference - compiled <= _GAIN * count:
+        if plan.tier != "compiled" and reference - compiled <= PROMISING * count:
             return False
         plan.repeated += 1
         return plan.repeated >= _REPEATED

@@ -105,6 +105,8 @@ class Recorder:
 
     def reset_policy(self) -> None:
         """Forget the findings about loops."""
+        if self.sites.gathered is not None:
+            self.sites.gathered, self.limit = None, EARLY
         self.policy.reset()
         self.choose()
 

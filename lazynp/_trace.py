@@ -115,7 +115,7 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     gathered, sites.gathered = sites.gathered, None
     unit = _rounds.roll(nodes, gathered, reason)
     plan = None if unit is None else unit.plan
-    goes_on = unit is not None and asked is None and (unit.paid or gathered.plan is not None)
+    goes_on = unit is not None and asked is None and (unit.paid or unit.promises())
     if goes_on:
         recorder.pending[:0] = nodes
         sites.gathered, recorder.limit = gathered, len(nodes) + unit.operations()

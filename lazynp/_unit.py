@@ -24,6 +24,7 @@ from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._ownership import COUNTED
 from lazynp._periods import LEAST
+from lazynp._cutsites import PROMISING
 from lazynp._plan import (
     STATS,
     Plan,
@@ -132,6 +133,11 @@ class Unit:
         rounds = int(_SECONDS / self.seconds) if self.seconds else LEAST
         most = min(MOST, 2 * config.max_pending // len(self.ops))
         return max(LEAST + self.depth, min(rounds, most)) * len(self.ops)
+
+    def promises(self) -> bool:
+        """Whether recording rounds that NumPy runs costs less than a program will gain."""
+        reference, compiled, _ = self.costs
+        return reference - compiled > PROMISING * len(self.ops)
 
     def short_of(self) -> float:
         """The microseconds that rounds must still gain before a program pays."""

@@ -421,7 +421,7 @@ def pays_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_unit.Unit, "worth_compiling", lambda self, rounds, more=0.0: True)
     monkeypatch.setattr(_policy, "_PATIENCE", 100.0)
     monkeypatch.setattr(_policy, "_PATIENCE_AGAIN", 100.0)
-    monkeypatch.setattr(_cutsites, "_GAIN", -1e9)
+    monkeypatch.setattr(_cutsites, "PROMISING", -1e9)
 
 
 # -- random programs -------------------------------------------------------------------------------

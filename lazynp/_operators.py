@@ -103,7 +103,7 @@ def _in_place(function: Any, name: str) -> Any:
     in_place.__name__ = f"__i{name}__"
     if name == "matmul" or not is_ufunc:
         return in_place
-    return in_front("in_place", in_place, function=function._numpy)
+    return in_front("in_place", in_place, function=function._numpy, operator=compute)
 
 
 _IN_PLACE_MATMUL = (

@@ -16,7 +16,8 @@ import numpy as np
 
 from lazynp._array import new_array
 from lazynp._avals import Aval, Shape
-from lazynp._node import Node, aval_of_node, leaf
+from lazynp._node import OP, VALUE, Node, aval_of_node, leaf
+from lazynp._recorder import known
 from lazynp._trace import host_value, record
 from lazynp.primitives import elementwise, indexing, shaping
 
@@ -65,7 +66,10 @@ class Slice(Exact):
         return record(shaping.slice, (node, *self.starts), self.params)
 
     def set(self, old: Node, new: Node) -> Node:
-        return record(shaping.update_slice, (old, new, *self.starts), self.params)
+        node = record(shaping.update_slice, (old, new, *self.starts), self.params)
+        if node[VALUE] is None and node[OP] is not None:
+            self.ops[known(new)] = node[OP]  # C records the next one
+        return node
 
     def layout(self, dummy: NDArray) -> NDArray:
         return dummy[self.index]

@@ -65,7 +65,7 @@ static struct {
 #define X(name) Py_ssize_t Unit_##name;
     OF_UNIT(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent; /* names */
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
@@ -85,7 +85,7 @@ typedef struct {
     union {
         PyObject *first;
         PyObject *entries;    /* keys of the operands -> Entry */
-        PyObject *operator;   /* the same operator for arrays */
+        PyObject *operator;   /* the same operator for arrays, or without writing */
         PyObject *not_numpys; /* names of arguments that NumPy's function must not get */
         PyObject *ops;        /* (aval, axis, dtype, keepdims) -> op */
         PyObject *steps;      /* number of dimensions -> step */
@@ -106,6 +106,8 @@ typedef struct {
     int symbol;      /* selects an attribute, or an operator on doubles */
     PyObject *weak;
 } Front;
+
+static PyTypeObject FrontType;
 
 static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyObject *names)
 {

@@ -102,6 +102,32 @@ static PyObject *learnt(Front *front, PyObject *key, PyObject *result)
     return aval;
 }
 
+/* Record an operation that was seen before, if the back end records; return its node, new.
+   NULL: forward, or an error. */
+static PyObject *recorded_again(PyObject *function, PyObject *const *xs, int depth, PyObject *now)
+{
+    Front *front = (Front *)function;
+    Operand them[2] = {{NULL}};
+    PyObject *order = NULL, *key, *entry, *op, *operands, *new = NULL;
+    if (Py_TYPE(function) != &FrontType || front->operands != 2 || !front->records || front->swap)
+        return NULL;
+    if (!look_at(xs[0], &them[0], &order) || !look_at(xs[1], &them[1], &order))
+        return NULL;
+    key = PyTuple_Pack(2, them[0].known, them[1].known);
+    entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
+    op = entry ? OF(entry, Entry, op) : NULL;
+    Py_XDECREF(key);
+    if (!op || Py_TYPE(op) != (PyTypeObject *)the.Op || OF(op, Op, scalar) != Py_False ||
+        OF(op, Op, bounds) != Py_None || OF(op, Op, aval) != known(them[0].operand))
+        return NULL;
+    Py_INCREF(op);
+    operands = operands_of(xs, them, 2);
+    new = operands ? recorded(op, operands, depth, now) : NULL;
+    Py_XDECREF(operands);
+    Py_DECREF(op);
+    return new;
+}
+
 static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;

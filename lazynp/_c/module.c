@@ -121,7 +121,7 @@ static const Kind KINDS[] = {
     {"converted", converted, NULL, NULL},
     {"getitem", getitem, NULL, NULL},
     {"setitem", setitem, NULL, NULL},
-    {"in_place", in_place, NULL, NULL},
+    {"in_place", in_place, "operator", NULL},
     {"attribute", attribute, NULL, NULL},
     {"called", called, NULL, NULL},
     {"whole", whole, "not_numpys", "handle"},
@@ -289,9 +289,10 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.ops = PyUnicode_InternFromString("ops");
     the.starts = PyUnicode_InternFromString("starts");
     the.spent = PyUnicode_InternFromString("spent");
+    the.overlaps = PyUnicode_InternFromString("overlaps");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
-        !the.spent || !the.aval_of_double) {
+        !the.spent || !the.overlaps || !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;

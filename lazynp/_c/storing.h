@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "elementwise.h"
 #include "indexing.h"
 
 /* -- who may write ----------------------------------------------------------------------------- */
@@ -268,13 +269,12 @@ static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
 
 /* The op for storing this value, if it was recorded before: `_getset._store_op`. Borrowed from
    `ops`. Sets `*operand` to the value as a node's operand. NULL: forward. */
-static PyObject *op_of_store(PyObject *ops, PyObject *self, PyObject *aval, PyObject *value,
-                             PyObject **operand)
+static PyObject *op_of_store(PyObject *ops, PyObject *aval, PyObject *value, PyObject **operand)
 {
     PyObject *known_as;
     if (is_array(value) || is_scalar(value)) {
-        if (OF(value, Array, _base) == self || !(*operand = node_of(value)))
-            return NULL; /* for example, the second half of `x[i] op= v` */
+        if (!(*operand = node_of(value)))
+            return NULL;
         known_as = known(*operand);
     }
     else {
@@ -289,6 +289,19 @@ static PyObject *op_of_store(PyObject *ops, PyObject *self, PyObject *aval, PyOb
     return op && Py_TYPE(op) == (PyTypeObject *)the.Op && OF(op, Op, host) == Py_False ? op : NULL;
 }
 
+/* Whether the value is the view of `self` by this index, and shows its present value: then nothing
+   is left to store. It is the second half of `x[i] op= v`. */
+static int is_there(PyObject *self, PyObject *aval, PyObject *key, PyObject *value)
+{
+    if (!is_array(value) || OF(value, Array, _base) != self || !node_of(value))
+        return 0;
+    PyObject *path = OF(value, Array, _path);
+    PyObject *entry = PyDict_GetItemWithError(OF(aval, Aval, get_memo), key);
+    return path && PyTuple_CheckExact(path) && PyTuple_GET_SIZE(path) == 1 && entry &&
+           PyTuple_CheckExact(entry) && PyTuple_GET_SIZE(entry) == 3 &&
+           PyTuple_GET_ITEM(entry, 2) == PyTuple_GET_ITEM(path, 0);
+}
+
 /* Record a slice assignment that was seen before. 1: done; 0: forward; -1: an error. Owns all that
    it uses, because any allocation may run code. That code may also write the array meanwhile. */
 static int store_recorded(Front *front, PyObject *self, PyObject *index, PyObject *value,
@@ -300,11 +313,15 @@ static int store_recorded(Front *front, PyObject *self, PyObject *index, PyObjec
     int done = 0;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || !(key = key_of_index(index)))
         goto end;
+    if (is_there(self, aval, key, value)) {
+        done = 1;
+        goto end;
+    }
     step = Py_XNewRef(PyDict_GetItemWithError(OF(aval, Aval, set_memo), key));
     ops = step ? PyObject_GetAttr(step, the.ops) : NULL;
     starts = ops ? PyObject_GetAttr(step, the.starts) : NULL;
     op = starts && PyTuple_CheckExact(starts)
-             ? Py_XNewRef(op_of_store(ops, self, aval, value, &operand))
+             ? Py_XNewRef(op_of_store(ops, aval, value, &operand))
              : NULL;
     if (!op)
         goto end;
@@ -389,6 +406,107 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
 
 /* -- x op= v: `_methods.in_place` -------------------------------------------------------------- */
 
+/* Give an owner a value that was recorded, and tell Python if it is large. Steals `new`. */
+static int replaced(PyObject *owner, PyObject *new, PyObject *now)
+{
+    PyObject *op = Py_NewRef(PyList_GET_ITEM(new, OP)), *told = NULL;
+    Py_SETREF(OF(owner, Array, _node), new);
+    Py_ssize_t nbytes = PyLong_AsSsize_t(OF(OF(op, Op, aval), Aval, nbytes));
+    if (nbytes == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    if (nbytes >= the.stage)
+        told = PyObject_CallFunctionObjArgs(the.large_update, now, op, NULL);
+    Py_DECREF(op);
+    Py_XDECREF(told);
+    return told || nbytes < the.stage ? 1 : -1;
+}
+
+/* Record `view op= v`, which was seen before: the operation, then the store into the owner. */
+static int view_updated(Front *front, PyObject *self, PyObject *other, PyObject *now)
+{
+    PyObject *base = OF(self, Array, _base), *path = OF(self, Array, _path);
+    if (!is_array(base) || OF(base, Array, _base) != Py_None || OF(base, Array, _flags) != Py_None ||
+        OF(base, Array, _seen) == the.viewed || !path || !PyTuple_CheckExact(path) ||
+        PyTuple_GET_SIZE(path) != 1 || !node_of(self) || (is_array(other) && !node_of(other)))
+        return 0;
+    PyObject *step = Py_NewRef(PyTuple_GET_ITEM(path, 0)), *before = Py_NewRef(node_of(base));
+    PyObject *ops = NULL, *starts = NULL, *overlaps = NULL, *op = NULL, *args = NULL;
+    PyObject *result = NULL, *new = NULL;
+    int done = 0;
+    Py_INCREF(base);
+    if (Py_TYPE(step) == (PyTypeObject *)the.Basic || !(ops = PyObject_GetAttr(step, the.ops)) ||
+        !(starts = PyObject_GetAttr(step, the.starts)) ||
+        !(overlaps = PyObject_GetAttr(step, the.overlaps)) || overlaps != Py_False ||
+        !PyDict_CheckExact(ops) || !PyTuple_CheckExact(starts))
+        goto end;
+    op = Py_XNewRef(PyDict_GetItemWithError(ops, known(node_of(self))));
+    if (!op || Py_TYPE(op) != (PyTypeObject *)the.Op || OF(op, Op, host) != Py_False ||
+        OF(op, Op, aval) != known(before))
+        goto end;
+    PyObject *xs[2] = {self, other};
+    result = recorded_again(front->operator, xs, front->depth, now);
+    if (!result)
+        goto end;
+    done = -1;
+    Py_ssize_t n = PyTuple_GET_SIZE(starts);
+    args = PyTuple_New(n + 2);
+    if (!args)
+        goto end;
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(before));
+    PyTuple_SET_ITEM(args, 1, Py_NewRef(result));
+    for (Py_ssize_t i = 0; i < n; i++)
+        PyTuple_SET_ITEM(args, i + 2, Py_NewRef(PyTuple_GET_ITEM(starts, i)));
+    new = recorded(op, args, front->depth, now);
+    if (!new)
+        goto end;
+    if (OF(base, Array, _node) != before) { /* code that ran meanwhile has written it */
+        done = 0;
+        goto end;
+    }
+    Py_INCREF(result);
+    Py_SETREF(OF(self, Array, _node), result);
+    Py_INCREF(new);
+    Py_SETREF(OF(self, Array, _seen), new);
+    done = replaced(base, Py_NewRef(new), now);
+    Py_ssize_t nbytes = PyLong_AsSsize_t(OF(OF(op, Op, aval), Aval, nbytes));
+    if (done > 0 && nbytes >= the.large) {
+        PyObject *noted = PyObject_CallOneArg(the.note, self);
+        done = noted ? 1 : -1;
+        Py_XDECREF(noted);
+    }
+end:
+    Py_DECREF(base);
+    Py_DECREF(step);
+    Py_DECREF(before);
+    Py_XDECREF(ops);
+    Py_XDECREF(starts);
+    Py_XDECREF(overlaps);
+    Py_XDECREF(op);
+    Py_XDECREF(args);
+    Py_XDECREF(result);
+    Py_XDECREF(new);
+    if (!done && PyErr_Occurred())
+        PyErr_Clear();
+    return done;
+}
+
+/* Record `self op= other`, which was seen before. 1: done; 0: forward; -1: an error. */
+static int in_place_recorded(Front *front, PyObject *self, PyObject *other, PyObject *now)
+{
+    if (OF(self, Array, _base) != Py_None)
+        return view_updated(front, self, other, now);
+    PyObject *xs[2] = {self, other}, *before = Py_XNewRef(node_of(self));
+    PyObject *new = before ? recorded_again(front->operator, xs, front->depth, now) : NULL;
+    int done = new && OF(self, Array, _node) == before; /* else, code has written it meanwhile */
+    if (done)
+        Py_SETREF(OF(self, Array, _node), Py_NewRef(new));
+    else if (!new && PyErr_Occurred())
+        PyErr_Clear();
+    Py_XDECREF(new);
+    Py_XDECREF(before);
+    return done;
+}
+
 static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
@@ -400,6 +518,15 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     int again = 1;
     if (!now)
         return NULL;
+    if (!is_eager(now) && !is_full(now)) {
+        int held = is_only_thread() ? 0 : acquire();
+        int done = held < 0 ? -1 : in_place_recorded(front, self, other, now);
+        unlock(held);
+        if (done) {
+            Py_DECREF(now);
+            return done < 0 ? NULL : Py_NewRef(self);
+        }
+    }
     int locked = is_eager(now) ? lock(self) : 0;
     node = node_of(self); /* after all that may run code */
     if (node && locked >= 0 && is_eager(now) && OF(known(node), Aval, device) == Py_True) {

@@ -110,7 +110,7 @@ def roll(nodes: list[Node], gathered: Gathered, reason: Any) -> Unit | None:
     if found is None or found.unit.refused:
         return None
     unit, end = found.unit, found.end
-    begin, first = perf_counter() if observers else 0.0, nodes[0][CODE:]
+    begin, first = perf_counter() if observers else 0.0, (nodes[0][CODE], nodes[0][OFFSET])
     if not unit.worth_compiling(found.rounds, GAIN * gathered.spent):
         gathered.spent = 0.0
         del found  # its references

@@ -114,20 +114,18 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     sites = recorder.sites
     gathered, sites.gathered = sites.gathered, None
     unit = _rounds.roll(nodes, gathered, reason)
-    plan = None if unit is None else unit.plan
-    goes_on = unit is not None and asked is None and (unit.paid or unit.promises())
-    if goes_on:
+    recorder.gathered_rounds(inf if unit is None else unit.short_of())
+    if unit is not None and asked is None and (unit.paid or unit.promises()):
         recorder.pending[:0] = nodes
         sites.gathered, recorder.limit = gathered, len(nodes) + unit.operations()
-    recorder.gathered_rounds(inf if unit is None else 0.0 if unit.paid else unit.short_of())
-    if goes_on:
-        return plan
+        return unit.plan
+    plan = None
     if unit is None:
         gathered.missed(asked is not None)
         plan = _rounds.in_parts(nodes, asked, reason, gathered)
     if asked is not None and asked[VALUE] is not None:
         recorder.pending[:0] = nodes
-    elif nodes and gathered.plan is None and not unit:
+    elif unit is None and gathered.plan is None:
         _graph.by_reference(nodes, asked)
     else:
         plan = _run(recorder, nodes, asked, reason)

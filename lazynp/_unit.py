@@ -18,13 +18,13 @@ import numpy as np
 from lazynp import _cost, _reference, lowering
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
+from lazynp._cutsites import PROMISING
 from lazynp._fronts import in_front
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
 from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._ownership import COUNTED
 from lazynp._periods import LEAST
-from lazynp._cutsites import PROMISING
 from lazynp._plan import (
     STATS,
     Plan,
@@ -104,9 +104,9 @@ class Unit:
             operands = matched_round(self, part, before, leaves)
             if operands is None:
                 break
-            leaves, slots = operands
+            leaves = operands[0]
             found.append(leaves)
-            rows.append(slots)
+            rows.append(operands[1])
             before = part
             start += n
         if leaves is not None:
@@ -141,7 +141,7 @@ class Unit:
 
     def short_of(self) -> float:
         """The microseconds that rounds must still gain before a program pays."""
-        return max(self.costs[2] - self.owed, 0.0)
+        return 0.0 if self.programs else max(self.costs[2] - self.owed, 1.0)
 
     @property
     def paid(self) -> bool:
@@ -217,7 +217,7 @@ class Unit:
         return tied
 
 
-def _matched_round(
+def matched_round_in_python(
     unit: Unit, part: list[Node], before: list[Node], leaves: list[Node] | None
 ) -> tuple[list[Node], list[Any]] | None:
     """The leaves and slots of these nodes, if they are a round after that with these leaves."""
@@ -240,7 +240,8 @@ def _matched_round(
     return leaves, slots
 
 
-matched_round = in_front("round", _matched_round, function=Unit, slot_type=np.generic)
+matched_round_in_c = in_front("round", matched_round_in_python, function=Unit, slot_type=np.generic)
+matched_round = matched_round_in_c
 
 
 def _by_host(op: Op) -> bool:
@@ -333,7 +334,7 @@ class Shape:
                         for h, ref in enumerate(self.next)
                         if ref[0] == "leaf" and ref[1] in holders
                     ]
-                    if length > n:
+                    if holders and length > len(self.next):  # a circle
                         self.possible = False
                         break
         return depth, expected

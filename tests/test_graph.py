@@ -313,7 +313,7 @@ class Stop(Exception):
 STAGES: dict[str, tuple[Any, str]] = {
     "compile": (lowering, "compile_program"),
     "lower": (_plan._Lowerer, "program"),
-    "put": (_plan, "_buffer"),
+    "put": (_plan, "buffer_of"),
     "run": (_runtime.Executable, "run"),
     "commit": (_graph, "_commit"),
     "plan": (_graph, "_planned"),

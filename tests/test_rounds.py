@@ -6,20 +6,16 @@ NumPy: values, dtypes, shapes, what is written through views, what stays in list
 
 from __future__ import annotations
 
-import gc
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import lazynp
 from lazynp import _cutsites, _policy, _unit
-from lazynp._recorder import local
 from tests.helpers import fresh_start
 
 ROUNDS = 60

@@ -146,7 +146,7 @@ static PyObject *carried_on(PyObject *places, PyObject *before, PyObject *leaves
     return next;
 }
 
-/* `_unit._matched_round` */
+/* `_unit.matched_round_in_python` */
 static PyObject *matched_round(PyObject *self_, PyObject *const *args, size_t nargsf,
                                PyObject *names)
 {

@@ -42,6 +42,9 @@ PROGRAM = 15000.0
 _COMPILED = 1000.0
 _COMPILED_PLAIN = 200.0
 _COMPILED_LONG = 9000.0
+# A loop takes several times as long to compile as its body alone: XLA's other emitters make a kernel
+# for each of its fusions.
+LOOP = 5.0
 _PLAIN = 0.5  # nanoseconds an element, by XLA: up to here an operation is one instruction
 
 # One thread runs a program of at most this much work. Waking others costs 10 to 30 us a loop; at

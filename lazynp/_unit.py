@@ -86,7 +86,7 @@ class Unit:
         self.tied: dict[int, int] | None = {}
         reference, compiled, compiling = self.plan.costs
         # a round of a program needs no dispatch
-        self.costs = reference, compiled - _cost.DISPATCH, compiling
+        self.costs = reference, compiled - _cost.DISPATCH, _cost.LOOP * compiling
         self.owed = 0.0
         self.seconds = 0.0  # of a round in the last run
         # NumPy runs some of the operations much faster
@@ -95,7 +95,7 @@ class Unit:
     def matches(self, nodes: list[Node], start: int) -> tuple[list[list[Node]], list[list[Any]]]:
         """The rounds from `start` on: the leaves of each and of the next one, and their slots."""
         n = len(self.ops)
-        leaves: list[Node] | None = None
+        leaves: Any = None
         before: list[Node] = []
         found: list[list[Node]] = []
         rows: list[list[Any]] = []

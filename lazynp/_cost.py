@@ -42,8 +42,8 @@ PROGRAM = 15000.0
 _COMPILED = 1000.0
 _COMPILED_PLAIN = 200.0
 _COMPILED_LONG = 9000.0
-# A loop takes several times as long to compile as its body alone: XLA's other emitters make a kernel
-# for each of its fusions.
+# A loop takes several times as long to compile as its body alone: XLA's other emitters make a
+# kernel for each of its fusions.
 LOOP = 5.0
 _PLAIN = 0.5  # nanoseconds an element, by XLA: up to here an operation is one instruction
 

@@ -31,6 +31,7 @@ from lazynp._recorder import local
 from lazynp._strides import laid_out, order_of_strides
 from lazynp._trace import host_value
 from lazynp._values import knowable, there
+from lazynp.functions._replayed import REPLAYED, replayed
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
 
@@ -67,6 +68,7 @@ def by_numpy(
     def decorate(function: F) -> F:
         parameters = inspect.signature(function).parameters
         names = list(parameters)
+        recorded = _recorded(function)
         before_out = names.index("out") if "out" in names else len(names)
         if any(p.kind is p.VAR_POSITIONAL for p in parameters.values()):
             before_out = sys.maxsize
@@ -75,7 +77,7 @@ def by_numpy(
         def call(*args: Any, **kwargs: Any) -> Any:
             largest = _largest(always)
             if not largest or len(args) > before_out:
-                return function(*args, **kwargs)
+                return recorded(args, kwargs)
             if largest == math.inf:
                 for a in (*args, *kwargs.values()):
                     if type(a) is NDArray:
@@ -107,6 +109,13 @@ def by_numpy(
         )  # fmt: skip
 
     return decorate
+
+
+def _recorded(function: Callable[..., Any]) -> Callable[[Any, dict[str, Any]], Any]:
+    """The function, where it is recorded."""
+    if function.__name__.lstrip("_") not in REPLAYED:
+        return lambda args, kwargs: function(*args, **kwargs)
+    return functools.partial(replayed, function)
 
 
 def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
@@ -172,13 +181,15 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
     """
 
     def decorate(function: F) -> F:
+        recorded = _recorded(function)
+
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs and overrides(kwargs.get("like")):
                 return _by_its_like(public, *args, **kwargs)
             largest = _largest()
             if not largest or not args:
-                return function(*args, **kwargs)
+                return recorded(args, kwargs)
             shape = args[0].shape if like and type(args[0]) is NDArray else args[0]
             if not _is_small(shape):
                 return function(*args, **kwargs)

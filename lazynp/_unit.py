@@ -38,6 +38,7 @@ from lazynp._plan import (
 )
 
 _SECONDS = 0.02  # of a run, about
+_RECORDED = 0.8  # microseconds to record an operation, and to recognise it again
 MOST = 256  # rounds of a run: rows of a matrix of scalars
 
 
@@ -85,8 +86,9 @@ class Unit:
         self.varying: frozenset[int] = frozenset()
         self.tied: dict[int, int] | None = {}
         reference, compiled, compiling = self.plan.costs
-        # a round of a program needs no dispatch
-        self.costs = reference, compiled - _cost.DISPATCH, _cost.LOOP * compiling
+        # A round needs no dispatch of its own, but it is recorded; eagerly, it would not be.
+        compiled += _RECORDED * len(self.ops) - _cost.DISPATCH
+        self.costs = reference, compiled, _cost.LOOP * compiling
         self.owed = 0.0
         self.seconds = 0.0  # of a round in the last run
         # NumPy runs some of the operations much faster

@@ -11,6 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
+from lazynp._intervals import interval
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._primitive import Missing, Primitive
 from lazynp._trace import host_value
@@ -29,9 +30,10 @@ from lazynp.transforms._branches import (
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
-from lazynp.transforms._scan import scan
+from lazynp.transforms._scanning import scanned
 from lazynp.transforms._stack import DISABLED, at_once, check_leaf, node_of, zeros
 from lazynp.transforms._stage import (
+    Ranges,
     batch_jaxpr,
     jvp_jaxpr,
     repeated,
@@ -231,8 +233,13 @@ def while_loop(
     return _looped(cond_fun, body_fun, init_val)
 
 
-def _looped(cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = ()) -> Any:
-    """weak: the leaves that count as Python numbers, besides actual Python numbers."""
+def _looped(
+    cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = (),
+    ranges: Ranges | None = None,
+) -> Any:  # fmt: skip
+    """weak: the leaves that count as Python numbers, besides actual Python numbers. ranges: those
+    of leaves, in the body, if they are known.
+    """
     if DISABLED and at_once(going := cond_fun(init_val)):
         val = init_val
         while bool(host_value(node_of(going))):
@@ -248,7 +255,7 @@ def _looped(cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = (
         avals[i] = aval_of(avals[i].shape, avals[i].dtype, True)
     kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
     while True:
-        body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body")
+        body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body", ranges)
         outs = body.jaxpr.out_avals[: flat.count]
         new = settled(avals, outs, body.jaxpr) if flat.tree == structure[2][0] else None
         if new is None:
@@ -317,8 +324,9 @@ def fori_loop(
             i, val = carry
             return (elementwise.add(i, 1), body_fun(i, val)), None
 
-        steps = upper - lower
-        return scan(step, (lower, init_val), None, length=steps, unroll=unroll or 1)[0][1]
+        ranges = {0: (lower, upper - 1)}
+        init = lower, init_val
+        return scanned(step, init, None, upper - lower, False, unroll or 1, ranges)[0][1]
 
     if unroll is not None:
         raise ValueError("fori_loop: unroll requires int bounds")
@@ -332,7 +340,9 @@ def fori_loop(
 
     bounds = [elementwise.convert(new_array(node_of(b)), dtype=_INT) for b in (lower, upper)]
     first, stop = [new_scalar(b._read()) for b in bounds]
-    return _looped(test, body, (first, stop, init_val), weak=(0,))[2]
+    low, high = interval(first._read())[0], interval(stop._read())[1] - 1
+    ranges = {0: (low, max(low, high))}
+    return _looped(test, body, (first, stop, init_val), weak=(0,), ranges=ranges)[2]
 
 
 _INT = np.dtype(np.int64)

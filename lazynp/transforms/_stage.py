@@ -69,11 +69,7 @@ def run_jaxpr(
     env: dict[Var, Array] = dict(zip(jaxpr.inputs, args, strict=True))
 
     def read(atom: Atom) -> Array:
-        if not isinstance(atom, Literal):
-            return env[atom]
-        node = leaf(atom.value)
-        node[AVAL] = atom.aval  # may be weak
-        return new_scalar(node)
+        return literal(atom) if isinstance(atom, Literal) else env[atom]
 
     for eqn in jaxpr.eqns:
         operands = [read(a) for a in eqn.inputs]
@@ -83,6 +79,12 @@ def run_jaxpr(
             outs = out if eqn.primitive.multiple_results else (out,)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(a) for a in jaxpr.outputs]
+
+
+def literal(atom: Literal) -> Array:
+    node = leaf(atom.value)
+    node[AVAL] = atom.aval  # may be weak
+    return new_scalar(node)
 
 
 # -- staging ---------------------------------------------------------------------------------------

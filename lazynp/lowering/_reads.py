@@ -21,7 +21,10 @@ from lazynp._jaxpr import Eqn, Jaxpr, Var
 _READS = {"slice", "take"}
 _WRITES = {"update_slice": 2, "add_slice": 2, "put": 2}  # the operand where the indices begin
 _INT32 = np.dtype(np.int32)
-_COPIED = 1 << 12  # bytes: copying less than this costs no more than a conditional
+# Bytes: copying less than this costs no more than a conditional. In a loop over elements, which XLA
+# makes one function (`_options`), a conditional costs next to nothing; elsewhere it is a kernel.
+_COPIED, _COPIED_BY_ELEMENTS = 1 << 12, 1 << 8
+_ELEMENTS = 64  # of the largest value that a loop over elements computes
 
 
 class Reads:
@@ -40,12 +43,13 @@ class Reads:
         if not writes:
             return
         self.makers = {v: e for e in jaxpr.eqns for v in e.outputs}
+        least = _COPIED_BY_ELEMENTS if all(map(_is_small, jaxpr.eqns)) else _COPIED
         for eqn in jaxpr.eqns:
             array = _array(eqn)
             if eqn.primitive.name not in _READS or array not in writes:
                 continue
             index = self._choice(eqn, writes[array])
-            if index is not None and array.aval.nbytes >= _COPIED and eqn.outputs[0].aval.size:
+            if index is not None and array.aval.nbytes >= least and eqn.outputs[0].aval.size:
                 if not self._only_for(jaxpr, eqn, writes[array]):
                     self.eqns.setdefault(array, []).append(eqn)
                     self.indices[id(eqn)] = index
@@ -129,6 +133,13 @@ class Reads:
         before = self.zeros.get(array)
         self.zeros[array] = zero if before is None else b.binary("stablehlo.add", before, zero)
         return value
+
+
+def _is_small(eqn: Eqn) -> bool:
+    """Whether a loop over elements may contain this: it computes little, or changes in place."""
+    if eqn.primitive.name in _WRITES or eqn.primitive.kind == "call":
+        return True
+    return all(v.aval.size <= _ELEMENTS for v in eqn.outputs)
 
 
 def _array(eqn: Eqn) -> Any:

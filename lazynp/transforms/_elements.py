@@ -52,7 +52,7 @@ def by_elements(
     call: Callable[..., Any], index: Array, operands: Sequence[Array], branches: Sequence[Jaxpr]
 ) -> list[Array]:
     """`call(index, *operands, branches=branches)`, with elements read before and written after."""
-    uses = list(map(_Uses, branches))
+    uses = list(map(Uses, branches))
     whole = _used_whole(uses)
     before = _Before(operands, uses, whole)
     results = [uses[0].version(i, whole) for i in range(len(branches[0].outputs))]
@@ -118,7 +118,7 @@ def _element(x: Array, starts: Sequence[Any]) -> Array:
     return shaping.slice(x, *starts, axes=axes, sizes=ones, strides=ones, shape=())
 
 
-class _Uses:
+class Uses:
     """Which arrays from outside a branch uses other than by elements; how often it writes the
     others.
     """
@@ -156,7 +156,7 @@ class _Uses:
         return None if place in whole else place
 
 
-def _used_whole(uses: Sequence[_Uses]) -> set[int]:
+def _used_whole(uses: Sequence[Uses]) -> set[int]:
     """The arrays that a branch uses other than by elements, or that are results only of some."""
     whole = set().union(*[u.whole for u in uses])
     while True:
@@ -175,7 +175,7 @@ def _used_whole(uses: Sequence[_Uses]) -> set[int]:
 class _Before:
     """What is computed before the branches: indices and elements."""
 
-    def __init__(self, operands: Sequence[Array], uses: Sequence[_Uses], whole: set[int]) -> None:
+    def __init__(self, operands: Sequence[Array], uses: Sequence[Uses], whole: set[int]) -> None:
         self.operands = operands
         self.reads: list[Array] = []
         self.number: dict[int, int] = {}  # by identity of equations: that of the element they read
@@ -304,7 +304,7 @@ class _After:
     """One write, of the branches that write an array at least so often."""
 
     def __init__(
-        self, place: int, k: int, index: Array, uses: Sequence[_Uses], before: _Before
+        self, place: int, k: int, index: Array, uses: Sequence[Uses], before: _Before
     ) -> None:
         self.place, self.k, self.index = place, k, index
         self.aval = before.operands[place].aval

@@ -176,7 +176,7 @@ def _chosen(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     return [x for x, f in zip(items, flags, strict=True) if f]
 
 
-def _linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, consts: int, carry: int,
+def linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, consts: int, carry: int,
                **params: Any) -> tuple[Any, Any]:  # fmt: skip
     fixed, start, slices = _split(moving_flags(tangents), consts, carry)
     moves = _fixpoint(lambda c: linearize_jaxpr(jaxpr, (*fixed, *c, *slices)).moves[:carry], start)
@@ -301,7 +301,7 @@ scan_call = Primitive(
     reference=_reference,
     lower=_lower,
     jvp=_jvp,
-    linearize=_linearize,
+    linearize=linearize,
     transpose=_transpose,
     batch=_batch,
     discharge=_discharge,

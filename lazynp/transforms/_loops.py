@@ -148,8 +148,8 @@ def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
     if params["count"] is None or params["count"].rounds is None:
         raise TypeError(
             "while_loop, and fori_loop with traced bounds, has no reverse mode, because the number "
-            "of rounds is not known in advance, nor limited. Use scan, or fori_loop with int bounds "
-            "(static_argnums), or forward mode (jvp, jacfwd)"
+            "of rounds is not known in advance, and has no limit. Use scan, or fori_loop with int "
+            "bounds (static_argnums), or forward mode (jvp, jacfwd)"
         )
     return linearize_scan(primals, tangents, **_as_scan(**params))
 

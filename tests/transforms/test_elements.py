@@ -348,7 +348,7 @@ WRITE = st.tuples(ARRAY, INDEX, st.sampled_from(["=", "+=", "-="]), VALUE).map(
 BRANCH = st.tuples(st.lists(WRITE, max_size=3), VALUE)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 @given(BRANCH, BRANCH, st.lists(WRITE, max_size=2), INDEX)
 def test_generated(yes: Any, no: Any, rest: list[str], tested: str) -> None:
     lines = ["def body(i, c, x, y, k, cond):"]

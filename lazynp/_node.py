@@ -232,8 +232,8 @@ class Tracer:
         """The host value for code that takes it out: float, item, __array__."""
         raise escaped(self)
 
-    def extent(self) -> Any:
-        """All host values behind this, for checks of bounds; None if unknown."""
+    def behind(self) -> Node | None:
+        """The node of the level below that has its values, for checks of bounds; None if none."""
         return None
 
     def known(self) -> bool:

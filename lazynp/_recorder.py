@@ -156,7 +156,8 @@ class StagingRecorder(Recorder):
     """
 
     __slots__ = (
-        "level", "outer", "handles", "aliases", "inputs", "effects", "_own", "_counted", "_fresh",
+        "level", "outer", "handles", "aliases", "inputs", "effects", "ranges", "checked", "_own",
+        "_counted", "_fresh",
     )  # fmt: skip
 
     def __init__(self, what: str, outer: Recorder, level: int) -> None:
@@ -167,6 +168,9 @@ class StagingRecorder(Recorder):
         self.aliases: dict[int, tuple[Node, Node]] = {}  # for tracers of outer levels
         self.inputs: list[Node] = []
         self.effects: list[Node] = []  # calls of host code made for their effect
+        self.ranges: dict[int, tuple[int, int]] = {}  # of inputs (by id) that count rounds
+        # indices checked so far, by id and length of the axis: the index, and it in bounds
+        self.checked: dict[tuple[int, int], tuple[Node, Node]] = {}
         self._own: set[int] = set()
         self._counted = 0
         self._fresh: dict[int, Node] = {}  # nodes of handles made during this trace
@@ -200,6 +204,12 @@ class StagingRecorder(Recorder):
             found = self.aliases[id(node)] = node, self.input(aval_of_node(node))
         return found[1]
 
+    def behind(self, node: Node) -> Node | None:
+        """The tracer that an input stands for. (The input of an array stands for other values in
+        later rounds of a loop that writes the array.)
+        """
+        return next((outer for outer, given in self.aliases.values() if given is node), None)
+
     def capture(self, owner: Any) -> None:
         """Let an array from outside hold an input of this program."""
         node = owner._node
@@ -222,6 +232,7 @@ class StagingRecorder(Recorder):
         trace.alive = False
         self._fresh.clear()
         self.effects.clear()
+        self.checked.clear()
         pending = self.pending
         while pending:  # from the end, so that operands are free when they are visited
             constant = pending[-1][VALUE] is not None  # no operand affects it

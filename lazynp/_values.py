@@ -73,5 +73,6 @@ def extent(node: Node) -> Any:
     """All values behind a node, for checks of bounds; None if unknown."""
     value = node[VALUE]
     if isinstance(value, Tracer):
-        return value.extent()
+        behind = value.behind()
+        return None if behind is None else extent(behind)
     return host_value(node) if knowable(node) else None

@@ -251,7 +251,7 @@ def test_a_tracer_shows_no_value() -> None:
     code = compile("\n\nf()\n", "user.py", "exec")
     offset = next(begin for begin, _, line in code.co_lines() if line == 3)
     tracer = _tracer("jit of f", code, offset)
-    assert tracer.extent() is None and not tracer.known()
+    assert tracer.behind() is None and not tracer.known()
     for look in (tracer.seen, tracer.exact, tracer.__array__):
         with pytest.raises(TypeError, match=r"f64\[3\].*traced by jit of f, made at user.py:3,"):
             look()

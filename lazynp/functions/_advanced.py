@@ -19,12 +19,13 @@ from lazynp._array import (
     new_array,
 )
 from lazynp._avals import Aval
+from lazynp._intervals import interval
 from lazynp._node import (
     Node,
     aval_of_node,
     leaf,
 )
-from lazynp._recorder import local, staged
+from lazynp._recorder import StagingRecorder, local, staged
 from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
 from lazynp._trace import host_value
@@ -222,17 +223,52 @@ def _bounded_later(index: Array, length: int, axis: int) -> Array:
     if not length and index.size:
         raise IndexError(f"index is out of bounds for axis {axis} with size 0")
     if value is None:
-        below, above = elementwise.less(index, -length), elementwise.greater_equal(index, length)
-        message = f"index {{}} is out of bounds for axis {axis} with size {length}"
-        check_later(elementwise.logical_or(below, above), IndexError, message, index)
-        index = elementwise.minimum(elementwise.maximum(index, -length), length - 1)
-    else:
-        bad = np.less(value, -length) | np.greater_equal(value, length)
-        if bad.any():
-            first = np.asarray(value)[bad].flat[0]
-            raise IndexError(f"index {first} is out of bounds for axis {axis} with size {length}")
+        return _checked_once(index, length, axis)
+    bad = np.less(value, -length) | np.greater_equal(value, length)
+    if bad.any():
+        first = np.asarray(value)[bad].flat[0]
+        raise IndexError(f"index {first} is out of bounds for axis {axis} with size {length}")
     negative = elementwise.less(index, 0)
     return elementwise.select(negative, elementwise.add(index, length), index)
+
+
+def _checked_once(index: Array, length: int, axis: int) -> Array:
+    """An index of unknown value in bounds. A staged function checks the same index, for axes of
+    one length, only once.
+    """
+    recorder, node = local.recorder, index._read()
+    if not isinstance(recorder, StagingRecorder):
+        return _checked_later(index, length, axis)
+    found = recorder.checked.get((id(node), length))
+    if found is None:
+        inside = _checked_later(index, length, axis)._read()
+        found = recorder.checked[id(node), length] = node, inside
+    return new_array(found[1])
+
+
+def _checked_later(index: Array, length: int, axis: int) -> Array:
+    """Record the check of an index, and how it counts from the front, as far as its interval says
+    that this is needed.
+    """
+    low, high = interval(index._read()) if index.size else (0, 0)
+    bad: list[Array] = []
+    if low < -length:
+        bad.append(elementwise.less(index, -length))
+    if high >= length:
+        bad.append(elementwise.greater_equal(index, length))
+    if bad:
+        message = f"index {{}} is out of bounds for axis {axis} with size {length}"
+        either = bad[0] if len(bad) == 1 else elementwise.logical_or(*bad)
+        check_later(either, IndexError, message, index)
+    if low < -length:
+        index = elementwise.maximum(index, -length)
+    if high >= length:
+        index = elementwise.minimum(index, length - 1)
+    if low >= 0:
+        return index
+    from_front = elementwise.add(index, length)
+    return from_front if high < 0 else elementwise.select(elementwise.less(index, 0), from_front,
+                                                          index)  # fmt: skip
 
 
 def get_advanced(self: Array, index: Any) -> Any:

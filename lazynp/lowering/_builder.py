@@ -188,7 +188,7 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
         if reads is None:
             out = eqn.primitive.lower(b, *operands, **eqn.params)
         else:
-            out = reads.lowered(b, eqn, operands)
+            out = reads.lowered(b, eqn, operands, read)
         outs = out if eqn.primitive.multiple_results else (out,)
         for var, value in zip(eqn.outputs, outs, strict=True):
             if value.aval is not var.aval and not _same_type(value.aval, var.aval):

@@ -35,6 +35,9 @@ than a threshold, 1024 by default. Otherwise each fusion is a kernel, at 35 to 6
 each conditional costs 1 to 3 us. A loop over the elements of an array touches little but, with
 bounds checks and several reads, often more than that.
 
+*`xla_cpu_copy_insertion_use_region_analysis` gives wrong results* in loops within loops (0.10.2:
+Floyd-Warshall, LU): the copies that it omits are needed. `_reads` orders reads and writes instead.
+
 Library reductions (YNN), on by default, stay on. With them a sum over 1e6 elements takes 0.2
 (float32) or 0.4 (float64) of NumPy's time, is as accurate (relative error 1e-8 or 2e-17, without
 them 5e-8 or 9e-17; np.sum 1e-8 or 2e-17) and compiles in 7 ms instead of 32; over axis 0 of

@@ -1,10 +1,12 @@
 """Order the reads and writes of one array in a loop's body, so that XLA writes in place.
 
 XLA recomputes a read wherever its result is used. If one of those uses may come after the array was
-written, XLA first copies the whole array, in each round. So we put a read of an array that the loop
-also writes into a conditional with two equal branches, and make the write depend on it. The
-conditional also returns an index. The difference between that index and the one that went in is
-zero; we add it to the start of the write.
+written, XLA first copies the whole array, in each round. So we put such a read into a conditional
+with two equal branches, and make the write depend on it. The conditional also returns an index. The
+difference between that index and the one that went in is zero; we add it to the start of the write.
+
+A read that only the written value depends on needs none of this, and a conditional would cost a
+loop over elements up to half of its speed.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from lazynp._jaxpr import Eqn, Jaxpr, Var
 _READS = {"slice", "take"}
 _WRITES = {"update_slice": 2, "add_slice": 2, "put": 2}  # the operand where the indices begin
 _INT32 = np.dtype(np.int32)
-_COPIED = 1 << 12  # bytes: copying less than this costs no more than a conditional
+# Bytes: copying less than this costs no more than a conditional. In a loop over elements, which XLA
+# makes one function (`_options`), a conditional costs next to nothing; elsewhere it is a kernel.
+_COPIED, _COPIED_BY_ELEMENTS = 1 << 12, 1 << 8
+_ELEMENTS = 64  # of the largest value that a loop over elements computes
 
 
 class Reads:
@@ -27,57 +32,98 @@ class Reads:
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         self.eqns: dict[Var, list[Eqn]] = {}  # for each array that is also written: its reads
+        self.indices: dict[int, Var] = {}  # by the identity of these: what they choose by
         # for each array read so far: the zero that its writes depend on
         self.zeros: dict[Var, Any] = {}
-        written = {_array(e) for e in jaxpr.eqns if e.primitive.name in _WRITES}
+        self.makers: dict[Any, Eqn] = {}
+        writes: dict[Any, list[Eqn]] = {}
+        for eqn in jaxpr.eqns:
+            if eqn.primitive.name in _WRITES and _array(eqn) is not None:
+                writes.setdefault(_array(eqn), []).append(eqn)
+        if not writes:
+            return
+        self.makers = {v: e for e in jaxpr.eqns for v in e.outputs}
+        least = _COPIED_BY_ELEMENTS if all(map(_is_small, jaxpr.eqns)) else _COPIED
         for eqn in jaxpr.eqns:
             array = _array(eqn)
-            if eqn.primitive.name in _READS and array in written and _index(eqn) is not None:
-                if array.aval.nbytes >= _COPIED and eqn.outputs[0].aval.size:
+            if eqn.primitive.name not in _READS or array not in writes:
+                continue
+            index = self._choice(eqn, writes[array])
+            if index is not None and array.aval.nbytes >= least and eqn.outputs[0].aval.size:
+                if not self._only_for(jaxpr, eqn, writes[array]):
                     self.eqns.setdefault(array, []).append(eqn)
+                    self.indices[id(eqn)] = index
 
-        self.makers = {v: e for e in jaxpr.eqns for v in e.outputs} if self.eqns else {}
-
-    def first(self, write: Eqn, known: Container[Any]) -> list[Eqn]:
-        """The reads of the written array that can come before this write, each with the equations
-        that it needs, except equations whose results are known.
+    def first(self, eqn: Eqn, known: Container[Any]) -> list[Eqn]:
+        """What must come before this equation, except equations whose results are known: before a
+        write, the reads of the array that can come before it, each with what it needs.
         """
-        if write.primitive.name not in _WRITES:
-            return []
         found: dict[int, Eqn] = {}
-        for read in self.eqns.get(_array(write), ()):
+        if id(eqn) in self.indices:
+            self._below(eqn, known, found)
+            found.pop(id(eqn), None)
+        for read in self.eqns.get(_array(eqn), ()) if eqn.primitive.name in _WRITES else ():
             needed: dict[int, Eqn] = {}
             self._below(read, known, needed)
-            if id(write) not in needed:
+            if id(eqn) not in needed:
                 found.update(needed)
         return list(found.values())
+
+    def _choice(self, read: Eqn, writes: list[Eqn]) -> Var | None:
+        """A computed index that is known before the read: its own, or else that of a write."""
+        place = _index(read)
+        if place is not None:
+            return read.inputs[place]  # type: ignore[return-value]
+        place = _index(writes[0], _WRITES[writes[0].primitive.name])
+        index = None if place is None else writes[0].inputs[place]
+        needed: dict[int, Eqn] = {}
+        if index in self.makers:
+            self._below(self.makers[index], (), needed)  # type: ignore[index]
+        return None if id(read) in needed else index  # type: ignore[return-value]
+
+    def _only_for(self, jaxpr: Jaxpr, read: Eqn, writes: list[Eqn]) -> bool:
+        """Whether what is read goes only into what is then written to the array, so that nothing
+        uses it after that.
+        """
+        if len(writes) > 1 or _array(read) in self.makers:
+            return False
+        needed: dict[int, Eqn] = {}
+        self._below(writes[0], (), needed)
+        found = set(read.outputs)  # computed from what is read, before the write
+        for eqn in jaxpr.eqns:
+            if eqn is not writes[0] and not found.isdisjoint(eqn.inputs):
+                if id(eqn) not in needed:
+                    return False
+                found.update(eqn.outputs)
+        return found.isdisjoint(jaxpr.outputs)
 
     def _below(self, eqn: Eqn, known: Container[Any], needed: dict[int, Eqn]) -> None:
         """An equation and its unknown dependencies, in order."""
         if id(eqn) in needed or eqn.outputs[0] in known:
             return
-        for atom in eqn.inputs:
-            if isinstance(atom, Var) and atom in self.makers:
+        for atom in (*eqn.inputs, self.indices.get(id(eqn))):
+            if atom in self.makers:
                 self._below(self.makers[atom], known, needed)
         needed[id(eqn)] = eqn
 
-    def lowered(self, b: Any, eqn: Eqn, operands: list[Any]) -> Any:
+    def lowered(self, b: Any, eqn: Eqn, operands: list[Any], read: Any) -> Any:
         """The value or values of an equation that is an isolated read, or a write after one."""
         array = _array(eqn)
-        if any(eqn is r for r in self.eqns.get(array, ())):
-            return self._apart(b, eqn, array, operands)
+        if id(eqn) in self.indices:
+            return self._apart(b, eqn, array, operands, read(self.indices[id(eqn)]))
         if array in self.zeros and eqn.primitive.name in _WRITES:
-            place = _index(eqn, _WRITES[eqn.primitive.name])
+            first = _WRITES[eqn.primitive.name]
+            place = _index(eqn, first)
+            if place is None and len(operands) > first:  # constants: the first becomes computed
+                place = first
             if place is not None:
                 index = operands[place]
                 zero = b.broadcast_in_dim(self.zeros[array], index.aval.shape, ())
                 operands[place] = b.binary("stablehlo.add", index, zero)
         return eqn.primitive.lower(b, *operands, **eqn.params)
 
-    def _apart(self, b: Any, eqn: Eqn, array: Var, operands: list[Any]) -> Any:
-        place = _index(eqn)
-        assert place is not None
-        given = _scalar(b, operands[place])
+    def _apart(self, b: Any, eqn: Eqn, array: Var, operands: list[Any], index: Any) -> Any:
+        given = _scalar(b, index)
 
         def branch(inner: Any) -> list[Any]:
             return [eqn.primitive.lower(inner, *operands, **eqn.params), given]
@@ -87,6 +133,13 @@ class Reads:
         before = self.zeros.get(array)
         self.zeros[array] = zero if before is None else b.binary("stablehlo.add", before, zero)
         return value
+
+
+def _is_small(eqn: Eqn) -> bool:
+    """Whether a loop over elements may contain this: it computes little, or changes in place."""
+    if eqn.primitive.name in _WRITES or eqn.primitive.kind == "call":
+        return True
+    return all(v.aval.size <= _ELEMENTS for v in eqn.outputs)
 
 
 def _array(eqn: Eqn) -> Any:

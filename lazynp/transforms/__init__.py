@@ -28,7 +28,7 @@ from lazynp.transforms._grad import (
 from lazynp.transforms._jit import disable_jit, jit
 from lazynp.transforms._jvp import jvp
 from lazynp.transforms._loops import fori_loop, while_loop
-from lazynp.transforms._scan import map_ as map, scan
+from lazynp.transforms._scanning import map_ as map, scan
 from lazynp.transforms._stage import ShapeDtype, eval_jaxpr, eval_shape, make_jaxpr
 from lazynp.transforms._vmap import vmap
 

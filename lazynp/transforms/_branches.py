@@ -28,7 +28,7 @@ from lazynp.transforms._stack import (
     store,
     write,
 )
-from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
+from lazynp.transforms._stage import Program, Ranges, run_jaxpr, stage, stage_closed, weak_aval
 
 
 def staged_function(
@@ -37,10 +37,11 @@ def staged_function(
     avals: Sequence[Aval],
     kinds: Sequence[Any],
     what: str,
+    ranges: Ranges | None = None,
 ) -> tuple[Program, Flat]:
     """Stage a function of a tuple of trees."""
     flat = Flat(function, structure)
-    program = stage(flat, avals, f"{what} {name_of(function)}", kinds)
+    program = stage(flat, avals, f"{what} {name_of(function)}", kinds, ranges)
     return program, flat
 
 

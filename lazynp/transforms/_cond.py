@@ -6,6 +6,7 @@ predicate, all branches are computed and the results selected.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -32,6 +33,7 @@ from lazynp.transforms._checks import (
     has_checks,
     holds_rules,
 )
+from lazynp.transforms._elements import by_elements
 from lazynp.transforms._stack import at_once, node_of, zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
@@ -65,8 +67,47 @@ def _reference(index: Any, *values: Any, branches: Branches) -> tuple[Any, ...]:
 def _lower(b: Any, index: Any, *values: Any, branches: Branches) -> tuple[Any, ...]:
     if not branches[0].outputs:
         return ()
+    if sum(map(_work, branches)) <= _SELECTED:
+        return tuple(_selected_values(b, index, [b.subjaxpr(j, values) for j in branches]))
     bodies = [lambda inner, j=j: inner.subjaxpr(j, values) for j in branches]
     return tuple(b.case(b.convert(index, _INT32), bodies))
+
+
+# A conditional costs some ten operations on numbers, more where XLA makes it a kernel of its own.
+_SELECTED = 16  # operations, of all branches
+_FEW = 4  # elements
+_CHEAP = {
+    "absolute", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_in_dim", "check",
+    "concatenate", "convert", "equal", "full", "greater", "greater_equal", "less", "less_equal",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply",
+    "negative", "not_equal", "positive", "reshape", "select", "sign", "slice", "square", "subtract",
+}  # fmt: skip
+_FREE = {"check", "broadcast_in_dim", "concatenate", "full", "positive", "reshape"}
+_COSTS = {"divide": 4, "sqrt": 4, "floor_divide": 8, "remainder": 8}
+
+
+def _work(jaxpr: Jaxpr) -> float:
+    """The number of operations, if they are cheap ones on few numbers."""
+    total = 0
+    for eqn in jaxpr.eqns:
+        name = eqn.primitive.name
+        if (
+            name not in _CHEAP
+            and name not in _COSTS
+            or any(a.aval.size > _FEW for a in (*eqn.inputs, *eqn.outputs))
+        ):
+            return math.inf
+        total += 0 if name in _FREE else _COSTS.get(name, 1)
+    return math.inf if any(a.aval.size > _FEW for a in jaxpr.outputs) else total
+
+
+def _selected_values(b: Any, index: Any, results: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """The results of the branch at the index; out of range, those of the last."""
+    chosen = results[-1]
+    for k, outs in reversed(list(enumerate(results[:-1]))):
+        here = b.compare(index, b.constant(k, _INT), "EQ")
+        chosen = [x if x is y else b.select(here, x, y) for x, y in zip(outs, chosen, strict=True)]
+    return chosen
 
 
 def _union(flags: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
@@ -313,7 +354,7 @@ def _chosen(
             (f"that of {name}", flat.tree, _result_avals(program, flat)),
         )
     merged = Merged([p for p, _ in staged], len(given.values))
-    outs = cond_call(index, *given.values, *merged.captured, branches=tuple(merged.jaxprs))
+    outs = by_elements(cond_call, index, [*given.values, *merged.captured], merged.jaxprs)
     merged.write_back(outs[first_flat.count :])
     given.finish()
     return first_flat.rebuilt([o._read() for o in outs], first.like)

@@ -35,7 +35,7 @@ class _DonatedTracer(Tracer):
     def exact(self) -> Any:
         raise self.trace.error()
 
-    def extent(self) -> Any:
+    def behind(self) -> Any:
         raise self.trace.error()
 
     def known(self) -> bool:

@@ -21,7 +21,7 @@ from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
 from lazynp._recorder import local
 from lazynp._trace import host_value, record, record_multiple
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
-from lazynp._values import extent, knowable, seen_value
+from lazynp._values import knowable, seen_value
 from lazynp.transforms._stack import (
     Flat,
     Params,
@@ -58,8 +58,8 @@ class JVPTracer(Tracer):
     def seen(self) -> Any:
         return seen_value(self.primal)
 
-    def extent(self) -> Any:
-        return extent(self.primal)
+    def behind(self) -> Node:
+        return self.primal
 
     def known(self) -> bool:
         return knowable(self.primal)

@@ -1,17 +1,21 @@
-"""while_loop, with every rule except transposition, because the number of rounds is not known
-ahead.
+"""while_loop, and loops that count to a bound that is not an int.
+
+A loop that is known to run so many rounds at most has a reverse mode: as a scan of so many rounds,
+which leaves the values as they are once the condition is false. Of other loops, nobody knows how
+much reverse mode would have to keep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lazynp import _unit
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
+from lazynp._intervals import interval
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._primitive import Missing, Primitive
 from lazynp._trace import host_value
@@ -30,9 +34,12 @@ from lazynp.transforms._branches import (
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import batch_discharged, discharged, guarded, has_checks
 from lazynp.transforms._cond import select_examples
-from lazynp.transforms._scan import scan
+from lazynp.transforms._masked import masked
+from lazynp.transforms._scan import linearize as linearize_scan
+from lazynp.transforms._scanning import scanned
 from lazynp.transforms._stack import DISABLED, at_once, check_leaf, node_of, zeros
 from lazynp.transforms._stage import (
+    Ranges,
     batch_jaxpr,
     jvp_jaxpr,
     repeated,
@@ -45,7 +52,23 @@ from lazynp.transforms._vmap import flagged
 Flags = tuple[bool, ...]
 
 
-def _abstract(*avals: Aval, cond: Jaxpr, body: Jaxpr, consts: int) -> tuple[Aval, ...]:
+class Count(NamedTuple):
+    """What is known of a loop whose first value counts its rounds."""
+
+    rounds: int | None  # the most that the condition allows
+    low: int  # what it counts from and to, in rounds that run
+    high: int
+
+    def inside(self, i: Array) -> Array:
+        """The index of a round that does not run as one that could: `_intervals` may have proved
+        indices from that.
+        """
+        return elementwise.minimum(elementwise.maximum(i, self.low), self.high)
+
+
+def _abstract(
+    *avals: Aval, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None
+) -> tuple[Aval, ...]:
     return joined([body.out_avals, avals[consts:]])
 
 
@@ -53,14 +76,18 @@ def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
     return params["body"].in_avals
 
 
-def _reference(*values: Any, cond: Jaxpr, body: Jaxpr, consts: int) -> tuple[Any, ...]:
+def _reference(
+    *values: Any, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None
+) -> tuple[Any, ...]:
     fixed, carry = values[:consts], list(values[consts:])
     while bool(eval_reference(cond, [*fixed, *carry])[0]):
         carry = eval_reference(body, [*fixed, *carry])
     return tuple(carry)
 
 
-def _lower(b: Any, *values: Any, cond: Jaxpr, body: Jaxpr, consts: int) -> tuple[Any, ...]:
+def _lower(
+    b: Any, *values: Any, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None
+) -> tuple[Any, ...]:
     fixed, carry = values[:consts], values[consts:]
     return tuple(
         b.while_loop(
@@ -78,6 +105,7 @@ def _jvp(
     cond: Jaxpr,
     body: Jaxpr,
     consts: int,
+    count: Count | None,
 ) -> tuple[Any, Any]:
     flags = moving_flags(tangents)
     fixed, moves = flags[:consts], flags[consts:]
@@ -109,21 +137,40 @@ def _jvp(
         cond=stage_closed(run_cond, avals),
         body=stage_closed(run_body, avals),
         consts=consts + k,
+        count=count,
     )
     return outs[:n], spread_out(outs[n:], moves)
 
 
 def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
-    if all(t is None for t in tangents[params["consts"] :]) and not any(
-        t is not None for t in tangents
-    ):
+    if all(t is None for t in tangents):
         outs = while_call(*primals, **params)
         return outs, [None] * len(outs)
-    raise TypeError(
-        "while_loop, and fori_loop with traced bounds, has no reverse mode, because the number of "
-        "rounds is not known in advance. Use scan, or fori_loop with int bounds (static_argnums), "
-        "or forward mode (jvp, jacfwd)"
-    )
+    if params["count"] is None or params["count"].rounds is None:
+        raise TypeError(
+            "while_loop, and fori_loop with traced bounds, has no reverse mode, because the number "
+            "of rounds is not known in advance, and has no limit. Use scan, or fori_loop with int "
+            "bounds (static_argnums), or forward mode (jvp, jacfwd)"
+        )
+    return linearize_scan(primals, tangents, **_as_scan(**params))
+
+
+def _as_scan(*, cond: Jaxpr, body: Jaxpr, consts: int, count: Count) -> dict[str, Any]:
+    """The parameters of a scan that does the same."""
+
+    def indexed(xs: list[Array]) -> list[Array]:
+        return run_jaxpr(body, [*xs[1 : consts + 1], xs[0], *xs[consts + 2 :]])
+
+    inner = stage_closed(indexed, [body.in_avals[consts], *body.in_avals])
+
+    def run(xs: list[Array]) -> list[Array]:
+        (going,) = run_jaxpr(cond, xs)
+        return masked(going, inner, consts + 1, [count.inside(xs[consts]), *xs])
+
+    return {
+        "jaxpr": stage_closed(run, body.in_avals), "length": count.rounds, "reverse": False,
+        "consts": consts, "carry": len(body.outputs), "unroll": 1,
+    }  # fmt: skip
 
 
 def _batch(
@@ -133,10 +180,11 @@ def _batch(
     cond: Jaxpr,
     body: Jaxpr,
     consts: int,
+    count: Count | None,
 ) -> tuple[Any, ...]:
     fixed, carry = tuple(batched[:consts]), tuple(batched[consts:])
     if has_checks(cond) or has_checks(body):
-        params = {"cond": cond, "body": body, "consts": consts}
+        params = {"cond": cond, "body": body, "consts": consts, "count": count}
         return batch_discharged(while_call, size, batched, operands, params)
     while True:
         _, out = batch_jaxpr(body, size, (*fixed, *carry), carry)
@@ -155,14 +203,15 @@ def _batch(
     whole = [*operands[:consts], *given]
     if by_example:
         mapped, _ = batch_jaxpr(guarded(body), size, (*fixed, *carry, True), carry)
-        mapped, test = _selecting(mapped, test, [x.aval for x in whole], consts)
-    outs = while_call(*whole, cond=test, body=mapped, consts=consts)
+        mapped, test = _selecting(mapped, test, [x.aval for x in whole], consts, count)
+    outs = while_call(*whole, cond=test, body=mapped, consts=consts, count=count)
     return flagged(outs, carry)
 
 
 def _discharge(
-    operands: Sequence[Array], first: int, *, cond: Jaxpr, body: Jaxpr, consts: int
-) -> Any:
+    operands: Sequence[Array], first: int, *, cond: Jaxpr, body: Jaxpr, consts: int,
+    count: Count | None,
+) -> Any:  # fmt: skip
     """Carry the findings of the rounds along. A finding ends the loop, which otherwise might never
     end. The condition is checked before the first round and after each.
     """
@@ -183,16 +232,20 @@ def _discharge(
     *outs, found = while_call(
         *operands, start,
         cond=stage_closed(run_test, avals), body=stage_closed(run_body, avals), consts=consts,
+        count=count,
     )  # fmt: skip
     return outs, found, (*failures, *more)
 
 
-def _selecting(body: Jaxpr, test: Jaxpr, avals: Sequence[Aval], consts: int) -> tuple[Jaxpr, Jaxpr]:
+def _selecting(
+    body: Jaxpr, test: Jaxpr, avals: Sequence[Aval], consts: int, count: Count | None
+) -> tuple[Jaxpr, Jaxpr]:
     """Finished examples keep their values until all are finished. body: guarded by that test."""
 
     def run_body(xs: list[Array]) -> list[Array]:
         (active,) = run_jaxpr(test, xs)
-        outs = run_jaxpr(body, [*xs, active])
+        given = xs if count is None else [*xs[:consts], count.inside(xs[consts]), *xs[consts + 1 :]]
+        outs = run_jaxpr(body, [*given, active])
         return [select_examples(active, o, x) for o, x in zip(outs, xs[consts:], strict=True)]
 
     def run_test(xs: list[Array]) -> list[Array]:
@@ -237,8 +290,13 @@ def while_loop(
     return _looped(cond_fun, body_fun, init_val)
 
 
-def _looped(cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = ()) -> Any:
-    """weak: the leaves that count as Python numbers, besides actual Python numbers."""
+def _looped(
+    cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = (),
+    ranges: Ranges | None = None, count: Count | None = None,
+) -> Any:  # fmt: skip
+    """weak: the leaves that count as Python numbers, besides actual Python numbers. ranges: those
+    of leaves, in the body, if they are known. count: if the first leaf counts.
+    """
     if DISABLED and at_once(going := cond_fun(init_val)):
         val = init_val
         while bool(host_value(node_of(going))):
@@ -254,7 +312,7 @@ def _looped(cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = (
         avals[i] = aval_of(avals[i].shape, avals[i].dtype, True)
     kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
     while True:
-        body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body")
+        body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body", ranges)
         outs = body.jaxpr.out_avals[: flat.count]
         new = settled(avals, outs, body.jaxpr) if flat.tree == structure[2][0] else None
         if new is None:
@@ -272,11 +330,11 @@ def _looped(cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = (
         ("the value", structure[2][0], avals),
         ("the result of the body", flat.tree, body.jaxpr.out_avals[: flat.count]),
     )
-    outs = _run_merged(Merged([body, test], len(avals)), list(map(new_array, nodes)))
+    outs = _run_merged(Merged([body, test], len(avals)), list(map(new_array, nodes)), count)
     return flat.rebuilt([o._read() for o in outs], [kind or None for kind in kinds])
 
 
-def _run_merged(merged: Merged, init: list[Array]) -> list[Array]:
+def _run_merged(merged: Merged, init: list[Array], count: Count | None) -> list[Array]:
     """Captured arrays that the body writes are carried too."""
     n, written = len(init), merged.written
     others = [i for i in range(len(merged.avals)) if i not in written]
@@ -300,6 +358,7 @@ def _run_merged(merged: Merged, init: list[Array]) -> list[Array]:
         cond=rearranged(test, slice(0, 1)),
         body=rearranged(body, slice(None)),
         consts=consts,
+        count=count,
     )
     merged.write_back(outs[n:])
     return list(outs[:n])
@@ -312,7 +371,8 @@ def fori_loop(
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
     With int bounds it is a scan, with a reverse mode and the same `unroll`. With other bounds it is
-    a while_loop. `i` is a scalar, as in a range: `x[i]` is a view.
+    a while_loop, with a reverse mode if something limits them, as the index `k` of an outer loop
+    does in `fori_loop(k + 1, n, ...)`. `i` is a scalar, as in a range: `x[i]` is a view.
     """
     if _is_int(lower) and _is_int(upper):
         lower, upper = int(lower), int(upper)
@@ -323,22 +383,55 @@ def fori_loop(
             i, val = carry
             return (elementwise.add(i, 1), body_fun(i, val)), None
 
-        steps = upper - lower
-        return scan(step, (lower, init_val), None, length=steps, unroll=unroll or 1)[0][1]
+        ranges = {0: (lower, upper - 1)}
+        init = lower, init_val
+        return scanned(step, init, None, upper - lower, False, unroll or 1, ranges)[0][1]
 
     if unroll is not None:
         raise ValueError("fori_loop: unroll requires int bounds")
 
+    return counted_loop(lower, upper, body_fun, init_val)
+
+
+_MOST_ROUNDS = 1 << 24  # that reverse mode would run
+
+
+def counted_loop(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
+    going: Callable[[Any], Any] | None = None, bound: int | None = None,
+) -> Any:  # fmt: skip
+    """A loop whose number of rounds depends on values, though it has a bound:
+
+        for i in range(lower, upper)[:bound]:
+            if not going(val): break
+            val = body_fun(i, val)
+
+    `going` returns a bool, for instance a flag in `val` that the body clears for `break` and
+    `return`. The bounds are ints or traced. If `bound` is None, it follows from what is known of
+    them (`range(k + 1, n)` in a loop over k). With a bound there is a reverse mode, which costs as
+    much as `bound` rounds.
+    """
+    bounds = [elementwise.convert(new_array(node_of(b)), dtype=_INT) for b in (lower, upper)]
+    first, stop = bounds
+    if bound is not None:
+        stop = elementwise.minimum(stop, elementwise.add(first, bound))
+    (low, most), high = interval(first._read()), interval(stop._read())[1] - 1
+    high = high if bound is None else min(high, most + bound - 1)
+    rounds = max(0, high - low + 1)
+    if bound is not None:
+        rounds = min(rounds, max(0, bound))
+
     def test(state: Any) -> Any:
-        return elementwise.less(state[0], state[1])
+        more = elementwise.less(state[0], state[1])
+        return more if going is None else elementwise.logical_and(more, going(state[2]))
 
     def body(state: Any) -> Any:
         i, stop, val = state
         return elementwise.add(i, 1), stop, body_fun(i, val)
 
-    bounds = [elementwise.convert(new_array(node_of(b)), dtype=_INT) for b in (lower, upper)]
-    first, stop = [new_scalar(b._read()) for b in bounds]
-    return _looped(test, body, (first, stop, init_val), weak=(0,))[2]
+    init = new_scalar(first._read()), new_scalar(stop._read()), init_val
+    count = Count(rounds if rounds <= _MOST_ROUNDS else None, low, max(low, high))
+    return _looped(test, body, init, (0,), {0: (count.low, count.high)}, count)[2]
 
 
 _INT = np.dtype(np.int64)

@@ -12,26 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, new_array
+from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
 from lazynp._jaxpr import Jaxpr, eval_reference
-from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
-from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.primitives.checks import FOUND, earlier, nothing
-from lazynp.transforms._branches import (
-    Merged,
-    as_carried,
-    carried_aval,
-    kind_of_argument,
-    same_types,
-    settled,
-    staged_function,
-)
 from lazynp.transforms._call import joined, moving_flags, present
 from lazynp.transforms._checks import discharged
-from lazynp.transforms._stack import at_once, check_leaf, node_of, result_handle, zeros
+from lazynp.transforms._stack import zeros
 from lazynp.transforms._stage import (
     batch_jaxpr,
     jvp_jaxpr,
@@ -42,7 +31,7 @@ from lazynp.transforms._stage import (
     stage_closed,
     transpose_jaxpr,
 )
-from lazynp.transforms._vmap import flagged, vmap
+from lazynp.transforms._vmap import flagged
 
 _INT = np.dtype(np.int64)
 
@@ -187,7 +176,7 @@ def _chosen(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     return [x for x, f in zip(items, flags, strict=True) if f]
 
 
-def _linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, consts: int, carry: int,
+def linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, consts: int, carry: int,
                **params: Any) -> tuple[Any, Any]:  # fmt: skip
     fixed, start, slices = _split(moving_flags(tangents), consts, carry)
     moves = _fixpoint(lambda c: linearize_jaxpr(jaxpr, (*fixed, *c, *slices)).moves[:carry], start)
@@ -312,178 +301,10 @@ scan_call = Primitive(
     reference=_reference,
     lower=_lower,
     jvp=_jvp,
-    linearize=_linearize,
+    linearize=linearize,
     transpose=_transpose,
     batch=_batch,
     discharge=_discharge,
     multiple_results=True,
     kind="call",
 )
-
-
-# -- the public functions --------------------------------------------------------------------------
-
-
-def scan(
-    f: Callable[[Any, Any], Any],
-    init: Any,
-    xs: Any = None,
-    length: int | None = None,
-    reverse: bool = False,
-    unroll: int | bool = 1,
-) -> tuple[Any, Any]:
-    """`carry, y = f(carry, x)` for each x on axis 0 of xs; returns the last carry and the stacked
-    ys.
-
-    Arrays from outside that f writes are carried along. f gets its own values: it may work in place
-    on them, and init and xs stay as they are.
-
-    One round of the compiled loop contains `unroll` steps (True: all steps, so no loop remains), in
-    both directions.
-    """
-    carry_leaves, carry_tree = tree_flatten(init)
-    x_leaves, x_tree = tree_flatten(xs)
-    for x in [*carry_leaves, *x_leaves]:
-        check_leaf(x, "scan")
-    xs_nodes = [node_of(x) for x in x_leaves]
-    length = _length([aval_of_node(n) for n in xs_nodes], length)
-    if length and at_once():
-        return _one_by_one(f, init, xs, length, reverse)
-    unroll = _unroll(unroll, length)
-    slices = [aval_of(aval_of_node(n).shape[1:], aval_of_node(n).dtype) for n in xs_nodes]
-    start = [node_of(x) for x in carry_leaves]
-    structure = (tuple, None, (carry_tree, x_tree))
-    kinds = [kind_of_argument(x, aval_of_node(n))
-             for x, n in zip(carry_leaves, start, strict=True)]  # fmt: skip
-    kinds += [NDArray if a.ndim else None for a in slices]
-    program, flat, start = _staged_body(f, structure, carry_leaves, start, slices, kinds)
-    merged = Merged([program], len(start) + len(slices))
-    arrays = list(map(new_array, start))
-    stacked = list(map(new_array, xs_nodes))
-    carry, ys = _run(merged, arrays, stacked, slices, length, reverse, unroll)
-    y_tree = flat.tree[2][1]
-    kinds = [NDArray if k is NDArray else None for k in kinds]
-    last = [result_handle(c._read(), k) for c, k in zip(carry, kinds)]
-    return tree_unflatten(carry_tree, last), tree_unflatten(y_tree, ys)
-
-
-def _one_by_one(f: Any, carry: Any, xs: Any, length: int, reverse: bool) -> tuple[Any, Any]:
-    """Under `disable_jit`, loop in Python, so that f sees the values."""
-    arrays, ys = tree_map(lambda x: new_array(node_of(x)), xs), []
-    way = slice(None, None, -1 if reverse else 1)
-    for i in range(length)[way]:
-        pair = f(carry, tree_map(lambda x, i=i: x[i], arrays))
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise TypeError("scan: the body must return a pair (carry, y)")
-        carry, y = pair
-        ys.append(tree_map(_row, y))
-    return carry, tree_map(
-        lambda *rows: shaping.concatenate(*rows, axis=0), *ys[:: -1 if reverse else 1]
-    )
-
-
-def _row(x: Any) -> Array:
-    array = new_array(node_of(x))
-    return shaping.reshape(array, shape=(1, *array.shape))
-
-
-def _length(avals: Sequence[Aval], length: int | None) -> int:
-    for a in avals:
-        if not a.ndim:
-            raise ValueError("scan: the arrays of xs must have a leading axis, got a scalar")
-    sizes = {a.shape[0] for a in avals}
-    if length is not None:
-        sizes.add(int(length))
-    if len(sizes) != 1:
-        if not sizes:
-            raise ValueError("scan: without xs, length is required")
-        raise ValueError(
-            f"scan: the leading axes of xs, and length, must agree, got {sorted(sizes)}"
-        )
-    return sizes.pop()
-
-
-def _unroll(unroll: int | bool, length: int) -> int:
-    if unroll is True or unroll is False:
-        return max(1, length) if unroll else 1
-    if not isinstance(unroll, int) or unroll < 1:
-        raise ValueError(f"scan: unroll must be a positive int or a bool, got {unroll!r}")
-    return max(1, min(unroll, length))
-
-
-def _staged_body(
-    f: Any, structure: Any, leaves: list[Any], start: list[Any], slices: list[Aval], kinds: Any
-) -> tuple[Any, Any, list[Any]]:
-    """Stage the body. Python numbers in the carry take the type that the body returns."""
-    avals = list(map(carried_aval, leaves, start))
-    while True:
-        program, flat = staged_function(f, structure, [*avals, *slices], kinds, "scan body")
-        if flat.tree is None or flat.tree[0] is not tuple or len(flat.tree[2]) != 2:
-            raise TypeError("scan: the body must return a pair (carry, y)")
-        outs = program.jaxpr.out_avals[: len(start)]
-        alike = flat.tree[2][0] == structure[2][0]
-        new = settled(avals, outs, program.jaxpr) if alike else None
-        if new is None:
-            break
-        avals = new
-    same_types(
-        "scan",
-        ("the carry", structure[2][0], avals),
-        ("the carry that the body returns", flat.tree[2][0], outs),
-    )
-    return program, flat, as_carried(start, avals)
-
-
-def _run(
-    merged: Merged, init: list[Array], xs: list[Array], slices: list[Aval], length: int,
-    reverse: bool, unroll: int,
-) -> tuple[list[Array], list[Array]]:  # fmt: skip
-    """Captured arrays that the body writes are carried too."""
-    n, written = len(init), merged.written
-    others = [i for i in range(len(merged.avals)) if i not in written]
-    consts, w = len(others), len(written)
-
-    def run(args: list[Array]) -> list[Array]:
-        captured = dict(zip(others, args[:consts], strict=True))
-        captured.update(zip(written, args[consts + n : consts + n + w], strict=True))
-        rest = [captured[i] for i in range(len(merged.avals))]
-        outs = run_jaxpr(
-            merged.jaxprs[0], [*args[consts : consts + n], *args[consts + n + w :], *rest]
-        )
-        results = len(outs) - w
-        return [*outs[:n], *outs[results:], *outs[n:results]]
-
-    fixed = [merged.avals[i] for i in others]
-    avals = [*fixed, *(x.aval for x in init), *(merged.avals[i] for i in written), *slices]
-    captured = merged.captured
-    outs = scan_call(
-        *(captured[i] for i in others), *init, *(captured[i] for i in written), *xs,
-        jaxpr=stage_closed(run, avals), length=length, reverse=bool(reverse), consts=consts,
-        carry=n + w, unroll=unroll,
-    )  # fmt: skip
-    merged.write_back(outs[n : n + w])
-    return list(outs[:n]), list(outs[n + w :])
-
-
-def map_(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
-    """`f` of each x on axis 0 of xs, one after the other; stacks the results.
-
-    batch_size: how many of them vmap computes at a time.
-    """
-    if batch_size is None:
-        return scan(lambda _, x: ((), f(x)), (), xs)[1]
-    if batch_size < 1:
-        raise ValueError(f"map: batch_size must be positive, got {batch_size}")
-    arrays = tree_map(lambda x: new_array(node_of(x)), xs)
-    n = _length([x.aval for x in tree_flatten(arrays)[0]], None)
-    rounds, mapped = n // batch_size, vmap(f)
-    whole = rounds * batch_size
-    rows = (rounds, batch_size)
-    parts = []
-    if rounds:
-        batches = tree_map(lambda x: x[:whole].reshape(*rows, *x.shape[1:]), arrays)
-        ys = map_(mapped, batches)
-        parts.append(tree_map(lambda y: y.reshape(whole, *y.shape[2:]), ys))
-    if whole < n or not rounds:
-        parts.append(mapped(tree_map(lambda x: x[whole:], arrays)))
-    return tree_map(lambda *ys: shaping.concatenate(*ys, axis=0), *parts)

@@ -16,6 +16,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._graph import program_of
+from lazynp._intervals import Interval
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from lazynp._memo import cached
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
@@ -46,6 +47,7 @@ from lazynp.transforms._stack import (
 from lazynp.transforms._vmap import BatchTrace, batch_nodes, current_axis
 
 Flags = tuple[bool, ...]
+Ranges = dict[int, Interval]
 
 
 # -- interpreting ----------------------------------------------------------------------------------
@@ -67,11 +69,7 @@ def run_jaxpr(
     env: dict[Var, Array] = dict(zip(jaxpr.inputs, args, strict=True))
 
     def read(atom: Atom) -> Array:
-        if not isinstance(atom, Literal):
-            return env[atom]
-        node = leaf(atom.value)
-        node[AVAL] = atom.aval  # may be weak
-        return new_scalar(node)
+        return literal(atom) if isinstance(atom, Literal) else env[atom]
 
     for eqn in jaxpr.eqns:
         operands = [read(a) for a in eqn.inputs]
@@ -81,6 +79,12 @@ def run_jaxpr(
             outs = out if eqn.primitive.multiple_results else (out,)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(a) for a in jaxpr.outputs]
+
+
+def literal(atom: Literal) -> Array:
+    node = leaf(atom.value)
+    node[AVAL] = atom.aval  # may be weak
+    return new_scalar(node)
 
 
 # -- staging ---------------------------------------------------------------------------------------
@@ -115,10 +119,14 @@ def stage(
     avals: Sequence[Aval],
     what: str,
     kinds: Sequence[Any] | None = None,
+    ranges: Ranges | None = None,
 ) -> Program:
-    """Stage a function of flat handles. kinds: the classes of the handles that it gets."""
+    """Stage a function of flat handles. kinds: the classes of the handles that it gets. ranges: of
+    the integers among them, by place: see `_intervals`.
+    """
     with telling_why(), staging(what) as recorder:
         inputs = [recorder.input(aval) for aval in avals]
+        recorder.ranges = {id(inputs[place]): found for place, found in (ranges or {}).items()}
         made = kinds or [Array] * len(inputs)
         handles: list[Array] = [
             new_scalar(n) if k is not NDArray else new_array(n)

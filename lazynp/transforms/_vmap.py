@@ -24,7 +24,6 @@ from lazynp._primitive import Missing
 from lazynp._recorder import user_position
 from lazynp._trace import cure
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
-from lazynp._values import extent
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.transforms._stack import (
     Flat,
@@ -67,8 +66,8 @@ class BatchTracer(Tracer):
 
     exact = seen
 
-    def extent(self) -> Any:
-        return extent(self.value)
+    def behind(self) -> Node:
+        return self.value
 
 
 class Shared:

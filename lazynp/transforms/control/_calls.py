@@ -5,6 +5,7 @@ In a staged body, only calls pass that are known to change no object.
 
 from __future__ import annotations
 
+import ast
 import builtins
 import dataclasses
 import dis
@@ -120,7 +121,7 @@ def _made(function: FunctionType, always: bool) -> CodeType | None:
     if found is None:
         return None
     node, owner = found
-    if not (always or is_affected(node) or _calls_users(function)):
+    if not (always or is_affected(node) or _calls_users(function, node)):
         return None
     try:
         mangled = owner if _mangles(function.__code__, owner) else None
@@ -136,35 +137,37 @@ def _mangles(code: CodeType, owner: str | None) -> bool:
     )
 
 
-def _calls_users(function: FunctionType) -> bool:
-    """Whether the function may call one of the user's: it names one, or reads attributes of
-    objects, which may be methods.
-    """
+def _calls_users(function: FunctionType, node: ast.AST) -> bool:
+    """Whether the function may call one of the user's."""
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-    for code in inner_codes(function.__code__):
-        for name in (*code.co_names, *code.co_freevars):
-            value = function.__globals__.get(name)
-            if name in cells:
-                try:
-                    value = cells[name].cell_contents
-                except ValueError:
-                    continue
-            if value is None or isinstance(value, (Array, np.ndarray, np.generic, type(np))):
-                continue
-            if isinstance(value, (bool, int, float, complex, str, type)):
-                continue
-            if isinstance(value, FunctionType) and not _is_users(value.__code__):
-                continue
-            if (getattr(value, "__module__", None) or "").partition(".")[0] in _PURE:
-                continue
+    inside = {n for c in inner_codes(function.__code__) for n in (*c.co_varnames, *c.co_cellvars)}
+
+    def is_users(f: ast.expr) -> bool:
+        if isinstance(f, ast.Attribute):
+            if f.attr in _METHODS:
+                return False
+            while isinstance(f, ast.Attribute):
+                f = f.value
+            return not isinstance(f, ast.Name) or f.id in inside or is_users(f)
+        if not isinstance(f, ast.Name) or f.id in inside:
             return True
-    arguments = function.__code__.co_argcount + function.__code__.co_kwonlyargcount
-    return "self" in function.__code__.co_varnames[:arguments]
+        try:
+            value = cells[f.id].cell_contents if f.id in cells else function.__globals__[f.id]
+        except (KeyError, ValueError):
+            return False  # a builtin, or unbound
+        if isinstance(value, FunctionType):
+            return _is_users(value.__code__) or _transforms(value)
+        name = value.__name__ if isinstance(value, type(np)) else type(value).__module__
+        name = value.__module__ if isinstance(value, type) else name
+        return (name or "").partition(".")[0] not in _PURE
+
+    return any(is_users(n.func) for n in ast.walk(node) if isinstance(n, ast.Call))
 
 
 # -- the operator ----------------------------------------------------------------------------------
 
 _PURE = {"numpy", "lazynp", "math", "cmath"}
+_METHODS = frozenset(dir(np.ndarray)) | frozenset(dir(str)) | frozenset(dir(dict))
 _BUILTINS = {
     abs, len, min, max, sum, range, enumerate, zip, reversed, int, float, complex, bool, tuple,
     list, dict, set, frozenset, divmod, pow, round, all, any, sorted, getattr, hasattr, callable,

@@ -52,7 +52,8 @@ class _Side:
 
     program: Program
     values: list[Any]
-    avals: list[Aval]  # of the numeric leaves, in order
+    described: list[Any]  # for each value: itself, its leaves, and what they are in the program
+    count: int  # numeric leaves
     old: list[Any]
     raised: BaseException | None = None
 
@@ -147,10 +148,10 @@ def _decided(
     _refuse_aliases(sides, cells, names, written, line)
     plan = [
         _joined(n, a, b, line)
-        for n, a, b in zip([_VALUE, *names], *(_described(s) for s in sides), strict=True)
+        for n, a, b in zip([_VALUE, *names], *(s.described for s in sides), strict=True)
     ]
     wanted = [slot for part in plan for slot in part[1]]
-    programs = [_aligned(s.program, [(slot[k], slot[2]) for slot in wanted], len(s.avals))
+    programs = [_aligned(s.program, [(slot[k], slot[2]) for slot in wanted], s.count)
                 for k, s in enumerate(sides)]  # fmt: skip
     merged = Merged(programs, 0)
     index = elementwise.convert(predicate, dtype=_INT)
@@ -166,18 +167,25 @@ def _decided(
 def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Side:
     before = values_of(cells.values())
     values: list[Any] = []
-    avals: list[Aval] = []
+    described: list[Any] = []
+    leaves: list[Any] = []
     old: list[Any] = []
 
     def run(_: list[Array]) -> list[Any]:
         values.append(function())
         values.extend(value_of(cells[n]) for n in names)
-        leaves = [x for v in values if v is not UNBOUND for x in tree_flatten(v)[0] if numeric(x)]
-        avals.extend(map(weak_aval, leaves))
         handles = local.recorder.handles  # type: ignore[attr-defined]
-        for x in leaves:
-            owner = x._owner() if type(x) is NDArray and x.ndim else x
-            old.append(owner if id(owner) in handles else None)
+        for v in values:
+            parts = [] if v is UNBOUND else tree_flatten(v)[0]
+            places: list[Any] = []
+            for x in parts:
+                owner = x._owner() if type(x) is NDArray and x.ndim else x
+                before = owner if id(owner) in handles else None
+                places.append((len(leaves), weak_aval(x), before) if numeric(x) else None)
+                if numeric(x):
+                    leaves.append(x)
+                    old.append(before)
+            described.append((v, parts, places))
         return leaves
 
     count = len(session.raised)
@@ -187,10 +195,10 @@ def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Si
     except BaseException as error:
         if not any(error is e for e in session.raised[count:]):
             raise
-        return _Side(None, [], [], [], error)  # type: ignore[arg-type]
+        return _Side(None, [], [], 0, [], error)  # type: ignore[arg-type]
     finally:
         bind_all(cells.values(), before)
-    return _Side(program, values, avals, old)
+    return _Side(program, values, described, len(leaves), old)
 
 
 def _check(bad: Any, error: BaseException) -> None:
@@ -227,19 +235,6 @@ def _stays(x: Any, sides: Sequence[_Side]) -> bool:
     """Whether the branches leave this array in the same variable."""
     pairs = zip(*(s.values for s in sides), strict=True)
     return any(a is b and type(a) is NDArray and a._owner() is x for a, b in pairs)
-
-
-def _described(side: _Side) -> list[Any]:
-    """For each value: itself, and the places of its numeric leaves in the program."""
-    place, out = 0, []
-    for v in side.values:
-        leaves = [] if v is UNBOUND else tree_flatten(v)[0]
-        places = []
-        for x in leaves:
-            places.append((place, side.avals[place], side.old[place]) if numeric(x) else None)
-            place += numeric(x)
-        out.append((v, leaves, places))
-    return out
 
 
 def _joined(name: str, first: Any, second: Any, line: int) -> tuple[Callable[[Any], Any], list[Any]]:

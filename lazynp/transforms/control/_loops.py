@@ -63,11 +63,11 @@ class _Carry:
     def __init__(self, names: tuple[str, ...], written: tuple[str, ...], line: int,
                  *functions: Any) -> None:  # fmt: skip
         self.cells = cells_of(*functions)
+        self.private = {n for n in names if _private(self.cells[n])}
         self.names, self.written, self.line = names, written, line
         self.before = values_of(self.cells.values())
         self.values: dict[str, Any] = {n: value_of(self.cells[n]) for n in names}
         self.kept: set[str] = {n for n in names if n in written and _is_array(self.values[n])}
-        self.private = {n for n in names if _is_array(self.values[n]) and _private(self.cells[n])}
         self.fixed: set[str] = set()
         self.bound: set[str] = set()  # first bound in the loop, by every round
         for n in names:
@@ -181,11 +181,11 @@ def _is_array(x: Any) -> bool:
 
 def _private(cell: Any) -> bool:
     """Whether only this variable refers to its array, which was made in this trace."""
-    found = counts([cell.cell_contents])[0] == COUNTED + 1
-    x = cell.cell_contents
-    recorder = local.recorder
+    if not _is_array(value_of(cell)) or counts([cell.cell_contents])[0] != COUNTED + 1:
+        return False
+    x, recorder = cell.cell_contents, local.recorder
     inside = isinstance(recorder, StagingRecorder) and recorder.owns(x._node)
-    return found and x._base is None and inside
+    return inside and x._base is None
 
 
 def _shown(x: Any) -> str:
@@ -344,7 +344,7 @@ def for_(
 
 def _involves(body: Any, over: Any) -> bool:
     """Whether the body reads anything that may be traced."""
-    if involved(over) or any(involved(v) for v in values_of(cells_of(body).values())):
+    if isinstance(over, Rounds) or involved(over) or any(involved(v) for v in values_of(cells_of(body).values())):
         return True
     scope = body.__globals__
     return any(involved(scope[n]) for n in body.__code__.co_names if n in scope)

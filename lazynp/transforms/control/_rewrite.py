@@ -373,4 +373,7 @@ def is_affected(node: ast.AST) -> bool:
             return True
         if isinstance(n, ast.Compare) and len(n.ops) > 1:
             return True
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and len(n.args) > 1:
+            if n.func.id in ("min", "max"):
+                return True
     return False

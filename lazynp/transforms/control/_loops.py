@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, new_array
+from lazynp._array import NDArray, new_array
 from lazynp._avals import Aval, aval_of
-from lazynp._node import aval_of_node
 from lazynp._ownership import COUNTED, counts
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
+from lazynp.transforms._cond import cond
 from lazynp.transforms._loops import fori_loop, while_loop
 from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._choice import branch, common_dtype, not_
-from lazynp.transforms.control._sequences import Rounds, rounds_of
+from lazynp.transforms.control._sequences import Rounds, interval, rounds_of
 from lazynp.transforms.control._state import (
     LIMIT,
     UNBOUND,
@@ -45,6 +45,9 @@ from lazynp.transforms.control._state import (
 )
 
 SHORT = 8  # rounds that are unrolled
+# A loop with a jump, or with traced bounds, of at most so many rounds runs all of them, and does
+# nothing in those that Python does not run: so it has reverse mode.
+MASKED = 64
 _PLAIN = 64  # rounds over anything but numbers and arrays, from which the limit counts
 _ORDER = "biufc"
 
@@ -150,16 +153,17 @@ class _Carry:
             a, b = weak_aval(x), weak_aval(y)
             if a.shape != b.shape:
                 raise _OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
-            wanted.append(_settles(a, b))
+            wanted.append(_settles(a, b) or (b.dtype if self.masked and a.dtype != b.dtype else None))
         if all(w is None for w in wanted):
             return v
-        if not self.joining:
+        if not (self.joining or self.masked and all(map(_grows, first, leaves))):
             raise _OtherType(f"line {self.line}: `{n}` changes type")
         cast = [x if w is None else _cast(x, w) for x, w in zip(first, wanted, strict=True)]
         self.values[n] = tree_unflatten(tree, cast)
         raise _Again
 
-    joining = False
+    joining = False  # whether types that differ are joined
+    masked = False  # whether the carry goes through a `cond`, where nothing settles by itself
 
     def finish(self, results: dict[str, Any], some: bool) -> None:
         """Bind the results. some: the loop has had rounds."""
@@ -201,6 +205,11 @@ def _settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
     if b.weak and common_dtype(a, b) == a.dtype:
         return a.dtype
     return common_dtype(a, b)
+
+
+def _grows(x: Any, y: Any) -> bool:
+    a, b = weak_aval(x), weak_aval(y)
+    return a.dtype == b.dtype or _settles(a, b) is None
 
 
 def _cast(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -255,14 +264,21 @@ def _round(carry: _Carry, carried: dict[str, Any], body: Callable[[], Any]) -> d
 
 def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: _Carry) -> None:
     low, high = rounds.bounds(skipped)
+    carry.masked = rounds.most is not None and rounds.most <= MASKED
+    carry.masked = carry.masked and (ends is not None or undecided(rounds.length))
+
+    bounds = interval(low), interval(high)
 
     def step(counter: Any, carried: dict[str, Any]) -> dict[str, Any]:
+        if None not in bounds:
+            node = counter._read()
+            session.counters[id(node)] = node, (bounds[0][0], bounds[1][1] - 1)
         return _round(carry, carried, lambda: body(rounds.at(counter)))
 
     def test(state: Any) -> Any:
         carry.put(state[1])
         going = elementwise.less(state[0], high)
-        end = ends()
+        end = ends is not None and ends()
         if not undecided(end):
             return elementwise.logical_and(going, not end)
         return elementwise.logical_and(going, elementwise.logical_not(truth(end)))
@@ -270,7 +286,14 @@ def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: _Carr
     def following(state: Any) -> Any:
         return elementwise.add(state[0], 1), step(state[0], state[1])
 
+    def masked(_: Any, state: Any) -> Any:
+        return cond(test(state), following, lambda state: state, state)
+
     def loop(given: dict[str, Any]) -> Any:
+        if ends is None and not undecided(rounds.length):
+            return fori_loop(low, high, step, given)
+        if carry.masked:
+            return fori_loop(0, rounds.most - skipped, masked, (low, given))[1]
         if ends is None:
             return fori_loop(low, high, step, given)
         return while_loop(test, following, (low, given))[1]

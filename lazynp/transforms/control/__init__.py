@@ -17,6 +17,7 @@ from lazynp.transforms.control._choice import (
     raised,
     result,
 )
+from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._state import changed, fresh, load, own, session, text
@@ -27,7 +28,7 @@ class _Operators:
 
 
 for _function in (
-    and_, assert_, branch, call, chain, changed, choose, for_, fresh, load, not_, or_, own, raised,
+    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, load, not_, or_, own, raised,
     result, sequence, text, while_,
 ):  # fmt: skip
     setattr(_Operators, _function.__name__, staticmethod(_function))

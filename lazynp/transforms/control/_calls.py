@@ -248,6 +248,8 @@ def _is_pure(function: Any) -> bool:
         plain = dataclasses.is_dataclass(function) and not hasattr(function, "__post_init__")
         kinds = (BaseException, np.generic, np.dtype)
         records = issubclass(function, tuple) and hasattr(function, "_fields")
+        if module.partition(".")[0] in _PURE:
+            return ".random" not in module
         return function in _BUILTINS or plain or records or issubclass(function, kinds)
     if isinstance(of, Array) or type(of).__module__.startswith("lazynp."):
         return True

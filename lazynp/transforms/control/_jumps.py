@@ -59,6 +59,7 @@ class Jumps:
             if isinstance(s, ast.If) and jumps([s]):
                 return [*out, *self._if(s, rest, flags)]
             if isinstance(s, (ast.For, ast.While)):
+                s = _without_bindings(s)
                 made, jumping = self._loop(s, flags)
                 out += made
             elif isinstance(s, ast.With) and jumps([s]):
@@ -141,6 +142,18 @@ class Jumps:
         chosen = [f for kind, f in kinds.items() if f and jumps(before, (kind,))]
         made = ast.If(no(chosen), self.block(rest, flags) or [ast.Pass()], [])
         return ast.fix_missing_locations(ast.copy_location(made, rest[0]))
+
+
+def _without_bindings(s: ast.For | ast.While) -> ast.For | ast.While:
+    """`while test: ...`, if the test binds names, is `while True: if not test: break; ...`."""
+    if isinstance(s, ast.For) or not any(isinstance(n, ast.NamedExpr) for n in ast.walk(s.test)):
+        return s
+    if s.orelse:
+        raise Unsupported
+    made, end = copy.copy(s), ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
+    made.test = ast.copy_location(ast.Constant(True), s.test)
+    made.body = [ast.fix_missing_locations(ast.copy_location(end, s)), *s.body]
+    return made
 
 
 # -- parts of trees --------------------------------------------------------------------------------

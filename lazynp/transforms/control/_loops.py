@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import NDArray, new_array
+from lazynp._array import NDArray, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._ownership import COUNTED, counts
 from lazynp._positions import position
@@ -24,6 +24,7 @@ from lazynp.transforms._loops import fori_loop, while_loop
 from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._choice import branch, common_dtype, not_
+from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._sequences import Rounds, interval, rounds_of
 from lazynp.transforms.control._state import (
     LIMIT,
@@ -50,6 +51,7 @@ SHORT = 8  # rounds that are unrolled
 MASKED = 64
 _PLAIN = 64  # rounds over anything but numbers and arrays, from which the limit counts
 _ORDER = "biufc"
+_FEW = 128  # in so many rounds, products of ints exceed 64 bits if they do at all
 
 
 class _Again(Exception):
@@ -72,6 +74,7 @@ class _Carry:
         self.values: dict[str, Any] = {n: value_of(self.cells[n]) for n in names}
         self.kept: set[str] = {n for n in names if n in written and _is_array(self.values[n])}
         self.fixed: set[str] = set()
+        self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
         self.bound: set[str] = set()  # first bound in the loop, by every round
         for n in names:
             v = self.values[n]
@@ -149,8 +152,10 @@ class _Carry:
         if v is UNBOUND or tree != tree_first or not all(map(numeric, leaves)):
             raise _OtherType(f"line {self.line}: `{n}` changes from {_shown(start)} to {_shown(v)}")
         wanted = []
+        self.weak[n] = []
         for x, y in zip(first, leaves, strict=True):
             a, b = weak_aval(x), weak_aval(y)
+            self.weak[n].append(a.weak and b.weak)
             if a.shape != b.shape:
                 raise _OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
             wanted.append(_settles(a, b) or (b.dtype if self.masked and a.dtype != b.dtype else None))
@@ -163,13 +168,21 @@ class _Carry:
         raise _Again
 
     joining = False  # whether types that differ are joined
+    exact = False  # whether the loop is short enough to be unrolled if ints may grow large
     masked = False  # whether the carry goes through a `cond`, where nothing settles by itself
 
     def finish(self, results: dict[str, Any], some: bool) -> None:
         """Bind the results. some: the loop has had rounds."""
         bind_all(self.cells.values(), self.before)
         for n, v in results.items():
-            bind(self.cells[n], v.value if some and n in self.bound else v)
+            leaves, tree = tree_flatten(v)
+            made = [_weak(x) if w else x for x, w in zip(leaves, self.weak[n], strict=True)]
+            v = tree_unflatten(tree, made)
+            if some and n in self.bound:
+                v = v.value
+            elif some and self.weak[n] == [True]:
+                v = python_number(v, self.values[n])
+            bind(self.cells[n], v)
 
 
 class _Blank:
@@ -205,6 +218,12 @@ def _settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
     if b.weak and common_dtype(a, b) == a.dtype:
         return a.dtype
     return common_dtype(a, b)
+
+
+def _weak(x: Any) -> Any:
+    """A number of Python's, as a loop leaves it."""
+    made = elementwise.convert(x, dtype=x.dtype, weak=True)
+    return new_scalar(made._read())
 
 
 def _grows(x: Any, y: Any) -> bool:
@@ -246,7 +265,7 @@ def _settled(carry: _Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
     for _ in range(2 * len(carry.names) + 4):
         carry.values = {n: _started(v) for n, v in carry.values.items()}
         try:
-            with session.staged():
+            with session.staged(carry.exact):
                 return loop(carry.given())
         except _Again:
             continue
@@ -264,6 +283,7 @@ def _round(carry: _Carry, carried: dict[str, Any], body: Callable[[], Any]) -> d
 
 def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: _Carry) -> None:
     low, high = rounds.bounds(skipped)
+    carry.exact = not undecided(rounds.length) and int(rounds.length) <= _FEW
     carry.masked = rounds.most is not None and rounds.most <= MASKED
     carry.masked = carry.masked and (ends is not None or undecided(rounds.length))
 

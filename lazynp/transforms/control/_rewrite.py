@@ -320,7 +320,22 @@ class _Expressions(ast.NodeTransformer):
             node, "own", name(node.target.id), ast.Constant(node.target.id),
             ast.Constant(node.lineno),
         )  # fmt: skip
-        return [_located(ast.Assign([ast.Name(node.target.id, ast.Store())], value), node), node]
+        first = _located(ast.Assign([ast.Name(node.target.id, ast.Store())], value), node)
+        if type(node.op).__name__ not in _GROWING:
+            return [first, node]
+        made = self._call(
+            node, "augmented", ast.Constant(type(node.op).__name__), name(node.target.id),
+            node.value, ast.Constant(node.lineno),
+        )  # fmt: skip
+        return [first, _located(ast.Assign([ast.Name(node.target.id, ast.Store())], made), node)]
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        kind = type(node.op).__name__
+        if kind not in _GROWING or _is_float(node.left) or _is_float(node.right):
+            return node
+        line = ast.Constant(node.lineno)
+        return self._call(node, "arithmetic", ast.Constant(kind), node.left, node.right, line)
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         self.generic_visit(node)
@@ -359,6 +374,13 @@ class _Expressions(ast.NodeTransformer):
         return self._call(node, "fresh", node)
 
     visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made
+
+
+_GROWING = {"Add", "Sub", "Mult", "Pow", "LShift"}  # may make ints large
+
+
+def _is_float(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is not int
 
 
 def _binds(*nodes: ast.AST) -> bool:

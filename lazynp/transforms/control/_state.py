@@ -35,6 +35,7 @@ class Session(threading.local):
         self.mode = "auto"
         self.notes: list[str] = []  # for `explain`
         self.depth = 0  # of staged bodies and branches
+        self.exact = False  # whether a loop is unrolled rather than that an int may grow large
         self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
         self.raised: list[BaseException] = []  # by a `raise` of the user's
         # nodes of the counters of loops, and between which ints each lies
@@ -45,7 +46,7 @@ class Session(threading.local):
         """Trace a function; another may be traced meanwhile."""
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
-        self.counters = {}
+        self.counters, self.exact = {}, False
         try:
             yield
         except CannotStage as why:
@@ -54,13 +55,15 @@ class Session(threading.local):
             self.__dict__.update(before)
 
     @contextmanager
-    def staged(self) -> Any:
+    def staged(self, exact: bool = False) -> Any:
         """A body or a branch that is traced once, and may run any number of times."""
+        before, self.exact = self.exact, self.exact or exact and not self.depth
         self.depth += 1
         try:
             yield
         finally:
             self.depth -= 1
+            self.exact = before
 
 
 session = Session()

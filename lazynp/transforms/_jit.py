@@ -44,7 +44,7 @@ from lazynp.transforms._stack import (
 )
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
 from lazynp.transforms._static import check_hashable, numbers, places_and_names, strings
-from lazynp.transforms.control import converted, session
+from lazynp.transforms.control import bounds_only, converted, session
 
 
 @dataclass
@@ -262,13 +262,16 @@ class Jitted:
         self._notes: list[str] = []  # what became of loops
         self._what = f"jit of {self._name}"
         self._numbers, self._names = places_and_names(function, numbers, names)
+        # static as well, where they are ints
+        bounds = bounds_only(function) if not (numbers or names) else ()
+        self._bounds = places_and_names(function, (), bounds) if bounds else ((), ())
         self._donated, self._inline = donated, inline
         if any(donated):
             self._donated = places_and_names(function, *donated, "donate")
         self._cache: dict[Any, Traced] = {}
         self._quick: dict[Any, Quick] = {}
         self._reasons: list[str] = []
-        self._simple = not (self._numbers or self._names or any(donated))
+        self._simple = not (self._numbers or self._names or any(donated) or bounds)
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
@@ -322,12 +325,15 @@ class Jitted:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Arguments, Callable[..., Any], Any]:
         """The dynamic arguments, the function of these, and the key of the static arguments."""
-        if not self._numbers and not self._names:
-            return Arguments((args, kwargs), self._what), self._prepared, ()
+        numbers, names = self._bounds
         places = {n % len(args) for n in self._numbers if -len(args) <= n < len(args)}
+        places |= {n for n in numbers if n < len(args) and type(args[n]) is int}
+        static_names = {*self._names, *(n for n in names if type(kwargs.get(n)) is int)}
+        if not places and not static_names:
+            return Arguments((args, kwargs), self._what), self._prepared, ()
         dynamic = tuple([x for i, x in enumerate(args) if i not in places])
-        named = {k: v for k, v in kwargs.items() if k not in self._names}
-        fixed = {k: v for k, v in kwargs.items() if k in self._names}
+        named = {k: v for k, v in kwargs.items() if k not in static_names}
+        fixed = {k: v for k, v in kwargs.items() if k in static_names}
         static = tuple([(i, type(args[i]), args[i]) for i in sorted(places)])
         static += tuple([(k, type(v), v) for k, v in sorted(fixed.items())])
         for where, kind, value in static:

@@ -148,6 +148,13 @@ def checked(x):
     return x + 1
 
 
+def asserting(x):
+    for v in x:
+        if v > 100:
+            assert v < 200, "too large"
+    return x.sum()
+
+
 def truth_of_number(x):
     if x:
         return x * 2

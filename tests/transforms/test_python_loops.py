@@ -48,7 +48,7 @@ VECTOR = {
     "counting", "continued", "bound_inside", "becomes_array", "swapped", "swapped_arguments",
     "rebound_arrays", "augmented_arrays", "rows_of_matrix", "rows_written", "nested_while",
     "helper_in_loop", "closure", "late_closure", "lambda_called", "methods", "zipped",
-    "zipped_uneven", "enumerated_zip",
+    "zipped_uneven", "enumerated_zip", "asserting",
 }  # fmt: skip
 
 

@@ -5,7 +5,7 @@ calls of the operators below. These decide while tracing: what is known in Pytho
 what is not becomes `cond`, `fori_loop` or `while_loop`.
 """
 
-from lazynp.transforms.control._calls import call, converted, operators
+from lazynp.transforms.control._calls import bounds_only, call, converted, operators
 from lazynp.transforms.control._choice import (
     and_,
     assert_,
@@ -34,4 +34,4 @@ for _function in (
     setattr(_Operators, _function.__name__, staticmethod(_function))
 operators.append(_Operators)
 
-__all__ = ["converted", "session"]
+__all__ = ["bounds_only", "converted", "session"]

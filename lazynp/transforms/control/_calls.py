@@ -63,7 +63,7 @@ def converted(function: Any, always: bool = False) -> Any:
     if isinstance(function, MethodType):
         inner = converted(function.__func__, always)
         return function if inner is function.__func__ else MethodType(inner, function.__self__)
-    if isinstance(function, functools.partial):
+    if type(function) is functools.partial:
         inner = converted(function.func, always)
         if inner is function.func:
             return function
@@ -78,6 +78,31 @@ def converted(function: Any, always: bool = False) -> Any:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[RUNTIME] = CellType(operators[0])
     return _remade(function, code, tuple(cells[n] for n in code.co_freevars))
+
+
+def bounds_only(function: Any) -> tuple[str, ...]:
+    """The parameters that the function reads only as bounds of the ranges that `for` loops over."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(function, FunctionType) or code is None or "range" not in code.co_names:
+        return ()
+    found = tree_of(function) if _is_users(code) else None
+    if found is None or isinstance(found[0], ast.Lambda):
+        return ()
+    body, bounds = found[0].body, set[ast.AST]()
+    for s in (n for statement in body for n in ast.walk(statement)):
+        if isinstance(s, ast.For) and isinstance(s.iter, ast.Call) and _is_range(s.iter, function):
+            bounds |= {a for a in s.iter.args if isinstance(a, ast.Name)}
+    uses: dict[str, set[bool]] = {}
+    for n in (n for statement in body for n in ast.walk(statement)):
+        if isinstance(n, ast.Name):
+            uses.setdefault(n.id, set()).add(n in bounds)
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tuple(p for p in parameters if uses.get(p) == {True})
+
+
+def _is_range(node: ast.Call, function: FunctionType) -> bool:
+    named = isinstance(node.func, ast.Name) and node.func.id == "range"
+    return named and "range" not in function.__globals__
 
 
 def _remade(function: FunctionType, code: CodeType, closure: tuple[CellType, ...]) -> FunctionType:

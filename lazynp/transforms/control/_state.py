@@ -98,8 +98,13 @@ def numeric(x: Any) -> bool:
 
 def truth(x: Any) -> Any:
     """The truth value of an undecided array, as a 0-d array."""
-    if x.size != 1:
-        bool(x)  # raises NumPy's error, or that the value is not known
+    if x.size > 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or "
+            "a.all()"
+        )
+    if not x.size:
+        bool(x)  # raises that the value is not known
     if x.ndim:
         x = shaping.reshape(x, shape=())
     return x if x.dtype == np.bool_ else elementwise.not_equal(x, 0)

@@ -175,10 +175,12 @@ def test_the_option_loops() -> None:
 
 def test_an_int_that_only_bounds_a_range_is_static() -> None:
     jitted = np.jit(OURS._power)
-    assert "scan" in primitives(jitted, 1.5, 20) and "while" in primitives(jitted, 1.5, np.array(20))
+    assert "scan" in primitives(jitted, 1.5, 20) and "while" in primitives(
+        jitted, 1.5, np.array(20)
+    )
     for n in (0, 3, 20):
-        for given in (n, np.array(n)):
-            numpy.testing.assert_allclose(jitted(1.5, given), 1.5**n)
+        for bound in (n, np.array(n)):
+            numpy.testing.assert_allclose(jitted(1.5, bound), 1.5**n)
     numpy.testing.assert_allclose(np.grad(jitted)(1.5, 20), 20 * 1.5**19)
     numpy.testing.assert_allclose(jitted(v=1.5, n=12), 1.5**12)
 

@@ -5,6 +5,8 @@ calls of the operators below. These decide while tracing: what is known in Pytho
 what is not becomes `cond`, `fori_loop` or `while_loop`.
 """
 
+from typing import Any
+
 from lazynp.transforms.control._calls import bounds_only, call, converted, operators
 from lazynp.transforms.control._choice import (
     and_,
@@ -28,10 +30,11 @@ class _Operators:
 
 
 for _function in (
-    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, load, not_, or_, own, raised,
-    result, sequence, text, while_,
+    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, load,
+    not_, or_, own, raised, result, sequence, text, while_,
 ):  # fmt: skip
-    setattr(_Operators, _function.__name__, staticmethod(_function))
+    _made: Any = staticmethod(_function)  # type: ignore[arg-type]
+    setattr(_Operators, _function.__name__, _made)
 operators.append(_Operators)
 
 __all__ = ["bounds_only", "converted", "session"]

@@ -315,9 +315,7 @@ def _int(*args: Any, **kwargs: Any) -> Any:
         return int(*args, **kwargs)
     x = _element(x)
     if x.dtype.kind == "f":
-        check_later(
-            elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer"
-        )
+        check_later(elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer")
         large = elementwise.greater_equal(elementwise.absolute(x), 2.0**63)
         check_later(large, OverflowError, "int(): a number of more than 64 bits")
     return new_scalar(elementwise.convert(x, dtype=np.dtype(np.int64), weak=True)._read())

@@ -141,7 +141,8 @@ def _decided(
 ) -> Any:  # fmt: skip
     predicate = truth(test)
     sides = [_staged(f, cells, names, line) for f in (other, then)]
-    for side, bad, rest in zip(sides, (elementwise.logical_not(predicate), predicate), (then, other)):
+    tests = elementwise.logical_not(predicate), predicate
+    for side, bad, rest in zip(sides, tests, (then, other), strict=True):
         if side.raised is not None:
             _check(bad, side.raised)
             return rest()
@@ -237,7 +238,10 @@ def _stays(x: Any, sides: Sequence[_Side]) -> bool:
     return any(a is b and type(a) is NDArray and a._owner() is x for a, b in pairs)
 
 
-def _joined(name: str, first: Any, second: Any, line: int) -> tuple[Callable[[Any], Any], list[Any]]:
+_Rebuilt = tuple[Callable[[Any], Any], list[Any]]
+
+
+def _joined(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
     """How to rebuild one value, and its slots: place in each branch, aval, class of the handle."""
     (a, _, _), (b, _, _) = first, second
     if a is b:
@@ -274,7 +278,7 @@ def _shown(value: Any, tree: Any) -> str:
     return show(tree) if isinstance(value, (tuple, list, dict)) else kind(value)
 
 
-def _maybe(name: str, first: Any, second: Any, line: int) -> tuple[Callable[[Any], Any], list[Any]]:
+def _maybe(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
     """A variable that one branch leaves unbound."""
     values, flags = zip(*map(_parts_of, (first, second)), strict=True)
     if values[0] is None or values[1] is None:  # one has no value at all: zeros take its place

@@ -40,8 +40,8 @@ class Jumps:
             return self.block(body, Flags())
         made = self.block(body, Flags(back=True))
         first = [set_to(RETURNED, ast.Constant(False), body[0])]
-        last = ast.Return(call("result", name(RETURNED), thunk(name(VALUE)),
-                               ast.Constant(returns(body)), ast.Constant(body[0].lineno)))  # fmt: skip
+        facts = ast.Constant(returns(body)), ast.Constant(body[0].lineno)
+        last = ast.Return(call("result", name(RETURNED), thunk(name(VALUE)), *facts))
         return [*first, *made, ast.copy_location(last, body[-1])]
 
     def block(self, statements: Sequence[ast.stmt], flags: Flags) -> list[ast.stmt]:
@@ -133,9 +133,7 @@ class Jumps:
             out += last
         return out, back or jumps(s.orelse)
 
-    def _guarded(
-        self, before: list[ast.stmt], rest: Sequence[ast.stmt], flags: Flags
-    ) -> ast.stmt:
+    def _guarded(self, before: list[ast.stmt], rest: Sequence[ast.stmt], flags: Flags) -> ast.stmt:
         """The rest, if none of the flags that the statements before may set is set."""
         kinds = {ast.Break: flags.leave, ast.Continue: flags.skip,
                  ast.Return: RETURNED if flags.back else None}  # fmt: skip
@@ -168,7 +166,7 @@ def set_to(flag: str | None, value: ast.expr, at: ast.AST) -> ast.stmt:
     return ast.fix_missing_locations(ast.copy_location(made, at))
 
 
-def no(flags: Sequence[str]) -> ast.expr:
+def no(flags: Sequence[str]) -> ast.UnaryOp:
     """`not (a or b)`"""
     test = name(flags[0]) if len(flags) == 1 else ast.BoolOp(ast.Or(), [name(f) for f in flags])
     return ast.UnaryOp(ast.Not(), test)

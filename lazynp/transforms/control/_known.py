@@ -41,7 +41,7 @@ def python_number(result: Any, start: Any) -> Any:
 
 
 def _last(
-    operands: Any, index: int, *, jaxpr: Jaxpr, length: int, consts: int, carry: int, **_: Any
+    operands: Any, index: int, *, jaxpr: Jaxpr, length: int, consts: int, carry: int, **rest: Any
 ) -> Any:
     """The last value of one part of the carry, by NumPy, or None."""
     places = {v: i for i, v in enumerate(jaxpr.inputs)}

@@ -126,7 +126,9 @@ class _Carry:
         inner = v.value if type(v) is Maybe else v
         leaves, tree = tree_flatten(inner)
         if not leaves or not all(map(numeric, leaves)):
-            raise _OtherType(f"line {self.line}: `{n}` is first bound in the loop ({_shown(inner)})")
+            raise _OtherType(
+                f"line {self.line}: `{n}` ({_shown(inner)}) is first bound in the loop"
+            )
         self.values[n] = Maybe(_Blank(tree, [weak_aval(x) for x in leaves]), False)
         if type(v) is not Maybe:
             self.bound.add(n)
@@ -158,7 +160,9 @@ class _Carry:
             self.weak[n].append(a.weak and b.weak)
             if a.shape != b.shape:
                 raise _OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
-            wanted.append(_settles(a, b) or (b.dtype if self.masked and a.dtype != b.dtype else None))
+            wanted.append(
+                _settles(a, b) or (b.dtype if self.masked and a.dtype != b.dtype else None)
+            )
         if all(w is None for w in wanted):
             return v
         if not (self.joining or self.masked and all(map(_grows, first, leaves))):
@@ -210,7 +214,7 @@ def _shown(x: Any) -> str:
 
 
 def _settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
-    """The dtype that the carry must have instead; None: it can stay, or becomes that of the body."""
+    """The dtype that the carry must have instead; None: it stays, or becomes that of the body."""
     if a.dtype == b.dtype:
         return None
     if a.weak and not a.shape and _ORDER.index(b.dtype.kind) >= _ORDER.index(a.dtype.kind):
@@ -290,7 +294,7 @@ def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: _Carr
     bounds = interval(low), interval(high)
 
     def step(counter: Any, carried: dict[str, Any]) -> dict[str, Any]:
-        if None not in bounds:
+        if bounds[0] is not None and bounds[1] is not None:
             node = counter._read()
             session.counters[id(node)] = node, (bounds[0][0], bounds[1][1] - 1)
         return _round(carry, carried, lambda: body(rounds.at(counter)))
@@ -312,7 +316,7 @@ def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: _Carr
     def loop(given: dict[str, Any]) -> Any:
         if ends is None and not undecided(rounds.length):
             return fori_loop(low, high, step, given)
-        if carry.masked:
+        if carry.masked and rounds.most is not None:
             return fori_loop(0, rounds.most - skipped, masked, (low, given))[1]
         if ends is None:
             return fori_loop(low, high, step, given)
@@ -387,7 +391,11 @@ def for_(
 
 def _involves(body: Any, over: Any) -> bool:
     """Whether the body reads anything that may be traced."""
-    if isinstance(over, Rounds) or involved(over) or any(involved(v) for v in values_of(cells_of(body).values())):
+    if (
+        isinstance(over, Rounds)
+        or involved(over)
+        or any(involved(v) for v in values_of(cells_of(body).values()))
+    ):
         return True
     scope = body.__globals__
     return any(involved(scope[n]) for n in body.__code__.co_names if n in scope)
@@ -398,7 +406,7 @@ def _in_python(
     line: int, skipped: int, why: str | None,
 ) -> None:  # fmt: skip
     begin, count = equations(), 0
-    for count, item in enumerate(items, 1):  # noqa: B007
+    for count, item in enumerate(items, 1):
         if count <= skipped:
             continue
         end = ends() if ends is not None else False

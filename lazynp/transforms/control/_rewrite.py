@@ -199,7 +199,7 @@ class _Function:
             made = call("for_", self._iterable(s.iter), name(f".body{k}"), ends, *facts)
             loads = names(s.iter).loads
         else:
-            test = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
+            test: ast.expr = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
             going = [_located(ast.Return(self._expression(_located(test, s.test))), s.test)]
             functions = [
                 self._inner(f".body{k}", body, stores, s),
@@ -227,7 +227,8 @@ def _located(node: Any, at: ast.AST) -> Any:
 
 
 def _constant(of: set[str]) -> ast.expr:
-    return ast.Constant(tuple(sorted(of)))
+    value: Any = tuple(sorted(of))
+    return ast.Constant(value)
 
 
 def _without_annotations(body: list[ast.stmt]) -> list[ast.stmt]:

@@ -1,4 +1,4 @@
-"""What a loop may count by a traced number: ranges, first axes of arrays, combinations of these."""
+"""What a loop may count by a traced number: ranges, first axes of arrays, and combinations."""
 
 from __future__ import annotations
 
@@ -118,7 +118,8 @@ def sequence(function: Any) -> Any:
 def _range(*args: Any) -> Any:
     if not any(map(undecided, args)) or not 1 <= len(args) <= 3:
         return range(*args)
-    start, stop, step = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+    given: tuple[Any, ...] = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+    start, stop, step = given
     if undecided(step):
         raise TypeError("range: a step that is only traced; while can loop by a traced step")
     step = operator.index(step)
@@ -128,7 +129,8 @@ def _range(*args: Any) -> Any:
         if undecided(b) and (b.ndim or b.dtype.kind not in "iu"):
             kind = "float" if b.dtype.kind == "f" else str(b.dtype)
             raise TypeError(f"'{kind}' object cannot be interpreted as an integer")
-    begin, end = (interval(start), interval(stop)) if step > 0 else (interval(stop), interval(start))
+    begin, end = interval(start), interval(stop)
+    begin, end = (begin, end) if step > 0 else (end, begin)
     distance = stop - start if step > 0 else start - stop
     length = distance if abs(step) == 1 else (distance + (abs(step) - 1)) // abs(step)
     if step == 1:  # a loop from start to stop has no rounds if stop is less
@@ -159,8 +161,10 @@ def _zip(*xs: Any) -> Any:
 
 def _reversed(x: Any) -> Any:
     given = rounds_of(x)
-    return reversed(x) if given is None or isinstance(x, Rounds) and x.item is not _itself else (
-        given.reverse())  # fmt: skip
+    if given is None or isinstance(x, Rounds) and x.item is not _itself:
+        given_by_python: Any = x
+        return reversed(given_by_python)  # Python's error, for zip and enumerate
+    return given.reverse()
 
 
 _MADE: dict[Any, Any] = {range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed}

@@ -5,7 +5,6 @@ changed since it was imported, and tools rewrite code on import.
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast

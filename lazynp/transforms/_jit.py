@@ -466,10 +466,10 @@ def jit(
 
     loops: what becomes of Python's loops. "auto": those of more than 8 rounds are traced once, if
     their bodies change no object of Python's; `np.explain(f)` names the others. "unroll": each
-    round is traced, unless the number of rounds is unknown. "stage": a loop that cannot be traced once is
-    an error. None: as `config.loops`. Branches and loops on traced values are compiled in any case,
-    also in functions that this one calls, but not in libraries, nor where there is no source. An
-    int argument that the function uses only as a bound of `range` is static.
+    round is traced, unless the number of rounds is unknown. "stage": a loop that cannot be traced
+    once is an error. None: as `config.loops`. Branches and loops on traced values are compiled in
+    any case, also in functions that this one calls, but not in libraries, nor where there is no
+    source. An int argument that the function uses only as a bound of `range` is static.
 
     donate_argnums, donate_argnames: arguments whose memory the results may reuse. Using a donated
     array afterwards is a RuntimeError, unless the function wrote it. Views are not donated, and

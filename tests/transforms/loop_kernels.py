@@ -524,6 +524,64 @@ def alias_of_two(x):
     return a + b
 
 
+def view_of_the_row_before(x):
+    m = x.reshape(-1, 1) * np.ones(2)
+    last = m[0]
+    for i in range(1, len(m)):
+        m[i - 1] = 5.0
+        m[i] = last + m[i]
+        last = m[i]
+    return m, last
+
+
+def two_names_in_turn(x):
+    a = x * 1
+    b = a * 2
+    for i in range(len(x)):
+        b[i] = 3.0
+        a = b
+        a[0] += 1
+    return a, b
+
+
+def view_of_a_new_array(x):
+    a = x * 1
+    v = a[1:]
+    for _ in range(10):
+        a = a * 0.5
+        v = a[1:]
+        v += 1
+    return a, v
+
+
+def view_that_is_read_later(x):
+    a = x * 1
+    v = a[2:]
+    for _ in range(10):
+        a[3] += 1
+        v = a[2:] + v
+    return a, v
+
+
+def tuple_of_one_array(x):
+    a = x * 1
+    p = (a, a)
+    for i in range(10):
+        p[0][i] = i
+        p = (p[1], p[0])
+    return p[0] + p[1]
+
+
+def generator_consumed(x):
+    made = (w for w in [1.0, 2.0, 3.0])
+    s = 0.0
+    for _ in range(10):
+        for w in made:
+            s += w * x[0]
+        s += x[1]
+    return s
+
+
 def appended(x):
     rows = []
     for i in range(10):

@@ -876,6 +876,25 @@ def methods(x):
     return Model(2.0).run(x)
 
 
+class Layer:
+    def __init__(self, k):
+        self.k = k
+
+    def __call__(self, v):
+        return v * self.k if v > 0 else v
+
+
+def callable_objects(x):
+    layers = [Layer(2.0), Layer(0.5)]
+    out = x * 0
+    for i in range(len(x)):
+        v = x[i]
+        for layer in layers:
+            v = layer(v) + 1
+        out[i] = v
+    return out
+
+
 class Counter:
     def __init__(self):
         self.n = 0

@@ -69,7 +69,7 @@ def converted(function: Any, always: bool = False) -> Any:
             return function
         return functools.partial(inner, *function.args, **function.keywords)
     if not isinstance(function, FunctionType):
-        return function
+        return _callable_object(function, always)
     if (function.__module__ or "").startswith("lazynp.transforms."):
         return _inside(function, always)
     code = _code_of(function, always)
@@ -103,6 +103,15 @@ def bounds_only(function: Any) -> tuple[str, ...]:
 def _is_range(node: ast.Call, function: FunctionType) -> bool:
     named = isinstance(node.func, ast.Name) and node.func.id == "range"
     return named and "range" not in function.__globals__
+
+
+def _callable_object(x: Any, always: bool) -> Any:
+    """An object with `__call__`."""
+    method = None if isinstance(x, type) else getattr(type(x), "__call__", None)  # noqa: B004
+    if not isinstance(method, FunctionType):
+        return x
+    inner = converted(method, always)
+    return x if inner is method else MethodType(inner, x)
 
 
 def _remade(function: FunctionType, code: CodeType, closure: tuple[CellType, ...]) -> FunctionType:
@@ -221,6 +230,10 @@ def call(function: Any) -> Any:
         special = _OF_TRACED.get(function)
         if special is not None:
             return special
+    made = function if isinstance(function, type) else _callable_object(
+        function, bool(session.depth))  # fmt: skip
+    if made is not function:
+        return made
     if session.depth:
         _check(function)
         if type(function) in (BuiltinFunctionType, type) and function in _LOOKING:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 Execution = Literal["compiled", "reference", "adaptive"]
+Loops = Literal["auto", "unroll", "stage"]
 
 
 class Config:
@@ -24,11 +25,12 @@ class Config:
     as many. debug: check every jaxpr before it runs.
     debug_nans: look for NaN in every result; see `lazynp.debug_nans`. checks: give floating-point
     warnings where NumPy gives them. NumPy then runs every operation immediately; otherwise it does
-    so only under `errstate` settings that require it.
+    so only under `errstate` settings that require it. loops: what `jit` does with Python's loops,
+    where its own argument does not say: "auto" (the default), "unroll", "stage"; see `lazynp.jit`.
     """
 
     __slots__ = (
-        "execution", "cache", "progress", "max_pending", "debug", "debug_nans", "checks",
+        "execution", "cache", "progress", "max_pending", "debug", "debug_nans", "checks", "loops",
         "version", "observers",
     )  # fmt: skip
 
@@ -40,6 +42,7 @@ class Config:
         self.debug: bool = _from_environment("debug", False)
         self.debug_nans: bool = _from_environment("debug_nans", False)
         self.checks: bool = _from_environment("checks", False)
+        self.loops: Loops = _from_environment("loops", "auto")
         self.observers: list[Callable[[], None]] = []  # called after each change of a setting
         self.version = 0
 
@@ -77,6 +80,12 @@ def _execution(value: Any) -> Any:
     return value
 
 
+def _loops(value: Any) -> Any:
+    if value not in get_args(Loops):
+        raise ValueError(f"must be one of {get_args(Loops)}")
+    return value
+
+
 def _cache(value: Any) -> str:
     try:
         path = os.fsdecode(value)
@@ -107,6 +116,7 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "debug": bool,
     "debug_nans": bool,
     "checks": bool,
+    "loops": _loops,
 }
 
 

@@ -12,14 +12,14 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
-from lazynp._config import config
+from lazynp._config import Loops, config
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import VALUE, Node, aval_of_node, is_tracer
 from lazynp._positions import position
@@ -44,6 +44,7 @@ from lazynp.transforms._stack import (
 )
 from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
 from lazynp.transforms._static import check_hashable, numbers, places_and_names, strings
+from lazynp.transforms.control import bounds_only, converted, session
 
 
 @dataclass
@@ -252,19 +253,25 @@ class Jitted:
         names: tuple[str, ...],
         donated: tuple[tuple[int, ...], tuple[str, ...]] = ((), ()),
         inline: bool = False,
+        loops: Loops | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self._function, self._name = function, name_of(function)
-        self._made_of = function, numbers, names, donated, inline
+        self._made_of = function, numbers, names, donated, inline, loops
+        self._loops = loops
+        self._notes: list[str] = []  # what became of loops
         self._what = f"jit of {self._name}"
         self._numbers, self._names = places_and_names(function, numbers, names)
+        # static as well, where they are ints
+        bounds = bounds_only(function) if not (numbers or names) else ()
+        self._bounds = places_and_names(function, (), bounds) if bounds else ((), ())
         self._donated, self._inline = donated, inline
         if any(donated):
             self._donated = places_and_names(function, *donated, "donate")
         self._cache: dict[Any, Traced] = {}
         self._quick: dict[Any, Quick] = {}
         self._reasons: list[str] = []
-        self._simple = not (self._numbers or self._names or any(donated))
+        self._simple = not (self._numbers or self._names or any(donated) or bounds)
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
@@ -300,6 +307,11 @@ class Jitted:
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
         return _run(traced, given, self._name, self._inline, donate)
 
+    @functools.cached_property
+    def _prepared(self) -> Callable[..., Any]:
+        """The function as it is traced: its control flow may be on traced values."""
+        return converted(self._function)
+
     def _places(
         self, given: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[int, ...]:
@@ -313,12 +325,15 @@ class Jitted:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Arguments, Callable[..., Any], Any]:
         """The dynamic arguments, the function of these, and the key of the static arguments."""
-        if not self._numbers and not self._names:
-            return Arguments((args, kwargs), self._what), self._function, ()
+        numbers, names = self._bounds
         places = {n % len(args) for n in self._numbers if -len(args) <= n < len(args)}
+        places |= {n for n in numbers if n < len(args) and type(args[n]) is int}
+        static_names = {*self._names, *(n for n in names if type(kwargs.get(n)) is int)}
+        if not places and not static_names:
+            return Arguments((args, kwargs), self._what), self._prepared, ()
         dynamic = tuple([x for i, x in enumerate(args) if i not in places])
-        named = {k: v for k, v in kwargs.items() if k not in self._names}
-        fixed = {k: v for k, v in kwargs.items() if k in self._names}
+        named = {k: v for k, v in kwargs.items() if k not in static_names}
+        fixed = {k: v for k, v in kwargs.items() if k in static_names}
         static = tuple([(i, type(args[i]), args[i]) for i in sorted(places)])
         static += tuple([(k, type(v), v) for k, v in sorted(fixed.items())])
         for where, kind, value in static:
@@ -327,7 +342,7 @@ class Jitted:
         def call(*given: Any, **keywords: Any) -> Any:
             rest = iter(given)
             whole = [x if i in places else next(rest) for i, x in enumerate(args)]
-            return self._function(*whole, **fixed, **keywords)
+            return self._prepared(*whole, **fixed, **keywords)
 
         return Arguments((dynamic, named), self._what), call, static
 
@@ -355,7 +370,8 @@ class Jitted:
                 self._reasons.append(f"{difference(key, last)}, at {where}")
                 STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
             made = places is None and bool(given.starts)
-            traced = self._cache[key] = _trace(call, given, self._what, made)
+            with session.tracing(self._loops or config.loops, self._notes):
+                traced = self._cache[key] = _trace(call, given, self._what, made)
         return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -372,7 +388,8 @@ class Jitted:
         """For `explain`: the arguments that it was traced for, and the reasons for retracing."""
         n = len(self._reasons) + bool(self._cache)
         lines = [f"{self._what}: traced {n} time{'s' * (n != 1)}"]
-        return "\n".join([*lines, *[f"again for {r}" for r in self._reasons]])
+        lines += [f"again for {r}" for r in self._reasons]
+        return "\n".join([*lines, *dict.fromkeys(self._notes)])
 
     def clear_cache(self) -> None:
         """Forget all traces; the next call traces the function again."""
@@ -433,6 +450,7 @@ def jit(
     donate_argnums: Any = None,
     donate_argnames: Any = None,
     inline: bool = False,
+    loops: Loops | None = None,
     keep_unused: bool = False,
     device: Any = None,
 ) -> Any:
@@ -446,6 +464,13 @@ def jit(
     writes and donates nothing. If the function contains an operation that can raise such an error,
     the call waits for its results. `np.take(..., mode="clip")` cannot.
 
+    loops: what becomes of Python's loops. "auto": those of more than 8 rounds are traced once, if
+    their bodies change no object of Python's; `np.explain(f)` names the others. "unroll": each
+    round is traced, unless the number of rounds is unknown. "stage": a loop that cannot be traced
+    once is an error. None: as `config.loops`. Branches and loops on traced values are compiled in
+    any case, also in functions that this one calls, but not in libraries, nor where there is no
+    source. An int argument that the function uses only as a bound of `range` is static.
+
     donate_argnums, donate_argnames: arguments whose memory the results may reuse. Using a donated
     array afterwards is a RuntimeError, unless the function wrote it. Views are not donated, and
     under a transformation no argument is. inline: inside a traced function, insert the operations
@@ -454,6 +479,7 @@ def jit(
     options = {
         "static_argnums": static_argnums, "static_argnames": static_argnames,
         "donate_argnums": donate_argnums, "donate_argnames": donate_argnames, "inline": inline,
+        "loops": loops,
     }  # fmt: skip
     if fun is None:
         return lambda f: jit(f, **options)
@@ -463,4 +489,6 @@ def jit(
         raise TypeError(f"jit of {name_of(fun)}: generators and coroutines cannot be traced")
     donated = numbers(donate_argnums), strings(donate_argnames)
     statics = numbers(static_argnums), strings(static_argnames)
-    return Jitted(fun, *statics, donated, bool(inline))
+    if loops not in (None, *get_args(Loops)):
+        raise ValueError(f"jit: loops must be one of {get_args(Loops)}, got {loops!r}")
+    return Jitted(fun, *statics, donated, bool(inline), loops)

@@ -1,0 +1,40 @@
+"""Python's own control flow in a function under `jit`: loops and branches on traced values.
+
+`converted(f)` is f with its control flow rewritten (`_source`, `_names`, `_jumps`, `_rewrite`) to
+calls of the operators below. These decide while tracing: what is known in Python stays Python's,
+what is not becomes `cond`, `fori_loop` or `while_loop`.
+"""
+
+from typing import Any
+
+from lazynp.transforms.control._calls import bounds_only, call, converted, operators
+from lazynp.transforms.control._choice import (
+    and_,
+    assert_,
+    branch,
+    chain,
+    choose,
+    not_,
+    or_,
+    raised,
+    result,
+)
+from lazynp.transforms.control._known import arithmetic, augmented
+from lazynp.transforms.control._loops import for_, while_
+from lazynp.transforms.control._sequences import sequence
+from lazynp.transforms.control._state import changed, fresh, load, own, session, text
+
+
+class _Operators:
+    """The namespace of the rewritten code."""
+
+
+for _function in (
+    and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, load,
+    not_, or_, own, raised, result, sequence, text, while_,
+):  # fmt: skip
+    _made: Any = staticmethod(_function)  # type: ignore[arg-type]
+    setattr(_Operators, _function.__name__, _made)
+operators.append(_Operators)
+
+__all__ = ["bounds_only", "converted", "session"]

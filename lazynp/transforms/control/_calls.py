@@ -1,0 +1,372 @@
+"""Calls in a rewritten function. Functions of the user's are rewritten as well, libraries' are not.
+
+In a staged body, only calls pass that are known to change no object.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dataclasses
+import dis
+import functools
+import math
+import os
+import sysconfig
+from collections.abc import Callable
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, new_scalar
+from lazynp._memo import Memo
+from lazynp.primitives import elementwise
+from lazynp.primitives.checks import check_later
+from lazynp.transforms.control._names import Unsupported
+from lazynp.transforms.control._rewrite import is_affected, rewritten
+from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, tree_of
+from lazynp.transforms.control._state import (
+    CannotStage,
+    kind,
+    may_change,
+    numeric,
+    session,
+    truth,
+    undecided,
+)
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
+_PLACES = tuple(
+    os.path.realpath(p) + os.sep
+    for name, p in sysconfig.get_paths().items()
+    if name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+# by identity of the code; the entry keeps it alive
+_rewritten: Memo[tuple[int, bool], tuple[CodeType, CodeType | None]] = Memo("rewritten", 4096)
+operators: list[Any] = []  # the namespace that the rewritten code calls
+
+
+def _is_users(code: CodeType) -> bool:
+    path = code.co_filename
+    if path.startswith("<frozen"):
+        return False
+    path = path if path.startswith("<") else os.path.realpath(path)
+    return not path.startswith((_PACKAGE, *_PLACES)) and "site-packages" not in path
+
+
+def converted(function: Any, always: bool = False) -> Any:
+    """The function with operators in place of control flow; itself, if there is nothing to do.
+
+    always: also if it has no control flow itself, but calls functions that may.
+    """
+    if isinstance(function, MethodType):
+        inner = converted(function.__func__, always)
+        return function if inner is function.__func__ else MethodType(inner, function.__self__)
+    if type(function) is functools.partial:
+        inner = converted(function.func, always)
+        if inner is function.func:
+            return function
+        return functools.partial(inner, *function.args, **function.keywords)
+    if not isinstance(function, FunctionType):
+        return _callable_object(function, always)
+    if (function.__module__ or "").startswith("lazynp.transforms."):
+        return _inside(function, always)
+    code = _code_of(function, always)
+    if code is None:
+        return function
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[RUNTIME] = CellType(operators[0])
+    return _remade(function, code, tuple(cells[n] for n in code.co_freevars))
+
+
+def bounds_only(function: Any) -> tuple[str, ...]:
+    """The parameters that the function reads only as bounds of the ranges that `for` loops over."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(function, FunctionType) or code is None or "range" not in code.co_names:
+        return ()
+    found = tree_of(function) if _is_users(code) else None
+    if found is None or isinstance(found[0], ast.Lambda):
+        return ()
+    body, bounds = found[0].body, set[ast.AST]()
+    for s in (n for statement in body for n in ast.walk(statement)):
+        if isinstance(s, ast.For) and isinstance(s.iter, ast.Call) and _is_range(s.iter, function):
+            bounds |= {a for a in s.iter.args if isinstance(a, ast.Name)}
+    uses: dict[str, set[bool]] = {}
+    for n in (n for statement in body for n in ast.walk(statement)):
+        if isinstance(n, ast.Name):
+            uses.setdefault(n.id, set()).add(n in bounds)
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return tuple(p for p in parameters if uses.get(p) == {True})
+
+
+def _is_range(node: ast.Call, function: FunctionType) -> bool:
+    named = isinstance(node.func, ast.Name) and node.func.id == "range"
+    return named and "range" not in function.__globals__
+
+
+def _callable_object(x: Any, always: bool) -> Any:
+    """An object with `__call__`."""
+    method = None if isinstance(x, type) else getattr(type(x), "__call__", None)  # noqa: B004
+    if not isinstance(method, FunctionType):
+        return x
+    inner = converted(method, always)
+    return x if inner is method else MethodType(inner, x)
+
+
+def _remade(function: FunctionType, code: CodeType, closure: tuple[CellType, ...]) -> FunctionType:
+    made = FunctionType(
+        code, function.__globals__, function.__name__, function.__defaults__, closure
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__dict__.update(function.__dict__)
+    made.__doc__, made.__module__ = function.__doc__, function.__module__
+    return made
+
+
+def _inside(function: FunctionType, always: bool) -> FunctionType:
+    """A transformed function, `grad(f)`, with its f converted."""
+    cells = function.__closure__ or ()
+    made, same = [], True
+    for cell in cells:
+        try:
+            before = cell.cell_contents
+        except ValueError:
+            return function
+        after = converted(before, always) if before is not function else before
+        same = same and after is before
+        made.append(cell if after is before else CellType(after))
+    return function if same else _remade(function, function.__code__, tuple(made))
+
+
+def _code_of(function: FunctionType, always: bool) -> CodeType | None:
+    code = function.__code__
+    if RUNTIME in code.co_freevars:
+        return None
+    found = _rewritten.get((id(code), always))
+    if found is None:
+        made = _made(function, always) if _is_users(code) else None
+        found = _rewritten.put((id(code), always), (code, made))
+    return found[1]
+
+
+def _made(function: FunctionType, always: bool) -> CodeType | None:
+    found = tree_of(function)
+    if found is None:
+        return None
+    node, owner = found
+    if not (always or is_affected(node) or _calls_users(function, node)):
+        return None
+    try:
+        mangled = owner if _mangles(function.__code__, owner) else None
+        return compiled(rewritten(node), mangled, function)
+    except (Unsupported, SyntaxError, RecursionError):
+        return None
+
+
+def _mangles(code: CodeType, owner: str | None) -> bool:
+    start = f"_{(owner or '').lstrip('_')}__"
+    return owner is not None and any(
+        n.startswith(start) for c in inner_codes(code) for n in (*c.co_names, *c.co_varnames)
+    )
+
+
+def _calls_users(function: FunctionType, node: ast.AST) -> bool:
+    """Whether the function may call one of the user's."""
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+    inside = {n for c in inner_codes(function.__code__) for n in (*c.co_varnames, *c.co_cellvars)}
+
+    def is_users(f: ast.expr) -> bool:
+        if isinstance(f, ast.Attribute):
+            if f.attr in _METHODS:
+                return False
+            while isinstance(f, ast.Attribute):
+                f = f.value
+            return not isinstance(f, ast.Name) or f.id in inside or is_users(f)
+        if not isinstance(f, ast.Name) or f.id in inside:
+            return True
+        try:
+            value = cells[f.id].cell_contents if f.id in cells else function.__globals__[f.id]
+        except (KeyError, ValueError):
+            return False  # a builtin, or unbound
+        if isinstance(value, FunctionType):
+            return _is_users(value.__code__) or _transforms(value)
+        name = value.__name__ if isinstance(value, type(np)) else type(value).__module__
+        name = value.__module__ if isinstance(value, type) else name
+        return (name or "").partition(".")[0] not in _PURE
+
+    return any(is_users(n.func) for n in ast.walk(node) if isinstance(n, ast.Call))
+
+
+# -- the operator ----------------------------------------------------------------------------------
+
+_PURE = {"numpy", "lazynp", "math", "cmath"}
+_METHODS = frozenset(dir(np.ndarray)) | frozenset(dir(str)) | frozenset(dir(dict))
+_BUILTINS = {
+    abs, len, min, max, sum, range, enumerate, zip, reversed, int, float, complex, bool, tuple,
+    list, dict, set, frozenset, divmod, pow, round, all, any, sorted, getattr, hasattr, callable,
+    slice, isinstance, issubclass, type,
+}  # fmt: skip
+_LOOKING = {isinstance, type}  # tell a traced number from Python's
+_READING = {
+    "get", "items", "keys", "values", "copy", "index", "count", "union", "intersection",
+    "difference", "issubset", "issuperset",
+}  # fmt: skip
+_WRITING = {"sort", "fill", "put", "partition", "resize", "itemset", "setfield", "setflags",
+            "byteswap", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis",
+            "shuffle"}  # fmt: skip
+
+
+def call(function: Any) -> Any:
+    """The function that a call calls."""
+    if isinstance(function, (FunctionType, MethodType, functools.partial)):
+        if isinstance(function, FunctionType) and _transforms(function):
+            return _taking_functions(function)
+        made = converted(function, bool(session.depth))
+        if session.depth and made is function:
+            _check(function)
+        return made
+    if type(function) in (BuiltinFunctionType, type):
+        special = _OF_TRACED.get(function)
+        if special is not None:
+            return special
+    made = function if isinstance(function, type) else _callable_object(
+        function, bool(session.depth))  # fmt: skip
+    if made is not function:
+        return made
+    if session.depth:
+        _check(function)
+        if type(function) in (BuiltinFunctionType, type) and function in _LOOKING:
+            return functools.partial(_looking, function)
+        if function in (list, dict, set):
+            return lambda *a, **k: operators[0].fresh(function(*a, **k))
+    return function
+
+
+def _transforms(function: FunctionType) -> bool:
+    return (function.__module__ or "").startswith("lazynp.transforms.")
+
+
+def _taking_functions(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A transformation, whose arguments that are functions are converted."""
+
+    def taken(*args: Any, **kwargs: Any) -> Any:
+        made = [_converted_argument(a) for a in args]
+        return function(*made, **{k: _converted_argument(a) for k, a in kwargs.items()})
+
+    return taken
+
+
+def _converted_argument(x: Any) -> Any:
+    if isinstance(x, (list, tuple)) and type(x) in (list, tuple):
+        return type(x)(map(_converted_argument, x))
+    return converted(x, bool(session.depth))
+
+
+def _looking(function: Any, *args: Any) -> Any:
+    if any(isinstance(x, Array) and undecided(x) and not x.ndim for x in args):
+        raise CannotStage(f"{function.__name__}() of a traced number")
+    return function(*args)
+
+
+def _check(function: Any) -> None:
+    """Refuse, in a staged body, what is not known to change no object."""
+    if not _is_pure(function):
+        name = getattr(function, "__qualname__", None) or kind(function)
+        raise CannotStage(f"calls `{name}`, which may change objects")
+
+
+def _is_pure(function: Any) -> bool:
+    of = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", "")
+    module = getattr(function, "__module__", None) or ""
+    if isinstance(function, functools.partial):
+        return _is_pure(function.func)
+    if isinstance(function, type):
+        plain = dataclasses.is_dataclass(function) and not hasattr(function, "__post_init__")
+        kinds = (BaseException, np.generic, np.dtype)
+        records = issubclass(function, tuple) and hasattr(function, "_fields")
+        if module.partition(".")[0] in _PURE:
+            return ".random" not in module
+        return function in _BUILTINS or plain or records or issubclass(function, kinds)
+    if isinstance(of, Array) or type(of).__module__.startswith("lazynp."):
+        return True
+    if type(function).__module__.startswith("lazynp.transforms."):
+        return True
+    if isinstance(function, FunctionType) and _is_users(function.__code__):
+        return _is_harmless(function.__code__)
+    if isinstance(of, np.ndarray):
+        return name not in _WRITING
+    if type(of) in (list, dict, set, tuple, str, bytes, frozenset):
+        return type(of) in (tuple, str, bytes, frozenset) or name in _READING or may_change(of)
+    if type(function) is BuiltinFunctionType and of is builtins:
+        return function in _BUILTINS
+    if type(function) is BuiltinFunctionType and of is math:
+        return True
+    known = module.partition(".")[0] in _PURE
+    return known and ".random" not in module and name not in _WRITING and of is None
+
+
+def _is_harmless(code: CodeType) -> bool:
+    """Whether code that was not rewritten calls and changes nothing, or was rewritten."""
+    if RUNTIME in code.co_freevars:
+        return True
+    return not any(i.opname.startswith(_EFFECTS) for c in inner_codes(code)
+                   for i in dis.get_instructions(c))  # fmt: skip
+
+
+_EFFECTS = ("CALL", "STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "DELETE", "YIELD",
+            "IMPORT", "SEND")  # fmt: skip
+
+
+# -- builtins of traced numbers --------------------------------------------------------------------
+
+
+def _int(*args: Any, **kwargs: Any) -> Any:
+    x = args[0] if len(args) == 1 and not kwargs else None
+    if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
+        return int(*args, **kwargs)
+    x = _element(x)
+    if x.dtype.kind == "f":
+        check_later(elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer")
+        large = elementwise.greater_equal(elementwise.absolute(x), 2.0**63)
+        check_later(large, OverflowError, "int(): a number of more than 64 bits")
+    return new_scalar(elementwise.convert(x, dtype=np.dtype(np.int64), weak=True)._read())
+
+
+def _float(*args: Any) -> Any:
+    x = args[0] if len(args) == 1 else None
+    if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
+        return float(*args)
+    return new_scalar(
+        elementwise.convert(_element(x), dtype=np.dtype(np.float64), weak=True)._read()
+    )
+
+
+def _bool(*args: Any) -> Any:
+    return new_scalar(truth(args[0])._read()) if args and undecided(args[0]) else bool(*args)
+
+
+def _element(x: Any) -> Any:
+    return x.reshape(()) if x.ndim else x
+
+
+def _extremum(function: Any, better: str) -> Any:
+    def of(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) < 2 or not any(map(undecided, args)):
+            return function(*args, **kwargs)
+        if not all(numeric(x) and not np.ndim(x) for x in args):
+            return function(*args)
+        out = args[0]
+        for x in args[1:]:
+            closer = x < out if better == "less" else x > out
+            out = operators[0].choose(closer, lambda x=x: x, lambda out=out: out, 0)
+        return out
+
+    return of
+
+
+_OF_TRACED: dict[Any, Any] = {
+    int: _int, float: _float, bool: _bool, min: _extremum(min, "less"),
+    max: _extremum(max, "greater"),
+}  # fmt: skip

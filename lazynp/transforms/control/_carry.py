@@ -1,0 +1,261 @@
+"""What a loop carries: the variables that a round reads of the one before, or that are read after
+the loop; their types, and what must not become of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import NDArray, new_array, new_scalar
+from lazynp._avals import Aval, aval_of
+from lazynp._ownership import COUNTED, counts
+from lazynp._recorder import StagingRecorder, local
+from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.primitives import elementwise
+from lazynp.transforms._stack import argument_node, zeros
+from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._choice import common_dtype
+from lazynp.transforms.control._known import python_number
+from lazynp.transforms.control._state import (
+    UNBOUND,
+    CannotStage,
+    Maybe,
+    bind,
+    bind_all,
+    cells_of,
+    kind,
+    numeric,
+    value_of,
+    values_of,
+)
+
+_ORDER = "biufc"
+
+
+class Again(Exception):
+    """The body must be traced for other types."""
+
+
+class OtherType(Exception):
+    """A variable does not keep its type."""
+
+
+class Carry:
+    """The variables that a loop carries."""
+
+    def __init__(self, names: tuple[str, ...], written: tuple[str, ...], line: int,
+                 *functions: Any) -> None:  # fmt: skip
+        self.cells = cells_of(*functions)
+        self.private = {n for n in names if _private(self.cells[n])}
+        self.names, self.written, self.line = names, written, line
+        self.before = values_of(self.cells.values())
+        self.values: dict[str, Any] = {n: value_of(self.cells[n]) for n in names}
+        self.kept: set[str] = {n for n in names if n in written and _is_array(self.values[n])}
+        self.fixed: set[str] = set()
+        self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
+        self.bound: set[str] = set()  # first bound in the loop, by every round
+        for n in names:
+            v = self.values[n]
+            if v is UNBOUND or n in self.kept:
+                continue
+            leaves = tree_flatten(v)[0]
+            if v is None or not all(map(numeric, leaves)):
+                self.fixed.add(n)
+
+    def given(self) -> dict[str, Any]:
+        """The initial values of what is carried."""
+        return {n: v for n, v in self.values.items()
+                if v is not UNBOUND and n not in self.fixed and n not in self.kept}  # fmt: skip
+
+    def put(self, carried: dict[str, Any]) -> dict[str, Any]:
+        """Bind the variables for a round. Arrays get handles that nothing else refers to."""
+        bind_all(self.cells.values(), self.before)
+        made = {}
+        for n, v in carried.items():
+            leaves, tree = tree_flatten(v)
+            new = [new_array(x._read()) if type(x) is NDArray else x for x in leaves]
+            made[n] = tree_unflatten(tree, new)
+            self.cells[n].cell_contents = made[n]
+        return made
+
+    def taken(self, made: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
+        """The values after a round. made: those that it began with; first: the nodes of these."""
+        out = {}
+        for n in self.names:
+            v = value_of(self.cells[n])
+            if n in self.kept:
+                if v is not self.values[n]:
+                    self.kept.discard(n)
+                    raise Again
+            elif n in self.fixed:
+                if v is not self.values[n]:
+                    raise OtherType(f"line {self.line}: `{n}` ({_shown(self.values[n])}) changes")
+            elif n not in made:
+                self._first(n, v)
+            else:
+                self._written(n, made[n], first[n])
+                out[n] = self._same(n, v)
+        self._refuse_aliases(out)
+        return out
+
+    def _refuse_aliases(self, out: dict[str, Any]) -> None:
+        """The carry is passed by value. So no array in it may be another's memory, if one of the
+        two is written in place.
+        """
+        shown: dict[int, set[str]] = {}
+        for n, cell in self.cells.items():
+            v = value_of(cell)
+            for x in [v] if type(v) is NDArray else tree_flatten(v)[0]:
+                if _is_array(x):
+                    shown.setdefault(id(x._owner()), set()).add(n)
+        handles = local.recorder.handles  # type: ignore[attr-defined]
+        for n, v in out.items():
+            arrays = list(filter(_is_array, tree_flatten(v)[0]))
+            for x in [*arrays, *filter(_is_array, tree_flatten(self.values[n])[0])]:
+                owner = x._owner()
+                outside = handles.get(id(owner))
+                bad = outside is not None and owner._node is not outside[2]
+                if any(x is a for a in arrays):  # as the round leaves it
+                    names = shown.get(id(owner), set())
+                    shared = len(names) > 1 or outside is not None
+                    bad = bad or shared and not names.isdisjoint(self.written)
+                if bad:
+                    raise CannotStage(
+                        f"line {self.line}: `{n}` shows memory that is written in place; copy it"
+                    )
+
+    def _first(self, n: str, v: Any) -> None:
+        """A variable that was not bound before the loop."""
+        if v is UNBOUND:
+            return
+        inner = v.value if type(v) is Maybe else v
+        leaves, tree = tree_flatten(inner)
+        if not leaves or not all(map(numeric, leaves)):
+            raise OtherType(f"line {self.line}: `{n}` ({_shown(inner)}) is first bound in the loop")
+        self.values[n] = Maybe(_Blank(tree, [weak_aval(x) for x in leaves]), False)
+        if type(v) is not Maybe:
+            self.bound.add(n)
+        raise Again
+
+    def _written(self, n: str, made: Any, nodes: Any) -> None:
+        if n in self.private:
+            return
+        for x, node in zip(tree_flatten(made)[0], nodes, strict=True):
+            if type(x) is NDArray and x._node is not node:
+                raise CannotStage(
+                    f"line {self.line}: `{n}` is bound to other arrays and written in place, and "
+                    "other variables may show the array; copy it before the loop"
+                )
+
+    def _same(self, n: str, v: Any) -> Any:
+        """The value with the type of the carry."""
+        start = self.values[n]
+        if type(start) is Maybe and type(v) is not Maybe:
+            v = Maybe(v, True)
+        leaves, tree = tree_flatten(v)
+        first, tree_first = tree_flatten(start)
+        if v is UNBOUND or tree != tree_first or not all(map(numeric, leaves)):
+            raise OtherType(f"line {self.line}: `{n}` changes from {_shown(start)} to {_shown(v)}")
+        wanted = []
+        self.weak[n] = []
+        for x, y in zip(first, leaves, strict=True):
+            a, b = weak_aval(x), weak_aval(y)
+            self.weak[n].append(a.weak and b.weak)
+            if a.shape != b.shape:
+                raise OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
+            wanted.append(
+                _settles(a, b) or (b.dtype if self.masked and a.dtype != b.dtype else None)
+            )
+        if all(w is None for w in wanted):
+            return v
+        if not (self.joining or self.masked and all(map(_grows, first, leaves))):
+            raise OtherType(f"line {self.line}: `{n}` changes type")
+        cast = [x if w is None else _cast(x, w) for x, w in zip(first, wanted, strict=True)]
+        self.values[n] = tree_unflatten(tree, cast)
+        raise Again
+
+    joining = False  # whether types that differ are joined
+    exact = False  # whether the loop is short enough to be unrolled if ints may grow large
+    masked = False  # whether the carry goes through a `cond`, where nothing settles by itself
+
+    def finish(self, results: dict[str, Any], some: bool) -> None:
+        """Bind the results. some: the loop has had rounds."""
+        bind_all(self.cells.values(), self.before)
+        for n, v in results.items():
+            leaves, tree = tree_flatten(v)
+            made = [_weak(x) if w else x for x, w in zip(leaves, self.weak[n], strict=True)]
+            v = tree_unflatten(tree, made)
+            if some and n in self.bound:
+                v = v.value
+            elif some and self.weak[n] == [True]:
+                v = python_number(v, self.values[n])
+            bind(self.cells[n], v)
+
+
+class _Blank:
+    """A variable without a value yet: its type."""
+
+    def __init__(self, tree: Any, avals: list[Aval]) -> None:
+        self.tree, self.avals = tree, avals
+
+
+def _is_array(x: Any) -> bool:
+    return type(x) is NDArray and x.ndim > 0
+
+
+def _private(cell: Any) -> bool:
+    """Whether only this variable refers to its array, which was made in this trace."""
+    if not _is_array(value_of(cell)) or counts([cell.cell_contents])[0] != COUNTED + 1:
+        return False
+    x, recorder = cell.cell_contents, local.recorder
+    inside = isinstance(recorder, StagingRecorder) and recorder.owns(x._node)
+    return inside and x._base is None
+
+
+def _shown(x: Any) -> str:
+    return "nothing" if x is UNBOUND else kind(x)
+
+
+def _settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
+    """The dtype that the carry must have instead; None: it stays, or becomes that of the body."""
+    if a.dtype == b.dtype:
+        return None
+    if a.weak and not a.shape and _ORDER.index(b.dtype.kind) >= _ORDER.index(a.dtype.kind):
+        return None
+    if b.weak and common_dtype(a, b) == a.dtype:
+        return a.dtype
+    return common_dtype(a, b)
+
+
+def _weak(x: Any) -> Any:
+    """A number of Python's, as a loop leaves it."""
+    made = elementwise.convert(x, dtype=x.dtype, weak=True)
+    return new_scalar(made._read())
+
+
+def _grows(x: Any, y: Any) -> bool:
+    a, b = weak_aval(x), weak_aval(y)
+    return a.dtype == b.dtype or _settles(a, b) is None
+
+
+def _cast(x: Any, dtype: np.dtype[Any]) -> Any:
+    array = new_array(argument_node(x))
+    made = elementwise.convert(array, dtype=dtype)
+    return made if type(x) is NDArray else made[()]
+
+
+def started(v: Any) -> Any:
+    """The initial value of a variable that is first bound in the loop."""
+    if type(v) is Maybe and type(v.value) is _Blank:
+        blank = [_zero(a) for a in v.value.avals]
+        return Maybe(tree_unflatten(v.value.tree, blank), False)
+    return v
+
+
+def _zero(a: Aval) -> Any:
+    if a.weak and not a.shape:
+        return a.dtype.type(0).item()
+    made = zeros(aval_of(a.shape, a.dtype))
+    return made if a.shape else made[()]

@@ -1,0 +1,377 @@
+"""Branches: Python's where the test is known, else both are staged, once each, and become a `cond`.
+
+A branch that raises an exception becomes a check of the test: the program raises it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray, Scalar
+from lazynp._avals import Aval, aval_of
+from lazynp._recorder import local
+from lazynp._tree import show, tree_flatten, tree_unflatten
+from lazynp.primitives import elementwise
+from lazynp.primitives.checks import check_later
+from lazynp.transforms._branches import Merged
+from lazynp.transforms._cond import cond_call
+from lazynp.transforms._stack import node_of, result_handle, zeros
+from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
+from lazynp.transforms.control._state import (
+    UNBOUND,
+    CannotStage,
+    Cells,
+    Maybe,
+    bind,
+    bind_all,
+    cells_of,
+    kind,
+    numeric,
+    session,
+    truth,
+    undecided,
+    value_of,
+    values_of,
+)
+
+_INT = np.dtype(np.int64)
+_VALUE = "the value"
+
+
+@dataclass
+class _Side:
+    """One branch, staged. values: what it leaves in each variable. old: the arrays among them that
+    existed before.
+    """
+
+    program: Program
+    values: list[Any]
+    described: list[Any]  # for each value: itself, its leaves, and what they are in the program
+    count: int  # numeric leaves
+    old: list[Any]
+    raised: BaseException | None = None
+
+
+def branch(
+    test: Any, then: Callable[[], Any], other: Callable[[], Any], names: tuple[str, ...],
+    written: tuple[str, ...], line: int,
+) -> None:  # fmt: skip
+    """`if test: ... else: ...`. names: what is read afterwards of what a branch binds."""
+    if undecided(test):
+        cells = cells_of(then, other)
+        _decided(test, then, other, cells, names, written, line)
+    else:
+        (then if test else other)()
+
+
+def choose(test: Any, then: Callable[[], Any], other: Callable[[], Any], line: int) -> Any:
+    """`then() if test else other()`"""
+    if not undecided(test):
+        return then() if test else other()
+    return _decided(test, then, other, {}, (), (), line)
+
+
+def and_(first: Any, second: Callable[[], Any], line: int) -> Any:
+    return choose(first, second, lambda: first, line)
+
+
+def or_(first: Any, second: Callable[[], Any], line: int) -> Any:
+    return choose(first, lambda: first, second, line)
+
+
+def not_(x: Any) -> Any:
+    return not x if not undecided(x) else result_handle(elementwise.logical_not(truth(x))._read())
+
+
+_COMPARED = {
+    "Lt": operator.lt, "LtE": operator.le, "Gt": operator.gt, "GtE": operator.ge,
+    "Eq": operator.eq, "NotEq": operator.ne, "Is": operator.is_, "IsNot": operator.is_not,
+    "In": lambda a, b: a in b, "NotIn": lambda a, b: a not in b,
+}  # fmt: skip
+
+
+def chain(left: Any, line: int, *steps: tuple[str, Callable[[], Any]]) -> Any:
+    """`left < a < b`"""
+    (name, thunk), *rest = steps
+    right = thunk()
+    first = _COMPARED[name](left, right)
+    return and_(first, lambda: chain(right, line, *rest), line) if rest else first
+
+
+def raised(error: Any) -> Any:
+    """The exception of a `raise`."""
+    if isinstance(error, type):
+        error = error()
+    session.raised.append(error)
+    return error
+
+
+def assert_(test: Any, message: Callable[[], Any] | None) -> None:
+    if undecided(test):
+        text = "" if message is None else str(message())
+        check_later(elementwise.logical_not(truth(test)), AssertionError, text)
+    elif not test:
+        raise raised(AssertionError(*([] if message is None else [message()])))
+
+
+def result(returned: Any, value: Callable[[], Any], ends: bool, line: int) -> Any:
+    """The result of a function. ends: every path returns; else `returned` says whether one did."""
+    if not ends and undecided(returned):
+        raise CannotStage(
+            f"the function at line {line} returns a value or None, depending on a traced value"
+        )
+    if not ends and not returned:
+        return None
+    out = value()
+    return out.value if type(out) is Maybe else out
+
+
+# -- both branches ---------------------------------------------------------------------------------
+
+
+def _decided(
+    test: Any, then: Any, other: Any, cells: Cells, names: Sequence[str], written: Sequence[str],
+    line: int,
+) -> Any:  # fmt: skip
+    predicate = truth(test)
+    sides = [_staged(f, cells, names, line) for f in (other, then)]
+    tests = elementwise.logical_not(predicate), predicate
+    for side, bad, rest in zip(sides, tests, (then, other), strict=True):
+        if side.raised is not None:
+            _check(bad, side.raised)
+            return rest()
+    _refuse_aliases(sides, cells, names, written, line)
+    plan = [
+        _joined(n, a, b, line)
+        for n, a, b in zip([_VALUE, *names], *(s.described for s in sides), strict=True)
+    ]
+    wanted = [slot for part in plan for slot in part[1]]
+    programs = [_aligned(s.program, [(slot[k], slot[2]) for slot in wanted], s.count)
+                for k, s in enumerate(sides)]  # fmt: skip
+    merged = Merged(programs, 0)
+    index = elementwise.convert(predicate, dtype=_INT)
+    outs = cond_call(index, *merged.captured, branches=tuple(merged.jaxprs))
+    merged.write_back(outs[len(wanted) :])
+    handles = iter([_handle(o, slot) for o, slot in zip(outs, wanted)])
+    made = [rebuild(handles) for rebuild, _ in plan]
+    for n, value in zip(names, made[1:], strict=True):
+        bind(cells[n], value)
+    return made[0]
+
+
+def _staged(function: Any, cells: Cells, names: Sequence[str], line: int) -> _Side:
+    before = values_of(cells.values())
+    values: list[Any] = []
+    described: list[Any] = []
+    leaves: list[Any] = []
+    old: list[Any] = []
+
+    def run(_: list[Array]) -> list[Any]:
+        values.append(function())
+        values.extend(value_of(cells[n]) for n in names)
+        handles = local.recorder.handles  # type: ignore[attr-defined]
+        for v in values:
+            parts = [] if v is UNBOUND else tree_flatten(v)[0]
+            places: list[Any] = []
+            for x in parts:
+                owner = x._owner() if type(x) is NDArray and x.ndim else x
+                before = owner if id(owner) in handles else None
+                places.append((len(leaves), weak_aval(x), before) if numeric(x) else None)
+                if numeric(x):
+                    leaves.append(x)
+                    old.append(before)
+            described.append((v, parts, places))
+        return leaves
+
+    count = len(session.raised)
+    try:
+        with session.staged():
+            program = stage(run, [], f"a branch at line {line}", [])
+    except BaseException as error:
+        if not any(error is e for e in session.raised[count:]):
+            raise
+        return _Side(None, [], [], 0, [], error)  # type: ignore[arg-type]
+    finally:
+        bind_all(cells.values(), before)
+    return _Side(program, values, described, len(leaves), old)
+
+
+def _check(bad: Any, error: BaseException) -> None:
+    """Record that the program raises this error, where its `raise` stands."""
+    place: TracebackType | None = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    before = local.where
+    if place is not None:
+        local.where = place.tb_frame.f_code, place.tb_lasti
+    try:
+        check_later(bad, type(error), str(error))  # type: ignore[arg-type]
+    finally:
+        local.where = before
+
+
+def _refuse_aliases(
+    sides: Sequence[_Side], cells: Cells, names: Sequence[str], written: Sequence[str], line: int
+) -> None:
+    """After `y = a if c else b`, which array a write to y, or to a, changes is not known."""
+    owners = {
+        id(x._owner()) for n in written if n in cells and type(x := value_of(cells[n])) is NDArray
+    }
+    for side in sides:
+        for x in side.old:
+            if x is not None and id(x) in owners and not _stays(x, sides):
+                raise CannotStage(
+                    f"line {line}: a branch gives an array another name, and it is written in "
+                    "place in this function; use a copy"
+                )
+
+
+def _stays(x: Any, sides: Sequence[_Side]) -> bool:
+    """Whether the branches leave this array in the same variable."""
+    pairs = zip(*(s.values for s in sides), strict=True)
+    return any(a is b and type(a) is NDArray and a._owner() is x for a, b in pairs)
+
+
+_Rebuilt = tuple[Callable[[Any], Any], list[Any]]
+
+
+def _joined(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
+    """How to rebuild one value, and its slots: place in each branch, aval, class of the handle."""
+    (a, _, _), (b, _, _) = first, second
+    if a is b:
+        return (lambda handles: a), []
+    if a is UNBOUND or b is UNBOUND or Maybe in (type(a), type(b)):
+        return _maybe(name, first, second, line)
+    (leaves_a, places_a), (leaves_b, places_b) = first[1:], second[1:]
+    tree, tree_b = tree_flatten(a)[1], tree_flatten(b)[1]
+    if tree != tree_b:
+        raise CannotStage(
+            f"line {line}: `{name}` is {_shown(b, tree_b)} in one branch and {_shown(a, tree)} in "
+            "the other, and which branch runs is not known while tracing"
+        )
+    slots, parts = [], []
+    for x, y, p, q in zip(leaves_a, leaves_b, places_a, places_b, strict=True):
+        if x is y or not isinstance(x, Array) and type(x) is type(y) and repr(x) == repr(y):
+            parts.append((True, x))
+            continue
+        if p is None or q is None:
+            raise CannotStage(
+                f"line {line}: `{name}` is {y!r} in one branch and {x!r} in the other, and which "
+                "branch runs is not known while tracing: only arrays and numbers can depend on it"
+            )
+        slots.append((p[0], q[0], _common(p[1], q[1], name, line), _class(x, y, p[2], q[2])))
+        parts.append((False, None))
+
+    def rebuild(handles: Any) -> Any:
+        return tree_unflatten(tree, [x if fixed else next(handles) for fixed, x in parts])
+
+    return rebuild, slots
+
+
+def _shown(value: Any, tree: Any) -> str:
+    return show(tree) if isinstance(value, (tuple, list, dict)) else kind(value)
+
+
+def _maybe(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
+    """A variable that one branch leaves unbound."""
+    values, flags = zip(*map(_parts_of, (first, second)), strict=True)
+    if values[0] is None or values[1] is None:  # one has no value at all: zeros take its place
+        some = next(v for v in values if v is not None)
+        values = tuple(_filler(some) if v is None else v for v in values)
+    rebuild, slots = _joined(name, values[0], values[1], line)
+    (flag_a, place_a), (flag_b, place_b) = flags
+    if place_a is None and place_b is None and flag_a == flag_b:
+        return (lambda handles: Maybe(rebuild(handles), flag_a)), slots
+    bool_aval = aval_of((), np.dtype(bool))
+    ends = [flag_a if place_a is None else place_a, flag_b if place_b is None else place_b]
+    return (
+        (lambda handles: Maybe(rebuild(handles), next(handles))),
+        [*slots, (ends[0], ends[1], bool_aval, Scalar)],
+    )
+
+
+def _parts_of(described: Any) -> tuple[Any, Any]:
+    """The description of the value, or None; the flag, with its place if it is traced."""
+    value, leaves, places = described
+    if value is UNBOUND:
+        return None, (False, None)
+    if type(value) is not Maybe:
+        return described, (True, None)
+    flag = places[-1][0] if isinstance(value.flag, Array) else None
+    return (value.value, leaves[:-1], places[:-1]), (value.flag, flag)
+
+
+class Zero:
+    """A place that no branch fills."""
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+
+def _filler(described: Any) -> Any:
+    value, leaves, places = described
+    made = [x if p is None else Zero(p[1]) for x, p in zip(leaves, places)]
+    blank = [p if p is None else (m, p[1], None) for m, p in zip(made, places)]
+    return tree_unflatten(tree_flatten(value)[1], made), made, blank
+
+
+def _common(a: Aval, b: Aval, name: str, line: int) -> Aval:
+    if a.shape != b.shape:
+        raise CannotStage(
+            f"line {line}: `{name}` has shape {b.shape} in one branch and {a.shape} in the other, "
+            "and which branch runs is not known while tracing"
+        )
+    return aval_of(a.shape, common_dtype(a, b), a.weak and b.weak)
+
+
+def common_dtype(a: Aval, b: Aval) -> np.dtype[Any]:
+    """The dtype that holds the values of both; a Python number takes the other's."""
+    if a.dtype == b.dtype:
+        return a.dtype
+    given = [x.dtype.type(0).item() if x.weak else x.dtype for x in (a, b)]
+    return np.result_type(*given) if a.weak is not b.weak else np.result_type(a.dtype, b.dtype)
+
+
+def _class(x: Any, y: Any, old_x: Any, old_y: Any) -> Any:
+    """The class of the handle; "fixed" for one that must not be written."""
+    if old_x is not None or old_y is not None:
+        return "fixed"
+    return NDArray if NDArray in (type(x), type(y)) else Scalar
+
+
+def _handle(node: Array, slot: Any) -> Array:
+    made = result_handle(node._read(), NDArray if slot[3] is not Scalar else None)
+    if slot[3] == "fixed":
+        made._flags = {"readonly": True}
+    return made
+
+
+def _aligned(program: Program, slots: Sequence[tuple[Any, Aval]], count: int) -> Program:
+    """The program with these results: places among its own, truth values, or nothing."""
+    jaxpr = program.jaxpr
+
+    def one(outs: Sequence[Array], place: Any, aval: Aval) -> Array:
+        if isinstance(place, Zero):
+            return zeros(aval)
+        if isinstance(place, bool):
+            return elementwise.convert(_constant(place), dtype=aval.dtype)
+        x = outs[place]
+        return x if x.dtype == aval.dtype else elementwise.convert(
+            x, dtype=aval.dtype, weak=aval.weak)  # fmt: skip
+
+    def run(xs: list[Array]) -> list[Array]:
+        outs = run_jaxpr(jaxpr, xs)
+        return [*(one(outs, place, aval) for place, aval in slots), *outs[count:]]
+
+    aligned = stage_closed(run, jaxpr.in_avals)
+    return Program(aligned, program.owners, program.nodes, program.written, program.like)
+
+
+def _constant(flag: bool) -> Array:
+    return result_handle(node_of(np.bool_(flag)))

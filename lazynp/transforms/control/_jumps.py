@@ -1,0 +1,181 @@
+"""break, continue and return become flags, so that each block has one entry and one exit.
+
+What follows an `if` whose one branch always jumps moves into the other branch. What follows any
+other statement that may jump is guarded by the flags. The flags are known in Python until a branch
+on a traced value sets one.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lazynp.transforms.control._names import Unsupported, always, jumps, returns
+
+RETURNED, VALUE = ".returned", ".value"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The flags that the jumps of a block set."""
+
+    leave: str | None = None  # of break
+    skip: str | None = None  # of continue
+    back: bool = False  # whether `return` sets a flag
+
+
+class Jumps:
+    """The lowering of one function."""
+
+    def __init__(self) -> None:
+        self._loops = 0
+
+    def function(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The body with `return` at its end only."""
+        nested = [s for s in body if not isinstance(s, (ast.Return, ast.Try))]
+        if not jumps(nested, (ast.Return,)):
+            return self.block(body, Flags())
+        made = self.block(body, Flags(back=True))
+        first = [set_to(RETURNED, ast.Constant(False), body[0])]
+        facts = ast.Constant(returns(body)), ast.Constant(body[0].lineno)
+        last = ast.Return(call("result", name(RETURNED), thunk(name(VALUE)), *facts))
+        return [*first, *made, ast.copy_location(last, body[-1])]
+
+    def block(self, statements: Sequence[ast.stmt], flags: Flags) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for i, s in enumerate(statements):
+            rest = statements[i + 1 :]
+            if isinstance(s, (ast.Break, ast.Continue)):
+                flag = flags.leave if isinstance(s, ast.Break) else flags.skip
+                return [*out, set_to(flag, ast.Constant(True), s)]
+            if isinstance(s, ast.Return):
+                if not flags.back:
+                    return [*out, s]
+                value = s.value or ast.Constant(None)
+                return [*out, set_to(VALUE, value, s), set_to(RETURNED, ast.Constant(True), s)]
+            if isinstance(s, ast.If) and jumps([s]):
+                return [*out, *self._if(s, rest, flags)]
+            if isinstance(s, (ast.For, ast.While)):
+                s = _without_bindings(s)
+                made, jumping = self._loop(s, flags)
+                out += made
+            elif isinstance(s, ast.With) and jumps([s]):
+                t = copy.copy(s)
+                t.body = self.block(s.body, flags)
+                out.append(t)
+                jumping = True
+            elif isinstance(s, (ast.Try, ast.TryStar, ast.Match)) and jumps([s]):
+                raise Unsupported
+            elif isinstance(s, ast.If):
+                t = copy.copy(s)
+                t.body, t.orelse = self.block(s.body, flags), self.block(s.orelse, flags)
+                out.append(t)
+                jumping = False
+            else:
+                out.append(self._inner(s, flags))
+                jumping = False
+            if jumping and rest:
+                return [*out, self._guarded([s], rest, flags)]
+        return out
+
+    def _inner(self, s: ast.stmt, flags: Flags) -> ast.stmt:
+        """The loops inside `with` and `try`."""
+        if not isinstance(s, (ast.With, ast.Try)):
+            return s
+        t: Any = copy.copy(s)
+        t.body = self.block(t.body, flags)
+        if isinstance(t, ast.Try):
+            t.orelse, t.finalbody = self.block(t.orelse, flags), self.block(t.finalbody, flags)
+            t.handlers = [copy.copy(h) for h in t.handlers]
+            for h in t.handlers:
+                h.body = self.block(h.body, flags)
+        return t
+
+    def _if(self, s: ast.If, rest: Sequence[ast.stmt], flags: Flags) -> list[ast.stmt]:
+        t, body, orelse = copy.copy(s), s.body, s.orelse
+        if always(body):
+            t.body, t.orelse = self.block(body, flags), self.block([*orelse, *rest], flags)
+            rest = ()
+        elif always(orelse):
+            t.body, t.orelse = self.block([*body, *rest], flags), self.block(orelse, flags)
+            rest = ()
+        else:
+            t.body, t.orelse = self.block(body, flags), self.block(orelse, flags)
+        t.body = t.body or [ast.copy_location(ast.Pass(), s)]
+        return [t, self._guarded([s], rest, flags)] if rest else [t]
+
+    def _loop(self, s: ast.For | ast.While, flags: Flags) -> tuple[list[ast.stmt], bool]:
+        """A loop, and whether what follows it must be guarded."""
+        self._loops += 1
+        leaves, skips = jumps(s.body, (ast.Break,)), jumps(s.body, (ast.Continue,))
+        back = jumps(s.body, (ast.Return,))
+        inner = Flags(
+            f".break{self._loops}" if leaves else None,
+            f".continue{self._loops}" if skips else None,
+            back,
+        )
+        t: Any = copy.copy(s)
+        t.body, t.orelse = self.block(s.body, inner), []
+        out: list[ast.stmt] = []
+        if inner.skip:
+            t.body = [set_to(inner.skip, ast.Constant(False), s), *t.body]
+        if inner.leave:
+            out.append(set_to(inner.leave, ast.Constant(False), s))
+        t.stop = [f for f in (inner.leave, RETURNED if back else None) if f]
+        out.append(t)
+        if s.orelse:
+            last = self.block(s.orelse, flags)
+            if t.stop:
+                last = [ast.copy_location(ast.If(no(t.stop), last, []), s.orelse[0])]
+            out += last
+        return out, back or jumps(s.orelse)
+
+    def _guarded(self, before: list[ast.stmt], rest: Sequence[ast.stmt], flags: Flags) -> ast.stmt:
+        """The rest, if none of the flags that the statements before may set is set."""
+        kinds = {ast.Break: flags.leave, ast.Continue: flags.skip,
+                 ast.Return: RETURNED if flags.back else None}  # fmt: skip
+        chosen = [f for kind, f in kinds.items() if f and jumps(before, (kind,))]
+        made = ast.If(no(chosen), self.block(rest, flags) or [ast.Pass()], [])
+        return ast.fix_missing_locations(ast.copy_location(made, rest[0]))
+
+
+def _without_bindings(s: ast.For | ast.While) -> ast.For | ast.While:
+    """`while test: ...`, if the test binds names, is `while True: if not test: break; ...`."""
+    if isinstance(s, ast.For) or not any(isinstance(n, ast.NamedExpr) for n in ast.walk(s.test)):
+        return s
+    if s.orelse:
+        raise Unsupported
+    made, end = copy.copy(s), ast.If(ast.UnaryOp(ast.Not(), s.test), [ast.Break()], [])
+    made.test = ast.copy_location(ast.Constant(True), s.test)
+    made.body = [ast.fix_missing_locations(ast.copy_location(end, s)), *s.body]
+    return made
+
+
+# -- parts of trees --------------------------------------------------------------------------------
+
+
+def name(of: str) -> ast.Name:
+    return ast.Name(of, ast.Load())
+
+
+def set_to(flag: str | None, value: ast.expr, at: ast.AST) -> ast.stmt:
+    made = ast.Assign([ast.Name(flag or VALUE, ast.Store())], value)
+    return ast.fix_missing_locations(ast.copy_location(made, at))
+
+
+def no(flags: Sequence[str]) -> ast.UnaryOp:
+    """`not (a or b)`"""
+    test = name(flags[0]) if len(flags) == 1 else ast.BoolOp(ast.Or(), [name(f) for f in flags])
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def call(function: str, *args: ast.expr) -> ast.Call:
+    """A call of an operator."""
+    return ast.Call(ast.Attribute(name(".control"), function, ast.Load()), list(args), [])
+
+
+def thunk(value: ast.expr) -> ast.Lambda:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), value)

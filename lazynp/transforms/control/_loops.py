@@ -1,0 +1,272 @@
+"""Loops: Python's where they are short or cannot be staged, else staged once.
+
+The variables that a round reads of the one before, or that are read after the loop, are the carry.
+A name that is only written in place keeps its array: the loop captures it. A trace of a body
+changes nothing in Python; where it fails, the variables are as before, and Python runs the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from lazynp._array import NDArray
+from lazynp._positions import position
+from lazynp._recorder import user_position
+from lazynp._tree import tree_flatten
+from lazynp.primitives import elementwise
+from lazynp.transforms._cond import cond
+from lazynp.transforms._loops import fori_loop, while_loop
+from lazynp.transforms.control._carry import Again, Carry, OtherType, started
+from lazynp.transforms.control._choice import branch, not_
+from lazynp.transforms.control._sequences import Rounds, interval, rounds_of
+from lazynp.transforms.control._state import (
+    LIMIT,
+    CannotStage,
+    bind_all,
+    cells_of,
+    equations,
+    involved,
+    kind,
+    session,
+    truth,
+    undecided,
+    values_of,
+)
+
+SHORT = 8  # rounds that are unrolled
+# A loop with a jump, or with traced bounds, of at most so many rounds runs all of them, and does
+# nothing in those that Python does not run: so it has reverse mode.
+MASKED = 64
+_PLAIN = 64  # rounds over anything but numbers and arrays, from which the limit counts
+_FEW = 128  # in so many rounds, products of ints exceed 64 bits if they do at all
+
+
+# -- tracing a body --------------------------------------------------------------------------------
+
+
+def _nodes(made: dict[str, Any]) -> dict[str, list[Any]]:
+    return {n: [x._node if type(x) is NDArray else None for x in tree_flatten(v)[0]]
+            for n, v in made.items()}  # fmt: skip
+
+
+def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
+    """Run the loop primitive until the types of the carry are found."""
+    for _ in range(2 * len(carry.names) + 4):
+        carry.values = {n: started(v) for n, v in carry.values.items()}
+        try:
+            with session.staged(carry.exact):
+                return loop(carry.given())
+        except Again:
+            continue
+        finally:
+            bind_all(carry.cells.values(), carry.before)
+    raise CannotStage(f"line {carry.line}: the types of the variables do not settle")
+
+
+def _round(carry: Carry, carried: dict[str, Any], body: Callable[[], Any]) -> dict[str, Any]:
+    made = carry.put(carried)
+    first = _nodes(made)
+    body()
+    return carry.taken(made, first)
+
+
+def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry) -> None:
+    low, high = rounds.bounds(skipped)
+    carry.exact = not undecided(rounds.length) and int(rounds.length) <= _FEW
+    carry.masked = rounds.most is not None and rounds.most <= MASKED
+    carry.masked = carry.masked and (ends is not None or undecided(rounds.length))
+
+    bounds = interval(low), interval(high)
+
+    def step(counter: Any, carried: dict[str, Any]) -> dict[str, Any]:
+        if bounds[0] is not None and bounds[1] is not None:
+            node = counter._read()
+            session.counters[id(node)] = node, (bounds[0][0], bounds[1][1] - 1)
+        return _round(carry, carried, lambda: body(rounds.at(counter)))
+
+    def test(state: Any) -> Any:
+        carry.put(state[1])
+        going = elementwise.less(state[0], high)
+        end = ends is not None and ends()
+        if not undecided(end):
+            return elementwise.logical_and(going, not end)
+        return elementwise.logical_and(going, elementwise.logical_not(truth(end)))
+
+    def following(state: Any) -> Any:
+        return elementwise.add(state[0], 1), step(state[0], state[1])
+
+    def masked(_: Any, state: Any) -> Any:
+        return cond(test(state), following, lambda state: state, state)
+
+    def loop(given: dict[str, Any]) -> Any:
+        if ends is None and not undecided(rounds.length):
+            return fori_loop(low, high, step, given)
+        if carry.masked and rounds.most is not None:
+            return fori_loop(0, rounds.most - skipped, masked, (low, given))[1]
+        if ends is None:
+            return fori_loop(low, high, step, given)
+        return while_loop(test, following, (low, given))[1]
+
+    carry.finish(_settled(carry, loop), not undecided(rounds.length))
+
+
+def _attempt(
+    rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry, joining: bool
+) -> str | None:
+    """Stage a loop; returns why that cannot be."""
+    carry.joining = joining
+    try:
+        _staged_for(rounds, skipped, body, ends, carry)
+        return None
+    except CannotStage as why:
+        bind_all(carry.cells.values(), carry.before)
+        return str(why)
+    except OtherType:
+        bind_all(carry.cells.values(), carry.before)
+        raise
+    except Exception as error:
+        bind_all(carry.cells.values(), carry.before)
+        if any(error is e for e in session.raised) or undecided(rounds.length):
+            raise
+        return f"line {carry.line}: {type(error).__name__}: {error}"
+
+
+# -- the operators ---------------------------------------------------------------------------------
+
+
+def for_(
+    over: Any, body: Callable[[Any], None], ends: Callable[[], Any] | None,
+    names: tuple[str, ...], written: tuple[str, ...], nested: bool, line: int,
+) -> None:  # fmt: skip
+    """`for item in over: body(item)`. ends: whether a jump has ended the loop. nested: whether the
+    body holds a loop.
+    """
+    rounds = rounds_of(over)
+    if rounds is None and session.depth and isinstance(over, Iterator):
+        if type(over) not in (zip, enumerate, map, filter):  # these were made for this loop
+            raise CannotStage(f"line {line}: an iterator ({kind(over)}) is consumed")
+    if rounds is None:
+        _in_python(over, body, ends, names, written, line, 0, None)
+        return
+    known = not undecided(rounds.length)
+    count = int(rounds.length) if known else -1
+    mode = session.mode
+    short = count <= 1 or mode == "auto" and count <= SHORT and not nested
+    if known and (short and mode != "stage" or mode == "unroll" or not count):
+        _in_python(rounds, body, ends, names, written, line, 0, None)
+        return
+    if known and mode == "auto" and not _involves(body, over):
+        _in_python(rounds, body, ends, names, written, line, 0, None)
+        return
+    skipped, why = 0, None
+    while True:
+        carry = Carry(names, written, line, body, ends)
+        try:
+            why = _attempt(rounds, skipped, body, ends, carry, not known or skipped > 1)
+            break
+        except OtherType as error:
+            why = str(error)
+        if not known or skipped > 1 or count - skipped < 2 or ends is not None:
+            break
+        body(rounds.at(rounds.bounds(skipped)[0]))  # the first round settles the types
+        skipped += 1
+    if why is None:
+        return
+    if not known or mode == "stage":
+        raise CannotStage(f"{why} (in a loop that must be staged)")
+    _in_python(rounds, body, ends, names, written, line, skipped, why)
+
+
+def _involves(body: Any, over: Any) -> bool:
+    """Whether the body reads anything that may be traced."""
+    if (
+        isinstance(over, Rounds)
+        or involved(over)
+        or any(involved(v) for v in values_of(cells_of(body).values()))
+    ):
+        return True
+    scope = body.__globals__
+    return any(involved(scope[n]) for n in body.__code__.co_names if n in scope)
+
+
+def _in_python(
+    items: Iterable[Any], body: Any, ends: Any, names: tuple[str, ...], written: tuple[str, ...],
+    line: int, skipped: int, why: str | None,
+) -> None:  # fmt: skip
+    begin, count = equations(), 0
+    for count, item in enumerate(items, 1):
+        if count <= skipped:
+            continue
+        end = ends() if ends is not None else False
+        if undecided(end):
+            _guarded(not_(end), body, item, names, written, line)
+        elif end:
+            break
+        else:
+            body(item)
+        too_many = equations() - begin > LIMIT and session.mode == "auto"
+        if too_many and (why is not None or count > _PLAIN):
+            raise TypeError(
+                f"{position(*user_position())}: the loop at line {line} was unrolled for {count} "
+                f"rounds and has more than {LIMIT} operations, because "
+                f"{why or 'it is over neither numbers nor an array'}; change this, or unroll it "
+                'all the same with jit(..., loops="unroll")'
+            )
+    if why is not None or count > SHORT:
+        because = why or "nothing in it is traced, or it is over neither numbers nor an array"
+        session.notes.append(f"line {line}: unrolled {count} times: {because}")
+
+
+def _guarded(
+    going: Any, body: Any, item: Any, names: tuple[str, ...], written: tuple[str, ...], line: int
+) -> None:
+    """A round after one in which a traced value may have ended the loop."""
+
+    def nothing() -> None:
+        pass
+
+    branch(going, _Applied(body, item), nothing, names, written, line)
+
+
+class _Applied:
+    """A body without its argument; its variables are those of the body."""
+
+    def __init__(self, body: Any, item: Any) -> None:
+        self._body, self._item = body, item
+        self.__code__, self.__closure__ = body.__code__, body.__closure__
+
+    def __call__(self) -> None:
+        self._body(self._item)
+
+
+def while_(
+    test: Callable[[], Any], body: Callable[[], None], names: tuple[str, ...],
+    written: tuple[str, ...], nested: bool, line: int,
+) -> None:  # fmt: skip
+    """`while test(): body()`"""
+    begin, count = equations(), 0
+    while not undecided(going := test()):
+        if not going:
+            return
+        body()
+        count += 1
+        if equations() - begin > LIMIT and session.mode == "auto":
+            session.notes.append(f"line {line}: unrolled {count} times before it was staged")
+            break
+    carry = Carry(names, written, line, body, test)
+    carry.joining = True
+
+    def step(carried: dict[str, Any]) -> dict[str, Any]:
+        return _round(carry, carried, body)
+
+    def goes_on(carried: dict[str, Any]) -> Any:
+        carry.put(carried)
+        going = test()
+        return truth(going) if undecided(going) else bool(going)
+
+    try:
+        results = _settled(carry, lambda given: while_loop(goes_on, step, given))
+    except OtherType as why:
+        raise CannotStage(f"{why}, in a loop on a traced condition") from None
+    carry.finish(results, False)

@@ -1,0 +1,143 @@
+"""Which names statements read and bind, and where they jump."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+JUMPS = (ast.Break, ast.Continue, ast.Return)
+
+
+class Unsupported(Exception):
+    """The function contains what is not rewritten; it runs as it is."""
+
+
+class Names(ast.NodeVisitor):
+    """loads: names read. stores: names bound. later: names that inner functions read, at any later
+    time. written: names of arrays that are written in place.
+    """
+
+    def __init__(self) -> None:
+        self.loads: set[str] = set()
+        self.stores: set[str] = set()
+        self.later: set[str] = set()
+        self.written: set[str] = set()
+
+    def visit_Name(self, node: ast.Name) -> None:
+        (self.loads if isinstance(node.ctx, ast.Load) else self.stores).add(node.id)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name):
+            self.loads.add(node.target.id)
+            self.written.add(node.target.id)
+        self.generic_visit(node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            base: ast.expr = node
+            while isinstance(base, (ast.Subscript, ast.Attribute)):
+                base = base.value
+            if isinstance(base, ast.Name):
+                self.written.add(base.id)
+        self.generic_visit(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.name:
+            self.stores.add(node.name)
+        self.generic_visit(node)
+
+    def visit_alias(self, node: ast.alias) -> None:
+        self.stores.add(node.asname or node.name.split(".")[0])
+
+    def visit_MatchAs(self, node: ast.MatchAs | ast.MatchStar) -> None:
+        if node.name:
+            self.stores.add(node.name)
+        self.generic_visit(node)
+
+    visit_MatchStar = visit_MatchAs
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> None:
+        if node.rest:
+            self.stores.add(node.rest)
+        self.generic_visit(node)
+
+    def _scope(self, node: ast.AST) -> None:
+        inner = Names()
+        for child in ast.iter_child_nodes(node):
+            inner.visit(child)
+        self.loads |= inner.loads
+        self.later |= inner.loads | inner.later
+        if not isinstance(node, ast.Lambda):
+            self.stores.add(node.name)  # type: ignore[attr-defined]
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = visit_ClassDef = _scope
+
+    def _comprehension(self, node: ast.AST) -> None:
+        inner = Names()
+        inner.generic_visit(node)
+        self.loads |= inner.loads
+        self.later |= inner.later
+        self.stores |= {w.target.id for w in ast.walk(node) if isinstance(w, ast.NamedExpr)}
+        if isinstance(node, ast.GeneratorExp):
+            self.later |= inner.loads
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+
+
+def names(*nodes: ast.AST) -> Names:
+    """What these nodes read and bind."""
+    found = Names()
+    for node in nodes:
+        found.visit(node)
+    return found
+
+
+def inside(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes, without those of inner functions and classes."""
+    for node in nodes:
+        yield node
+        if not isinstance(node, SCOPES):
+            yield from inside(ast.iter_child_nodes(node))
+
+
+def jumps(statements: Sequence[ast.stmt], kinds: tuple[type, ...] = JUMPS) -> bool:
+    """Whether the statements contain a jump of these kinds that leaves them."""
+    for s in statements:
+        if isinstance(s, kinds):
+            return True
+        if isinstance(s, (ast.For, ast.While)):
+            inner = tuple(k for k in kinds if k is ast.Return)
+            if inner and jumps(s.body, inner) or jumps(s.orelse, kinds):
+                return True
+        elif not isinstance(s, SCOPES):
+            parts = [getattr(s, name, ()) for name in ("body", "orelse", "finalbody")]
+            more = [*getattr(s, "handlers", ()), *getattr(s, "cases", ())]
+            if any(jumps(p, kinds) for p in [*parts, *(m.body for m in more)]):
+                return True
+    return False
+
+
+def always(statements: Sequence[ast.stmt]) -> bool:
+    """Whether every path through the statements ends in a jump or an exception."""
+    if not statements:
+        return False
+    last = statements[-1]
+    if isinstance(last, (*JUMPS, ast.Raise)):
+        return True
+    if isinstance(last, ast.If):
+        return always(last.body) and always(last.orelse)
+    return isinstance(last, ast.With) and always(last.body)
+
+
+def returns(statements: Sequence[ast.stmt]) -> bool:
+    """Whether every path through the statements of a function ends in `return` or an exception."""
+    for s in statements:
+        if isinstance(s, (ast.Return, ast.Raise)):
+            return True
+        if isinstance(s, ast.If) and returns(s.body) and returns(s.orelse):
+            return True
+        if isinstance(s, ast.With) and returns(s.body):
+            return True
+    return False

@@ -1,0 +1,402 @@
+"""Rewrite a function: its loops and branches become calls of the operators of `_operators`.
+
+The body of a loop, and each branch, becomes an inner function that shares the variables of the
+function by `nonlocal`. The operators read and bind these variables through the cells of the
+closures. Everything keeps its line.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from lazynp.transforms.control._jumps import Jumps, call, name, no, thunk
+from lazynp.transforms.control._names import Unsupported, inside, names
+
+_REFUSED = (
+    ast.Yield, ast.YieldFrom, ast.Await, ast.Global, ast.Nonlocal, ast.AsyncFor, ast.AsyncWith,
+    ast.AsyncFunctionDef,
+)  # fmt: skip
+_FRAMES = {"super", "__class__", "locals", "vars", "dir", "eval", "exec"}  # look at the frame
+_SEQUENCES = {"range", "enumerate", "zip", "reversed"}
+CONTROL = (ast.For, ast.While, ast.If, ast.IfExp, ast.BoolOp, ast.Assert)
+
+
+def rewritten(node: Any, unsure: frozenset[str] | set[str] = frozenset()) -> Any:
+    """The function or lambda with operators in place of its control flow.
+
+    unsure: names of an outer function that may be unbound.
+    """
+    body = [node.body] if isinstance(node, ast.Lambda) else node.body
+    for part in inside(body):
+        if isinstance(part, _REFUSED) or isinstance(part, ast.Name) and part.id in _FRAMES:
+            raise Unsupported
+    if isinstance(node, ast.Lambda):
+        made = copy.copy(node)
+        made.body = _Expressions(set(unsure)).visit(copy.deepcopy(node.body))
+        return made
+    return _Function(node, set(unsure)).made()
+
+
+def _parameters(arguments: ast.arguments) -> set[str]:
+    plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    return {a.arg for a in [*plain, arguments.vararg, arguments.kwarg] if a is not None}
+
+
+def _assigned(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names that every path through the statements binds."""
+    found: set[str] = set()
+    for s in statements:
+        if isinstance(s, ast.If):
+            found |= _assigned(s.body) & _assigned(s.orelse)
+        elif isinstance(s, ast.With):
+            found |= names(*s.items).stores | _assigned(s.body)
+        elif not isinstance(s, (ast.For, ast.While, ast.Try, ast.TryStar, ast.Match, ast.Delete)):
+            found |= names(s).stores
+    return found
+
+
+def _unsure(statements: Sequence[ast.stmt], bound: set[str]) -> set[str]:
+    """The names that some path through the statements may read unbound."""
+    found: set[str] = set()
+    for s in statements:
+        if isinstance(s, ast.With):
+            found |= _unsure(s.body, bound)
+        elif isinstance(s, (ast.If, ast.For, ast.While, ast.Try, ast.TryStar, ast.Match)):
+            found |= names(s).stores - bound - _assigned([s])
+        bound = bound | _assigned([s])
+    return {n for n in found if not n.startswith(".")}
+
+
+class _Function:
+    """The rewriting of one function."""
+
+    def __init__(self, node: ast.FunctionDef, unsure: set[str]) -> None:
+        self._node = node
+        self._body = Jumps().function(_without_annotations(node.body))
+        everything = names(*self._body)
+        parameters = _parameters(node.args)
+        self._locals = everything.stores | parameters
+        self._later = everything.later & self._locals
+        self._written = everything.written & self._locals
+        unsure = (unsure - self._locals) | _unsure(self._body, parameters)
+        self._expressions = _Expressions(unsure)
+        self._parts = 0
+        self._shared: set[str] = set()  # variables that inner functions bind
+
+    def made(self) -> ast.FunctionDef:
+        body, _ = self._block(self._body, set())
+        node = copy.copy(self._node)
+        node.decorator_list, node.returns = [], None
+        node.args = copy.deepcopy(node.args)
+        for a in ast.walk(node.args):
+            if isinstance(a, ast.arg):
+                a.annotation = None
+        first = [self._declaration()] if self._shared else []
+        node.body = [*first, *body]
+        return ast.fix_missing_locations(node)
+
+    def _declaration(self) -> ast.stmt:
+        """`if 0: x = y = None` makes the variables local, and leaves them unbound."""
+        targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in sorted(self._shared)]
+        made = ast.If(ast.Constant(0), [ast.Assign(targets, ast.Constant(None))], [])
+        return ast.fix_missing_locations(ast.copy_location(made, self._body[0]))
+
+    def _block(
+        self, statements: Sequence[ast.stmt], live: set[str]
+    ) -> tuple[list[ast.stmt], set[str]]:
+        """live: the names that are read afterwards; returns those that are read from here on."""
+        out: list[ast.stmt] = []
+        for s in reversed(statements):
+            made, live = self._statement(s, live | self._later)
+            out[:0] = made
+        return out, live
+
+    def _statement(self, s: ast.stmt, live: set[str]) -> tuple[list[ast.stmt], set[str]]:
+        if isinstance(s, ast.If):
+            return self._if(s, live)
+        if isinstance(s, (ast.For, ast.While)):
+            return self._loop(s, live)
+        if isinstance(s, ast.With):
+            t = copy.copy(s)
+            t.items = [self._expressions.visit(copy.deepcopy(i)) for i in s.items]
+            t.body, inner = self._block(s.body, live)
+            head = names(*s.items)
+            return [t], (inner - head.stores) | head.loads | live
+        found = names(s)
+        if isinstance(s, ast.Try):
+            return [self._try(s, live | found.loads)], live | found.loads
+        kills = found.stores if isinstance(s, (ast.Assign, ast.AnnAssign)) else set()
+        made = self._expressions.visit(copy.deepcopy(s))
+        made = made if isinstance(made, list) else [made]
+        return made, (live - kills) | found.loads
+
+    def _try(self, s: ast.Try, live: set[str]) -> ast.stmt:
+        t = copy.copy(s)
+        t.body, t.orelse = self._block(s.body, live)[0], self._block(s.orelse, live)[0]
+        t.finalbody = self._block(s.finalbody, live)[0]
+        t.handlers = [copy.copy(h) for h in s.handlers]
+        for h in t.handlers:
+            h.body = self._block(h.body, live)[0]
+        return t
+
+    def _expression(self, e: ast.expr) -> ast.expr:
+        return self._expressions.visit(copy.deepcopy(e))
+
+    def _inner(
+        self, of: str, body: Sequence[ast.stmt], stores: set[str], at: ast.AST, *args: str
+    ) -> ast.FunctionDef:
+        """An inner function that binds variables of this one."""
+        bound = sorted(stores & self._locals)
+        self._shared |= set(bound)
+        head: list[ast.stmt] = [ast.Nonlocal(bound)] if bound else []
+        given = ast.arguments([], [ast.arg(a) for a in args], None, [], [], None, [])
+        made = ast.FunctionDef(of, given, [*head, *(body or [ast.Pass()])], [], None)
+        return _located(made, at)
+
+    def _if(self, s: ast.If, live: set[str]) -> tuple[list[ast.stmt], set[str]]:
+        self._parts += 1
+        body, live_body = self._block(s.body, live)
+        orelse, live_else = self._block(s.orelse, live)
+        stores = names(*s.body, *s.orelse).stores
+        then, other = f".then{self._parts}", f".else{self._parts}"
+        written = self._written & (stores | live)
+        made = call(
+            "branch", self._expression(s.test), name(then), name(other),
+            _constant(stores & live), _constant(written), ast.Constant(s.lineno),
+        )  # fmt: skip
+        functions = [self._inner(then, body, stores, s), self._inner(other, orelse, stores, s)]
+        return [*functions, _located(ast.Expr(made), s)], (
+            names(s.test).loads | live_body | live_else
+        )
+
+    def _loop(self, s: Any, live: set[str]) -> tuple[list[ast.stmt], set[str]]:
+        stop: list[str] = getattr(s, "stop", [])
+        is_for = isinstance(s, ast.For)
+        head = live | set(stop) | (set() if is_for else names(s.test).loads)
+        targets = names(s.target).stores if is_for else set()
+        while True:  # what a round reads of the one before
+            parts = self._parts
+            body, inner = self._block(s.body, head)
+            if inner - targets <= head:
+                break
+            head, self._parts = head | (inner - targets), parts
+        self._parts += 1
+        k = self._parts
+        stores = names(*s.body).stores | targets
+        stores |= set() if is_for else names(s.test).stores
+        loops = any(isinstance(n, (ast.For, ast.While)) for n in inside(s.body))
+        facts = [_constant(stores & head), _constant(self._written), ast.Constant(loops),
+                 ast.Constant(s.lineno)]  # fmt: skip
+        if is_for:
+            bind = _located(ast.Assign([copy.deepcopy(s.target)], name(".item")), s)
+            bind = self._expressions.visit(bind)
+            bound = bind if isinstance(bind, list) else [bind]
+            functions = [self._inner(f".body{k}", [*bound, *body], stores, s, ".item")]
+            ends = thunk(self._expression(no(stop).operand)) if stop else ast.Constant(None)
+            made = call("for_", self._iterable(s.iter), name(f".body{k}"), ends, *facts)
+            loads = names(s.iter).loads
+        else:
+            test: ast.expr = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
+            going = [_located(ast.Return(self._expression(_located(test, s.test))), s.test)]
+            functions = [
+                self._inner(f".body{k}", body, stores, s),
+                self._inner(f".test{k}", going, stores, s),
+            ]
+            made = call("while_", name(f".test{k}"), name(f".body{k}"), *facts)
+            loads = set()
+        return [*functions, _located(ast.Expr(made), s)], loads | head
+
+    def _iterable(self, e: ast.expr) -> ast.expr:
+        """Sequences that a loop may count by a traced number."""
+        known = isinstance(e, ast.Call) and isinstance(e.func, ast.Name) and not e.keywords
+        if not known or e.func.id not in _SEQUENCES:  # type: ignore[attr-defined]
+            return self._expression(e)
+        made: Any = copy.copy(e)
+        made.func = _located(call("sequence", copy.copy(made.func)), e)
+        inner = self._expression if made.func.args[0].id == "range" else self._iterable
+        made.args = [inner(a) for a in made.args]
+        return made
+
+
+def _located(node: Any, at: ast.AST) -> Any:
+    """The node, at the line of another; parts with a line keep theirs."""
+    return ast.fix_missing_locations(ast.copy_location(node, at))
+
+
+def _constant(of: set[str]) -> ast.expr:
+    value: Any = tuple(sorted(of))
+    return ast.Constant(value)
+
+
+def _without_annotations(body: list[ast.stmt]) -> list[ast.stmt]:
+    """The body, where `x: int = 0` is `x = 0`: a shared variable cannot be annotated."""
+    return [_Unannotated().visit(copy.deepcopy(s)) for s in body]
+
+
+class _Unannotated(ast.NodeTransformer):
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+        if not isinstance(node.target, ast.Name):
+            return node
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Assign([node.target], node.value), node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+
+class _Expressions(ast.NodeTransformer):
+    """Expressions and simple statements. unsure: names that may be unbound."""
+
+    def __init__(self, unsure: set[str]) -> None:
+        self._unsure = unsure
+
+    def _call(self, node: ast.AST, function: str, *args: Any) -> Any:
+        return _located(call(function, *args), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if isinstance(node.ctx, ast.Load) and node.id in self._unsure:
+            return self._call(node, "load", node, ast.Constant(node.id))
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        if _binds(node):
+            return node
+        self.generic_visit(node)
+        out = node.values[-1]
+        function = "and_" if isinstance(node.op, ast.And) else "or_"
+        for v in reversed(node.values[:-1]):
+            out = self._call(node, function, v, thunk(out), ast.Constant(node.lineno))
+        return out
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return self._call(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        if _binds(node.body, node.orelse):
+            return node
+        self.generic_visit(node)
+        line = ast.Constant(node.lineno)
+        return self._call(node, "choose", node.test, thunk(node.body), thunk(node.orelse), line)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        if len(node.ops) > 1 and _binds(*node.comparators):
+            return node
+        self.generic_visit(node)
+        if len(node.ops) == 1:
+            return node
+        steps = [
+            ast.Tuple([ast.Constant(type(op).__name__), thunk(right)], ast.Load())
+            for op, right in zip(node.ops, node.comparators, strict=True)
+        ]
+        return self._call(node, "chain", node.left, ast.Constant(node.lineno), *steps)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        node.func = self._call(node.func, "call", node.func)
+        return node
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        self.generic_visit(node)
+        node.value = self._call(node.value, "text", node.value)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute | ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = self._call(node, "changed", node.value, ast.Constant(node.lineno))
+        return node
+
+    visit_Subscript = visit_Attribute
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        self.generic_visit(node)
+        if not isinstance(node.target, ast.Name):
+            return node
+        value = self._call(
+            node, "own", name(node.target.id), ast.Constant(node.target.id),
+            ast.Constant(node.lineno),
+        )  # fmt: skip
+        first = _located(ast.Assign([ast.Name(node.target.id, ast.Store())], value), node)
+        if type(node.op).__name__ not in _GROWING:
+            return [first, node]
+        made = self._call(
+            node, "augmented", ast.Constant(type(node.op).__name__), name(node.target.id),
+            node.value, ast.Constant(node.lineno),
+        )  # fmt: skip
+        return [first, _located(ast.Assign([ast.Name(node.target.id, ast.Store())], made), node)]
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        kind = type(node.op).__name__
+        if kind not in _GROWING or _is_float(node.left) or _is_float(node.right):
+            return node
+        line = ast.Constant(node.lineno)
+        return self._call(node, "arithmetic", ast.Constant(kind), node.left, node.right, line)
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        self.generic_visit(node)
+        if node.exc is not None:
+            node.exc = self._call(node.exc, "raised", node.exc)
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        if _binds(node):
+            return node
+        self.generic_visit(node)
+        message = ast.Constant(None) if node.msg is None else thunk(node.msg)
+        return ast.copy_location(ast.Expr(self._call(node, "assert_", node.test, message)), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        try:
+            made = rewritten(node, self._unsure)
+        except Unsupported:
+            return node
+        made.args = self.visit(made.args)
+        made.decorator_list = [self.visit(d) for d in node.decorator_list]
+        return made
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self.generic_visit(node)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    def _made(self, node: Any) -> ast.AST:
+        """A new list, dict or set, which a staged body may change."""
+        self.generic_visit(node)
+        if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
+            return node
+        return self._call(node, "fresh", node)
+
+    visit_List = visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = _made
+
+
+_GROWING = {"Add", "Sub", "Mult", "Pow", "LShift"}  # may make ints large
+
+
+def _is_float(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is not int
+
+
+def _binds(*nodes: ast.AST) -> bool:
+    """Whether an expression binds a name, which a lambda would keep to itself."""
+    return any(isinstance(n, ast.NamedExpr) for node in nodes for n in ast.walk(node))
+
+
+def is_affected(node: ast.AST) -> bool:
+    """Whether the function has control flow."""
+    for n in ast.walk(node):
+        if isinstance(n, CONTROL) or isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Not):
+            return True
+        if isinstance(n, ast.Compare) and len(n.ops) > 1:
+            return True
+        if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and len(n.args) > 1:
+            if n.func.id in ("min", "max"):
+                return True
+    return False

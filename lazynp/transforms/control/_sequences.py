@@ -1,0 +1,170 @@
+"""What a loop may count by a traced number: ranges, first axes of arrays, and combinations."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray
+from lazynp._node import ARGS, OP, VALUE
+from lazynp.primitives import elementwise
+from lazynp.transforms.control._calls import call
+from lazynp.transforms.control._state import CannotStage, session, undecided
+
+
+class Rounds:
+    """`item(first + k * step)` for `k` in `range(length)`. The length may be traced.
+
+    most: the largest length that is possible, if that is known.
+    """
+
+    def __init__(
+        self, first: Any, step: int, length: Any, item: Callable[[Any], Any], stop: Any = None
+    ) -> None:
+        self.first, self.step, self.length, self.item = first, step, length, item
+        self.stop = first + length if stop is None and step == 1 else stop
+        self.most = None if undecided(length) else int(length)
+
+    def __iter__(self) -> Iterator[Any]:
+        if undecided(self.length):
+            raise CannotStage("the number of rounds is not known while tracing")
+        for k in range(int(self.length)):
+            yield self.item(self.first + k * self.step)
+
+    def bounds(self, skipped: int) -> tuple[Any, Any]:
+        """The first counter and the end, without the first rounds; see `at`."""
+        if self.step == 1:
+            return self.first + skipped, self.stop
+        return skipped, self.length
+
+    def at(self, counter: Any) -> Any:
+        """The item of a counter between the bounds."""
+        if self.step == 1:
+            return self.item(counter)
+        if self.step == -1:
+            return self.item(self.first - counter)
+        return self.item(self.first + counter * self.step)
+
+    def reverse(self) -> Rounds:
+        last = self.first + (self.length - 1) * self.step
+        return Rounds(last, -self.step, self.length, self.item)
+
+    def plain(self) -> Callable[[int], Any]:
+        """The item by number from 0."""
+        return lambda k: self.item(self.first + k * self.step)
+
+
+def rounds_of(x: Any) -> Rounds | None:
+    if isinstance(x, Rounds):
+        return x
+    if type(x) is range:
+        return Rounds(x.start, x.step, len(x), _itself)
+    if isinstance(x, NDArray) and type(x) is NDArray and x.ndim:
+        return Rounds(0, 1, x.shape[0], lambda i: x[i])
+    return None
+
+
+def _itself(i: Any) -> Any:
+    return i
+
+
+def interval(x: Any) -> tuple[int, int] | None:
+    """Between which ints a number lies, as the counters of the loops around it show."""
+    if not isinstance(x, Array):
+        return int(x), int(x)
+    return _interval_of(x._read(), 8) if undecided(x) else (int(x), int(x))
+
+
+def _interval_of(x: Any, depth: int) -> tuple[int, int] | None:
+    if type(x) is not list:
+        return (x, x) if type(x) is int else None
+    known = session.counters.get(id(x))
+    if known is not None:
+        return known[1]
+    op, args = x[OP], x[ARGS]
+    if isinstance(x[VALUE], np.integer):
+        return int(x[VALUE]), int(x[VALUE])
+    if op is None or type(args) is not tuple or not depth or len(args) > 2:
+        return None
+    parts = [_interval_of(a, depth - 1) for a in args]
+    if None in parts:
+        return None
+    (a, b), (c, d) = parts if len(parts) == 2 else (parts[0], (0, 0))  # type: ignore[misc]
+    name = op.primitive.name
+    if name == "add":
+        return a + c, b + d
+    if name == "subtract":
+        return a - d, b - c
+    if name == "multiply":
+        ends = (a * c, a * d, b * c, b * d)
+        return min(ends), max(ends)
+    if name in ("minimum", "maximum"):
+        choose = min if name == "minimum" else max
+        return choose(a, c), choose(b, d)
+    return (a, b) if name == "convert" and op.aval.dtype.kind in "iu" else None
+
+
+def sequence(function: Any) -> Any:
+    """The function that makes what a `for` loops over."""
+    try:
+        return _MADE.get(function) or call(function)
+    except TypeError:  # it cannot be hashed
+        return call(function)
+
+
+def _range(*args: Any) -> Any:
+    if not any(map(undecided, args)) or not 1 <= len(args) <= 3:
+        return range(*args)
+    given: tuple[Any, ...] = (0, args[0], 1) if len(args) == 1 else (*args, 1)[:3]
+    start, stop, step = given
+    if undecided(step):
+        raise TypeError("range: a step that is only traced; while can loop by a traced step")
+    step = operator.index(step)
+    if not step:
+        raise ValueError("range() arg 3 must not be zero")
+    for b in (start, stop):
+        if undecided(b) and (b.ndim or b.dtype.kind not in "iu"):
+            kind = "float" if b.dtype.kind == "f" else str(b.dtype)
+            raise TypeError(f"'{kind}' object cannot be interpreted as an integer")
+    begin, end = interval(start), interval(stop)
+    begin, end = (begin, end) if step > 0 else (end, begin)
+    distance = stop - start if step > 0 else start - stop
+    length = distance if abs(step) == 1 else (distance + (abs(step) - 1)) // abs(step)
+    if step == 1:  # a loop from start to stop has no rounds if stop is less
+        made = Rounds(start, 1, length, _itself, stop)
+    else:
+        made = Rounds(start, step, elementwise.maximum(length, 0), _itself)
+    if begin is not None and end is not None:
+        made.most = max(0, -((begin[0] - end[1]) // abs(step)))
+    return made
+
+
+def _enumerate(x: Any, start: Any = 0) -> Any:
+    given = rounds_of(x)
+    if given is None:
+        return enumerate(x, start)
+    item = given.plain()
+    return Rounds(0, 1, given.length, lambda k: (k + start if start else k, item(k)))
+
+
+def _zip(*xs: Any) -> Any:
+    given = [rounds_of(x) for x in xs]
+    if not xs or None in given or any(undecided(r.length) for r in given if r):
+        return zip(*xs)
+    items = [r.plain() for r in given if r]
+    return Rounds(0, 1, min(int(r.length) for r in given if r),
+                  lambda k: tuple(item(k) for item in items))  # fmt: skip
+
+
+def _reversed(x: Any) -> Any:
+    given = rounds_of(x)
+    if given is None or isinstance(x, Rounds) and x.item is not _itself:
+        given_by_python: Any = x
+        return reversed(given_by_python)  # Python's error, for zip and enumerate
+    return given.reverse()
+
+
+_MADE: dict[Any, Any] = {range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed}

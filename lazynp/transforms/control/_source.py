@@ -1,0 +1,145 @@
+"""The syntax tree of a function, from its file; and a function from a rewritten tree.
+
+The tree is used only if compiling it gives exactly the code that the function has: a file may have
+changed since it was imported, and tools rewrite code on import.
+"""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import linecache
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from lazynp._memo import Memo
+
+Function = ast.FunctionDef | ast.Lambda
+RUNTIME = ".control"  # the rewritten code's name of the operators; no name of a user's has a dot
+
+_FUTURE = 0
+for _name in __future__.all_feature_names:
+    _FUTURE |= getattr(__future__, _name).compiler_flag
+
+# by file: its lines, the flags of the compiler, the tree, and the code objects by first line
+_File = tuple[list[str], int, ast.Module, dict[int, list[CodeType]]]
+_files: Memo[str, _File] = Memo("sources", 256)
+
+
+def _file(function: FunctionType) -> _File | None:
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    flags = code.co_flags & _FUTURE
+    found = _files.get(code.co_filename)
+    if found is None or found[0] != lines or found[1] != flags:
+        try:
+            tree = ast.parse("".join(lines), code.co_filename)
+            whole = compile(tree, code.co_filename, "exec", flags, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return None
+        codes: dict[int, list[CodeType]] = {}
+        for inner in inner_codes(whole):
+            codes.setdefault(inner.co_firstlineno, []).append(inner)
+        found = _files.put(code.co_filename, (lines, flags, tree, codes))
+    return found
+
+
+def inner_codes(code: CodeType) -> Iterator[CodeType]:
+    """The code object and all those inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from inner_codes(constant)
+
+
+def tree_of(function: FunctionType) -> tuple[Function, str | None] | None:
+    """The node that defines a function, and the class whose private names it uses; None if its
+    source is unknown.
+    """
+    code = function.__code__
+    found = _file(function)
+    if found is None:
+        return None
+    same = [c for c in found[3].get(code.co_firstlineno, ()) if c == code]
+    if not same or {_span(c) for c in same} != {_span(code)}:
+        return None
+    nodes = list(_nodes(found[2], code, None))
+    if not nodes:
+        return None
+    if isinstance(nodes[0][0], ast.Lambda):  # the innermost of those around the code
+        return nodes[-1]
+    return nodes[0] if len(nodes) == 1 else None
+
+
+def _span(code: CodeType) -> tuple[Any, ...]:
+    return tuple(code.co_positions())
+
+
+def _nodes(tree: ast.AST, code: CodeType, owner: str | None) -> Iterator[tuple[Function, Any]]:
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if first == code.co_firstlineno:
+                yield node, owner
+        elif isinstance(node, ast.Lambda) and code.co_name == "<lambda>":
+            if node.lineno == code.co_firstlineno and _is_body(node.body, code):
+                yield node, owner
+        yield from _nodes(node, code, node.name if isinstance(node, ast.ClassDef) else owner)
+
+
+def _is_body(body: ast.expr, code: CodeType) -> bool:
+    """Whether all of the code comes from this expression."""
+    first = (body.lineno, body.col_offset)
+    last = (body.end_lineno, body.end_col_offset)
+    for line, end_line, column, end_column in code.co_positions():
+        if None in (line, end_line, column, end_column) or end_column == 0:
+            continue
+        if not first <= (line, column) <= (end_line, end_column) <= last:  # type: ignore
+            return False
+    return True
+
+
+# -- back to a function ----------------------------------------------------------------------------
+
+
+def compiled(node: Function, owner: str | None, function: FunctionType) -> CodeType:
+    """The code of a rewritten function. The operators are its free variable `RUNTIME`."""
+    code = function.__code__
+    inner: Any = node
+    if isinstance(node, ast.Lambda):
+        result: ast.expr = node
+    else:
+        result = ast.Name(node.name, ast.Load())
+    body: list[ast.stmt] = [] if isinstance(node, ast.Lambda) else [inner]
+    if owner is not None:  # private names, `self.__x`
+        body = [ast.ClassDef(owner, [], [], body or [ast.Pass()], [])]
+        if isinstance(node, ast.Lambda):
+            body = [ast.ClassDef(owner, [], [], [ast.Assign([_store(".f")], result)], [])]
+            result = ast.Attribute(ast.Name(owner, ast.Load()), ".f", ast.Load())
+        else:
+            result = ast.Attribute(ast.Name(owner, ast.Load()), inner.name, ast.Load())
+    names = dict.fromkeys([RUNTIME, *code.co_freevars])
+    arguments = ast.arguments([], [ast.arg(n) for n in names], None, [], [], None, [])
+    maker = ast.FunctionDef(".make", arguments, [*body, ast.Return(result)], [], None)
+    module = ast.fix_missing_locations(ast.Module([maker], []))
+    flags = code.co_flags & _FUTURE
+    whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+    places = [c for c in inner_codes(whole) if c.co_name == code.co_name]
+    return _renamed(places[0], code.co_name, code.co_qualname)
+
+
+def _store(name: str) -> ast.Name:
+    return ast.Name(name, ast.Store())
+
+
+def _renamed(code: CodeType, name: str, qualname: str) -> CodeType:
+    """The bodies of loops and branches bear the name of their function in tracebacks."""
+    constants = []
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            own = c.co_name.startswith(".")
+            parts = (name, qualname) if own else (c.co_name, f"{qualname}.<locals>.{c.co_name}")
+            c = _renamed(c, *parts)
+        constants.append(c)
+    return code.replace(co_name=name, co_qualname=qualname, co_consts=tuple(constants))

@@ -1,0 +1,234 @@
+"""What the operators share: variables as cells, what is traced, what may not be staged."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._recorder import local
+from lazynp._tree import register_pytree_node, tree_flatten
+from lazynp._values import knowable
+from lazynp.primitives import elementwise, shaping
+from lazynp.primitives.checks import check_later
+
+Cells = dict[str, CellType]
+
+LIMIT = 2000  # equations that unrolling may add where a loop should have been staged
+
+
+class CannotStage(BaseException):
+    """Why a loop or a branch cannot be part of a program. Nothing has been changed yet. (No
+    `except Exception` of the user's may stop it.)
+    """
+
+
+class Session(threading.local):
+    """How the function that is being traced treats its loops."""
+
+    def __init__(self) -> None:
+        self.mode = "auto"
+        self.notes: list[str] = []  # for `explain`
+        self.depth = 0  # of staged bodies and branches
+        self.exact = False  # whether a loop is unrolled rather than that an int may grow large
+        self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
+        self.raised: list[BaseException] = []  # by a `raise` of the user's
+        # nodes of the counters of loops, and between which ints each lies
+        self.counters: dict[int, tuple[Any, tuple[int, int]]] = {}
+
+    @contextmanager
+    def tracing(self, mode: str, notes: list[str]) -> Any:
+        """Trace a function; another may be traced meanwhile."""
+        before = dict(self.__dict__)
+        self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
+        self.counters, self.exact = {}, False
+        try:
+            yield
+        except CannotStage as why:
+            raise TypeError(str(why)) from None
+        finally:
+            self.__dict__.update(before)
+
+    @contextmanager
+    def staged(self, exact: bool = False) -> Any:
+        """A body or a branch that is traced once, and may run any number of times."""
+        before, self.exact = self.exact, self.exact or exact and not self.depth
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+            self.exact = before
+
+
+session = Session()
+
+
+def undecided(x: Any) -> bool:
+    """Whether x is an array whose value is not known while tracing."""
+    return isinstance(x, Array) and not knowable(x._read())
+
+
+def involved(x: Any, depth: int = 0) -> bool:
+    """Whether x may hold what is not known while tracing."""
+    if isinstance(x, (Array, Maybe)):
+        return isinstance(x, Maybe) or undecided(x)
+    if x is None or isinstance(x, (bool, int, float, complex, str, bytes, np.generic, np.ndarray)):
+        return False
+    if type(x) in (tuple, list, set, dict) and depth < 4:
+        parts = x.values() if type(x) is dict else x
+        return any([involved(p, depth + 1) for p in parts])
+    module = getattr(x, "__module__", None) or ""
+    if isinstance(x, (type, type(np))) or module.partition(".")[0] in ("lazynp", "numpy", "math"):
+        return False
+    return type(x) is not type(len)
+
+
+def numeric(x: Any) -> bool:
+    """Whether x can be a value of a program."""
+    if not isinstance(x, (Array, np.ndarray, np.generic, bool, int, float, complex)):
+        return False
+    return getattr(x, "dtype", np.dtype(bool)).kind in "biufc"
+
+
+def truth(x: Any) -> Any:
+    """The truth value of an undecided array, as a 0-d array."""
+    if x.size > 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or "
+            "a.all()"
+        )
+    if not x.size:
+        bool(x)  # raises that the value is not known
+    if x.ndim:
+        x = shaping.reshape(x, shape=())
+    return x if x.dtype == np.bool_ else elementwise.not_equal(x, 0)
+
+
+# -- variables -------------------------------------------------------------------------------------
+
+
+class _Unbound:
+    def __repr__(self) -> str:
+        return "unbound"
+
+
+UNBOUND: Any = _Unbound()
+
+
+class Maybe:
+    """The value of a variable that is bound only if a traced flag is true."""
+
+    def __init__(self, value: Any, flag: Any) -> None:
+        self.value, self.flag = value, flag
+
+
+register_pytree_node(Maybe, lambda m: ((m.value, m.flag), None), lambda _, parts: Maybe(*parts))
+
+
+def cells_of(*functions: Callable[..., Any] | None) -> Cells:
+    """The variables that inner functions share with the function."""
+    found: Cells = {}
+    for f in functions:
+        if f is not None:
+            found.update(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    return found
+
+
+def value_of(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNBOUND
+
+
+def bind(cell: CellType, value: Any) -> None:
+    if value is not UNBOUND:
+        cell.cell_contents = value
+    elif value_of(cell) is not UNBOUND:
+        del cell.cell_contents
+
+
+def values_of(cells: Iterable[CellType]) -> list[Any]:
+    return list(map(value_of, cells))
+
+
+def bind_all(cells: Iterable[CellType], values: Iterable[Any]) -> None:
+    for cell, value in zip(cells, values, strict=True):
+        bind(cell, value)
+
+
+def load(value: Any, name: str) -> Any:
+    """A variable that some path leaves unbound: the program checks that it was not taken."""
+    if type(value) is not Maybe:
+        return value
+    if value.flag is not True:
+        flag = value.flag if isinstance(value.flag, Array) else np.bool_(value.flag)
+        text = f"cannot access local variable '{name}' where it is not associated with a value"
+        if not isinstance(flag, Array):
+            if not flag:
+                raise UnboundLocalError(text)
+            return value.value
+        check_later(elementwise.logical_not(flag), UnboundLocalError, text)
+    return value.value
+
+
+# -- what a staged body must not do ----------------------------------------------------------------
+
+
+def fresh(x: Any) -> Any:
+    """A list, dict or set that was made here; its changes are seen only where it was made."""
+    if session.depth:
+        session.fresh[id(x)] = x, session.depth
+    return x
+
+
+def may_change(x: Any) -> bool:
+    """Whether changing this object now has the effect that it has in Python."""
+    if not session.depth or isinstance(x, Array):
+        return True
+    made = session.fresh.get(id(x))
+    return made is not None and made[0] is x and made[1] == session.depth
+
+
+def changed(x: Any, line: int) -> Any:
+    """The object of a statement `x[i] = v` or `x.name = v`."""
+    if type(x) is Maybe:
+        x = x.value
+    if not may_change(x):
+        raise CannotStage(f"line {line}: an object that is no lazynp array ({kind(x)}) is changed")
+    return x
+
+
+def own(x: Any, name: str, line: int) -> Any:
+    """The left side of `x += v`."""
+    x = load(x, name)
+    unchanging = isinstance(x, (bool, int, float, complex, str, bytes, tuple, np.generic))
+    if not (unchanging or x is None or may_change(x)):
+        raise CannotStage(f"line {line}: `{name}` ({kind(x)}) is changed")
+    return x
+
+
+def kind(x: Any) -> str:
+    return type(x).__name__
+
+
+def text(x: Any) -> Any:
+    """A value of an f-string."""
+    if session.depth and undecided(x):
+        raise CannotStage("a traced value is formatted")
+    return x
+
+
+def equations() -> int:
+    """How many operations have been recorded so far."""
+    return len(local.recorder.pending)
+
+
+def leaves_of(x: Any) -> list[Any]:
+    return tree_flatten(x)[0]

@@ -59,7 +59,7 @@ def stacked(*xs: Any) -> list[Any]:
     return [np.broadcast_to(x, (*lead, *x.shape[-2:])) for x in xs]
 
 
-# -- functions that SciPy computes ------------------------------------------------------------------
+# -- functions that SciPy computes -----------------------------------------------------------------
 
 
 def _not_compiled(*_: Any, **__: Any) -> Any:

@@ -11,7 +11,7 @@ import scipy
 import lazynp as np
 from lazynp.interop._calls import inexact, is_traced, only, refuse
 
-# -- distances: functions of two arrays that broadcast, over the last axis --------------------------
+# -- distances: functions of two arrays that broadcast, over the last axis -------------------------
 
 
 def _rows(x: Any, axis: int = -1) -> Any:

@@ -162,7 +162,9 @@ def gaussian_filter(
     options = zip(chosen, _many(sigma, count), _many(order, count), modes, _many(radius, count))
     for axis, width, degree, name, reach in options:
         if float(np.stop_gradient(width)) > 1e-15:
-            x = gaussian_filter1d(x, width, axis, degree, output, name, cval, truncate, radius=reach)
+            x = gaussian_filter1d(
+                x, width, axis, degree, output, name, cval, truncate, radius=reach
+            )
     return x
 
 

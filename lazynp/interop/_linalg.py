@@ -1,6 +1,7 @@
 """scipy.linalg: the same arguments and conventions.
 
-Options that only save memory or checks (`overwrite_a`, `check_finite`, `lapack_driver`) have no effect.
+Options that only save memory or checks have no effect: `overwrite_a`, `check_finite`,
+`lapack_driver`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from lazynp.primitives.linear_algebra import triangular_solve
 # -- systems ---------------------------------------------------------------------------------------
 
 _KINDS = {
-    None: "gen", "general": "gen", "symmetric": "sym", "hermitian": "her", "positive definite": "pos",
+    None: "gen", "general": "gen", "symmetric": "sym", "hermitian": "her",
+    "positive definite": "pos",
     "upper triangular": "upper", "lower triangular": "lower", "diagonal": "diag",
 }  # fmt: skip
 
@@ -47,7 +49,8 @@ def inv(
     assume_a: Any = None,
     lower: bool = False,
 ) -> Any:
-    return np.linalg.inv(_assumed("inv", *inexact(a), assume_a, lower))
+    (a,) = inexact(a)
+    return np.linalg.inv(_assumed("inv", a, assume_a, lower))
 
 
 def solve(
@@ -108,7 +111,9 @@ def lstsq(
     lapack_driver: Any = None,
 ) -> Any:
     a, b = inexact(a, b)
-    x, residuals, rank, s = np.linalg.lstsq(a, b, numpy.finfo(a.dtype).eps if cond is None else cond)
+    x, residuals, rank, s = np.linalg.lstsq(
+        a, b, numpy.finfo(a.dtype).eps if cond is None else cond
+    )
     return x, residuals[0] if b.ndim == 1 and residuals.size else residuals, rank, s
 
 

@@ -21,7 +21,7 @@ from lazynp.interop._calls import each, inexact, like, on_host, refuse, stacked
 
 def _apply(name: str, a: Any) -> Any:
     """SciPy's function of one matrix, in the dtype of the matrix."""
-    out = numpy.asarray(getattr(scipy.linalg, name)(a))
+    out: Any = numpy.asarray(getattr(scipy.linalg, name)(a))
     if out.dtype.kind == "c" and a.dtype.kind == "f":
         if out.imag.any():
             raise ValueError(f"{name}: the result is complex: pass a complex matrix")

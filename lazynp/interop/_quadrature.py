@@ -10,7 +10,7 @@ import lazynp as np
 
 
 def _front(y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any]:
-    """y with the axis last, and the steps: a number, or an array that broadcasts with y[..., 1:]."""
+    """y with the axis last, and the steps: a number, or an array like y[..., 1:]."""
     y = np.asarray(y)
     turned = np.moveaxis(y, axis, -1)
     if x is None:
@@ -50,8 +50,14 @@ def _pairs(y: Any, h: Any) -> Any:
     first, second = h[..., :-1:2], h[..., 1::2]
     both, ratio = first + second, first / second
     middle = both * both / (first * second)
-    return both / 6.0 * (
-        y[..., :-2:2] * (2.0 - 1.0 / ratio) + y[..., 1:-1:2] * middle + y[..., 2::2] * (2.0 - ratio)
+    return (
+        both
+        / 6.0
+        * (
+            y[..., :-2:2] * (2.0 - 1.0 / ratio)
+            + y[..., 1:-1:2] * middle
+            + y[..., 2::2] * (2.0 - ratio)
+        )
     )
 
 
@@ -75,7 +81,7 @@ def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 def _intervals(y: Any, h: Any) -> Any:
-    """For each interval but the last, the integral of the parabola through it and the next point."""
+    """For each interval but the last, the integral of the parabola through three points."""
     f1, f2, f3 = y[..., :-2], y[..., 1:-1], y[..., 2:]
     if not hasattr(h, "ndim") or not h.ndim:
         return h / 3 * (5 * f1 / 4 + 2 * f2 - f3 / 4)

@@ -4,7 +4,7 @@ function theorem.
 SciPy searches on values. The result x then depends on the traced values t that the function sees:
 F(x(t), t) is constant, with F the function, or its gradient for a minimum. Newton's step from the
 value found, with F differentiated and the step's own value left out, gives x its derivative:
-x - F_x^-1 (F(x, t) - value of F). Each step doubles the number of right orders, so as many steps are
+x - F_x^-1 (F(x, t) - value of F). Each step doubles the number of right orders: as many steps are
 taken as the active transformations need.
 """
 
@@ -67,6 +67,11 @@ def _with(args: Any, function: Any) -> Callable[[Any], Any]:
     return lambda x: np.asarray(function(x, *args))
 
 
+def _check(success: bool, name: str, message: str) -> None:
+    if not success:
+        raise RuntimeError(f"{name}: the search failed, so there is no derivative: {message}")
+
+
 def _depends(function: Callable[..., Any], *args: Any) -> bool:
     """Whether the function reads traced values. That takes a call of it."""
     return is_traced(args) or is_traced(function(*args))
@@ -85,7 +90,9 @@ def scalar_root(original: Any, f: Any, *options: Any, **named: Any) -> Any:
     return _moved(_with(args, f), found)
 
 
-def newton(original: Any, func: Any, x0: Any, fprime: Any = None, args: Any = (), **named: Any) -> Any:
+def newton(
+    original: Any, func: Any, x0: Any, fprime: Any = None, args: Any = (), **named: Any
+) -> Any:
     given = args if isinstance(args, tuple) else (args,)
     if numpy.ndim(x0):
         if is_traced(x0) or _depends(func, x0, *given):
@@ -112,6 +119,7 @@ def root_scalar(original: Any, f: Any, args: Any = (), **named: Any) -> Any:
         named["bracket"] = [_plain(v) for v in bracket]
     named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
     found = original(_valued(f), _plain(given), **named)
+    _check(found.converged, "root_scalar", found.flag)
     found.root = _moved(_with(args, f), found.root)
     return found
 
@@ -125,6 +133,7 @@ def root(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **name
     options = tuple(_valued(v) for v in options)
     named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
     found = original(_valued(fun), _plain(x0), _plain(given), *options, **named)
+    _check(found.success, "root", found.message)
     found.x = _moved(_with(args, fun), found.x)
     return found
 
@@ -164,7 +173,17 @@ def _free(x: Any, bounds: Any) -> Any:
 
 
 def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **named: Any) -> Any:
-    names = ("method", "jac", "hess", "hessp", "bounds", "constraints", "tol", "callback", "options")
+    names = (
+        "method",
+        "jac",
+        "hess",
+        "hessp",
+        "bounds",
+        "constraints",
+        "tol",
+        "callback",
+        "options",
+    )
     named |= dict(zip(names, options))
     given = args if isinstance(args, tuple) else (args,)
     both = named.get("jac") is True

@@ -26,7 +26,8 @@ def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> A
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     only("fftconvolve", axes=(axes, None))
-    return np.special.convolve(*inexact(in1, in2), mode, "fft")
+    x, kernel = inexact(in1, in2)
+    return np.special.convolve(x, kernel, mode, "fft")
 
 
 def convolve2d(

@@ -102,9 +102,7 @@ def _elliptic(m: Any, value: Any, at_zero: float) -> Any:
 def _order_one(name: str, sign: float) -> Callable[..., Any]:
     """The derivative of a Bessel function of order 1 by those of orders 0 and 2."""
     general = {"j1": "jv", "y1": "yv", "k1": "kv"}[name]
-    return lambda x, out: 0.5 * (
-        sign * _call(general, 0.0, x) - abs(sign) * _call(general, 2.0, x)
-    )
+    return lambda x, out: 0.5 * (sign * _call(general, 0.0, x) - abs(sign) * _call(general, 2.0, x))
 
 
 ROOT_PI = math.sqrt(math.pi)

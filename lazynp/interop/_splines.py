@@ -28,7 +28,7 @@ def _evaluated(c: Any, breaks: Any, x: Any, nu: int, extrapolate: Any) -> Any:
         x = breaks[0] + (x - breaks[0]) % (breaks[-1] - breaks[0])
     place = np.stop_gradient(x)
     i = np.clip(np.searchsorted(breaks, place, "right") - 1, 0, len(breaks) - 2)
-    s = (x - np.asarray(breaks)[i]).reshape(*x.shape, *[1] * (c.ndim - 2))
+    s = (x - np.asarray(breaks)[i]).reshape((*x.shape, *[1] * (c.ndim - 2)))
     degree = c.shape[0] - 1
     out: Any = 0.0
     for k in range(degree - nu + 1):
@@ -56,9 +56,7 @@ def piecewise(self: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     if self.axis:
         n = x.ndim
         order = list(range(out.ndim))
-        out = out.transpose(
-            order[n : n + self.axis] + order[:n] + order[n + self.axis :]
-        )
+        out = out.transpose(order[n : n + self.axis] + order[:n] + order[n + self.axis :])
     return out
 
 
@@ -69,7 +67,7 @@ def cubic(
     self: Any, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None
 ) -> Any:
     """`CubicSpline.__init__`, for traced y."""
-    if type(self) is not scipy.interpolate.CubicSpline or not is_traced(y):
+    if type(self) is not scipy.interpolate.CubicSpline:
         return NotImplemented
     if is_traced(x):
         refuse("CubicSpline", "the places x of the data")
@@ -83,16 +81,17 @@ def cubic(
     if bc_type == "periodic":
         basis = basis[:, :-1]
         basis[-1, 0] = 1.0
-        check(np.logical_not(np.allclose(data[0], data[-1], rtol=1e-15, atol=1e-15)), ValueError,
-              "The first and last `y` point along axis 0 must be identical when bc_type='periodic'.")
+        check(
+            np.logical_not(np.allclose(data[0], data[-1], rtol=1e-15, atol=1e-15)),
+            ValueError,
+            "The first and last `y` point along axis 0 must be identical when bc_type='periodic'.",
+        )
         data = data[:-1]
     elif not isinstance(bc_type, str):
         for end in bc_type:
             if not isinstance(end, str) and numpy.any(end[1]):
                 refuse("CubicSpline", f"bc_type={bc_type!r}, with values")
-        bc_type = tuple(
-            e if isinstance(e, str) else (e[0], numpy.zeros(len(x))) for e in bc_type
-        )
+        bc_type = tuple(e if isinstance(e, str) else (e[0], numpy.zeros(len(x))) for e in bc_type)
     scipy.interpolate.CubicSpline.__init__(self, x, basis, 0, bc_type, extrapolate)
     c = np.tensordot(self.c, data, axes=1)
     setattr(self, "_c" if hasattr(self, "_c") else "c", c)

@@ -15,7 +15,6 @@ import numpy
 
 import lazynp as np
 from lazynp.interop._calls import inexact, only, refuse, stacked
-
 from lazynp.interop._special import UFUNCS, bdtr, pdtr, pdtrc
 from lazynp.primitives.linear_algebra import triangular_solve
 
@@ -292,7 +291,7 @@ def _log_normal(x: Any, mean: Any, cov: Any) -> Any:
     elif cov.ndim == 1:
         cov = np.diag(cov)
     if mean.shape != (dim,):
-        raise ValueError("Array 'mean' must be a vector of length %d." % dim)
+        raise ValueError(f"Array 'mean' must be a vector of length {dim}.")
     if cov.shape != (dim, dim):
         raise ValueError(f"Array 'cov' must be square and fit the mean, got {cov.shape}")
     if x.ndim == 0:

@@ -66,7 +66,9 @@ FUNCTIONS: dict[str, dict[str, Function]] = {
     ),
     "scipy.signal": _named(signals, "convolve correlate fftconvolve convolve2d lfilter sosfilt"),
     "scipy.spatial.distance": _named(distances, "cdist pdist squareform"),
-    "scipy.fft": {name: fourier.transform(name) for name in "fft ifft rfft irfft hfft ihfft".split()}
+    "scipy.fft": {
+        name: fourier.transform(name) for name in "fft ifft rfft irfft hfft ihfft".split()
+    }
     | {
         name: fourier.transform_of_many(name)
         for name in "fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn".split()
@@ -103,9 +105,9 @@ ALWAYS: dict[str, dict[str, Function]] = {
     "scipy.interpolate._interpolate:_PPolyBase": {"__call__": splines.piecewise},
 }
 SEARCHES: dict[str, dict[str, Function]] = {
-    "scipy.optimize": {
-        name: searches.scalar_root for name in ("brentq", "brenth", "bisect", "ridder", "toms748")
-    }
+    "scipy.optimize": dict.fromkeys(
+        ("brentq", "brenth", "bisect", "ridder", "toms748"), searches.scalar_root
+    )
     | _named(searches, "newton root_scalar root fsolve minimize minimize_scalar"),
 }
 _TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES)
@@ -282,9 +284,10 @@ functional.elsewhere.append(counterpart)
 
 def _all_names() -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
-    for table in (FUNCTIONS, SEARCHES):
+    for table in _TABLES:
         for place, rows in table.items():
-            names.setdefault(place, []).extend(rows)
+            public = place.partition("._")[0].partition(":")[0]
+            names.setdefault(public, []).extend(rows)
     names["scipy.special"] += special.UFUNCS
     return names
 

@@ -225,13 +225,13 @@ INTERPOLATE: dict[str, Callable[[Any], Any]] = {
     "interp1d slinear": lambda x: si.interp1d(K, _y(x), kind="slinear")(x),
     "interp1d nearest": lambda x: si.interp1d(K, _y(x), kind="nearest")(AT),
     "interp1d next": lambda x: si.interp1d(K, _y(x), kind="next")(AT),
-    "interp1d previous": lambda x: si.interp1d(
-        K, _y(x), kind="previous", fill_value="extrapolate"
-    )(AT * 3 - 1),
+    "interp1d previous": lambda x: si.interp1d(K, _y(x), kind="previous", fill_value="extrapolate")(
+        AT * 3 - 1
+    ),
     "interp1d zero": lambda x: si.interp1d(K, _y(x), kind="zero")(AT),
-    "interp1d fill": lambda x: si.interp1d(
-        K, _y(x), bounds_error=False, fill_value=(2.0, 3.0)
-    )(x * 3 - 1.5),
+    "interp1d fill": lambda x: si.interp1d(K, _y(x), bounds_error=False, fill_value=(2.0, 3.0))(
+        x * 3 - 1.5
+    ),
     "interp1d beyond": lambda x: si.interp1d(K, Y, fill_value="extrapolate")(x * 3 - 1.5),
 }
 
@@ -361,9 +361,9 @@ _DISCRETE_CALLS = {
     "geom": (lambda x: (numpy.array([1, 2, 3, 7]), x * U)),
 }
 STATS: dict[str, Callable[[Any], Any]] = {
-    f"{law}.{method}": lambda x, law=law, method=method, args=args: (
-        getattr(getattr(st, law), method)(*args(x))
-    )
+    f"{law}.{method}": lambda x, law=law, method=method, args=args: getattr(
+        getattr(st, law), method
+    )(*args(x))
     for calls, methods in (
         (_CALLS, ("pdf", "logpdf", "cdf", "logcdf", "sf", "logsf")),
         (_DISCRETE_CALLS, ("pmf", "logpmf", "cdf", "logcdf", "sf", "logsf")),

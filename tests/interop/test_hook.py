@@ -18,6 +18,7 @@ import scipy.interpolate
 import scipy.linalg
 import scipy.optimize
 import scipy.signal
+import scipy.spatial.distance
 import scipy.special
 import scipy.stats
 from scipy.linalg import det as early_det
@@ -283,6 +284,12 @@ def test_sqrtm_with_a_complex_root(hooked: None) -> None:
     numpy.testing.assert_allclose(numpy.asarray(value), scipy.linalg.sqrtm(a), atol=1e-12)
     both = numpy.asarray(value @ moved + moved @ value)
     numpy.testing.assert_allclose(both, numpy.eye(2), atol=1e-10)
+
+
+def test_a_point_is_no_distance_from_itself(hooked: None) -> None:
+    p = np.asarray([[0.0, 0.0], [3.0, 4.0]])
+    slope = np.grad(lambda p: scipy.spatial.distance.cdist(p, p).sum())(p)
+    numpy.testing.assert_allclose(slope, [[-1.2, -1.6], [1.2, 1.6]], rtol=1e-12)
 
 
 def test_second_derivatives(hooked: None) -> None:

@@ -24,7 +24,7 @@ import scipy.stats
 from scipy.linalg import det as early_det
 
 import lazynp as np
-from lazynp.interop import scipy as hooks
+from lazynp.interop import _special as special, _stats as stats, scipy as hooks
 from lazynp.interop._calls import any_traced
 from tests.interop.rows import A, B, M, S, X
 
@@ -49,6 +49,13 @@ def test_rows_cover_the_tables() -> None:
         if f".{name}(" not in text and f'"{name}"' not in text
     ]
     assert missing == []
+
+
+def test_the_page_names_every_row() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "derivatives.md").read_text()
+    names = {n for t in (hooks.FUNCTIONS, hooks.SEARCHES) for rows in t.values() for n in rows}
+    names |= {*special.UFUNCS, *stats.CONTINUOUS, *stats.DISCRETE}
+    assert [n for n in sorted(names) if f"`{n}`" not in page] == []
 
 
 def test_unhooking_restores_every_name() -> None:

@@ -20,6 +20,8 @@ from lazynp._recorder import local
 from lazynp._values import knowable
 from lazynp.interop._calls import is_traced, refuse
 
+_NEAR = 1e-3  # of Newton's next step, relative to x
+
 
 def _plain(x: Any) -> Any:
     """The value, for SciPy; TypeError if a transformation hides it."""
@@ -55,10 +57,17 @@ def _moved(f: Callable[[Any], Any], x: Any, slope: Any = None) -> Any:
         miss = f(x) - rest
         if start.ndim == 0:
             rate = np.jvp(f, (x,), (np.ones_like(start),))[1]
-            x = x - miss / rate
+            step, left = miss / rate, rest / rate
         else:
             rate = np.jacfwd(f)(x) if slope is None else slope(x)
-            x = x - np.linalg.solve(rate, miss)
+            step, left = np.linalg.solve(rate, miss), np.linalg.solve(rate, rest)
+        left = numpy.asarray(_plain(left))
+        if not (abs(left) <= _NEAR * (1 + abs(numpy.asarray(_plain(x))))).all():
+            raise RuntimeError(
+                "scipy.optimize: the search ended far from a solution, where the implicit function "
+                f"theorem gives no derivative: another step of Newton's would be {left}"
+            )
+        x = x - step
     return x
 
 
@@ -159,17 +168,21 @@ def _scalar(function: Any, args: Any) -> Callable[[Any], Any]:
     return lambda x: f(x).reshape(())
 
 
-def _free(x: Any, bounds: Any) -> Any:
-    """The indices of the components that no bound holds."""
-    if bounds is None:
-        return None
+def _free(x: Any, bounds: Any, slope: Any) -> Any:
+    """The indices of the components that no bound holds. slope: the gradient, by which a component
+    presses against a bound that it has nearly reached.
+    """
     if hasattr(bounds, "lb"):
         low, high = bounds.lb, bounds.ub
     else:
         pairs = [(-numpy.inf if a is None else a, numpy.inf if b is None else b) for a, b in bounds]
         low, high = numpy.array(pairs, float).reshape(-1, 2).T
     low, high = (numpy.broadcast_to(numpy.asarray(v, float), x.shape) for v in (low, high))
-    return numpy.flatnonzero((x > low) & (x < high))
+    near = 1e-4 * (1 + abs(x))
+    held = (x <= low) | (x >= high)
+    pressed = abs(slope) > 1e-5 * (1 + abs(x))
+    held |= pressed & ((x - low < near) & (slope > 0) | (high - x < near) & (slope < 0))
+    return numpy.flatnonzero(~held)
 
 
 def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **named: Any) -> Any:
@@ -199,7 +212,10 @@ def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **
     plain = {k: _valued(v) if callable(v) and k != "method" else v for k, v in named.items()}
     found = original(_valued(fun), x0_plain, _plain(given), **plain)
     f = _scalar(value, args)
-    whole, free = numpy.asarray(found.x, float), _free(found.x, bounds)
+    whole = numpy.asarray(found.x, float)
+    free = None
+    if bounds is not None:
+        free = _free(whole, bounds, numpy.asarray(_plain(np.grad(f)(np.asarray(whole)))))
     if free is None:
         free = numpy.arange(whole.size)
 

@@ -15,7 +15,8 @@ import scipy
 
 import lazynp as np
 from lazynp._primitive import Primitive
-from lazynp.interop._calls import on_host
+from lazynp.functions._checks import refuse as check
+from lazynp.interop._calls import on_host, only
 
 Partial = Callable[..., Any] | None
 
@@ -105,6 +106,26 @@ def _order_one(name: str, sign: float) -> Callable[..., Any]:
     return lambda x, out: 0.5 * (sign * _call(general, 0.0, x) - abs(sign) * _call(general, 2.0, x))
 
 
+def _poisson(k: Any, m: Any, out: Any) -> Any:
+    """The probability of floor(k); nothing below 0."""
+    k = np.floor(k)
+    low = k < 0
+    safe = np.where(low, 0.0, k)
+    logs = np.special.xlogy(safe, m) - m - np.special.gammaln(safe + 1)
+    return np.where(low | np.isnan(out), np.nan, np.exp(logs))
+
+
+def _binom_slope(n: Any, k: Any, out: Any, by_n: bool) -> Any:
+    """NaN at poles of the gamma function, where this formula is zero times infinity."""
+    first, second, both = n + 1.0, k + 1.0, n - k + 1.0
+    psi = np.special.digamma
+    value = out * (psi(first if by_n else both) - psi(both if by_n else second))
+    pole: Any = False
+    for x in (first, second, both):
+        pole = pole | (x <= 0) & (x == np.floor(x))
+    return np.where(pole, np.nan, value)
+
+
 ROOT_PI = math.sqrt(math.pi)
 ROWS: dict[str, Sequence[Partial]] = {
     "betainc": (None, None, lambda a, b, x, out: _beta_density(a, b, x)),
@@ -138,6 +159,16 @@ ROWS: dict[str, Sequence[Partial]] = {
     "y1": (_order_one("y1", 1.0),),
     "k0": (lambda x, out: -_call("k1", x),),
     "k1": (_order_one("k1", -1.0),),
+    "pdtr": (lambda k, m, out: 0.0 * k, lambda k, m, out: -_poisson(k, m, out)),
+    "pdtrc": (lambda k, m, out: 0.0 * k, lambda k, m, out: _poisson(k, m, out)),
+    "binom": (
+        lambda n, k, out: _binom_slope(n, k, out, True),
+        lambda n, k, out: _binom_slope(n, k, out, False),
+    ),
+    "boxcox": (
+        lambda x, lmbda, out: x ** (lmbda - 1),
+        lambda x, lmbda, out: np.log(x) ** 2 * _exprel_slope(np.log(x) * lmbda),
+    ),
     "jv": (None, _bessel("jv", 1.0, -1.0)),
     "yv": (None, _bessel("yv", 1.0, -1.0)),
     "iv": (None, _bessel("iv", 1.0, 1.0)),
@@ -165,14 +196,6 @@ def _exprel_slope(x: Any) -> Any:
 # -- compositions ----------------------------------------------------------------------------------
 
 
-def pdtr(k: Any, m: Any) -> Any:
-    return np.special.gammaincc(np.floor(k) + 1.0, m)
-
-
-def pdtrc(k: Any, m: Any) -> Any:
-    return np.special.gammainc(np.floor(k) + 1.0, m)
-
-
 def bdtr(k: Any, n: Any, p: Any) -> Any:
     k, n = np.floor(k), np.asarray(n)
     inside = k < n
@@ -180,20 +203,10 @@ def bdtr(k: Any, n: Any, p: Any) -> Any:
     return np.where(inside, value, 1.0)
 
 
-def boxcox(x: Any, lmbda: Any) -> Any:
-    """(x^lambda - 1) / lambda, as exprel(lambda log(x)) log(x), which has derivatives at 0 too."""
-    logs = np.log(x)
-    return _call("exprel", logs * lmbda) * logs
-
-
-def binom(n: Any, k: Any) -> Any:
-    g = np.special.gammaln
-    n, k = np.asarray(n) * 1.0, np.asarray(k) * 1.0
-    return np.exp(g(n + 1) - g(k + 1) - g(n - k + 1))
-
-
 def multigammaln(a: Any, d: Any) -> Any:
     a, d = np.asarray(a), int(d)
+    message = f"condition a ({a.shape}) > 0.5 * (d-1) ({0.5 * (d - 1):f}) not met"
+    check(np.any(a <= 0.5 * (d - 1)), ValueError, message)
     parts = [np.special.gammaln(a - j / 2) for j in range(d)]
     return sum(parts, d * (d - 1) * 0.25 * math.log(math.pi))
 
@@ -213,8 +226,9 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 
 
 def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    only("factorial", extend=(extend, "zero"))
     return np.special.factorial(n, exact)
 
 
 UFUNCS: dict[str, Callable[..., Any]] = {name: function(name) for name in ROWS}
-UFUNCS |= {f.__name__: f for f in (pdtr, pdtrc, bdtr, boxcox, binom)}
+UFUNCS["bdtr"] = bdtr

@@ -15,7 +15,7 @@ import numpy
 
 import lazynp as np
 from lazynp.interop._calls import inexact, only, refuse, stacked
-from lazynp.interop._special import UFUNCS, bdtr, pdtr, pdtrc
+from lazynp.interop._special import UFUNCS, bdtr
 from lazynp.primitives.linear_algebra import triangular_solve
 
 _HALF_LOG_TAU = 0.5 * math.log(2 * math.pi)
@@ -148,8 +148,8 @@ def _log_binom(k: Any, n: Any, p: Any) -> Any:
 DISCRETE: dict[str, Law] = {
     "poisson": Law(
         lambda k, mu: _s.xlogy(k, mu) - _s.gammaln(k + 1) - mu,
-        lambda k, mu: pdtr(k, mu),
-        lambda k, mu: pdtrc(k, mu),
+        lambda k, mu: UFUNCS["pdtr"](k, mu),
+        lambda k, mu: UFUNCS["pdtrc"](k, mu),
         support=lambda *_: (0.0, numpy.inf),
         valid=lambda mu: mu >= 0,
         inside=0.0,

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -387,6 +388,44 @@ def test_searches(hooked: None, name: str) -> None:
     h = 0.02
     curve = (plain(at + h).sum() - 2 * plain(at).sum() + plain(at - h).sum()) / h**2
     assert second == pytest.approx(curve, rel=2e-2, abs=5e-3)
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "TNC", "SLSQP", "trust-constr"])
+def test_components_at_a_bound_do_not_move(hooked: None, method: str) -> None:
+    def f(a: Any) -> Any:
+        bounds = [(0, 0.5), (None, None)]
+        return opt.minimize(_bowl, [0.3, 0.3], (a,), method, bounds=bounds, tol=1e-9).x
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of quasi-Newton updates
+        _, moved = np.jvp(f, (1.2,), (1.0,))
+    expected = numpy.asarray(np.jvp(SEARCHES["minimize bounds"], (1.2,), (1.0,))[1])
+    numpy.testing.assert_allclose(numpy.asarray(moved), expected, rtol=1e-3)
+    assert moved[0] == 0
+
+
+def test_a_search_that_ends_early_has_no_derivative(hooked: None) -> None:
+    for f in (
+        lambda a: opt.minimize(_bowl, [3.0, 3.0], (a,), "BFGS", options={"maxiter": 1}).x,
+        lambda a: opt.bisect(_cube, 0.0, 2.0, (a,), xtol=0.5),
+        lambda a: opt.root_scalar(_cube, (a,), bracket=(0.0, 2.0), xtol=0.5, method="bisect").root,
+    ):
+        with pytest.raises(RuntimeError, match="ended far from a solution"):
+            np.jvp(f, (1.2,), (1.0,))
+
+
+def test_special_functions_at_edges(hooked: None) -> None:
+    sp = scipy.special
+    x = numpy.array([-1.5, -0.5, 0.0, 0.3, 2.0, 3.5])
+    for call in (
+        lambda x: sp.binom(x, 2.0), lambda x: sp.binom(2.0, x), lambda x: sp.boxcox(x, 0.5),
+        lambda x: sp.pdtr(x, 1.5), lambda x: sp.pdtrc(1.0, x), lambda x: sp.factorial(x),
+    ):  # fmt: skip
+        value, _ = np.jvp(call, (np.asarray(x),), (np.ones(6),))
+        numpy.testing.assert_allclose(numpy.asarray(value), call(x), rtol=1e-13)
+    for call in (lambda x: sp.multigammaln(x, 3), lambda x: sp.factorial(x, extend="complex")):
+        with pytest.raises((ValueError, TypeError)):
+            np.jvp(call, (np.asarray(x),), (np.ones(6),))
 
 
 def test_searches_need_values(hooked: None) -> None:

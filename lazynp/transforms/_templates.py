@@ -63,7 +63,7 @@ class Steps:
         """All places are known: release the nodes that identified them."""
         self._places = {}
 
-    def take(self, inputs: list[Any]) -> list[Any]:
+    def take(self, inputs: Sequence[Any]) -> list[Any]:
         """Record the operations on these inputs; returns the values at all places."""
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]  # rules run inside an operation

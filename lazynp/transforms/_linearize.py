@@ -17,8 +17,7 @@ from lazynp._array import Array, begin, new_array
 from lazynp._avals import Aval, TracedAval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Rules
-from lazynp._node import AVAL, OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf, tracer_node
-from lazynp._plan import cast_scalar
+from lazynp._node import AVAL, OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._primitive import Missing, Undefined
 from lazynp._recorder import inside_operation, local
 from lazynp._trace import check_bounds, interpreting, record, staging
@@ -34,7 +33,7 @@ from lazynp.transforms._stack import (
     zeros,
 )
 from lazynp.transforms._sums import Sums, fuses, is_small, is_written, written_parts
-from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, chosen, known_by
+from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, chosen, known_by, scalar_leaf
 
 
 class LinearTracer(Tracer):
@@ -234,7 +233,7 @@ class _RuleTemplate:
         for p in primals:
             if type(p) is not list:
                 primals = [
-                    p if type(p) is list else _scalar_leaf(p, d)
+                    p if type(p) is list else scalar_leaf(p, d)
                     for p, d in zip(primals, self.dtypes)
                 ]
                 break
@@ -254,18 +253,6 @@ class _RuleTemplate:
 
 
 _rules, _transposes = Table(), Table()
-
-
-def _scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
-    """A Python scalar as a leaf; most are one of a few constants of the program."""
-    if not value or value != value:  # 0.0 equals -0.0, and nan equals nothing
-        return leaf(cast_scalar(value, dtype))
-    key = type(value), value, dtype
-    found = _scalars.get(key)
-    return found or _scalars.put(key, leaf(cast_scalar(value, dtype)))
-
-
-_scalars = Table()
 
 
 def _rule_template(

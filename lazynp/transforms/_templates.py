@@ -16,7 +16,8 @@ import numpy as np
 
 from lazynp._avals import TracedAval
 from lazynp._memo import Memo
-from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
+from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op, leaf
+from lazynp._plan import cast_scalar
 from lazynp._recorder import StagingRecorder, local
 from lazynp._values import watched
 
@@ -111,3 +112,15 @@ class Table(Memo[Key, Any]):
 
     def __init__(self) -> None:
         super().__init__("templates", 1 << 13)
+
+
+def scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
+    """A Python scalar as a leaf; most are one of a few constants of the program."""
+    if not value or value != value:  # 0.0 equals -0.0, and nan equals nothing
+        return leaf(cast_scalar(value, dtype))
+    key = type(value), value, dtype
+    found = _scalars.get(key)
+    return found or _scalars.put(key, leaf(cast_scalar(value, dtype)))
+
+
+_scalars = Table()

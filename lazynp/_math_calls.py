@@ -1,6 +1,6 @@
-"""Which function of `math` or `cmath` asks for a value, and what NumPy has in its place.
+"""Which function of `math`, `cmath` or SciPy asks for a value, and what to write in its place.
 
-Those functions are C, and want a float: there is no way for them to take what is traced. What the
+Those of `math` are C, and want a float: there is no way for them to take what is traced. What the
 user's line calls is read from its text, so that the error can name what to write instead.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import re
+from importlib import import_module
 from itertools import islice
 from types import FrameType, ModuleType
 from typing import Any
@@ -25,7 +26,9 @@ _NONE = frozenset({"remainder", "polar"})  # NumPy's of the name is something el
 
 
 def instead_of_math(frame: FrameType) -> str | None:
-    """`math.sin: write np.sin`, if that is what this frame is calling."""
+    """`math.sin: write np.sin`, if that is what this frame is calling; for SciPy, what to do."""
+    if _library(frame) in ("scipy", "numpy"):
+        return _instead_of_scipy(frame)
     called = _called(frame)
     module, name = getattr(called, "__module__", None), getattr(called, "__name__", "")
     if module not in ("math", "cmath") or name in _NONE:
@@ -34,6 +37,32 @@ def instead_of_math(frame: FrameType) -> str | None:
     if "." not in ours and not hasattr(np, ours):
         return None
     return f"{module}.{name} takes no traced value: write np.{ours}"
+
+
+def _library(frame: FrameType | None) -> str:
+    return "" if frame is None else frame.f_globals.get("__name__", "").partition(".")[0]
+
+
+def _instead_of_scipy(frame: FrameType) -> str | None:
+    """SciPy's public function that the user called, and what is known about it; None if NumPy's
+    Python code asks.
+    """
+    name = inner = ""
+    # lazynp: dispatchers, if SciPy is hooked
+    while _library(frame) in ("scipy", "numpy", "lazynp"):
+        if _library(frame) == "scipy":
+            name, inner = frame.f_code.co_name, frame.f_globals["__name__"]
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    if not inner:
+        return None
+    called = _called(frame)  # the innermost frame of SciPy's may be a decorator's
+    if str(getattr(called, "__module__", "")).startswith("scipy."):
+        name, inner = getattr(called, "__name__", name), called.__module__
+    module = ".".join(part for part in inner.split(".") if not part.startswith("_"))
+    told = import_module("lazynp.interop.scipy").advice(module, name)
+    return f"{module}.{name} takes no traced value: {told}"
 
 
 def _called(frame: FrameType) -> Any:

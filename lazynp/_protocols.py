@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,7 @@ from lazynp.functions._memory import scipy_asks
 from lazynp.functions._operands import cast
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
+from lazynp.functions._vectorized import python_function
 
 _ROOMS = (
     ufuncs, creation, manipulation, indexing, products, reductions, rounding, sorting,
@@ -75,7 +77,7 @@ def find(name: str, rooms: tuple[Any, ...] = _ROOMS) -> Any:
 def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """`Array.__array_ufunc__`."""
     out = kwargs.pop("out", None)
-    ours = None if _mean_otherwise(inputs) else find(function.__name__)
+    ours = None if _mean_otherwise(inputs) else find(function.__name__) or _beyond(function)
     if ours is None or method != "__call__" and not hasattr(ours, method):
         result = getattr(function, method)(*map(to_host, inputs), **_map(to_host, kwargs))
         result = _map(from_host, result)
@@ -94,6 +96,21 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
     results = result if isinstance(result, tuple) else (result,)
     filled = tuple(_fill(r, o) for r, o in zip(results, out, strict=True))
     return filled if isinstance(result, tuple) else filled[0]
+
+
+def _beyond(function: np.ufunc) -> Any:
+    """Inside transformations: what differentiates one of SciPy's ufuncs that lazynp lacks, or one
+    made of a Python function.
+    """
+    name = function.__name__
+    if not local.level:
+        return None
+    made = python_function(function)
+    if made is not None:
+        return made
+    if getattr(sys.modules.get("scipy.special"), name, None) is not function:
+        return None
+    return import_module("lazynp.interop._special").UFUNCS.get(name)
 
 
 def _of_user(result: Any) -> Any:

@@ -127,6 +127,9 @@ def _leave_failed(nodes: list[Node]) -> None:
     nodes[:] = kept
 
 
+_DIRECT = frozenset({np.ndarray, np.float64})  # what most values are: the others ask `operand`
+
+
 def _run(nodes: list[Node], asked: Node | None) -> None:
     x = y = args = None
     try:
@@ -146,9 +149,9 @@ def _run(nodes: list[Node], asked: Node | None) -> None:
             if len(args) == 2:  # twice as fast as the general case
                 x, y = args
                 if type(x) is list:
-                    x = x[VALUE] if type(x[VALUE]) is ndarray else operand(x)
+                    x = x[VALUE] if type(x[VALUE]) in _DIRECT else operand(x)
                 if type(y) is list:
-                    y = y[VALUE] if type(y[VALUE]) is ndarray else operand(y)
+                    y = y[VALUE] if type(y[VALUE]) in _DIRECT else operand(y)
                 x = op.reference(x, y)
             else:
                 x = op.reference(*[operand(a) for a in args])

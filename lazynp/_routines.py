@@ -118,6 +118,7 @@ from lazynp.functions.io import (
     format_float_positional as format_float_positional,
     format_float_scientific as format_float_scientific,
     fromfile as fromfile,
+    frompyfunc as frompyfunc,
     fromregex as fromregex,
     genfromtxt as genfromtxt,
     is_busday as is_busday,

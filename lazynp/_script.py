@@ -76,15 +76,18 @@ def _is_there(module: str) -> bool:
 def install() -> None:
     """From now on, `import numpy` in the user's own modules and in `__main__` imports lazynp.
 
-    Earlier imports are unaffected. `uninstall` ends it.
+    Earlier imports are unaffected. SciPy's functions of traced arrays are lazynp's. `uninstall`
+    ends both.
     """
     builtins.__import__ = _import
+    importlib.import_module("lazynp.interop.scipy").hook()
 
 
 def uninstall() -> None:
     """Make `import numpy` import NumPy again, everywhere."""
     if builtins.__import__ is _import:
         builtins.__import__ = _original
+        importlib.import_module("lazynp.interop.scipy").unhook()
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -33,7 +33,6 @@ from numpy import (
     float64 as float64,
     float128 as float128,
     floating as floating,
-    frompyfunc as frompyfunc,
     generic as generic,
     get_include as get_include,
     get_printoptions as get_printoptions,

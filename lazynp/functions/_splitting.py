@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import host_value
+from lazynp._values import seen_value
 from lazynp.functions._arguments import (
     fortran,
     is_fortran,
@@ -275,7 +275,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if not len(axes):
         return filt
     with asking("trim_zeros, whose shape it decides", "Call it before"):
-        places = np.argwhere(np.asarray(host_value(x._read())))
+        places = np.argwhere(np.asarray(seen_value(x._read())))
     index: list[slice] = []
     for i in range(x.ndim):
         start, stop = (0, 0)

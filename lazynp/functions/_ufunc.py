@@ -21,7 +21,7 @@ from lazynp._recorder import known, local
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import host_value
 from lazynp._ufunc_loops import resolve_dtypes
-from lazynp._values import watched
+from lazynp._values import knowable, watched
 from lazynp.functions import _advanced, _assigned, _getset
 from lazynp.functions._arguments import mask_argument, order_argument, result_order
 from lazynp.functions._checks import traced
@@ -554,11 +554,17 @@ def defers(other: Any) -> bool:
 
 def yielded(name: str, x: Any, y: Any) -> Any:
     """The operator's result where one side defers: the other side's method decides. Sparse arrays
-    accept only NumPy's dense arrays, so they get those.
+    accept only NumPy's dense arrays, so they get those, unless the value is traced.
     """
+    if any(isinstance(v, Array) and _is_traced(v._read()) for v in (x, y)):
+        return NotImplemented
     function = _OPERATORS.get(name)
     sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
     return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
+
+
+def _is_traced(node: Any) -> bool:
+    return is_tracer(node) or not knowable(node)
 
 
 def _is_hosts(x: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._memo import Memo
 from lazynp._values import knowable
 from lazynp.functions._checks import traced
 from lazynp.functions._host import to_device
@@ -86,6 +87,24 @@ class vectorize(np.vectorize):
         shapes = [(*shape, *[sizes[d] for d in core]) for core in outs]
         made = [empty(s, np.dtype(t)) for s, t in zip(shapes, self.otypes, strict=True)]  # type: ignore[arg-type]
         return tuple(made) if len(made) > 1 else made[0]
+
+
+_of_python: Memo[int, tuple[np.ufunc, Callable[..., Any]]] = Memo("frompyfunc", 1 << 10)
+
+
+def frompyfunc(func: Callable[..., Any], /, nin: int, nout: int, **kwargs: Any) -> np.ufunc:
+    """See `numpy.frompyfunc`. Traced arguments are mapped as by `vectorize`, and the result's dtype
+    is then a number's, not object.
+    """
+    made = np.frompyfunc(func, nin, nout, **kwargs)
+    _of_python.put(id(made), (made, func))  # the entry keeps the identity taken
+    return made
+
+
+def python_function(function: np.ufunc) -> Callable[..., Any] | None:
+    """What a ufunc made by `frompyfunc` is for traced arrays."""
+    found = _of_python.get(id(function))
+    return None if found is None else vectorize(found[1])
 
 
 def _dimensions(

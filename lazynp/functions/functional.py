@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -83,6 +84,12 @@ def _prefixes(combine: Callable[..., list[Any]], elems: list[Any]) -> list[Any]:
 # -- adopt -----------------------------------------------------------------------------------------
 
 _adopting = threading.RLock()
+elsewhere: list[Callable[[Any], Any]] = []  # find the counterparts of other libraries' functions
+
+
+def _scipy() -> Any:
+    """Loaded when asked for, because it uses the whole namespace."""
+    return import_module("lazynp.interop.scipy")
 
 
 def adopt(target: Any) -> Any:
@@ -90,10 +97,15 @@ def adopt(target: Any) -> Any:
     it are lazynp's in the globals of the function's module (or of a given module).
 
     For a class, returns a derived class whose methods are adopted. Only code that allocates with
-    numpy and stores into the result needs this.
+    numpy and stores into the result needs this, and code that calls SciPy on what is traced: from
+    the first call of `adopt` on, SciPy's functions of traced arrays are lazynp's.
     """
+    _scipy().hook()
+    ours = next((f for find in elsewhere if (f := find(target)) is not None), None)
+    if ours is not None:
+        return ours
     if isinstance(target, ModuleType):
-        return _AdoptedModule(target)
+        return target if target.__name__.partition(".")[0] == "scipy" else _AdoptedModule(target)
     if isinstance(target, type):
         return _adopted_class(target)
     if not callable(target):
@@ -214,4 +226,4 @@ def _counterpart(value: Any) -> Any:
     name = getattr(value, "__name__", None)
     if isinstance(name, str) and getattr(np, name, None) is value:
         return getattr(lazy, name, None)
-    return None
+    return next((f for find in elsewhere if (f := find(value)) is not None), None)

@@ -14,7 +14,7 @@ from numpy.lib.npyio import NpzFile
 
 from lazynp._array import NDArray
 from lazynp.functions._host import P, hosted, to_device, to_host
-from lazynp.functions._vectorized import vectorize as vectorize
+from lazynp.functions._vectorized import frompyfunc as frompyfunc, vectorize as vectorize
 
 array2string = hosted(np.array2string)
 array_repr = hosted(np.array_repr)

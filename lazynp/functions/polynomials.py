@@ -12,7 +12,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._node import is_tracer
-from lazynp._values import knowable
+from lazynp._values import knowable, seen_value
 from lazynp.functions import linear_algebra, sorting, ufuncs
 from lazynp.functions._checks import asking
 from lazynp.functions._factorizations import eigvals
@@ -70,7 +70,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     if not strip_zeros:
         return _all_roots(p if p.dtype.kind in "fc" else cast(p, float))
     with asking("roots, whose number it decides", "Set strip_zeros=False"):
-        nonzero = np.flatnonzero(to_host(p))
+        nonzero = np.flatnonzero(seen_value(p._read()))
     if not nonzero.size:
         return zeros(0)
     trailing = p.size - int(nonzero[-1]) - 1

@@ -45,7 +45,13 @@ from lazynp.primitives.elementwise_incomplete_host import (
     ZETA_SERIES,
     slope as slope_on_host,
 )
-from lazynp.primitives.elementwise_special import ROOT_TWO_PI, no_formula, polynomial, special_row
+from lazynp.primitives.elementwise_special import (
+    ROOT_TWO_PI,
+    no_formula,
+    polynomial,
+    special_row,
+    xlogy,
+)
 from lazynp.primitives.elementwise_transcendental import exp, log
 
 
@@ -231,8 +237,8 @@ def _lower(which: int, at_zero: float, at_infinity: float) -> Any:
 
 
 def _density(a: Any, x: Any) -> Any:
-    """dP/dx = x^(a-1) exp(-x) / gamma(a)."""
-    return exp(subtract(subtract(multiply(subtract(a, 1.0), log(x)), x), lgamma(a)))
+    """dP/dx = x^(a-1) exp(-x) / gamma(a), at x = 0 too."""
+    return exp(subtract(subtract(xlogy(subtract(a, 1.0), x), x), lgamma(a)))
 
 
 gammainc = special_row(

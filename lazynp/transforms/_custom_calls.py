@@ -107,7 +107,7 @@ def _differentiated(call: Call, nodes: Sequence[Node], trace: JVPTrace) -> list[
         "moving": tuple(t is not None for t in tangents),
     }  # fmt: skip
     tracers = [LinearTracer(linear, a) for a in avals]
-    linear.tape.append(Entry(custom_linear, atoms, params, tracers))
+    linear.tape.append(Entry(custom_linear, atoms, params, tracers, local.where))
     return [
         trace.joined(p._read(), tracer_node(t) if t.aval.dtype.kind in "fc" else None)
         for p, t in zip(outs, tracers, strict=True)

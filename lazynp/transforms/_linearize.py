@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, begin, new_array
-from lazynp._avals import Aval, aval_of
+from lazynp._avals import Aval, TracedAval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Rules
-from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, leaf, tracer_node
-from lazynp._plan import cast_scalar
+from lazynp._node import AVAL, OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._primitive import Missing, Undefined
 from lazynp._recorder import inside_operation, local
 from lazynp._trace import check_bounds, interpreting, record, staging
@@ -34,7 +33,7 @@ from lazynp.transforms._stack import (
     zeros,
 )
 from lazynp.transforms._sums import Sums, fuses, is_small, is_written, written_parts
-from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, known_by
+from lazynp.transforms._templates import KINDS, Steps, Table, Unfit, chosen, known_by, scalar_leaf
 
 
 class LinearTracer(Tracer):
@@ -65,11 +64,14 @@ class Entry:
         operands: list[Any],
         params: Params,
         outs: list[LinearTracer],
+        where: Any,
+        turned: list[Any] | None = None,
     ) -> None:
+        """where: the user's operation. turned, of a template: the type of ct, and the transposed
+        template.
+        """
         self.primitive, self.operands, self.params, self.outs = primitive, operands, params, outs
-        self.where = local.where  # the user's operation
-        # of a template: the type of ct, and the transposed template
-        self.turned: list[Any] | None = None
+        self.where, self.turned = where, turned
 
 
 class LinearTrace(Trace):
@@ -104,7 +106,7 @@ class LinearTrace(Trace):
             atoms.append(self.tracer_of(node) if linear else node)
         avals = op.aval if primitive.multiple_results else (op.aval,)
         outs = [LinearTracer(self, aval) for aval in avals]
-        self.tape.append(Entry(primitive, atoms, params, outs))
+        self.tape.append(Entry(primitive, atoms, params, outs, local.where))
         nodes = tuple([tracer_node(t) for t in outs])
         return nodes if primitive.multiple_results else nodes[0]
 
@@ -131,36 +133,38 @@ class LinearTrace(Trace):
 
         outer: the trace of the operands.
         """
-        key: list[Any] = [primitive, *params.items()]
+        key: list[Any] = [primitive, *params.items()] if params else [primitive]
         primals: list[Any] = []
-        tangents: list[Node | None] = []
         moving: list[LinearTracer] = []
         for o in operands:
-            t = None
             if type(o) is not list:
                 key.append(type(o))
-            else:
-                if o[OP] is None:
-                    tracer = o[VALUE]
-                    if type(tracer) is JVPTracer and tracer.trace is outer:
-                        o, t = tracer.primal, tracer.tangent
-                aval = known_by(o)
-                if aval is None:
+                primals.append(o)
+                continue
+            t = None
+            op = o[OP]
+            if op is None:
+                tracer = o[VALUE]
+                if type(tracer) is JVPTracer and tracer.trace is outer:
+                    o, t = tracer.primal, tracer.tangent
+                    op = o[OP]
+            aval = o[AVAL] if op is None else op.aval  # `known_by`, inlined
+            if type(aval) is TracedAval or not aval.dtype.isnative:
+                return None
+            key.append(aval)
+            if t is not None:
+                tracer = t[VALUE]
+                if type(tracer) is not LinearTracer or tracer.trace is not self:
                     return None
-                key.append(aval)
-                if t is not None:
-                    tracer = t[VALUE]
-                    if type(tracer) is not LinearTracer or tracer.trace is not self:
-                        return None
-                    if tracer.aval is not aval:
-                        return None
-                    moving.append(tracer)
-                    key.append(True)
+                if tracer.aval is not aval:
+                    return None
+                moving.append(tracer)
+                key.append(True)
             primals.append(o)
-            tangents.append(t)
         kinds = tuple(key)
         made = _rules.get(kinds, _rules)
         if made is _rules:
+            tangents = [outer.split(o)[1] for o in operands]
             made = _rules.put(kinds, _rule_template(primitive, primals, tangents, params))
         if made is None:
             return None
@@ -201,58 +205,54 @@ class _RuleTemplate:
         out, out_dot = outs
         self.op = op
         self.dtypes = [a.dtype for a in op.explicit]
-        tracers = {id(t): ~i for i, t in enumerate(moving)}  # places below zero
+        tracers = {id(t): i for i, t in enumerate(moving)}
         for entry in trace.tape:
-            tracers.update({id(t): ~(len(tracers) + i) for i, t in enumerate(entry.outs)})
+            tracers.update({id(t): len(tracers) + i for i, t in enumerate(entry.outs)})
         tangent = None if out_dot is None else trace.tracer_of(out_dot)
         if out_dot is not None and tangent is None:
             raise Unfit
         read = [a for entry in trace.tape for a in entry.operands if type(a) is list]
         self.steps = Steps(inputs, recorder, [out, *read])
         self.out = self.steps.place(out)
-        self.out_dot = None if tangent is None else tracers[id(tangent)]
+        size = self.steps.size  # tangents stand behind the values
+        self.out_dot = None if tangent is None else size + tracers[id(tangent)]
 
         def place(a: Any) -> int:
-            return self.steps.place(a) if type(a) is list else tracers[id(a)]
+            return self.steps.place(a) if type(a) is list else size + tracers[id(a)]
 
         self.entries = [
-            (e.primitive, [place(a) for a in e.operands], e.params, [t.aval for t in e.outs], [])
+            (e.primitive, chosen([place(a) for a in e.operands]), e.params,
+             [t.aval for t in e.outs], [])
             for e in trace.tape
-        ]
+        ]  # fmt: skip
         self.steps.sealed()
 
     def apply(self, trace: LinearTrace, primals: Sequence[Any], moving: list[LinearTracer]) -> Any:
         if self.op.bounds is not None:
             check_bounds(self.op, tuple(primals))
-        values = self.steps.take([
-            p if type(p) is list else _scalar_leaf(p, d) for p, d in zip(primals, self.dtypes)
-        ])  # fmt: skip
-        tracers = moving[:]
-        for primitive, places, params, avals, turned in self.entries:
-            outs = [LinearTracer(trace, a) for a in avals]
-            operands = [values[i] if i >= 0 else tracers[~i] for i in places]
-            entry = Entry(primitive, operands, params, outs)
-            entry.turned = turned
-            trace.tape.append(entry)
-            tracers += outs
+        for p in primals:
+            if type(p) is not list:
+                primals = [
+                    p if type(p) is list else scalar_leaf(p, d)
+                    for p, d in zip(primals, self.dtypes)
+                ]
+                break
+        values = self.steps.take(primals)
+        values += moving
+        where, tape = local.where, trace.tape
+        for primitive, operands, params, avals, turned in self.entries:
+            if len(avals) == 1:
+                outs = [LinearTracer(trace, avals[0])]
+            else:
+                outs = [LinearTracer(trace, a) for a in avals]
+            tape.append(Entry(primitive, list(operands(values)), params, outs, where, turned))
+            values += outs
         if self.out_dot is None:
             return values[self.out], None
-        return values[self.out], tracer_node(tracers[~self.out_dot])
+        return values[self.out], tracer_node(values[self.out_dot])
 
 
 _rules, _transposes = Table(), Table()
-
-
-def _scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
-    """A Python scalar as a leaf; most are one of a few constants of the program."""
-    if not value or value != value:  # 0.0 equals -0.0, and nan equals nothing
-        return leaf(cast_scalar(value, dtype))
-    key = type(value), value, dtype
-    found = _scalars.get(key)
-    return found or _scalars.put(key, leaf(cast_scalar(value, dtype)))
-
-
-_scalars = Table()
 
 
 def _rule_template(

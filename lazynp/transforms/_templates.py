@@ -8,14 +8,16 @@ transformations use the rules as usual.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import TracedAval
 from lazynp._memo import Memo
-from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
+from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op, leaf
+from lazynp._plan import cast_scalar
 from lazynp._recorder import StagingRecorder, local
 from lazynp._values import watched
 
@@ -30,7 +32,7 @@ class Unfit(Exception):
 class Steps:
     """Operations on inputs. Places count constants, then inputs, then results."""
 
-    __slots__ = ("constants", "operations", "_places")
+    __slots__ = ("constants", "operations", "size", "_places")
 
     def __init__(self, inputs: Sequence[Node], recorder: StagingRecorder, more: list[Any]) -> None:
         """Steps from the recorder's contents; `more`: other nodes that are referred to."""
@@ -46,13 +48,14 @@ class Steps:
                 known.add(id(a))
                 self.constants.append(a)
         everything = (*self.constants, *inputs, *nodes)
+        self.size = len(everything)
         self._places = {id(a): i for i, a in enumerate(everything)}
-        self.operations: list[tuple[Op, tuple[int, ...]]] = []
+        self.operations: list[tuple[Op, Callable[[list[Any]], tuple[Any, ...]]]] = []
         for node in nodes:
             op = node[OP]
             if op.host or op.primitive.kind in ("host", "call") or op.primitive.multiple_results:
                 raise Unfit
-            self.operations.append((op, tuple([self._places[id(a)] for a in node[ARGS]])))
+            self.operations.append((op, chosen([self._places[id(a)] for a in node[ARGS]])))
 
     def place(self, a: Any) -> int:
         return self._places[id(a)]
@@ -61,20 +64,38 @@ class Steps:
         """All places are known: release the nodes that identified them."""
         self._places = {}
 
-    def take(self, inputs: list[Any]) -> list[Any]:
+    def take(self, inputs: Sequence[Any]) -> list[Any]:
         """Record the operations on these inputs; returns the values at all places."""
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]  # rules run inside an operation
         values = [*self.constants, *inputs]
-        strictly = watched()
-        for op, places in self.operations:
-            operands = tuple([values[i] for i in places])
-            node = local.recorder.backend.operation(op, operands) if strictly else None
+        if watched():
+            return self._take_strictly(values)
+        for op, operands in self.operations:
+            node = [op, operands(values), None, code, offset]
+            pending.append(node)
+            values.append(node)
+        return values
+
+    def _take_strictly(self, values: list[Any]) -> list[Any]:
+        """The same where floating-point errors must be noticed."""
+        pending = local.recorder.pending
+        code, offset = local.where  # type: ignore[misc]
+        for op, operands in self.operations:
+            given = operands(values)
+            node = local.recorder.backend.operation(op, given)
             if node is None:
-                node = [op, operands, None, code, offset]
+                node = [op, given, None, code, offset]
                 pending.append(node)
             values.append(node)
         return values
+
+
+def chosen(places: Sequence[int]) -> Callable[[list[Any]], tuple[Any, ...]]:
+    """A function that takes the values at these places."""
+    if len(places) > 1:
+        return itemgetter(*places)  # in C
+    return lambda values: tuple([values[i] for i in places])
 
 
 def known_by(node: Node) -> Any:
@@ -91,3 +112,15 @@ class Table(Memo[Key, Any]):
 
     def __init__(self) -> None:
         super().__init__("templates", 1 << 13)
+
+
+def scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
+    """A Python scalar as a leaf; most are one of a few constants of the program."""
+    if not value or value != value:  # 0.0 equals -0.0, and nan equals nothing
+        return leaf(cast_scalar(value, dtype))
+    key = type(value), value, dtype
+    found = _scalars.get(key)
+    return found or _scalars.put(key, leaf(cast_scalar(value, dtype)))
+
+
+_scalars = Table()

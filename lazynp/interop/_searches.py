@@ -1,0 +1,251 @@
+"""scipy.optimize: roots and minima as functions of what the user's function reads, by the implicit
+function theorem.
+
+SciPy searches on values. The result x then depends on the traced values t that the function sees:
+F(x(t), t) is constant, with F the function, or its gradient for a minimum. Newton's step from the
+value found, with F differentiated and the step's own value left out, gives x its derivative:
+x - F_x^-1 (F(x, t) - value of F). Each step doubles the number of right orders: as many steps are
+taken as the active transformations need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+import lazynp as np
+from lazynp._recorder import local
+from lazynp._values import knowable
+from lazynp.interop._calls import is_traced, refuse
+
+_NEAR = 1e-3  # of Newton's next step, relative to x
+
+
+def _plain(x: Any) -> Any:
+    """The value, for SciPy; TypeError if a transformation hides it."""
+    if isinstance(x, tuple):
+        return tuple(map(_plain, x))
+    if not isinstance(x, np.ndarray) and not hasattr(x, "_read"):
+        return x
+    if not knowable(x._read()):
+        raise TypeError(
+            "scipy.optimize: the search needs values, which vmap and jit hide: use it under grad, "
+            "jvp, jacfwd or jacrev"
+        )
+    return numpy.asarray(np.stop_gradient(x))[()]
+
+
+def _valued(function: Any) -> Any:
+    """The function as SciPy calls it."""
+    if not callable(function):
+        return function
+    return lambda *args, **kwargs: _plain(function(*args, **kwargs))
+
+
+def _constant(x: Any) -> Any:
+    return np.asarray(_plain(x))
+
+
+def _moved(f: Callable[[Any], Any], x: Any, slope: Any = None) -> Any:
+    """The root x of f with its dependence on what f reads. The value of f at x counts as 0."""
+    start = np.asarray(x, float)
+    rest = _constant(f(start))
+    x = start
+    for _ in range(max(local.level, 1).bit_length()):
+        miss = f(x) - rest
+        if start.ndim == 0:
+            rate = np.jvp(f, (x,), (np.ones_like(start),))[1]
+            step, left = miss / rate, rest / rate
+        else:
+            rate = np.jacfwd(f)(x) if slope is None else slope(x)
+            step, left = np.linalg.solve(rate, miss), np.linalg.solve(rate, rest)
+        left = numpy.asarray(_plain(left))
+        if not (abs(left) <= _NEAR * (1 + abs(numpy.asarray(_plain(x))))).all():
+            raise RuntimeError(
+                "scipy.optimize: the search ended far from a solution, where the implicit function "
+                f"theorem gives no derivative: another step of Newton's would be {left}"
+            )
+        x = x - step
+    return x
+
+
+def _with(args: Any, function: Any) -> Callable[[Any], Any]:
+    args = args if isinstance(args, tuple) else (args,)
+    return lambda x: np.asarray(function(x, *args))
+
+
+def _check(success: bool, name: str, message: str) -> None:
+    if not success:
+        raise RuntimeError(f"{name}: the search failed, so there is no derivative: {message}")
+
+
+def _depends(function: Callable[..., Any], *args: Any) -> bool:
+    """Whether the function reads traced values. That takes a call of it."""
+    return is_traced(args) or is_traced(function(*args))
+
+
+def scalar_root(original: Any, f: Any, *options: Any, **named: Any) -> Any:
+    """brentq, brenth, bisect, ridder, toms748: `(f, a, b, args=...)`."""
+    a, b, *rest = options
+    args = named.get("args", rest[0] if rest else ())
+    if not _depends(f, a, *(args if isinstance(args, tuple) else (args,))):
+        return NotImplemented
+    if named.get("full_output"):
+        refuse(original.__name__, "full_output=True")
+    plain = tuple(map(_plain, (a, b, *rest)))
+    found = original(_valued(f), *plain, **{k: _plain(v) for k, v in named.items()})
+    return _moved(_with(args, f), found)
+
+
+def newton(
+    original: Any, func: Any, x0: Any, fprime: Any = None, args: Any = (), **named: Any
+) -> Any:
+    given = args if isinstance(args, tuple) else (args,)
+    if numpy.ndim(x0):
+        if is_traced(x0) or _depends(func, x0, *given):
+            refuse("newton", "x0 with more than one element")
+        return NotImplemented
+    if not is_traced(x0) and not _depends(func, x0, *given):
+        return NotImplemented
+    if named.get("full_output"):
+        refuse("newton", "full_output=True")
+    named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
+    found = original(_valued(func), _plain(x0), _valued(fprime), _plain(given), **named)
+    return _moved(_with(args, func), found)
+
+
+def root_scalar(original: Any, f: Any, args: Any = (), **named: Any) -> Any:
+    given = args if isinstance(args, tuple) else (args,)
+    bracket = named.get("bracket")
+    start = named.get("x0") if bracket is None else bracket[0]
+    if start is None or (not is_traced(start) and not _depends(f, start, *given)):
+        return NotImplemented
+    if named.get("fprime") is True:
+        refuse("root_scalar", "fprime=True")
+    if bracket is not None:
+        named["bracket"] = [_plain(v) for v in bracket]
+    named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
+    found = original(_valued(f), _plain(given), **named)
+    _check(found.converged, "root_scalar", found.flag)
+    found.root = _moved(_with(args, f), found.root)
+    return found
+
+
+def root(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **named: Any) -> Any:
+    given = args if isinstance(args, tuple) else (args,)
+    if not is_traced(x0) and not _depends(fun, x0, *given):
+        return NotImplemented
+    if named.get("jac") is True or options[1:2] == (True,):
+        refuse("root", "jac=True")
+    options = tuple(_valued(v) for v in options)
+    named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
+    found = original(_valued(fun), _plain(x0), _plain(given), *options, **named)
+    _check(found.success, "root", found.message)
+    found.x = _moved(_with(args, fun), found.x)
+    return found
+
+
+def fsolve(original: Any, func: Any, x0: Any, args: Any = (), *options: Any, **named: Any) -> Any:
+    given = args if isinstance(args, tuple) else (args,)
+    if not is_traced(x0) and not _depends(func, numpy.atleast_1d(x0), *given):
+        return NotImplemented
+    if named.get("full_output") or any(options[1:2]):
+        refuse("fsolve", "full_output=True")
+    options = tuple(_valued(v) for v in options)
+    named = {k: _valued(v) if callable(v) else _plain(v) for k, v in named.items()}
+    found = original(_valued(func), _plain(x0), _plain(given), *options, **named)
+    return _moved(_with(args, func), found)
+
+
+# -- minima ----------------------------------------------------------------------------------------
+
+
+def _scalar(function: Any, args: Any) -> Callable[[Any], Any]:
+    """The function as one of x alone, with a 0-d result."""
+    f = _with(args, function)
+    return lambda x: f(x).reshape(())
+
+
+def _free(x: Any, bounds: Any, slope: Any) -> Any:
+    """The indices of the components that no bound holds. slope: the gradient, by which a component
+    presses against a bound that it has nearly reached.
+    """
+    if hasattr(bounds, "lb"):
+        low, high = bounds.lb, bounds.ub
+    else:
+        pairs = [(-numpy.inf if a is None else a, numpy.inf if b is None else b) for a, b in bounds]
+        low, high = numpy.array(pairs, float).reshape(-1, 2).T
+    low, high = (numpy.broadcast_to(numpy.asarray(v, float), x.shape) for v in (low, high))
+    near = 1e-4 * (1 + abs(x))
+    held = (x <= low) | (x >= high)
+    pressed = abs(slope) > 1e-5 * (1 + abs(x))
+    held |= pressed & ((x - low < near) & (slope > 0) | (high - x < near) & (slope < 0))
+    return numpy.flatnonzero(~held)
+
+
+def minimize(original: Any, fun: Any, x0: Any, args: Any = (), *options: Any, **named: Any) -> Any:
+    names = (
+        "method",
+        "jac",
+        "hess",
+        "hessp",
+        "bounds",
+        "constraints",
+        "tol",
+        "callback",
+        "options",
+    )
+    named |= dict(zip(names, options))
+    given = args if isinstance(args, tuple) else (args,)
+    both = named.get("jac") is True
+    value = (lambda *a: fun(*a)[0]) if both else fun
+    x0_plain = numpy.atleast_1d(numpy.asarray(_plain(x0), float))
+    if not is_traced(x0) and not _depends(value, x0_plain, *given):
+        return NotImplemented
+    constraints, bounds = named.get("constraints", ()), named.get("bounds")
+    if not isinstance(constraints, (tuple, list)) or constraints:
+        refuse("minimize", "constraints")
+    if is_traced(bounds):
+        refuse("minimize", "bounds that are traced")
+    plain = {k: _valued(v) if callable(v) and k != "method" else v for k, v in named.items()}
+    found = original(_valued(fun), x0_plain, _plain(given), **plain)
+    f = _scalar(value, args)
+    whole = numpy.asarray(found.x, float)
+    free = None
+    if bounds is not None:
+        free = _free(whole, bounds, numpy.asarray(_plain(np.grad(f)(np.asarray(whole)))))
+    if free is None:
+        free = numpy.arange(whole.size)
+
+    def of_free(part: Any) -> Any:
+        x = np.array(whole)
+        x[free] = part
+        return f(x)
+
+    x = np.array(whole)
+    if free.size:
+        x[free] = _moved(np.grad(of_free), whole[free], np.hessian(of_free))
+    found.x = x
+    found.fun = f(found.x)
+    return found
+
+
+def minimize_scalar(original: Any, fun: Any, *options: Any, **named: Any) -> Any:
+    names = ("bracket", "bounds", "args", "method", "tol", "options")
+    named |= dict(zip(names, options))
+    args = named.get("args", ())
+    given = args if isinstance(args, tuple) else (args,)
+    place = named.get("bounds") or named.get("bracket") or (0.0,)
+    if not is_traced(place) and not _depends(fun, place[0], *given):
+        return NotImplemented
+    plain = {k: _plain(tuple(v) if isinstance(v, list) else v) for k, v in named.items()}
+    found = original(_valued(fun), **plain)
+    bounds, f = plain.get("bounds"), _scalar(fun, args)
+    slack = 1e-4 * (bounds[1] - bounds[0]) if bounds is not None else 0.0
+    if bounds is not None and min(found.x - bounds[0], bounds[1] - found.x) <= slack:
+        refuse("minimize_scalar", "a minimum at a bound")
+    found.x = _moved(np.grad(f), numpy.asarray(found.x, float)[()])
+    found.fun = f(found.x)
+    return found

@@ -1,0 +1,234 @@
+"""scipy.special beyond `lazynp.special`: SciPy computes the values, a formula gives the slopes.
+
+A row names one of SciPy's ufuncs and, for each argument, its partial derivative as a function of
+the arguments and of the result. `None`: SciPy has no function for it, and the error says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+import scipy
+
+import lazynp as np
+from lazynp._primitive import Primitive
+from lazynp.functions._checks import refuse as check
+from lazynp.interop._calls import on_host, only
+
+Partial = Callable[..., Any] | None
+
+
+def _partials(name: str) -> Sequence[Partial]:
+    return ROWS[name]
+
+
+def _reference(*xs: Any, name: str, effect: bool) -> tuple[Any, ...]:
+    with numpy.errstate(all="ignore"):
+        return (numpy.asarray(getattr(scipy.special, name)(*xs)),)
+
+
+def _jvp(primals: Any, tangents: Any, *, name: str, effect: bool) -> Any:
+    (out,) = on_scipy(*primals, name=name, effect=False)
+    moved: Any = None
+    for i, (t, partial) in enumerate(zip(tangents, _partials(name), strict=True)):
+        if t is None:
+            continue
+        if partial is None:
+            raise TypeError(
+                f"scipy.special.{name}: no derivative by argument {i} is known; "
+                "stop_gradient(x) where it is not wanted"
+            )
+        term = partial(*primals, out) * t
+        moved = term if moved is None else moved + term
+    return (out,), [moved]
+
+
+on_scipy: Primitive = on_host("scipy_special", lambda *xs, **_: (xs[0],), _reference, _jvp)
+
+
+def function(name: str) -> Callable[..., Any]:
+    """Our version of the ufunc of this name."""
+
+    def called(*args: Any, **options: Any) -> Any:
+        if options:
+            raise TypeError(f"{name}: no options are taken while a function is transformed")
+        if len(args) != len(ROWS[name]):
+            raise TypeError(f"{name}() takes {len(ROWS[name])} arguments, got {len(args)}")
+        arrays = [np.asarray(x) for x in args]
+        dtype = numpy.result_type(*[a.dtype for a in arrays], numpy.float32)
+        if dtype.kind not in "f":
+            raise TypeError(f"{name}: real arguments are required, got {dtype}")
+        arrays = np.broadcast_arrays(*[a.astype(dtype) for a in arrays])
+        return on_scipy(*arrays, name=name, effect=False)[0][()]
+
+    called.__name__ = name
+    return called
+
+
+def _beta_density(a: Any, b: Any, x: Any) -> Any:
+    logs = np.special.xlogy(a - 1.0, x) + np.special.xlog1py(b - 1.0, -x)
+    return np.exp(logs - np.special.betaln(a, b))
+
+
+def _t_density(df: Any, t: Any) -> Any:
+    logs = np.special.gammaln((df + 1) / 2) - np.special.gammaln(df / 2)
+    return np.exp(logs - (df + 1) / 2 * np.log1p(t * t / df)) / np.sqrt(df * math.pi)
+
+
+def _gamma_density(a: Any, x: Any) -> Any:
+    return np.exp(np.special.xlogy(a - 1.0, x) - x - np.special.gammaln(a))
+
+
+def _call(name: str, *args: Any) -> Any:
+    return function(name)(*args)
+
+
+def _bessel(name: str, before: float, after: float) -> Callable[..., Any]:
+    """(before J_{v-1} + after J_{v+1}) / 2."""
+
+    def slope(v: Any, x: Any, out: Any) -> Any:
+        return 0.5 * (before * _call(name, v - 1.0, x) + after * _call(name, v + 1.0, x))
+
+    return slope
+
+
+def _elliptic(m: Any, value: Any, at_zero: float) -> Any:
+    zero = m == 0
+    return np.where(zero, at_zero, value / np.where(zero, 1.0, 2 * m))
+
+
+def _order_one(name: str, sign: float) -> Callable[..., Any]:
+    """The derivative of a Bessel function of order 1 by those of orders 0 and 2."""
+    general = {"j1": "jv", "y1": "yv", "k1": "kv"}[name]
+    return lambda x, out: 0.5 * (sign * _call(general, 0.0, x) - abs(sign) * _call(general, 2.0, x))
+
+
+def _poisson(k: Any, m: Any, out: Any) -> Any:
+    """The probability of floor(k); nothing below 0."""
+    k = np.floor(k)
+    low = k < 0
+    safe = np.where(low, 0.0, k)
+    logs = np.special.xlogy(safe, m) - m - np.special.gammaln(safe + 1)
+    return np.where(low | np.isnan(out), np.nan, np.exp(logs))
+
+
+def _binom_slope(n: Any, k: Any, out: Any, by_n: bool) -> Any:
+    """NaN at poles of the gamma function, where this formula is zero times infinity."""
+    first, second, both = n + 1.0, k + 1.0, n - k + 1.0
+    psi = np.special.digamma
+    value = out * (psi(first if by_n else both) - psi(both if by_n else second))
+    pole: Any = False
+    for x in (first, second, both):
+        pole = pole | (x <= 0) & (x == np.floor(x))
+    return np.where(pole, np.nan, value)
+
+
+ROOT_PI = math.sqrt(math.pi)
+ROWS: dict[str, Sequence[Partial]] = {
+    "betainc": (None, None, lambda a, b, x, out: _beta_density(a, b, x)),
+    "betaincc": (None, None, lambda a, b, x, out: -_beta_density(a, b, x)),
+    "betaincinv": (None, None, lambda a, b, y, out: 1 / _beta_density(a, b, out)),
+    "gammaincinv": (None, lambda a, y, out: 1 / _gamma_density(a, out)),
+    "gammainccinv": (None, lambda a, y, out: -1 / _gamma_density(a, out)),
+    "stdtr": (None, lambda df, t, out: _t_density(df, t)),
+    "stdtrit": (None, lambda df, p, out: 1 / _t_density(df, out)),
+    "erfcx": (lambda x, out: 2 * x * out - 2 / ROOT_PI,),
+    "erfi": (lambda x, out: 2 / ROOT_PI * np.exp(x * x),),
+    "erfcinv": (lambda y, out: -ROOT_PI / 2 * np.exp(out * out),),
+    "dawsn": (lambda x, out: 1 - 2 * x * out,),
+    "expi": (lambda x, out: np.exp(x) / x,),
+    "exp1": (lambda x, out: -np.exp(-x) / x,),
+    "expn": (None, lambda n, x, out: -_call("expn", n - 1.0, x)),
+    "exprel": (lambda x, out: _exprel_slope(x),),
+    "exp10": (lambda x, out: math.log(10.0) * out,),
+    "cosm1": (lambda x, out: -np.sin(x),),
+    "log_expit": (lambda x, out: np.special.expit(-x),),
+    "rgamma": (lambda x, out: -np.special.digamma(x) * out,),
+    "loggamma": (lambda x, out: np.special.digamma(x),),
+    "spence": (lambda z, out: np.where(z == 1, -1.0, np.log(z) / np.where(z == 1, 1.0, 1 - z)),),
+    "ellipk": (
+        lambda m, out: _elliptic(m, _call("ellipe", m) / (1 - m) - out, math.pi / 8),
+    ),
+    "ellipe": (lambda m, out: _elliptic(m, out - _call("ellipk", m), -math.pi / 8),),
+    "j0": (lambda x, out: -_call("j1", x),),
+    "j1": (_order_one("j1", 1.0),),
+    "y0": (lambda x, out: -_call("y1", x),),
+    "y1": (_order_one("y1", 1.0),),
+    "k0": (lambda x, out: -_call("k1", x),),
+    "k1": (_order_one("k1", -1.0),),
+    "pdtr": (lambda k, m, out: 0.0 * k, lambda k, m, out: -_poisson(k, m, out)),
+    "pdtrc": (lambda k, m, out: 0.0 * k, lambda k, m, out: _poisson(k, m, out)),
+    "binom": (
+        lambda n, k, out: _binom_slope(n, k, out, True),
+        lambda n, k, out: _binom_slope(n, k, out, False),
+    ),
+    "boxcox": (
+        lambda x, lmbda, out: x ** (lmbda - 1),
+        lambda x, lmbda, out: np.log(x) ** 2 * _exprel_slope(np.log(x) * lmbda),
+    ),
+    "jv": (None, _bessel("jv", 1.0, -1.0)),
+    "yv": (None, _bessel("yv", 1.0, -1.0)),
+    "iv": (None, _bessel("iv", 1.0, 1.0)),
+    "kv": (None, _bessel("kv", -1.0, -1.0)),
+    "hyp1f1": (
+        None, None, lambda a, b, x, out: a / b * _call("hyp1f1", a + 1.0, b + 1.0, x),
+    ),
+    "hyp2f1": (
+        None, None, None,
+        lambda a, b, c, z, out: a * b / c * _call("hyp2f1", a + 1.0, b + 1.0, c + 1.0, z),
+    ),
+}  # fmt: skip
+
+
+def _exprel_slope(x: Any) -> Any:
+    """((x - 1) exp(x) + 1) / x^2; near 0 its series, the sum of (k + 1) x^k / (k + 2)!."""
+    near = abs(x) < 0.5
+    small, large = np.where(near, x, 0.0), np.where(near, 1.0, x)
+    series: Any = 0.0
+    for k in range(14, -1, -1):
+        series = series * small + (k + 1) / math.factorial(k + 2)
+    return np.where(near, series, ((large - 1) * np.exp(large) + 1) / large**2)
+
+
+# -- compositions ----------------------------------------------------------------------------------
+
+
+def bdtr(k: Any, n: Any, p: Any) -> Any:
+    k, n = np.floor(k), np.asarray(n)
+    inside = k < n
+    value = _call("betainc", np.where(inside, n - k, 1.0), k + 1.0, 1.0 - np.asarray(p))
+    return np.where(inside, value, 1.0)
+
+
+def multigammaln(a: Any, d: Any) -> Any:
+    a, d = np.asarray(a), int(d)
+    message = f"condition a ({a.shape}) > 0.5 * (d-1) ({0.5 * (d - 1):f}) not met"
+    check(np.any(a <= 0.5 * (d - 1)), ValueError, message)
+    parts = [np.special.gammaln(a - j / 2) for j in range(d)]
+    return sum(parts, d * (d - 1) * 0.25 * math.log(math.pi))
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    return np.special.logsumexp(a, axis, b, keepdims, return_sign)
+
+
+def softmax(x: Any, axis: Any = None) -> Any:
+    return np.special.softmax(x, axis=axis)
+
+
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    return np.special.log_softmax(x, axis=axis)
+
+
+def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
+    only("factorial", extend=(extend, "zero"))
+    return np.special.factorial(n, exact)
+
+
+UFUNCS: dict[str, Callable[..., Any]] = {name: function(name) for name in ROWS}
+UFUNCS["bdtr"] = bdtr

@@ -1,0 +1,303 @@
+"""SciPy's functions of traced arrays: which of ours stands for which of SciPy's, and the hook.
+
+`hook` replaces names of SciPy's modules by functions that look at their arguments. If a
+transformation traces one, ours is called; else SciPy's own, as before. So only calls change that
+were errors. SciPy is never imported here: modules that load later are hooked when they have loaded.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec
+from types import FunctionType, ModuleType
+from typing import Any
+
+from lazynp._recorder import local
+from lazynp.functions import functional
+from lazynp.interop import (
+    _distances as distances,
+    _filters as filters,
+    _fourier as fourier,
+    _linalg as linalg,
+    _matrix_functions as matrix,
+    _quadrature as quadrature,
+    _searches as searches,
+    _signals as signals,
+    _special as special,
+    _splines as splines,
+    _stats as stats,
+)
+from lazynp.interop._calls import any_traced
+
+Function = Callable[..., Any]
+
+
+def _named(room: Any, names: str) -> dict[str, Function]:
+    return {name: getattr(room, name) for name in names.split()}
+
+
+# module -> name -> ours, called with the same arguments
+FUNCTIONS: dict[str, dict[str, Function]] = {
+    "scipy.linalg": _named(
+        linalg,
+        "inv pinv solve lstsq solve_triangular solve_toeplitz cholesky cho_factor cho_solve lu "
+        "lu_factor lu_solve qr svd svdvals eigh eigvalsh eig eigvals det norm toeplitz circulant "
+        "hankel block_diag",
+    )
+    | _named(matrix, "solve_banded solve_sylvester solve_continuous_lyapunov")
+    | {
+        name: matrix.matrix_function(name)
+        for name in "expm logm sqrtm sinm cosm tanm sinhm coshm tanhm".split()
+    },
+    "scipy.special": _named(special, "logsumexp softmax log_softmax factorial multigammaln"),
+    "scipy.integrate": _named(
+        quadrature, "trapezoid simpson cumulative_trapezoid cumulative_simpson"
+    ),
+    "scipy.ndimage": _named(
+        filters,
+        "convolve correlate convolve1d correlate1d gaussian_filter gaussian_filter1d "
+        "uniform_filter uniform_filter1d laplace sobel prewitt map_coordinates",
+    ),
+    "scipy.signal": _named(signals, "convolve correlate fftconvolve convolve2d lfilter sosfilt"),
+    "scipy.spatial.distance": _named(distances, "cdist pdist squareform"),
+    "scipy.fft": {
+        name: fourier.transform(name) for name in "fft ifft rfft irfft hfft ihfft".split()
+    }
+    | {
+        name: fourier.transform_of_many(name)
+        for name in "fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn".split()
+    }
+    | {name: fourier.cosine(name) for name in "dct idct dst idst".split()}
+    | {name: fourier.cosine_of_many(name) for name in "dctn idctn dstn idstn".split()},
+}
+
+# class -> method -> ours; NotImplemented means SciPy's
+_CONTINUOUS = "scipy.stats._distn_infrastructure:rv_continuous"
+_DISCRETE = "scipy.stats._distn_infrastructure:rv_discrete"
+METHODS: dict[str, dict[str, Function]] = {
+    _CONTINUOUS: {n: stats.density(n) for n in ("pdf", "logpdf")}
+    | {n: stats.cumulative(n) for n in ("cdf", "logcdf", "sf", "logsf")},
+    _DISCRETE: {n: stats.density(n, True) for n in ("pmf", "logpmf")}
+    | {n: stats.cumulative(n, True) for n in ("cdf", "logcdf", "sf", "logsf")},
+    "scipy.stats._multivariate:multivariate_normal_gen": {
+        "logpdf": stats.normal_of_vectors(True),
+        "pdf": stats.normal_of_vectors(False),
+        "__call__": stats.frozen_normal,
+    },
+    "scipy.interpolate._cubic:CubicSpline": {"__init__": splines.cubic},
+    "scipy.interpolate._interpolate:interp1d": {"__init__": splines.interp1d},
+} | {
+    place: {
+        "_matmul_dispatch": distances.product,
+        "_rmatmul_dispatch": distances.product_from_the_left,
+    }
+    for place in ("scipy.sparse._base:_spbase", "scipy.sparse._coo:_coo_base")
+}
+# asked at every call: what they need may be in the object, or in what a function closes over
+ALWAYS: dict[str, dict[str, Function]] = {
+    "scipy.interpolate._interpolate:interp1d": {"__call__": splines.interp1d_at},
+    "scipy.interpolate._interpolate:_PPolyBase": {"__call__": splines.piecewise},
+}
+SEARCHES: dict[str, dict[str, Function]] = {
+    "scipy.optimize": dict.fromkeys(
+        ("brentq", "brenth", "bisect", "ridder", "toms748"), searches.scalar_root
+    )
+    | _named(searches, "newton root_scalar root fsolve minimize minimize_scalar"),
+}
+_TABLES = (FUNCTIONS, METHODS, ALWAYS, SEARCHES)
+
+
+# -- dispatch --------------------------------------------------------------------------------------
+
+
+def _function(original: Function, ours: Function) -> Function:
+    @functools.wraps(original)
+    def dispatched(*args: Any, **kwargs: Any) -> Any:
+        if local.level and any_traced(args, kwargs):
+            return ours(*args, **kwargs)
+        return original(*args, **kwargs)
+
+    return dispatched
+
+
+def _method(original: Function, ours: Function) -> Function:
+    @functools.wraps(original)
+    def dispatched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if local.level and any_traced(args, kwargs):
+            found = ours(self, *args, **kwargs)
+            if found is not NotImplemented:
+                return found
+        return original(self, *args, **kwargs)
+
+    return dispatched
+
+
+def _always(original: Function, ours: Function) -> Function:
+    @functools.wraps(original)
+    def dispatched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = ours(self, *args, **kwargs)
+        return original(self, *args, **kwargs) if found is NotImplemented else found
+
+    return dispatched
+
+
+def _search(original: Function, ours: Function) -> Function:
+    @functools.wraps(original)
+    def dispatched(*args: Any, **kwargs: Any) -> Any:
+        found = ours(original, *args, **kwargs) if local.level else NotImplemented
+        return original(*args, **kwargs) if found is NotImplemented else found
+
+    return dispatched
+
+
+_KINDS = dict(zip(map(id, _TABLES), (_function, _method, _always, _search), strict=True))
+
+# -- the hook --------------------------------------------------------------------------------------
+
+_lock = threading.RLock()
+_replaced: list[tuple[Any, str, Any, Any]] = []  # owner, name, SciPy's, ours
+_done: set[str] = set()
+_ours: dict[int, Function] = {}  # id of SciPy's function, which `_replaced` keeps alive
+
+
+def _replace(owner: Any, name: str, original: Any, ours: Any) -> None:
+    inherited = isinstance(owner, type) and name not in vars(owner)
+    setattr(owner, name, ours)
+    _replaced.append((owner, name, None if inherited else original, ours))
+
+
+def _hook_table(place: str, rows: dict[str, Function], kind: Function) -> None:
+    module = sys.modules[place.partition(":")[0]]
+    owner = getattr(module, place.partition(":")[2], None) if ":" in place else module
+    for name, function in rows.items():
+        original = getattr(owner, name, None)  # a method may be inherited
+        if original is None:  # another version of SciPy
+            continue
+        ours = kind(original, function)
+        _ours[id(original)] = ours
+        _replace(owner, name, original, ours)
+        home = sys.modules.get(getattr(original, "__module__", None) or "")
+        if owner is module and home is not module and vars(home or module).get(name) is original:
+            _replace(home, name, original, ours)  # so that pickle finds it
+
+
+def _hook_loaded() -> None:
+    """Hook the modules that have loaded since."""
+    for table in _TABLES:
+        for place, rows in table.items():
+            name = place.partition(":")[0]
+            key = f"{id(table)} {place}"
+            module = sys.modules.get(name)
+            if key in _done or module is None or getattr(module.__spec__, "_initializing", False):
+                continue
+            _done.add(key)
+            _hook_table(place, rows, _KINDS[id(table)])
+
+
+_MODULES = {place.partition(":")[0] for table in _TABLES for place in table}
+
+
+class _Finder(MetaPathFinder):
+    """Lets others find SciPy's modules, and hooks them once they have loaded."""
+
+    searching = False
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name not in _MODULES or self.searching:
+            return None
+        with _lock:
+            self.searching = True
+            try:
+                spec = find_spec(name)
+            finally:
+                self.searching = False
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+class _Loader(Loader):
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        return self.loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__spec__.loader = module.__loader__ = self.loader
+        self.loader.exec_module(module)
+        with _lock:
+            for table in _TABLES:
+                for place, rows in table.items():
+                    key = f"{id(table)} {place}"
+                    if place.partition(":")[0] == module.__name__ and key not in _done:
+                        _done.add(key)
+                        _hook_table(place, rows, _KINDS[id(table)])
+
+
+_finder = _Finder()
+
+
+def hook() -> None:
+    """From now on, SciPy's functions of traced arrays are ours. `unhook` ends it."""
+    with _lock:
+        if _finder not in sys.meta_path:
+            sys.meta_path.insert(0, _finder)
+        _hook_loaded()
+
+
+def unhook() -> None:
+    """Give SciPy's modules their own functions again."""
+    with _lock:
+        if _finder in sys.meta_path:
+            sys.meta_path.remove(_finder)
+        while _replaced:
+            owner, name, original, ours = _replaced.pop()
+            if vars(owner).get(name) is not ours:  # somebody else has replaced it
+                continue
+            if original is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)
+        _done.clear()
+        _ours.clear()
+
+
+def counterpart(value: Any) -> Any:
+    """What stands for a function of SciPy's that a module imported before the hook; else None."""
+    found = _ours.get(id(value)) if isinstance(value, FunctionType) or callable(value) else None
+    return found if getattr(found, "__wrapped__", None) is value else None
+
+
+functional.elsewhere.append(counterpart)
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def _all_names() -> dict[str, list[str]]:
+    names: dict[str, list[str]] = {}
+    for table in _TABLES:
+        for place, rows in table.items():
+            public = place.partition("._")[0].partition(":")[0]
+            names.setdefault(public, []).extend(rows)
+    names["scipy.special"] += special.UFUNCS
+    return names
+
+
+def advice(module: str, name: str) -> str:
+    """What to do about a SciPy function that took no traced value: `module` is its public one."""
+    known = _all_names().get(module, [])
+    if name in known and not _replaced:
+        return "adopt(f), install() or python -m lazynp give it derivatives"
+    near: Sequence[str] = difflib.get_close_matches(name, known, 1, 0.5)
+    if near and near[0] != name:
+        return f"there is no derivative for it here; the nearest that has one is {module}.{near[0]}"
+    return "there is no derivative for it here (docs/derivatives.md lists those there are)"

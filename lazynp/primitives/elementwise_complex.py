@@ -149,7 +149,9 @@ def sqrt(b: Any, z: Any) -> Any:
 
 
 def _of_exponential(b: Any, x: Any, grown: Any, factor: Any) -> Any:
-    """grown * factor, where `grown` is sinh or cosh of x: if that overflows, the product need not."""
+    """grown * factor, where `grown` is sinh or cosh of x: it may overflow where the product does
+    not.
+    """
     product = _zero_wins(b, grown, factor)
     half = e.exp(b, e.times(b, e.magnitude(b, x), 0.5))
     sign = e.copysign(b, e.like(b, 0.5, x), grown)

@@ -1,5 +1,5 @@
-"""Every ufunc on special values, under the policy of the run, against NumPy: nan, infinities, signed
-zeros, subnormal, least, largest and huge numbers, and what overflows or cancels in the middle.
+"""Every ufunc on special values, under the policy of the run, against NumPy: nan, infinities, zeros,
+subnormal, least, largest and huge numbers, of both signs, and what overflows or cancels in between.
 
 Compiled programs flush subnormal numbers to zero, so a result is right if NumPy has it, or has it
 for operands that are flushed. The sign of a zero counts.
@@ -74,7 +74,7 @@ def _flushed(x: Array) -> Array:
 
 
 def _near(got: Array, want: Array, ulp: float, scale: float) -> Array:
-    """Whether each number is the other, within `ulp` units of the last place of it or of `scale`."""
+    """Whether each number is the other, within `ulp` units of its last place or that of `scale`."""
     if want.dtype.kind == "c":
         parts = [_near(g, w, ulp, scale) for g, w in _parts(got, want)]
         size = numpy.maximum(abs(want.real), abs(want.imag))

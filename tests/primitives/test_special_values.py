@@ -1,5 +1,5 @@
-"""Every ufunc on special values, under the policy of the run, against NumPy: nan, infinities, zeros,
-subnormal, least, largest and huge numbers, of both signs, and what overflows or cancels in between.
+"""Every ufunc on special values, under the policy of the run, against NumPy: nan, infinities, and
+zeros, subnormal, least, largest and huge numbers, and what overflows or cancels in between.
 
 Compiled programs flush subnormal numbers to zero, so a result is right if NumPy has it, or has it
 for operands that are flushed. The sign of a zero counts.

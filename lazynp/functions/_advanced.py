@@ -202,9 +202,10 @@ def bounded(index: Any, length: int, axis: int) -> Array:
         return _bounded_later(index, length, axis)
     value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
     if value.size:
-        low, high = value.min(), value.max()
+        different = _without_repeats(value)
+        low, high = different.min(), different.max()
         if low < -length or high >= length:
-            bad = value[(value < -length) | (value >= length)].flat[0]
+            bad = different[(different < -length) | (different >= length)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
         if low < 0:
             value = value.astype(np.int64)
@@ -213,6 +214,11 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     if isinstance(index, Array):
         return cast(index, np.int64)
     return new_array(from_host(value.astype(np.int64)))
+
+
+def _without_repeats(value: Any) -> Any:
+    """One element of those that broadcasting repeats, which may be more than fit into memory."""
+    return value[tuple([slice(1) if s == 0 else slice(None) for s in value.strides])]
 
 
 def _bounded_later(index: Array, length: int, axis: int) -> Array:

@@ -110,15 +110,16 @@ def _without_largest(pending: list[Node], asked: Node | None, error: MemoryError
     computed only for whoever needs them, and fail for nobody else. Returns whether that leaves
     something to do; else the error says where the largest array was recorded.
     """
-    needed = [] if asked is None else below(asked)
+    needed = [] if asked is None or asked[VALUE] is not None else below(asked)
     largest = max(pending, key=_size, default=None)
     if largest is not None and _size(largest) >= _HUGE:
         pending[:] = _reference.without_readers(pending, largest)
         if not any(n is largest for n in needed):
             return True
-    for node in sorted(needed, key=_size)[-1:]:
-        where = position(node[CODE], node[OFFSET])
-        error.add_note(f"the largest array that it needs, {node[OP].aval}, was recorded at {where}")
+    largest = max(needed, key=_size, default=None)
+    if largest is not None and _size(largest) >= _HUGE:
+        where, aval = position(largest[CODE], largest[OFFSET]), largest[OP].aval
+        error.add_note(f"the largest array that it needs, {aval}, was recorded at {where}")
     return False
 
 

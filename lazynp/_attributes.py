@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
+from lazynp._avals import SCALAR_DTYPES
 from lazynp._conversions import view_as
 from lazynp._node import VALUE
 from lazynp._steps import Imag, Real, Reshape
@@ -33,8 +34,11 @@ from lazynp.functions._operands import as_array
 from lazynp.functions._strided import as_strided
 
 
-def set_shape(self: Array, shape: Any) -> None:
-    new = manipulation.reshape(self, shape)
+def set_shape(self: Array, shape: Any, order: str = "C") -> None:
+    """`x.shape = ...`, and `x.resize` without another number of elements. In Fortran's order: of
+    views.
+    """
+    new = manipulation.reshape(self, shape, order)
     if new._base is None:
         raise AttributeError(
             "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
@@ -143,9 +147,9 @@ def _set_imag(self: Array, value: Any) -> None:
 
 def _part(self: Array, value: Any) -> Any:
     """The value for a part of a complex number: its imaginary part is dropped, with a warning."""
-    given = as_array(value)
+    given = as_array(np.asarray(value) if type(value) in SCALAR_DTYPES else value)
     if self.dtype.kind != "c" or given.dtype.kind != "c":
-        return value
+        return given
     return converted(given, self.dtype.type(0).real.dtype)
 
 

@@ -20,8 +20,9 @@ from tests.test_fuzz import Writer, guarded, run
 _DTYPES = ["f8", "f8", "f4", "f2", "i8", "i8", "i4", "i2", "i1", "u1", "u2", "u8", "?", "c16", "c8"]
 _SHAPES = [(3,), (4, 3), (4, 1), (1, 3), (2, 4, 3), (12,), (), (0, 3), (5,), (3, 3), (2, 2, 2, 2)]
 _VALUES = [
-    "2", "-1", "3", "0.5", "-0.0", "True", "np.float32(1.5)", "np.int64(3)", "0", "np.nan", "np.inf",
-    "300", "-129", "1j", "np.uint8(200)", "2**40", "[1, 2, 3]", "[[1], [2]]", "np.array(2)", "None",
+    "2", "-1", "3", "0.5", "-0.0", "True", "np.float32(1.5)", "np.int64(3)", "0", "np.nan",
+    "np.inf", "300", "-129", "1j", "np.uint8(200)", "2**40", "[1, 2, 3]", "[[1], [2]]",
+    "np.array(2)", "None",
 ]  # fmt: skip
 _OPERATORS = ["+=", "-=", "*=", "+=", "//=", "%=", "/=", "&=", "|=", "^=", "<<=", ">>=", "**="]
 _BINARY = [
@@ -106,10 +107,12 @@ class InPlaceWriter(Writer):
             items = [i for i in items if i != "..."]
         return ", ".join(items) or self.random.choice(["...", "()", "None", f"{name} == {name}"])
 
-    def index_array(self, n: int) -> str:
-        top = max(n, 1)
+    def index_array(self, n: int, valid: bool = False) -> str:
+        if not n:  # of two faults NumPy names another one
+            return "np.zeros(0, int)"
+        top = n
         pick = [self.random.randrange(-top, top) for _ in range(self.random.choice([1, 2, 3, 3]))]
-        if self.random.random() < 0.04:
+        if self.random.random() < 0.04 and not valid:
             pick.append(n)
         forms = ["{}", "np.array({})", "np.array({}, 'i4')", "np.array([{}, {}])", "np.array({}).T"]
         return self.random.choice(forms).format(pick, pick[::-1])
@@ -128,6 +131,8 @@ class InPlaceWriter(Writer):
         value = self.value("v_")
         del self.space["v_"]
         value = value.replace("v_", "1")  # the region itself
+        if self.space[x].dtype == bool and value[0] == "[":  # the truth of a list
+            value = "1"
         operator = self.random.choice(["=", "=", "=", self.random.choice(_OPERATORS)])
         return f"{x}[{index}] {operator} {value}"
 
@@ -140,70 +145,83 @@ class InPlaceWriter(Writer):
     def ufunc_out(self) -> str:
         x = self.array()
         y, z = self.fitting(x), self.fitting(x)
-        options = self.random.choice(
-            ["", "", ", casting='unsafe'", f", dtype={self.dtype()}", ", casting='no'"]
-        )
-        mask = self.random.choice(["", "", f", where={self.truth(x)}"])
+        options = ["", "", ", casting='unsafe'", ", casting='no'"]
+        if y[0] == z[0] == "v":  # or a number may be a second fault
+            options.append(f", dtype={self.dtype()}")
+        option = self.random.choice(options)
         target = self.random.choice([x, x, f"{x}[...]", f"{x}[::-1]", f"{x}.T", f"({x},)"])
         if self.random.random() < 0.3:
-            return f"np.{self.random.choice(_UNARY)}({y}, out={target}{options}{mask})"
-        return f"np.{self.random.choice(_BINARY)}({y}, {z}, out={target}{options}{mask})"
+            # not where the memory is the operand's: NumPy overwrites what `where` leaves out
+            option, y, z, target = f", where={self.truth(x)}", f"np.array({y})", f"np.array({z})", x
+            if self.space[x].dtype != float:
+                return ""
+        if self.random.random() < 0.3:
+            return f"np.{self.random.choice(_UNARY)}({y}, out={target}{option})"
+        return f"np.{self.random.choice(_BINARY)}({y}, {z}, out={target}{option})"
 
     def truth(self, name: str) -> str:
         shape = self.space[name].shape
-        masks = [n for n in self.arrays(lambda v: v.dtype == bool and v.shape == shape) if n != name]
+        masks = self.arrays(lambda v: v.dtype == bool and v.shape == shape)
         made = f"np.arange({self.space[name].size}).reshape({shape}) % 2 == 0"
-        return self.random.choice([*masks, made, "True", "False"])
+        return self.random.choice([*[m for m in masks if m != name], made, "True", "False"])
 
     def reduce_out(self) -> str:
         x = self.array(lambda v: v.dtype.kind in "iub")
         if self.space[x].dtype.kind not in "iub":
             return ""
         out = self.array(lambda v: v.dtype.kind in "ifc")
-        function = self.random.choice(["sum", "max", "min", "prod", "any", "all", "cumsum", "argmax"])
-        return f"{x}.{function}(axis={self.axis(x)}, out={out})"
+        functions = ["sum", "max", "min", "prod", "any", "all", "argmax"]
+        if self.space[x].shape == self.space[out].shape:
+            functions += ["cumsum"] * 2
+        function = self.random.choice(functions)
+        axis = "0" if function == "cumsum" else self.axis(x)
+        return f"{x}.{function}(axis={axis}, out={out})"
 
     def method(self) -> str:
         x = self.array()
         forms = [
             "{0}.fill({1})", "{0}.sort(axis={2})", "{0}.put({3}, {1})", "{0}.itemset(0, 1)",
-            "{0}.resize({4})", "{0}.resize({4}, refcheck=False)", "{0}.partition(0)", "{0}.byteswap()",
-            "{0}.setfield(1, 'i1')", "{0}.flat = {5}", "{0}.flat[{3}] = {5}", "{0}.flat[1::2] = {5}",
+            "{0}.resize({0}.shape[::-1])", "{0}.byteswap()", "{0}.setfield(1, 'i1')",
+            "{0}.flat = {5}", "{0}.flat[{3}] = {5}", "{0}.flat[1::2] = {5}",
             "{0}.flat[0] += 1", "{0}.real = {1}", "{0}.imag = {1}", "{0}.real += 1",
             "{0}.shape = {4}", "{0}.shape = -1", "{0}.flags.writeable = False",
             "{0}.flags.writeable = True", "{0}.setflags(write=True)", "{0}.T[...] = {1}",
             "{0}.reshape(-1)[{3}] = {1}", "{0}.ravel()[1:2] = {1}", "{0}.squeeze()[...] = {1}",
             "{0}.swapaxes(0, -1)[...] = {1}", "{0}.view('u1')[...] = 1", "{0}.diagonal()[...] = 1",
-            "{0}[..., None][...] = {1}", "{0}[None].T[0] = {1}", "{0}.__setitem__(slice(1, 3), {1})",
+            "{0}[..., None][...] = {1}", "{0}[None].T[0] = {1}",
+            "{0}.__setitem__(slice(1, 3), {1})",
         ]  # fmt: skip
-        weights = [0 if "partition(0)" in f else 1 for f in forms]  # its order is not defined
-        form = self.random.choices(forms, weights)[0]
+        form = self.random.choice(forms)
         shape = self.random.choice([*_SHAPES, self.space[x].size])
-        pick = self.index_array(max(self.space[x].size, 1))
+        pick = self.index_array(self.space[x].size, valid=True)
         value = self.value(x)
         apart = f"np.array({value})" if value[0] == "v" else value  # NumPy reads while it writes
         return form.format(x, value, self.axis(x), pick, shape, apart)
 
     def function(self) -> str:
-        x = self.array()
+        x = self.array(lambda v: v.flags.writeable)  # `ufunc.at` does not look
         y, m = self.value(x), self.truth(x)
-        pick = self.index_array(max(self.space[x].size, 1))
+        pick = self.index_array(self.space[x].size, valid=True)  # NumPy writes up to a wrong one
         first = self.index_array(self.space[x].shape[0] if self.space[x].ndim else 1)
+        same = self.array(lambda v, s=self.space[x]: v.shape == s.shape)
+        same = same if self.space[same].shape == self.space[x].shape else x
+        y = y if y != "None" else "1"
+        added = f"np.array({y})"
         forms = [
             f"np.copyto({x}, {y})", f"np.copyto({x}, {y}, where={m})",
             f"np.copyto({x}, {y}, casting='unsafe')", f"np.put({x}, {pick}, {y})",
             f"np.put({x}, {pick}, {y}, mode='wrap')", f"np.place({x}, {m}, [1, 2])",
             f"np.putmask({x}, {m}, {y})", f"np.fill_diagonal({x}, {y})",
             f"np.put_along_axis({x}, np.array([0, 1]), 7, {self.axis(x)})",
-            f"np.add.at({x}, {first}, {y})", f"np.maximum.at({x}, {first}, 2)",
-            f"np.negative.at({x}, {first})", f"np.subtract.at({x}, ({first},), 1)",
+            f"np.add.at({x}, {first}, {added})", f"np.maximum.at({x}, {first}, 2)",
+            f"np.negative.at({x}, {first})",
             f"np.clip({x}, 0, 3, out={x})", f"np.take({x}, {pick}, out={self.array()})",
             f"np.choose([0, 1, 0], [{x}, {y}], out={self.array()})",
-            f"np.add.accumulate({x}, out={self.array()})" if self.exact(x) else "",
+            f"np.add.accumulate({x}, out={same})" if self.exact(x) else "",
             f"np.nan_to_num({x}, copy=False)", f"np.concatenate([{x}, {x}], out={self.array()})",
             f"np.compress([True, False, True], {x}, axis={self.axis(x)}, out={self.array()})",
-            f"np.random.default_rng(3).shuffle({x})", f"np.round({x}, out={self.array()})",
-            f"np.matmul({x}, {x}, out={self.array()})" if self.exact(x) else "",
+            f"np.random.default_rng(3).shuffle({x})", f"np.round({x}, out={x})",
+            f"np.matmul({x}, {x}, out={same})" if self.exact(x) else "",
             f"np.stack([{x}, {x}], out={self.array()})", f"np.copyto({x}.T, {x})",
             f"np.broadcast_to({x}, (2, *{x}.shape))[...] = 1",
         ]  # fmt: skip
@@ -243,7 +261,7 @@ class InPlaceWriter(Writer):
 
     def state(self) -> str:
         x, y = self.array(), self.array()
-        forms = ["{0}.flags.writeable", "{0}.flags.owndata", "{0}.base is None", "{0}.shape",
+        forms = ["{0}.flags.writeable", "{0}.strides if {0}.size else 0", "{0}.shape",
                  "str({0}.dtype)", "{0}.tolist()", "repr({0})", "{0}.tobytes()",
                  "bool(np.shares_memory({0}, {1}))"]  # fmt: skip
         return f"log.append({self.random.choice(forms).format(x, y)})"

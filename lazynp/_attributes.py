@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
-from lazynp._avals import SCALAR_DTYPES
+from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._conversions import view_as
 from lazynp._node import VALUE
 from lazynp._steps import Imag, Real, Reshape
@@ -148,9 +148,10 @@ def _set_imag(self: Array, value: Any) -> None:
 def _part(self: Array, value: Any) -> Any:
     """The value for a part of a complex number: its imaginary part is dropped, with a warning."""
     given = as_array(np.asarray(value) if type(value) in SCALAR_DTYPES else value)
-    if self.dtype.kind != "c" or given.dtype.kind != "c":
+    dtype = self.dtype
+    if not on_device(dtype):
         return given
-    return converted(given, self.dtype.type(0).real.dtype)
+    return converted(given, dtype.type(0).real.dtype)
 
 
 def _base(self: Array) -> Array | None:

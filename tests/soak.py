@@ -136,6 +136,7 @@ _LEFT_OUT = {
     "genfromtxt", "fromregex", "install", "uninstall", "test", "show_config", "show_runtime",
     "source", "lookfor", "seterr", "seterrcall", "setbufsize", "set_printoptions", "materialize",
     "config", "clear", "printoptions", "errstate", "fromstring", "frombuffer", "profile", "adopt",
+    "bmat",
 }  # fmt: skip
 
 

@@ -61,6 +61,8 @@ _RIGHT = [
     ("x = np.arange(6).reshape(2, 3).T", "x.resize((2, 3))"),
     ("x = np.arange(3)", "x.real = 2.5 + 1j"),
     ("x = np.arange(3)", "x.real = np.inf"),
+    ("x = np.zeros(3, 'i1')", "x.real = 300"),
+    ("x = np.zeros(3, 'i1')", "np.copyto(x, np.uint8(200))"),
     ("x = np.arange(3)", "np.copyto(x, np.nan, casting='unsafe')"),
     ("x = np.arange(3, dtype='u1')", "np.copyto(x, 2.5, casting='unsafe')"),
     ("x = np.zeros((4, 3), 'i8')", "np.add.accumulate(np.ones((4, 1), 'i8'), out=x)"),

@@ -314,13 +314,14 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         step = 1 + sum(x.shape[0] ** k for k in range(1, x.ndim))
     x = target(a, "argument 1")
     count = len(range(0, end, step))
+    val = val if needs_host(x) else _refusing(val, x.dtype)
     if not count or not as_array(val).size:
         return
     if needs_host(x):
         with write_on_host(x) as memory:
             np.fill_diagonal(memory, np.asarray(val), wrap)
         return
-    values = repeated(_refusing(val, x.dtype), x.dtype, count)
+    values = repeated(val, x.dtype, count)
     region = {"axes": (0,), "sizes": (count,), "strides": (step,), "shape": (count,)}
     with write_lock:
         new = shaping.update_slice(flat(x), values, 0, **region)

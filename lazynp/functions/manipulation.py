@@ -290,7 +290,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         return
     if not isinstance(dst, Array) or isinstance(dst, Scalar):
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
-    if type(src) in SCALAR_DTYPES:  # NumPy converts it
+    if type(src) in SCALAR_DTYPES or isinstance(src, np.generic):  # NumPy converts it
         filled = np.empty((), dst.dtype)
         np.copyto(filled, src, casting)
         src = filled

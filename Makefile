@@ -1,8 +1,10 @@
 # Every target sets up what it needs in .venv on its first run; stamp files make later runs quick.
-# PYTHON=... chooses the interpreter (3.11 to 3.13), JOBS=... the number of test processes.
+# PYTHON=... chooses the interpreter (3.11 to 3.13), JOBS=... the number of test
+# processes, MINUTES=... the length of a soak test.
 
 VENV ?= .venv
 JOBS ?= 2
+MINUTES ?= 10
 USABLE := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(shell for p in python3.11 python3 python3.12 python3.13; do \
 	if $$p -c '$(USABLE)' >/dev/null 2>&1; then echo $$p; break; fi; done)
@@ -24,7 +26,7 @@ PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_stride
 # the doctests of lazynp and of the documents
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
-.PHONY: demo test search test-full lint format doctest bench clean
+.PHONY: demo test search soak test-full lint format doctest bench clean
 .NOTPARALLEL:
 .PRECIOUS: $(VENV)/.installed-%
 
@@ -58,6 +60,10 @@ search: $(VENV)/.installed-test
 		echo "== $$suite, searching with a fresh seed"; \
 		$(PYTEST) -q -n $(JOBS) -m hypothesis --hypothesis-profile=fresh $$suite || exit 1; \
 	done
+
+# Processes that do what programs do over weeks; what it finds is printed with its seed.
+soak: $(VENV)/.installed-test
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.soak $(MINUTES)
 
 test-full: $(VENV)/.installed-test
 	for tier in compiled adaptive reference; do for suite in $(SUITE); do \

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import operator
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
+from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._conversions import view_as
 from lazynp._node import VALUE
 from lazynp._steps import Imag, Real, Reshape
@@ -25,28 +27,40 @@ from lazynp.functions import (
     tools,
 )
 from lazynp.functions._arguments import converted
-from lazynp.functions._flags import Flags
+from lazynp.functions._flags import Flags, shown_base
 from lazynp.functions._flat import flatiter
 from lazynp.functions._getset import setitem
 from lazynp.functions._operands import as_array
 from lazynp.functions._strided import as_strided
 
 
-def set_shape(self: Array, shape: Any) -> None:
-    new = manipulation.reshape(self, shape)
+def set_shape(self: Array, shape: Any, order: str = "C") -> None:
+    """`x.shape = ...`, and `x.resize` without another number of elements. In Fortran's order: of
+    views.
+    """
+    new = manipulation.reshape(self, shape, order)
     if new._base is None:
         raise AttributeError(
             "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with "
             "the desired shape."
         )
-    if self._base is None:  # views of this owner must still see its memory
+    if self._base is None:
         if new.shape != self.shape:
-            owner = new_array(self._read())
-            owner._order, self._order = self._order, self._order and True
-            self._base, self._path, self._seen = owner, (Reshape(new.shape),), owner._node
-            self._node = new._read()
+            owner = _turned_into_view(self)
+            self._path, self._node, self._seen = (Reshape(new.shape),), new._read(), owner._node
         return
     self._path, self._node, self._seen = new._path, new._read(), new._seen
+
+
+def _turned_into_view(self: Array) -> Array:
+    """Make an owner a view, so that its views still see its memory: of a new owner that nobody
+    sees. It is always writable: whether `self` is, its own flag says.
+    """
+    owner = new_array(self._read())
+    owner._order, self._order = self._order, self._order and True
+    owner._flags = {**(self._flags or {}), "readonly": False, "face": weakref.ref(self)}
+    self._base = owner
+    return owner
 
 
 def _dtype(self: Array) -> np.dtype[Any]:
@@ -61,11 +75,8 @@ def _dtype(self: Array) -> np.dtype[Any]:
 def _set_dtype(self: Array, dtype: Any) -> None:
     new = view_as(self, dtype)
     if self._base is None:
-        owner = new_array(self._read())
-        owner._flags, owner._order = self._flags, self._order
-        self._order = self._order and True
-        self._base, self._path, self._seen = owner, new._path, owner._node
-        self._node = new._read()
+        owner = _turned_into_view(self)
+        self._path, self._node, self._seen = new._path, new._read(), owner._node
     else:
         self._path, self._node, self._seen = new._path, new._read(), new._seen
 
@@ -84,9 +95,7 @@ def _set_strides(self: Array, strides: Any) -> None:
     if new is self or new._base is None:  # otherwise it would split elements
         raise ValueError("strides is not compatible with available memory")
     if self._base is None:
-        owner = new_array(self._read())
-        owner._flags, owner._order = self._flags, self._order
-        self._base = owner
+        _turned_into_view(self)
     self._path, self._node, self._seen = new._path, new._read(), self._owner()._node
     self._order = True
 
@@ -138,14 +147,15 @@ def _set_imag(self: Array, value: Any) -> None:
 
 def _part(self: Array, value: Any) -> Any:
     """The value for a part of a complex number: its imaginary part is dropped, with a warning."""
-    given = as_array(value)
-    if self.dtype.kind != "c" or given.dtype.kind != "c":
-        return value
-    return converted(given, self.dtype.type(0).real.dtype)
+    given = as_array(np.asarray(value) if type(value) in SCALAR_DTYPES else value)
+    dtype = self.dtype
+    if not on_device(dtype):
+        return given
+    return converted(given, dtype.type(0).real.dtype)
 
 
 def _base(self: Array) -> Array | None:
-    return self._base
+    return shown_base(self)
 
 
 def _setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:

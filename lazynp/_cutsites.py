@@ -244,7 +244,10 @@ class CutSites:
 
 def _begins_statement(pending: list[Node], code: CodeType, offset: int) -> bool:
     """Whether this is a statement's first operation, so that no half-made result is waiting."""
-    last = pending[-1]
+    newest = pending[-1:]
+    if not newest:  # a destructor, run since the caller counted them, asked for a value
+        return True
+    last = newest[0]
     if last[CODE] is not code or last[OFFSET] >= offset or len(pending) >= 16 * EARLY:
         return True
     return ends_statement_between(code, last[OFFSET], offset)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import operator
 from collections.abc import Callable
 from sys import _getframe
 from typing import Any
@@ -95,24 +96,27 @@ def _fill(self: Array, value: Any) -> None:
 
 def _sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, **kw: Any) -> None:
     check_writeable(self)
-    store(sorting.sort(self, axis, kind, order, **kw), self)
+    store(sorting.sort(self, operator.index(axis), kind, order, **kw), self)
 
 
 def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None):
     check_writeable(self)
-    store(sorting.partition(self, kth, axis, kind, order), self)
+    store(sorting.partition(self, kth, operator.index(axis), kind, order), self)
 
 
 def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:
     if shape in ((), (None,)):
         return
-    if self._base is not None:
-        raise ValueError("cannot resize this array: it does not own its data")
     target = shape[0] if len(shape) == 1 else shape
     target = (target,) if isinstance(target, int) else tuple(target)
     if any(n < 0 for n in target):
         raise ValueError("negative dimensions not allowed")
     count = int(np.prod(target, dtype=np.int64))
+    if self._base is not None:
+        flags = layout(self).flags
+        if count == self.size and flags.forc:
+            return set_shape(self, target, "C" if flags.c_contiguous else "F")
+        raise ValueError("cannot resize this array: it does not own its data")
     views = refcheck and any(
         isinstance(v, Array) and v._base is self for v in gc.get_referrers(self)
     )

@@ -91,6 +91,10 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.primitive, op.params, op.ins, op.explicit = primitive, params, ins, explicit
     op.aval = primitive.abstract(*explicit, **params)
     outs = op.aval if primitive.multiple_results else (op.aval,)
+    holds = not primitive.free or primitive.kind == "fill"  # the others are views
+    if holds and max([a.nbytes for a in outs], default=0) > _ABSURD:
+        for a in outs:
+            np.empty(a.shape, a.dtype)  # NumPy's MemoryError, in the line that asks for too much
     op.reference = _for_these(primitive.specialize, primitive.reference, params, explicit)
     op.inplace = _for_these(primitive.specialize_inplace, primitive.inplace, params, explicit)
     op.free = primitive.free
@@ -107,6 +111,9 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.direct = not op.reuses and not op.free
     return op
 
+
+# bytes: a program could do without smaller results that do not fit into memory
+_ABSURD = 1 << 43
 
 _COPIED = 1 << 18  # bytes: copying this much costs less than a flush
 

@@ -117,14 +117,19 @@ def _leave_failed(nodes: list[Node]) -> None:
     """The first of them failed, and would fail again. From now on, it and its readers are computed
     only for whoever needs them, and fail for nobody else.
     """
-    failed = {id(nodes[0])}
+    nodes[:] = without_readers(nodes, nodes[0])
+
+
+def without_readers(nodes: list[Node], failed: Node) -> list[Node]:
+    """The others of these nodes, without those that read it."""
+    left_out = {id(failed)}
     kept = []
-    for node in nodes[1:]:
-        if any(id(a) in failed for a in node[ARGS]):
-            failed.add(id(node))
+    for node in nodes:
+        if id(node) in left_out or any(id(a) in left_out for a in node[ARGS] or ()):
+            left_out.add(id(node))
         else:
             kept.append(node)
-    nodes[:] = kept
+    return kept
 
 
 _DIRECT = frozenset({np.ndarray, np.float64})  # what most values are: the others ask `operand`

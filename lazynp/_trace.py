@@ -100,8 +100,10 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
         if gathered is not None:
             return _flush_gathered(recorder, nodes, asked, reason)
         return _run(recorder, nodes, asked, reason)
-    except BaseException:
+    except BaseException as error:
         recorder.pending[:0] = [n for n in nodes if n is not None]  # None: done, or dead
+        if isinstance(error, MemoryError) and _without_largest(recorder.pending, asked, error):
+            return _cut(recorder, asked, reason)
         raise
 
 
@@ -131,6 +133,32 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
         plan = _run(recorder, nodes, asked, reason)
     recorder.limit = sites.limit_from(_place(asked, reason))
     return plan
+
+
+_HUGE = 1 << 28  # bytes
+
+
+def _without_largest(pending: list[Node], asked: Node | None, error: MemoryError) -> bool:
+    """Take the largest array off the list, and what is computed from it: from now on they are
+    computed only for whoever needs them, and fail for nobody else. Returns whether that leaves
+    something to do; else the error says where the largest array was recorded.
+    """
+    needed = [] if asked is None or asked[VALUE] is not None else below(asked)
+    largest = max(pending, key=_size, default=None)
+    if largest is not None and _size(largest) >= _HUGE:
+        pending[:] = _reference.without_readers(pending, largest)
+        if not any(n is largest for n in needed):
+            return True
+    largest = max(needed, key=_size, default=None)
+    if largest is not None and _size(largest) >= _HUGE:
+        where, aval = position(largest[CODE], largest[OFFSET]), largest[OP].aval
+        error.add_note(f"the largest array that it needs, {aval}, was recorded at {where}")
+    return False
+
+
+def _size(node: Node) -> int:
+    op = node[OP]
+    return 0 if op is None or op.primitive.multiple_results else op.aval.nbytes
 
 
 def _run(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any) -> Any:

@@ -17,7 +17,6 @@ MOST = 5  # files that are named for one module
 
 # Engine rooms whose tests have another name.
 ELSEWHERE = {
-    "_attributes": ("test_array.py", "a chapter of the methods of arrays"),
     "_avals": ("test_memo.py", "identity and interning; shapes and dtypes are in tests/primitives"),
     "_conversions": ("test_array.py", "a chapter of the methods of arrays"),
     "_declarations": ("test_editors.py", "for editors and type checkers only"),

@@ -294,3 +294,15 @@ def test_a_long_program_is_looked_through_now_and_then(monkeypatch: pytest.Monke
 def _most_pending() -> Iterator[None]:
     with np.config(max_pending=512):
         yield
+
+
+def test_a_destructor_may_empty_the_list_while_a_site_is_looked_for() -> None:
+    """It asked for a value after `reason_to_cut` had counted the pending operations."""
+    code = test_a_destructor_may_empty_the_list_while_a_site_is_looked_for.__code__
+
+    class Emptied(list[Any]):
+        def __len__(self) -> int:
+            return 1000
+
+    assert _cutsites._begins_statement(Emptied(), code, 0)
+    assert not CutSites()._comes_round(Emptied(), code, 0)

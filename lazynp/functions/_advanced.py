@@ -7,6 +7,7 @@ storing values that were computed from a selection by the same mask.
 from __future__ import annotations
 
 import math
+import operator
 from types import EllipsisType
 from typing import Any
 
@@ -29,12 +30,13 @@ from lazynp._recorder import StagingRecorder, local, staged
 from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
 from lazynp._trace import host_value
-from lazynp._values import extent, knowable
+from lazynp._values import extent, knowable, without_repeats
 from lazynp.functions._assigned import assigned, tuple_text
 from lazynp.functions._checks import traced
 from lazynp.functions._foreign import elements
 from lazynp.functions._masks import check_mask, mismatch, set_mask, set_masked_view, set_selected
 from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._refused import refused_as
 from lazynp.functions._selected import Selection, selection
 from lazynp.functions._stores import host_index
 from lazynp.primitives import elementwise, indexing, shaping
@@ -203,9 +205,10 @@ def bounded(index: Any, length: int, axis: int) -> Array:
         return _bounded_later(index, length, axis)
     value = host_value(index._read()) if isinstance(index, Array) else np.asarray(index)
     if value.size:
-        low, high = value.min(), value.max()
+        different = without_repeats(value)
+        low, high = different.min(), different.max()
         if low < -length or high >= length:
-            bad = value[(value < -length) | (value >= length)].flat[0]
+            bad = different[(different < -length) | (different >= length)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
         if low < 0:
             value = value.astype(np.int64)
@@ -312,6 +315,7 @@ def _order_of_chosen(self: Array, found: Advanced) -> tuple[int, ...] | None:
     return named(order if found.order is None else [found.order.index(i) for i in order])
 
 
+@refused_as(operator.setitem)
 def set_advanced(self: Array, index: Any, value: Any) -> None:
     node = self._read()
     aval = aval_of_node(node)
@@ -325,12 +329,13 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
         values = broadcast(cast(value.whole, aval.dtype), aval.shape)
         self._write(elementwise.select(value.spread, values, new_array(node))._read())
         return
-    if mask is not None:
-        if whole and np.ndim(value) > 1:
+    if whole or not aval.ndim and _is_truth(index):
+        if np.ndim(value) > 1:
             raise TypeError(
                 "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, "
                 f"input has {np.ndim(value)} dimensions"
             )
+    if mask is not None:
         if set_mask(self, node, aval, mask, value):
             return
         if whole and set_selected(self, node, aval, mask, value):
@@ -413,6 +418,14 @@ def _sole_mask(aval: Aval, index: Any) -> Array | None:
     if isinstance(index, tuple) and len(index) == 2 and index[0] is Ellipsis:
         return None
     mask = _index_array(items[0])
-    if not isinstance(mask, Array) or mask.dtype.kind != "b" or mask.ndim == 0:
+    if not isinstance(mask, Array) or mask.dtype.kind != "b":
         return None
-    return mask if mask.ndim <= aval.ndim else None
+    return mask if 0 < mask.ndim <= aval.ndim else None
+
+
+def _is_truth(index: Any) -> bool:
+    """Whether the index is a single boolean without dimensions."""
+    item = index[0] if isinstance(index, tuple) and len(index) == 1 else index
+    return isinstance(item, (bool, np.bool_)) or (
+        isinstance(item, (Array, np.ndarray)) and item.dtype.kind == "b" and not item.ndim
+    )

@@ -60,14 +60,15 @@ def _without_needless_axes(shape: tuple[int, ...], ndim: int, by_index: bool) ->
 
 
 def check_range(value: Any, found: np.dtype[Any], dtype: np.dtype[Any]) -> None:
-    """OverflowError for Python integers that do not fit this dtype; `found` is their dtype as an
-    array.
+    """The error for Python numbers that do not fit this dtype, as integers that are too large or
+    nan for integers; `found` is their dtype as an array.
     """
-    if found is dtype or dtype.kind not in "iu" or found.kind not in "iu":
+    if found is dtype or dtype.kind not in "iuf" or found.kind not in "iufc":
         return
-    if np.can_cast(found, dtype):
+    if np.can_cast(found, dtype, "same_kind" if dtype.kind == "f" else "safe"):
         return
-    if type(value) is int or isinstance(value, (list, tuple)) and not holds_lazy(value):
+    plain = type(value) in SCALAR_DTYPES
+    if plain or isinstance(value, (list, tuple)) and not holds_lazy(value):
         np.asarray(value, dtype)
 
 

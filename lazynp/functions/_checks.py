@@ -9,7 +9,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._node import is_tracer
 from lazynp._recorder import local
-from lazynp._values import extent, knowable
+from lazynp._values import extent, knowable, without_repeats
 from lazynp.functions._operands import as_array, plain
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
@@ -75,6 +75,7 @@ def refuse_outside(index: Array, n: int, kind: type[Exception], message: str) ->
         below, above = elementwise.less(index, 0), elementwise.greater_equal(index, n)
         check_later(elementwise.logical_or(below, above), kind, message, index)
         return
+    known = without_repeats(np.asarray(known))
     bad = np.less(known, 0) | np.greater_equal(known, n)
     if np.any(bad):
-        raise kind(message.replace("{}", str(np.asarray(known)[bad].flat[0])))
+        raise kind(message.replace("{}", str(known[bad].flat[0])))

@@ -8,6 +8,15 @@ from lazynp._array import Array, Scalar
 from lazynp._strides import layout, writeable
 
 
+def shown_base(array: Array) -> Array | None:
+    """`x.base`. An owner whose shape, dtype or strides were set is a view in here only."""
+    base = array._base
+    if base is None or not base._flags or "face" not in base._flags:
+        return base
+    face = base._flags["face"]()
+    return None if face is array else base if face is None else face
+
+
 class Flags:
     """`x.flags`, computed as NumPy does from the logical layout; WRITEABLE can be set."""
 
@@ -18,7 +27,7 @@ class Flags:
 
     def __getattr__(self, name: str) -> Any:
         if name == "owndata":
-            return self._array._base is None
+            return shown_base(self._array) is None
         if name == "writeable":
             return writeable(self._array) and not isinstance(self._array, Scalar)
         if name == "num":
@@ -46,7 +55,8 @@ class Flags:
 
     def _set_writeable(self, value: bool) -> None:
         array = self._array
-        if value and array._base is not None and not writeable(array._base):
+        base = shown_base(array)
+        if value and base is not None and not writeable(base):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         array._flags = {**(array._flags or {}), "readonly": not value}
 

@@ -12,6 +12,7 @@ from lazynp._trace import host_value
 from lazynp.functions import manipulation, ufuncs
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range
+from lazynp.functions._checks import traced
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._operands import as_array
 
@@ -85,7 +86,9 @@ class flatiter:
             value = cell
         elif single and value.ndim and dtype.kind not in "?O":
             raise ValueError("Error setting single item of array.")
-        boxed = dtype.names or dtype.hasobject and not isinstance(value, (Array, np.ndarray))
+        boxed = bool(dtype.names)
+        if not isinstance(value, (Array, np.ndarray, np.generic, flatiter)):
+            boxed = dtype.hasobject or not traced(value)  # NumPy converts or refuses the values
         values = manipulation.ravel(as_array(np.array(value, dtype) if boxed else value))
         check_range(value, values.dtype, dtype)
         if values.dtype.kind == "c" != dtype.kind:

@@ -21,6 +21,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._construct import asarray
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._operands import as_array, cast, check_writeable, store
+from lazynp.functions._refused import refused_as
 from lazynp.primitives import shaping
 
 _CASTINGS = ("no", "equiv", "safe", "same_kind", "unsafe")
@@ -33,6 +34,7 @@ def _joined(x: Any) -> Array:
 
 
 @by_numpy(np.concatenate)
+@refused_as(np.concatenate)
 def concatenate(
     arrays: Any,
     /,
@@ -126,6 +128,7 @@ _TO_STACK = 'arrays to stack must be passed as a "sequence" type such as list or
 
 
 @by_numpy(np.stack)
+@refused_as(np.stack)
 def stack(
     arrays: Any,
     axis: Any = 0,

@@ -6,6 +6,7 @@ NumPy's methods and give their results, dtypes and exceptions.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -393,7 +394,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
         return host_into(row.ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
     loop = loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype)
     if out is not None and out.shape != x.shape:
-        raise ValueError("provided out is the wrong size for the accumulation.")
+        x = _repeated_into(x, axis, out.shape)
     order = common_order((x,), x.shape) if out_of_order(x) else None
     x = to_loop(x, loop)
     result = row.running(x, axis=axis) if x.size else new_array(x._read())
@@ -401,6 +402,14 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
     if out is not None:
         result = to_loop(result, out.dtype)
     return store(result, out, "unsafe")
+
+
+def _repeated_into(x: Array, axis: int, shape: tuple[int, ...]) -> Array:
+    """The operand of an accumulation into an array that repeats it along other axes."""
+    if len(shape) == x.ndim and shape[axis] == x.shape[axis]:
+        with contextlib.suppress(ValueError):
+            return broadcast(x, shape)
+    raise ValueError("provided out is the wrong size for the accumulation.")
 
 
 def count_of(shape: Sequence[int], axes: Axes) -> int:

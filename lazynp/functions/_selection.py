@@ -28,6 +28,7 @@ from lazynp.functions._integers import (
     target,
 )
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._refused import refused_as
 from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 
 _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
@@ -168,6 +169,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 @by_numpy(np.choose)
+@refused_as(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """See `numpy.choose`. Accepts any number of choices."""
     index, mode = index_array(a), checked_mode(mode)
@@ -185,6 +187,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     for k, choice in enumerate(arrays[1:], 1):
         result = _picked(ufuncs.equal(index, k), cast(choice, dtype), result)
     shape = np.broadcast_shapes(index.shape, *[c.shape for c in arrays])
+    if out is not None and getattr(out, "shape", shape) != shape:
+        raise TypeError("choose: invalid shape for output array.")
     result = broadcast(plain(result), shape)
     return store(scalar_if_0d(result), out, "unsafe")
 
@@ -193,6 +197,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 
 @by_numpy(np.compress)
+@refused_as(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     """See `numpy.compress`. Computes `condition`, because it determines the shape of the result."""
     mask = as_array(condition)
@@ -248,6 +253,7 @@ def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
     return found
 
 
+@refused_as(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """See `numpy.place`. Does not compute the mask."""
     x, m = target(arr, "place() argument 1"), as_array(mask)
@@ -272,6 +278,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     _write_where(x, chosen, spread)
 
 
+@refused_as(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """See `numpy.putmask`. Does not compute the mask."""
     x, m = target(a, "argument 1"), as_array(mask)

@@ -312,9 +312,9 @@ class ufunc:
             return np.empty(0, kind.dtype) if isinstance(kind, Aval) else x
 
         ins = [empty(x) for x in inputs]
-        if not any(isinstance(x, np.ndarray) for x in ins):
-            ins = [np.empty(0, np.asarray(x).dtype) for x in ins]
         given = tuple([None if o is None else np.empty(0, o.dtype) for o in outs])
+        if not any(isinstance(x, np.ndarray) for x in (*ins, *given)):
+            ins = [np.empty(0, np.asarray(x).dtype) for x in ins]
         self._numpy(*ins, out=given, casting=casting)
 
     def _checked(self, args: Any, signature: Any, sig: Any, dtype: Any, unknown: Any) -> Any:
@@ -376,10 +376,14 @@ class ufunc:
             signature = (None,) * self.nin + (np.dtype(dtype),) * self.nout
         known_as = (*ins, *(None,) * self.nout)
         dtypes = resolve_dtypes(self._numpy, known_as, signature=signature, casting=casting)
-        return tuple(
-            to_loop(new_array(o if type(o) is list else leaf(np.asarray(o)[()])), d)
-            for o, d in zip(operands, dtypes, strict=False)
-        )
+
+        def converted(o: Any, d: np.dtype[Any]) -> Array:
+            if type(o) is list:
+                return to_loop(new_array(o), d)
+            fits = type(o) is int and d.kind in "iu"  # or it is an OverflowError
+            return to_loop(new_array(leaf(np.asarray(o, d if fits else None)[()])), d)
+
+        return tuple([converted(o, d) for o, d in zip(operands, dtypes, strict=False)])
 
     def _deliver(self, result: Any, out: Any, where: Any, casting: Any) -> Any:
         """Store the result in `out` where `where` is true."""

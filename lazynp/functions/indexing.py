@@ -11,9 +11,11 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._steps import Diagonal
+from lazynp._strides import layout
 from lazynp._values import seen_value
 from lazynp.functions import _assigned
 from lazynp.functions._arguments import NO_AXIS, check_axis, converted
+from lazynp.functions._checks import traced
 from lazynp.functions._coordinates import ravel_multi_index, unravel_index
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_call, host_into, needs_host, write_on_host
@@ -43,6 +45,7 @@ from lazynp.functions._operands import (
     store,
 )
 from lazynp.functions._reduce import check_out, to_loop
+from lazynp.functions._refused import refused_as
 from lazynp.functions._selection import (
     asking_where,
     choose,
@@ -69,6 +72,7 @@ __all__ = [
 
 
 @by_numpy(np.take)
+@refused_as(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "raise") -> Any:
     """See `numpy.take`."""
     x = as_array(a)
@@ -126,6 +130,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
             given = v if isinstance(v, Array) else np.array(v, x.dtype)
             np.put(memory, np.asarray(index_array(ind)), np.asarray(given), mode)
         return
+    v = _refusing(v, x.dtype)
     index, mode = flat(index_array(ind)), checked_mode(mode)
     if not index.size:
         return
@@ -139,6 +144,15 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
         old = flat(x)
         new = indexing.put(old, values, index, axes=(0,), mode="set")
         x._write(shaping.reshape(new, shape=x.shape)._read())
+
+
+def _refusing(value: Any, dtype: np.dtype[Any]) -> Any:
+    """Python's numbers as NumPy converts them for storage: unlike a cast, it refuses those that the
+    dtype cannot hold.
+    """
+    if isinstance(value, (Array, np.ndarray, np.generic)) or traced(value):
+        return value
+    return np.array(value, dtype)
 
 
 def _along_axis(shape: tuple[int, ...], indices: Array, axis: int) -> tuple[Array, ...]:
@@ -193,6 +207,8 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """See `numpy.put_along_axis`."""
     x, index = target(arr, "argument 1"), as_array(indices)
+    if axis is None and not layout(x).flags.c_contiguous:  # NumPy writes to a copy that it protects
+        raise ValueError("assignment destination is read-only")
     if needs_host(x):
         with write_on_host(x) as memory:
             np.put_along_axis(memory, np.asarray(index), np.asarray(values), axis)
@@ -298,6 +314,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         step = 1 + sum(x.shape[0] ** k for k in range(1, x.ndim))
     x = target(a, "argument 1")
     count = len(range(0, end, step))
+    val = val if needs_host(x) else _refusing(val, x.dtype)
     if not count or not as_array(val).size:
         return
     if needs_host(x):

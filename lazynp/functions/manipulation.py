@@ -290,7 +290,12 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         return
     if not isinstance(dst, Array) or isinstance(dst, Scalar):
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
-    _check_copyto(src, dst, casting)
+    if type(src) in SCALAR_DTYPES or isinstance(src, np.generic):  # NumPy converts it
+        filled = np.empty((), dst.dtype)
+        np.copyto(filled, src, casting)
+        src = filled
+    else:
+        _check_copyto(src, dst, casting)
     if not writeable(dst):
         raise ValueError("assignment destination is read-only")
     if where is True:
@@ -309,12 +314,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 def _check_copyto(src: Any, dst: Array, casting: Any) -> None:
-    """Apply NumPy's rule, and raise its exception, on an empty array or on the Python scalar
-    itself.
-    """
-    if type(src) in SCALAR_DTYPES:
-        np.copyto(np.empty((), dst.dtype), src, casting)
-        return
+    """Apply NumPy's rule, and raise its exception."""
     source = as_array(src).dtype
     if not np.can_cast(source, dst.dtype, casting):
         raise TypeError(

@@ -56,6 +56,12 @@ class Sharding(xla_client.SingleDeviceSharding):
         return shape
 
 
+def memory_of(loaded: Any) -> tuple[int, int]:
+    """The bytes of a program's temporaries, and those of the operands that its results reuse."""
+    stats = loaded.get_compiled_memory_stats()
+    return stats.temp_size_in_bytes, stats.alias_size_in_bytes
+
+
 def device_list(device: Any) -> Any:
     return xla_client.DeviceList((device,))
 

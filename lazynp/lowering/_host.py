@@ -6,9 +6,12 @@ import ctypes
 import mmap
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from lazynp._avals import Aval
 
 ALIGNMENT = 64  # what XLA requires; memory with less alignment is copied
 
@@ -61,6 +64,25 @@ def room_for_client(threads: int) -> None:
 def room_for_compiling(text: str) -> None:
     """Raise MemoryError if the compiler could not work."""
     _demand(_COMPILER + (os.cpu_count() or 1) * _STACK + _LINE * text.count("\n"))
+
+
+_PROBED = 1 << 28  # bytes: to ask for less costs more than XLA's own complaint
+
+
+def large(avals: Iterable[Aval]) -> tuple[Aval, ...]:
+    """Those that `room_for_arrays` asks for."""
+    return tuple([a for a in avals if a.nbytes >= _PROBED])
+
+
+def room_for_arrays(avals: Iterable[Aval]) -> None:
+    """Raise NumPy's MemoryError if NumPy could not make all these arrays now.
+
+    No page of them is touched, so this takes as long for large arrays as for small ones.
+    """
+    held = []
+    for aval in avals:
+        held.append(np.empty(aval.shape, aval.dtype))
+    del held
 
 
 def _demand(nbytes: int) -> None:

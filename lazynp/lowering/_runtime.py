@@ -22,7 +22,13 @@ from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp.lowering import _cache, _closing, _compat, _lapack
 from lazynp.lowering._emit import module_text
-from lazynp.lowering._host import ALIGNMENT, room_for_client, room_for_compiling
+from lazynp.lowering._host import (
+    ALIGNMENT,
+    large,
+    room_for_arrays,
+    room_for_client,
+    room_for_compiling,
+)
 from lazynp.lowering._options import compile_options, forget_unknown
 from lazynp.lowering._progress import Told
 
@@ -214,7 +220,7 @@ class Executable:
 
     __slots__ = (
         "in_avals", "out_avals", "text", "platform", "alone", "from_disk",
-        "wanted", "_loaded", "_consume", "_run",
+        "wanted", "large", "_loaded", "_consume", "_run",
     )  # fmt: skip
 
     def __init__(
@@ -230,6 +236,7 @@ class Executable:
         handlers = [here.handler(a) for a in out_avals]
         self._consume = methodcaller("consume_with_handlers", handlers)
         self._run = loaded.execute_sharded
+        self.large = _large(loaded, self.out_avals)
 
     def run(
         self, buffers: Sequence[Any], into: list[Any] | None = None, checked: bool = False
@@ -253,6 +260,8 @@ class Executable:
                 text = f"run: buffers of {self.wanted} are required, got {got}"
                 raise InternalError(text, self.text)
             buffers = [self.brought(b) for b in buffers]
+        if self.large:
+            room_for_arrays(self.large)
         _compat.collect_garbage()
         try:
             into[:] = map(self._consume, map(self._run, (buffers,)))
@@ -269,6 +278,13 @@ class Executable:
         if buffer.aval is backend(self.platform, self.alone).described(buffer.aval.aval):
             return buffer
         return self.put(host(buffer), owned=True)
+
+
+def _large(loaded: Any, out_avals: Sequence[Aval]) -> tuple[Aval, ...]:
+    """The large memory that a run takes: results that reuse no operand's, and temporaries."""
+    temporaries, reused = _compat.memory_of(loaded)
+    outs = () if reused else out_avals
+    return large([*outs, aval_of((temporaries,), np.dtype(np.uint8))])
 
 
 def compile_text(
@@ -316,7 +332,12 @@ def _from_disk(here: Backend, key: bytes) -> Any:
 
 
 def compile_program(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> Executable:
-    """Lower and compile. `donate`: inputs that the run consumes, if nothing else holds them."""
+    """Lower and compile. `donate`: inputs that the run consumes, if nothing else holds them.
+
+    Results beyond all memory raise NumPy's MemoryError before XLA sees them.
+    """
+    if not donate:
+        room_for_arrays(large(jaxpr.out_avals))
     text = module_text(jaxpr, donate, platform)
     alone = _cost.work(jaxpr) <= _cost.ALONE
     return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, alone, jaxpr)

@@ -156,7 +156,7 @@ def _by_kind(**lowers: Any) -> Any:
 _product_transpose = linear(
     lambda ct, x, y: multiply_no_nan(ct, y), lambda ct, x, y: multiply_no_nan(ct, x)
 )
-_multiply = _by_kind(b=e.and_, iuf=e.mul, c=e.complex_mul)
+_multiply = _by_kind(b=e.and_, iuf=e.mul, c=e.fused_mul)
 _divide = _by_kind(f=e.div, c=e.complex_div)
 _PRODUCT_FORMULAS = [
     lambda g, ans, x, y: multiply_no_nan(g, y),
@@ -194,7 +194,6 @@ multiply = row(
     _multiply,
     _PRODUCT_FORMULAS,
     transpose=_product_transpose,
-    complex_ulp=2,  # NumPy's SIMD loop fuses a product
     cost=MEMORY_BOUND,
 )
 divide = row(
@@ -238,7 +237,6 @@ multiply_no_nan = row(
     ufunc=np.multiply,
     reference=lambda x, y: _zeroed(np.multiply(x, y), x, y),
     transpose=_product_transpose,
-    complex_ulp=2,  # like multiply
     cost=(0.4, 0.1),
 )
 xdivy = row(
@@ -253,7 +251,7 @@ xdivy = row(
 
 
 def _square(b: Any, x: Any) -> Any:
-    return e.complex_mul(b, x, x) if kind(x) == "c" else e.mul(b, x, x)
+    return e.fused_mul(b, x, x) if kind(x) == "c" else e.mul(b, x, x)
 
 
 def _reciprocal(b: Any, x: Any) -> Any:
@@ -273,7 +271,6 @@ square = row(
     "square",
     in_float32(_square),
     [lambda g, ans, x: multiply_no_nan(g, multiply(2, x))],
-    complex_ulp=2,  # like multiply
     cost=MEMORY_BOUND,
 )
 reciprocal = row(
@@ -338,21 +335,21 @@ def _sign(b: Any, x: Any) -> Any:
 
 
 def _complex_sign(b: Any, z: Any) -> Any:
-    """z / |z|; towards an infinite part if only one part is infinite."""
+    """z / |z|; if |z| is infinite or overflows, the sign of an infinite real part, else of the
+    imaginary part.
+    """
     x, y = e.parts(b, z)
     size = e.modulus(b, x, y)
-    x_inf, y_inf = e.is_inf(b, x), e.is_inf(b, y)
-    infinite = b.or_(x_inf, y_inf)
-    nan = b.or_(e.is_nan(b, x), e.is_nan(b, y))
-    bad = b.or_(b.and_(x_inf, y_inf), b.and_(b.not_(infinite), nan))
-    zero = e.is_(b, size, "EQ", 0.0)
+    x_inf = e.is_inf(b, x)
+    bad = b.or_(b.and_(x_inf, e.is_inf(b, y)), e.is_nan(b, size))
+    infinite, zero = e.is_inf(b, size), e.is_(b, size, "EQ", 0.0)
 
-    def part(v: Any, v_inf: Any) -> Any:
+    def part(v: Any, chosen: Any) -> Any:
         one = e.copysign(b, like(b, 1.0, v), v)
-        at_infinity = b.select(v_inf, one, like(b, 0.0, v))
+        at_infinity = b.select(chosen, one, like(b, 0.0, v))
         return e.choose(b, e.div(b, v, size), (bad, np.nan), (infinite, at_infinity), (zero, 0.0))
 
-    return b.complex(part(x, x_inf), part(y, y_inf))
+    return b.complex(part(x, x_inf), part(y, b.not_(x_inf)))
 
 
 def _absolute_jvp(g: Any, ans: Any, x: Any) -> Any:
@@ -433,7 +430,7 @@ def _integer_power_reference(x: Any, *, exponent: int) -> Any:
 def _lower_integer_power(b: Any, x: Any, *, exponent: int) -> Any:
     if exponent == 0:
         return like(b, 1, x)
-    times = e.complex_mul if kind(x) == "c" else e.mul
+    times = e.fused_mul if kind(x) == "c" else e.mul
     power = _chain(x, abs(exponent), lambda u, v: times(b, u, v))
     return _reciprocal(b, power) if exponent < 0 else power
 

@@ -74,14 +74,22 @@ def exp2(b: Any, z: Any) -> Any:
     return exp(b, _scaled(b, z, f.LN2))
 
 
-@in_float64
 def expm1(b: Any, z: Any) -> Any:
-    """NumPy's formula."""
+    """NumPy's formula. For complex64 NumPy's exp overflows in single precision."""
+    limit = 88.72283935546875 if z.aval.dtype == e.C8 else np.inf  # the last whose exp is finite
+    return _expm1(b, z, limit=limit)
+
+
+@in_float64
+def _expm1(b: Any, z: Any, limit: float) -> Any:
     x, y = parts(b, z)
     s = b.unary("stablehlo.sine", e.times(b, y, 0.5))
     cos = b.unary("stablehlo.cosine", y)
-    re = e.sub(b, e.mul(b, f.expm1(b, x), cos), e.times(b, e.mul(b, s, s), 2.0))
-    return b.complex(re, e.mul(b, e.exp(b, x), b.unary("stablehlo.sine", y)))
+    over = is_(b, x, "GT", limit)
+    less_one = e.choose(b, f.expm1(b, x), (over, np.inf))
+    re = e.sub(b, e.mul(b, less_one, cos), e.times(b, e.mul(b, s, s), 2.0))
+    im = e.mul(b, e.choose(b, e.exp(b, x), (over, np.inf)), b.unary("stablehlo.sine", y))
+    return b.complex(re, im)
 
 
 @in_float64
@@ -96,8 +104,11 @@ def log(b: Any, z: Any) -> Any:
     excess = e.mul(b, e.plus(b, big, -1.0), e.plus(b, big, 1.0))
     excess = e.add(b, excess, e.mul(b, small, small))
     re_near = e.times(b, f.log1p(b, excess), 0.5)
-    re = b.select(near, re_near, e.log(b, e.modulus(b, x, y)))
-    return b.complex(re, b.binary("stablehlo.atan2", y, x))
+    re = e.log(b, e.modulus(b, e.times(b, x, 0.25), e.times(b, y, 0.25)))
+    over = is_(b, big, "GT", 2.0**1020)
+    re = b.select(over, e.plus(b, re, 2 * f.LN2), e.log(b, e.modulus(b, x, y)))
+    re = b.select(near, re_near, re)
+    return b.complex(re, f.arctan2(b, y, x))
 
 
 @in_float64
@@ -137,33 +148,59 @@ def sqrt(b: Any, z: Any) -> Any:
 # -- hyperbolic and circular -----------------------------------------------------------------------
 
 
+def _of_exponential(b: Any, x: Any, grown: Any, factor: Any) -> Any:
+    """grown * factor, where `grown` is sinh or cosh of x: it may overflow where the product does
+    not.
+    """
+    product = _zero_wins(b, grown, factor)
+    half = e.exp(b, e.times(b, e.magnitude(b, x), 0.5))
+    sign = e.copysign(b, e.like(b, 0.5, x), grown)
+    far = e.mul(b, e.mul(b, e.mul(b, half, sign), factor), half)
+    over = _both(
+        b, is_(b, e.magnitude(b, x), "GT", 700.0), _finite(b, x), is_(b, factor, "NE", 0.0)
+    )
+    return b.select(over, far, product)
+
+
 @in_float64
 def sinh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    s, c = f.sinh(b, x), f.cosh(b, x)
     edge = _both(b, e.is_inf(b, x), b.not_(_finite(b, y)))
-    re = _zero_wins(b, s, b.unary("stablehlo.cosine", y))
-    im = _zero_wins(b, b.unary("stablehlo.sine", y), c)
+    re = _of_exponential(b, x, f.sinh(b, x), b.unary("stablehlo.cosine", y))
+    im = _of_exponential(b, x, f.cosh(b, x), b.unary("stablehlo.sine", y))
     return b.complex(e.choose(b, re, (edge, np.inf)), im)
 
 
 @in_float64
 def cosh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    s, c = f.sinh(b, x), f.cosh(b, x)
-    edge = _both(b, e.is_inf(b, x), b.not_(_finite(b, y)))
-    re = e.mul(b, c, b.unary("stablehlo.cosine", y))
-    im = _zero_wins(b, s, b.unary("stablehlo.sine", y))
+    lost = b.not_(_finite(b, y))
+    edge = _both(b, e.is_inf(b, x), lost)
+    re = _of_exponential(b, x, f.cosh(b, x), b.unary("stablehlo.cosine", y))
+    im = _of_exponential(b, x, f.sinh(b, x), b.unary("stablehlo.sine", y))
+    im = e.choose(b, im, (_both(b, lost, is_(b, x, "EQ", 0.0)), 0.0))
     return b.complex(e.choose(b, re, (edge, np.inf)), im)
 
 
 @in_float64
 def tanh(b: Any, z: Any) -> Any:
+    """sinh x cosh x + i sin y cos y, over sinh(x)**2 + cos(y)**2: near a pole nothing cancels."""
     x, y = parts(b, z)
-    re, im = parts(b, b.unary("stablehlo.tanh", z))
+    sin, cos = b.unary("stablehlo.sine", y), b.unary("stablehlo.cosine", y)
+    s, c = f.sinh(b, x), f.cosh(b, x)
+    below = e.add(b, e.mul(b, s, s), e.mul(b, cos, cos))
+    far = is_(b, e.magnitude(b, x), "GT", 22.0)
+    one = e.copysign(b, like(b, 1.0, x), x)
+    re = b.select(far, one, e.div(b, e.mul(b, s, c), below))
+    decay = e.exp(b, e.times(b, e.magnitude(b, x), -2.0))
+    product = e.mul(b, sin, cos)
+    im = b.select(far, e.times(b, e.mul(b, product, decay), 4.0), e.div(b, product, below))
     lost = b.not_(_finite(b, y))
-    re = e.choose(b, re, (_both(b, lost, is_(b, x, "EQ", 0.0)), x))
-    return b.complex(re, e.choose(b, im, (is_(b, y, "EQ", 0.0), y)))
+    infinite = e.is_inf(b, x)
+    re = e.choose(b, re, (infinite, one), (_both(b, lost, is_(b, x, "EQ", 0.0)), x), (lost, np.nan))
+    zero = e.copysign(b, like(b, 0.0, x), product)
+    cases = [(_both(b, infinite, lost), 0.0), (infinite, zero), (is_(b, y, "EQ", 0.0), y)]
+    return b.complex(re, e.choose(b, im, *cases))
 
 
 @in_float64
@@ -186,28 +223,45 @@ tan = _turned(tanh)
 # -- inverses: the sign of a zero decides the side of a branch cut ---------------------------------
 
 
+def _undefined(b: Any, x: Any, y: Any) -> Any:
+    """Whether one part is nan and the other finite: of most functions both parts are nan then."""
+    x_nan, y_nan = e.is_nan(b, x), e.is_nan(b, y)
+    return b.or_(_both(b, x_nan, b.not_(e.is_inf(b, y))), _both(b, y_nan, b.not_(e.is_inf(b, x))))
+
+
 @in_float64
 def arcsin(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
     re, im = parts(b, b.unary("chlo.asin", z))
+    nan = _undefined(b, x, y)
     axis = _both(b, is_(b, x, "EQ", 0.0), e.is_nan(b, y))
-    return b.complex(e.choose(b, re, (axis, x)), e.copysign(b, im, y))
+    re = e.copysign(b, e.choose(b, re, (axis, 0.0), (nan, np.nan)), x)
+    return b.complex(re, e.copysign(b, e.choose(b, im, (nan, np.nan)), y))
+
+
+def _arccos(b: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """The real part, and the modulus of the imaginary part, whose sign is that of -y."""
+    re, im = parts(b, b.unary("chlo.acos", b.complex(x, y)))
+    nan = _undefined(b, x, y)
+    axis = _both(b, is_(b, x, "EQ", 0.0), e.is_nan(b, y))
+    re = e.choose(b, e.magnitude(b, re), (axis, PI_2), (nan, np.nan))
+    return re, e.magnitude(b, e.choose(b, im, (nan, np.nan)))
 
 
 @in_float64
 def arccos(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    re, im = parts(b, b.unary("chlo.acos", z))
-    axis = _both(b, is_(b, x, "EQ", 0.0), e.is_nan(b, y))
-    return b.complex(e.choose(b, re, (axis, PI_2)), e.copysign(b, im, e.negate(b, y)))
+    re, im = _arccos(b, x, y)
+    return b.complex(re, e.copysign(b, im, e.negate(b, y)))
 
 
 @in_float64
 def arccosh(b: Any, z: Any) -> Any:
+    """arccos(z), turned towards the positive real axis."""
     x, y = parts(b, z)
-    re, im = parts(b, b.unary("chlo.acosh", z))
-    axis = _both(b, is_(b, x, "EQ", 0.0), e.is_nan(b, y))
-    return b.complex(re, e.copysign(b, e.choose(b, im, (axis, PI_2)), y))
+    angle, size = _arccos(b, x, y)
+    sided = b.select(e.is_nan(b, y), angle, e.copysign(b, angle, y))
+    return b.complex(size, sided)
 
 
 @in_float64
@@ -217,10 +271,15 @@ def arctanh(b: Any, z: Any) -> Any:
     x_nan, y_nan, finite = e.is_nan(b, x), e.is_nan(b, y), _finite(b, y)
     zero = e.copysign(b, like(b, 0.0, x), x)
     nowhere = b.or_(is_(b, x, "EQ", 0.0), e.is_inf(b, x))
+    # next to a pole, the square of the distance is lost
+    one = like(b, 1.0, x)
+    near, away = (e.modulus(b, op(b, e.magnitude(b, x), one), y) for op in (e.sub, e.add))
+    at_pole = e.times(b, e.sub(b, e.log(b, away), e.log(b, near)), 0.5)
     re = e.choose(
         b, re,
         (_both(b, y_nan, nowhere), zero), (y_nan, np.nan),
         (e.is_inf(b, y), zero), (_both(b, x_nan, finite), np.nan),
+        (is_(b, near, "LT", 2.0**-20), at_pole),
     )  # fmt: skip
     up = e.copysign(b, like(b, PI_2, y), y)
     im = e.choose(b, im, (e.is_inf(b, y), up), (y_nan, np.nan), (x_nan, np.nan))
@@ -234,26 +293,60 @@ arctan, arcsinh = _turned(arctanh), _turned(arcsin)
 
 
 def _small_power(b: Any, z: Any, n: Any) -> Any:
-    """z ** |n| for integral |n| < 100, by NumPy's multiplications."""
+    """z ** |n| for integral |n| < 100, by NumPy's multiplications. The first is 1 * z, which makes
+    nan of an infinite z.
+    """
     i4 = np.dtype("i4")
     clamped = b.op("stablehlo.clamp", like(b, 0.0, n), n, like(b, 127.0, n), out=n.aval)
     count = b.convert(clamped, i4)
-    result = like(b, 1.0, z)
-    for bit in range(7):
+    result = e.complex_mul(b, like(b, 1.0, z), z)
+    result = b.select(is_(b, b.and_(count, like(b, 1, count)), "NE", 0), result, like(b, 1.0, z))
+    for bit in range(1, 7):
+        z = e.complex_mul(b, z, z)
         odd = is_(b, b.and_(count, like(b, 1 << bit, count)), "NE", 0)
-        first = is_(b, b.and_(count, like(b, (1 << bit) - 1, count)), "EQ", 0)
-        product = b.select(first, z, e.complex_mul(b, result, z))
-        result = b.select(odd, product, result)
-        if bit < 6:
-            z = e.complex_mul(b, z, z)
+        result = b.select(odd, e.complex_mul(b, result, z), result)
     return result
+
+
+def _boxed(b: Any, z: Any) -> tuple[Any, Any, Any]:
+    """The direction of an infinite number, else the number; and whether it is infinite."""
+    both = parts(b, z)
+    infinite = b.or_(*[e.is_inf(b, v) for v in both])
+
+    def boxed(v: Any) -> Any:
+        unit = e.choose(b, like(b, 0.0, v), (e.is_inf(b, v), 1.0))
+        return b.select(infinite, e.copysign(b, unit, v), v)
+
+    return boxed(both[0]), boxed(both[1]), infinite
+
+
+def _recovered_mul(b: Any, z: Any, w: Any) -> Any:
+    """The product by Annex G of C99: infinite if a factor is, although both parts came to nan."""
+    (x, y), (u, v) = parts(b, z), parts(b, w)
+    products = [e.mul(b, *p) for p in ((x, u), (y, v), (x, v), (y, u))]
+    re, im = e.sub(b, *products[:2]), e.add(b, *products[2:])
+    over = e.is_inf(b, products[0])
+    for p in products[1:]:
+        over = b.or_(over, e.is_inf(b, p))
+    x, y, z_infinite = _boxed(b, z)
+    u, v, w_infinite = _boxed(b, w)
+    infinite = b.or_(z_infinite, w_infinite)
+
+    def cleared(t: Any) -> Any:  # nan beside infinity counts as zero
+        return b.select(e.is_nan(b, t), e.copysign(b, like(b, 0.0, t), t), t)
+
+    x, y, u, v = map(cleared, (x, y, u, v))
+    again = parts(b, e.complex_mul(b, b.complex(x, y), b.complex(u, v)))
+    lost = _both(b, e.is_nan(b, re), e.is_nan(b, im), b.or_(infinite, over))
+    recovered = [e.times(b, part, np.inf) for part in again]
+    return b.complex(*[b.select(lost, r, old) for r, old in zip(recovered, (re, im))])
 
 
 @in_float64
 def power(b: Any, z: Any, w: Any) -> Any:
     """NumPy's `npy_cpow`: 1 for w = 0, 0 or nan for z = 0, products for small integral w."""
     (x, y), (u, v) = parts(b, z), parts(b, w)
-    general = exp(b, e.complex_mul(b, w, log(b, z)))
+    general = exp(b, _recovered_mul(b, w, log(b, z)))
     size = e.magnitude(b, u)
     whole = _both(
         b, is_(b, v, "EQ", 0.0), is_(b, size, "LT", 100.0),
@@ -261,7 +354,12 @@ def power(b: Any, z: Any, w: Any) -> Any:
     )  # fmt: skip
     product = _small_power(b, z, size)
     inverse = e.complex_div(b, like(b, 1.0, z), product)
-    by_products = b.select(is_(b, u, "LT", 0.0), inverse, product)
+    square = e.complex_mul(b, z, z)
+    by_products = e.choose(
+        b, product,
+        (is_(b, u, "LT", 0.0), inverse), (is_(b, u, "EQ", 1.0), z),
+        (is_(b, u, "EQ", 2.0), square), (is_(b, u, "EQ", 3.0), e.complex_mul(b, z, square)),
+    )  # fmt: skip
     result = b.select(whole, by_products, general)
     no_base = _both(b, is_(b, x, "EQ", 0.0), is_(b, y, "EQ", 0.0))
     no_exponent = _both(b, is_(b, u, "EQ", 0.0), is_(b, v, "EQ", 0.0))

@@ -207,31 +207,57 @@ def parts(b: Any, z: Any) -> tuple[Any, Any]:
 
 
 def complex_mul(b: Any, z: Any, w: Any) -> Any:
-    """The plain formula. (NumPy's SIMD loop fuses one product, its scalar loop none.)"""
+    """The plain formula, as in C."""
     (x, y), (u, v) = parts(b, z), parts(b, w)
     re = sub(b, mul(b, x, u), mul(b, y, v))
     return b.complex(re, add(b, mul(b, x, v), mul(b, y, u)))
 
 
+def fused_mul(b: Any, z: Any, w: Any) -> Any:
+    """As NumPy's loops multiply arrays: where the processor can, one product of each part is not
+    rounded.
+    """
+    return b.product(z, w)
+
+
+def _middle(b: Any, u: Any, v: Any) -> tuple[Any, Any, Any]:
+    """A divisor scaled by a power of two, and that power: its reciprocal is a normal number.
+    Compiled programs flush others to zero.
+    """
+    size = b.binary("stablehlo.maximum", magnitude(b, u), magnitude(b, v))
+    top = np.finfo(u.aval.dtype).maxexp
+    cases = [(is_(b, size, "GT", 2.0 ** (top - 4)), 2.0 ** -(top // 4))]
+    cases += [(is_(b, size, "LT", 2.0 ** (6 - top * 3 // 4)), 2.0 ** (top // 4))]
+    power = choose(b, like(b, 1.0, u), *cases)
+    return mul(b, u, power), mul(b, v, power), power
+
+
 def complex_div(b: Any, z: Any, w: Any) -> Any:
     """Smith's algorithm, in NumPy's order of operations."""
     (x, y), (u, v) = parts(b, z), parts(b, w)
+    u, v, power = _middle(b, u, v)
     au, av = magnitude(b, u), magnitude(b, v)
     wide = b.compare(au, av, "GE")
     big, small = b.select(wide, u, v), b.select(wide, v, u)
     ratio = div(b, small, big)
-    scale = div(b, like(b, 1.0, u), add(b, big, mul(b, small, ratio)))
+    below = add(b, big, mul(b, small, ratio))
+    scale = div(b, like(b, 1.0, u), below)
+    # in NumPy's order, `below` itself may overflow
+    top = np.finfo(u.aval.dtype).maxexp
+    over = is_(b, magnitude(b, below), "GE", 2.0 ** (top - top // 4))
+    nothing = copysign(b, like(b, 0.0, u), below)
+    scale = choose(b, scale, (and_(b, over, is_(b, power, "LT", 1.0)), nothing))
     xr, yr = mul(b, x, ratio), mul(b, y, ratio)
     re = b.select(wide, add(b, x, yr), add(b, xr, y))
     im = b.select(wide, sub(b, y, xr), sub(b, yr, x))
     zero = b.and_(is_(b, au, "EQ", 0.0), is_(b, av, "EQ", 0.0))
-    re = b.select(zero, div(b, x, au), mul(b, re, scale))
-    return b.complex(re, b.select(zero, div(b, y, au), mul(b, im, scale)))
+    re = b.select(zero, div(b, x, au), mul(b, mul(b, re, scale), power))
+    return b.complex(re, b.select(zero, div(b, y, au), mul(b, mul(b, im, scale), power)))
 
 
 def complex_reciprocal(b: Any, z: Any) -> Any:
     """1/z as NumPy computes it."""
-    x, y = parts(b, z)
+    x, y, power = _middle(b, *parts(b, z))
     wide = b.compare(magnitude(b, y), magnitude(b, x), "LE")
     big, small = b.select(wide, x, y), b.select(wide, y, x)
     ratio = div(b, small, big)
@@ -239,7 +265,7 @@ def complex_reciprocal(b: Any, z: Any) -> Any:
     one = like(b, 1.0, x)
     re = div(b, b.select(wide, one, ratio), d)
     im = div(b, b.select(wide, negate(b, ratio), like(b, -1.0, x)), d)
-    return b.complex(re, im)
+    return b.complex(mul(b, re, power), mul(b, im, power))
 
 
 def modulus(b: Any, x: Any, y: Any) -> Any:

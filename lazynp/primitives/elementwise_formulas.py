@@ -90,10 +90,14 @@ def tanh(b: Any, x: Any) -> Any:
 @in_float32
 def cbrt(b: Any, x: Any) -> Any:
     """XLA's, and a step of Newton's method."""
-    y = b.unary("stablehlo.cbrt", x)
-    step = e.times(b, e.sub(b, e.div(b, x, e.mul(b, y, y)), y), 1 / 3)
-    regular = b.and_(is_(b, x, "NE", 0.0), is_(b, e.magnitude(b, x), "LT", np.inf))
-    return b.select(regular, e.add(b, y, step), x)
+    root = b.unary("stablehlo.cbrt", x)
+    step = e.times(b, e.sub(b, e.div(b, x, e.mul(b, root, root)), root), 1 / 3)
+    # XLA's is inexact for subnormal numbers, which otherwise count as zero
+    least = float(np.finfo(x.aval.dtype).tiny)
+    a = e.magnitude(b, x)
+    regular = b.and_(is_(b, a, "GE", least), is_(b, a, "LT", np.inf))
+    y = e.choose(b, x, (is_(b, a, "LT", least), e.copysign(b, e.like(b, 0.0, x), x)))
+    return b.select(regular, e.add(b, root, step), y)
 
 
 @in_float32

@@ -1,0 +1,104 @@
+"""Random programs that change arrays in place, under every policy: values, dtypes, shapes, order in
+memory and classes of exceptions are NumPy's. `make soak` runs many more.
+"""
+
+from __future__ import annotations
+
+import os
+
+import numpy
+import pytest
+
+import lazynp as np
+from tests.helpers import POLICIES
+from tests.in_place_programs import InPlaceWriter
+from tests.test_fuzz import mismatch, shortened
+
+# More programs, other ones: LAZYNP_TEST_PROGRAMS=1000 LAZYNP_TEST_SEED=5000
+_COUNT = int(os.environ.get("LAZYNP_TEST_PROGRAMS", "40"))
+_SEED = int(os.environ.get("LAZYNP_TEST_SEED", "0"))
+_SHARES = {"compiled": 1, "adaptive": 4, "reference": 4, "eager": 4}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("policy", _SHARES)
+def test_random_changes_in_place(policy: str) -> None:
+    for seed in range(_SEED, _SEED + _COUNT * _SHARES[policy] // 2):
+        statements = InPlaceWriter(seed).program(12)
+        if mismatch(statements, policy):
+            short = shortened(statements, policy)
+            pytest.fail(
+                f"seed {seed}, {policy}:\n" + "\n".join(short) + f"\n{mismatch(short, policy)}"
+            )
+
+
+# -- what the search found -------------------------------------------------------------------------
+
+_WRONG = [  # setup, statement
+    ("x = np.zeros(4, 'i8')", "np.put(x, [0, 1], np.nan)"),
+    ("x = np.zeros(4, 'u1')", "np.put(x, [0, 1], [300, 1])"),
+    ("x = np.zeros((3, 3), 'i8')", "np.fill_diagonal(x, np.inf)"),
+    ("x = np.zeros((3, 3), 'i8')", "np.putmask(x, x == 0, 1j)"),
+    ("x = np.zeros((3, 3), 'i8')", "np.place(x, x == 0, [1, np.nan])"),
+    ("x = np.zeros(4)", "x.flat[1:] = 1j"),
+    ("x = np.zeros(4, 'i8')", "x.flat[1:] = np.nan"),
+    ("x = np.zeros((0, 3), 'i8')", "x.flat[1::2] = 1j"),
+    ("x = np.zeros((2, 3), 'i8')", "x[:] = [1j, 2, 3]"),
+    ("x = np.zeros((2, 3), 'i8')", "x[:] = [np.nan, 2, 3]"),
+    ("x = np.zeros((2, 3))", "np.choose([0, 1, 0], [np.ones(3), 2.0], out=x)"),
+    ("x = np.zeros(3, 'u8')", "np.subtract(np.ones(3, '?'), -1, out=x, dtype='u8')"),
+    ("x = np.zeros(())", "x[x == x] = np.ones((2, 2))"),
+    ("x = np.zeros(3)", "x.sort(axis=None)"),
+    ("x = np.zeros((2, 2))", "x[[0, 5]] = [[1, 2, 3]]"),
+    ("x = np.zeros((2, 2), 'i8')", "x[[0, 5]] = None"),
+    ("x = np.zeros((2, 2))", "np.take(x, [9], out=np.zeros(7))"),
+    ("x = np.zeros((2, 2))", "np.compress([0, 0, 0, 1], x, axis=0, out=np.zeros(7))"),
+    ("x = np.zeros((2, 2), 'i8')", "np.stack([x, x + 0.5], out=x)"),
+    ("x = np.zeros((3, 3), order='F')", "np.put_along_axis(x, np.array([0]), 7, None)"),
+]  # fmt: skip
+_RIGHT = [
+    ("x = np.arange(6).reshape(2, 3)", "x.resize((3, 2))"),
+    ("x = np.arange(6).reshape(2, 3).T", "x.resize((2, 3))"),
+    ("x = np.arange(3)", "x.real = 2.5 + 1j"),
+    ("x = np.arange(3)", "x.real = np.inf"),
+    ("x = np.zeros(3, 'i1')", "x.real = 300"),
+    ("x = np.zeros(3, 'i1')", "np.copyto(x, np.uint8(200))"),
+    ("x = np.arange(3)", "np.copyto(x, np.nan, casting='unsafe')"),
+    ("x = np.arange(3, dtype='u1')", "np.copyto(x, 2.5, casting='unsafe')"),
+    ("x = np.zeros((4, 3), 'i8')", "np.add.accumulate(np.ones((4, 1), 'i8'), out=x)"),
+    ("x = np.zeros(3)", "np.floor_divide(1.25, 2, out=x, casting='no')"),
+]
+
+
+def _outcome(module: object, setup: str, statement: str) -> tuple[str, object]:
+    space = {"np": module}
+    exec(setup, space)
+    told = "done"
+    with numpy.errstate(all="ignore"):
+        try:
+            exec(statement, space)
+        except Exception as e:
+            told = f"{type(e).__name__}: {e}"
+    x = numpy.asarray(space["x"])
+    return told, (x.tolist(), x.shape, x.dtype)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(("setup", "statement"), _WRONG + _RIGHT)
+def test_found(setup: str, statement: str, policy: str) -> None:
+    told, left = _outcome(numpy, setup, statement)
+    assert (told == "done") is ((setup, statement) in _RIGHT)
+    with np.config(execution=policy):
+        got, found = _outcome(np, setup, statement)
+    assert found == left
+    assert got.split(":")[0].removeprefix("_") == told.split(":")[0].removeprefix("_")
+
+
+def test_an_exception_of_numpys_holds_no_argument() -> None:
+    """Else an array could not be resized after a call that failed."""
+    x = np.zeros((0, 3))
+    with pytest.raises(ValueError, match="wrong dimensionality"):
+        np.stack([x, x], out=np.zeros(5))
+    x.resize((3,))
+    assert x.tolist() == [0, 0, 0]

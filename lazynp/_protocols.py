@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -257,7 +259,13 @@ def _map(function: Any, tree: Any) -> Any:
     return function(tree)
 
 
+def array_namespace(self: Array, /, *, api_version: str | None = None) -> ModuleType:
+    """The standard's namespace of a version, by default the newest."""
+    return import_module("lazynp.array_api").namespace_of_version(api_version)
+
+
 def attach() -> None:
+    Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
     Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
     Array.__array_function__ = array_function  # type: ignore[attr-defined]
     Selection.__array_ufunc__ = selection_ufunc  # type: ignore[attr-defined]

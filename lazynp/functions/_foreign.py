@@ -7,10 +7,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-import array_api_compat
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, array_of
+from lazynp._later import array_api_compat
 from lazynp._overrides import check, overrides
 from lazynp.functions._host import to_device, to_host, write_on_host
 

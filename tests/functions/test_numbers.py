@@ -102,3 +102,42 @@ def test_results_go_into_lazy_operations() -> None:
     ):  # fmt: skip
         assert isinstance(got, np.ndarray) and got.dtype == wanted.dtype
         assert got.tolist() == wanted.tolist()
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_what_numpy_asks_for(name: str) -> None:
+    """`numpy.f(x)`, the second time by the fast path: recorded and at once, and with numbers."""
+    theirs: Any = getattr(numpy, name)
+    x, y = numpy.array([0.5, 2.0, 3.0]), numpy.array([1, 2, 3])
+    rows: list[tuple[Any, ...]] = [(x,), (y,), (x[0],)]
+    if theirs.nin == 2:
+        rows = [(x, x), (y, numpy.float64(2)), (2, x), (numpy.int32(2), y), (x[0], x), (x, y[0])]
+    for args in rows:
+        lazy = [np.array(a) if isinstance(a, numpy.ndarray) else a for a in args]
+        if not any(isinstance(a, np.ndarray) for a in lazy):
+            lazy = [np.array([a])[0] for a in args]
+        want: Any = outcome(lambda *a: listed(theirs(*a)), *args)
+        for _ in range(3):
+            assert outcome(lambda *a: listed(theirs(*a)), *lazy) == want
+
+
+def listed(result: Any) -> Any:
+    results = result if isinstance(result, tuple) else (result,)
+    return [(r.dtype, r.shape, numpy.round(numpy.asarray(r), 12).tolist()) for r in results]
+
+
+def test_the_users_line_is_recorded() -> None:
+    """Also if NumPy comes in between."""
+    np.materialize(x := np.arange(200_000.0))
+    y = numpy.float64(2) * x
+    z = numpy.float64(2) * x
+    for node in pending():
+        assert node[3] is test_the_users_line_is_recorded.__code__
+    assert float(y[3] + z[3]) == 12
+
+
+def test_what_is_no_ufunc_is_refused() -> None:
+    x = np.ones(2)
+    for function, method in (([], "__call__"), (numpy.add, "nothing"), (None, "__call__")):
+        with pytest.raises((AttributeError, TypeError)):
+            x.__array_ufunc__(function, method, x)

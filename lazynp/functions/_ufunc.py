@@ -13,6 +13,7 @@ import numpy as np
 from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval, on_device
+from lazynp._config import config
 from lazynp._fronts import BUILT, in_front
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
@@ -111,9 +112,9 @@ class ufunc:
 
     def _of_any(self, *xs: Any) -> Any:
         """Of numbers that are not lazy, NumPy's own number: it is there, and it is a float where
-        one is needed. A function that is staged records them too.
+        one is needed. Staged functions record them too, and `debug_nans` looks at each operation.
         """
-        if all([type(x) in NUMBERS for x in xs]) and not staged:
+        if all([type(x) in NUMBERS for x in xs]) and not staged and not config.debug_nans:
             if watched():
                 result = _errstate.checked(self._numpy, *xs)
             else:

@@ -93,6 +93,7 @@ format: $(VENV)/.installed-dev
 # Options go into BENCH, e.g. BENCH="--sizes S --only heat_2d --execution adaptive"; see run.py --help
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/recording.py
+	$(BIN)/python benchmarks/small.py
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/run.py $(BENCH)
 

@@ -9,6 +9,7 @@ own types and constants, `_routines` its functions but for the ufuncs, which are
 
 import gc as _gc
 from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from lazynp import _supported as _supported  # isort: skip  # before all that relies on it
 
@@ -18,24 +19,14 @@ from numpy import __array_namespace_info__ as __array_namespace_info__
 from lazynp import (
     _methods as _methods,
     _protocols as _protocols,
-    array_api as array_api,
-    char as char,
     dtypes as dtypes,
     emath as emath,
     exceptions as exceptions,
     fft as fft,
     lib as lib,
     linalg as linalg,
-    ma as ma,
-    polynomial as polynomial,
-    random as random,
-    rec as rec,
-    special as special,
-    strings as strings,
-    testing as testing,
     transforms as transforms,
     tree as tree,
-    typing as typing,
 )
 from lazynp._array import (
     Array as Array,
@@ -213,6 +204,21 @@ from lazynp.transforms import (
     while_loop as while_loop,
 )
 
+if _TYPE_CHECKING:  # modules that are loaded when they are asked for: see `__getattr__`
+    from lazynp import (
+        array_api as array_api,
+        char as char,
+        ctypeslib as ctypeslib,
+        ma as ma,
+        polynomial as polynomial,
+        random as random,
+        rec as rec,
+        special as special,
+        strings as strings,
+        testing as testing,
+        typing as typing,
+    )
+
 ndarray = _NDArray
 block_until_ready = materialize  # JAX's name
 
@@ -221,13 +227,19 @@ transforms.adopt, transforms.tree = adopt, tree
 transforms.associative_scan, transforms.block_until_ready = associative_scan, block_until_ready
 
 
+_MODULES = frozenset({
+    "array_api", "char", "ctypeslib", "ma", "polynomial", "random", "rec", "special",
+    "strings", "testing", "typing",
+})  # fmt: skip
+
+
 def __getattr__(name):
-    """Dtypes, which while a function is transformed cast what is traced; what NumPy itself only
-    loads when asked (`f2py`, `ctypeslib`), and its private names."""
+    """Dtypes, which while a function is transformed cast what is traced; modules that are loaded
+    when they are asked for, here or by NumPy (`f2py`), and NumPy's private names."""
     if name in _CASTS:
         return _dtype_class(name)
-    if name == "ctypeslib":
-        return _import_module("lazynp.ctypeslib")
+    if name in _MODULES:
+        return _import_module(f"lazynp.{name}")
     try:
         return getattr(_numpy, name)
     except AttributeError as error:  # NumPy's message for removed names says what to use
@@ -248,9 +260,9 @@ for _name in _CASTS:  # `__getattr__` gives these
 
 
 def __dir__():
-    return sorted({*globals(), *_CASTS})
+    return sorted({*globals(), *_CASTS, *_MODULES})
 
 
-# Collect now, so that import-time objects are in the oldest generation. Otherwise the first
-# computation pays for a collection of 20 ms.
-_gc.collect()
+# Move the objects of the import to the oldest generation. Otherwise the first computations pay for
+# looking through them. A full collection would look through those of other packages too.
+_gc.collect(1)

@@ -208,7 +208,37 @@ class NDArray(Array, metaclass=_KindOfArray):
 
     __slots__ = ()
 
+    @property
+    def __class__(self) -> type:
+        """For `isinstance` in functions that know no other arrays than `numpy.ndarray`."""
+        frame = _getframe(1)
+        names = _ONLY_NUMPYS.get(frame.f_globals.get("__name__", ""))
+        return type(self) if names is None or frame.f_code.co_name not in names else np.ndarray
 
+    @__class__.setter
+    def __class__(self, kind: type) -> None:
+        _class_of_object.__set__(self, kind)
+
+
+_class_of_object: Any = vars(object)["__class__"]
+# By module: functions that look whether an argument is a `numpy.ndarray`, and then convert it.
+# Others of these modules pass such an argument to C code that takes no other array.
+_ONLY_NUMPYS: dict[str, set[str]] = {
+    "pandas.core.algorithms": {"_ensure_arraylike", "factorize"},
+    "pandas.core.common": {"is_bool_indexer"},
+    "pandas.core.dtypes.common": {"is_array_like_deprecate_non_pandas"},
+    "pandas.core.groupby.grouper": {"__init__", "_convert_grouper", "get_grouper"},
+    "scipy.ndimage._filters": {"generic_gradient_magnitude"},
+    "scipy.ndimage._interpolation": {"affine_transform", "geometric_transform"},
+    "scipy.ndimage._measurements": {"label", "watershed_ift"},
+    "scipy.ndimage._morphology": {
+        "_binary_erosion", "_distance_tranform_arg_check", "binary_fill_holes",
+        "binary_hit_or_miss", "binary_propagation", "black_tophat", "distance_transform_bf",
+        "distance_transform_cdt", "distance_transform_edt", "morphological_gradient",
+        "morphological_laplace", "white_tophat",
+    },
+    "scipy.sparse.linalg._interface": {"aslinearoperator"},
+}  # fmt: skip
 NDArray.__name__ = NDArray.__qualname__ = "ndarray"
 NDArray.__module__ = "lazynp"
 

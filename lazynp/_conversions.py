@@ -67,6 +67,10 @@ def _real_of(self: Array, value: Any) -> Any:
 
 def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
     """For `numpy.asarray`: a read-only view of the value, or a copy on request."""
+    if copy is None and dtype is None:
+        memory = _memory.memory_to_write(_getframe(1), self)
+        if memory is not None:
+            return memory
     value = np.asarray(host_of(self))
     if copy is None and _memory.scipy_asks(_getframe(1), self):
         copy = True
@@ -84,6 +88,9 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
 
 def _buffer(self: Array, flags: int) -> memoryview:
     """The buffer protocol, which Python 3.12 and later look up on classes: read-only."""
+    memory: Any = _memory.memory_to_write(_getframe(1), self)
+    if memory is not None:
+        return memoryview(memory)
     try:
         value = host_of(self)
     except FloatingPointError as error:  # of a NaN: it is raised once

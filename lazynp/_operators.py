@@ -25,6 +25,7 @@ from lazynp.functions._scalars import (
     conversion_of,
     operator_of,
     quiet,
+    reader_of,
     swapped,
     unary_operator_of,
 )
@@ -155,7 +156,6 @@ def attach_operators() -> None:
     NDArray.__setitem__ = setitem  # type: ignore[attr-defined]
     NDArray.__delitem__ = _delitem  # type: ignore[attr-defined]
     Array.__hash__ = None  # type: ignore[assignment]
-    Scalar.__hash__ = _hash  # type: ignore[assignment]
     Scalar.__getitem__ = _getitem_of_scalar  # type: ignore[attr-defined]
 
 
@@ -185,6 +185,11 @@ def _attach_scalar_operators() -> None:
     for name, kind in (("bool", bool), ("int", int), ("float", float), ("index", operator.index)):
         convert = conversion_of(kind, METHODS[f"__{name}__"])
         setattr(Scalar, f"__{name}__", in_front("converted", convert, function=kind))
+    general = {"hash": _hash, "repr": METHODS["__repr__"], "str": METHODS["__str__"]}
+    for look in (hash, repr, str):
+        read = reader_of(look, general[look.__name__])
+        setattr(Scalar, f"__{look.__name__}__", in_front("converted", read, function=look))
+    Scalar.__format__ = reader_of(format, METHODS["__format__"])  # type: ignore[method-assign]
 
 
 _CODES = {

@@ -47,7 +47,9 @@ class Pieces:
             s.executable.text if isinstance(s, _Piece) else f"// by NumPy: {s}" for s in self.steps
         )
 
-    put = staticmethod(lowering.put)
+    def put(self, array: Any, owned: bool) -> Any:
+        """As `lowering.Executable` does it."""
+        return lowering.put(array, owned)
 
     def brought(self, buffer: Any) -> Any:
         """Each piece accepts the buffer as it is."""

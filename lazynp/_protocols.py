@@ -9,6 +9,7 @@ import contextlib
 import functools
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from lazynp._array import (
     new_scalar,
     write_lock,
 )
+from lazynp._fronts import in_front
 from lazynp._node import CODE, OFFSET, OP, VALUE
 from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
@@ -74,6 +76,9 @@ def find(name: str, rooms: tuple[Any, ...] = _ROOMS) -> Any:
     return None
 
 
+_CALLS: dict[Any, Any] = {}  # NumPy's ufuncs, of which there are few -> what calls ours
+
+
 def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """`Array.__array_ufunc__`."""
     out = kwargs.pop("out", None)
@@ -82,6 +87,8 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
         result = getattr(function, method)(*map(to_host, inputs), **_map(to_host, kwargs))
         result = _map(from_host, result)
     elif method == "__call__":
+        if type(ours) is ufunc:
+            _CALLS[function] = ours._call
         # `_apply` looks for the user's line; the fast path assumes the caller's
         if kwargs:
             result = ours(*inputs, **kwargs)
@@ -274,8 +281,14 @@ def _map(function: Any, tree: Any) -> Any:
     return function(tree)
 
 
+def array_namespace(self: Array, /, *, api_version: str | None = None) -> ModuleType:
+    """The standard's namespace of a version, by default the newest."""
+    return import_module("lazynp.array_api").namespace_of_version(api_version)
+
+
 def attach() -> None:
-    Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+    Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
+    Array.__array_ufunc__ = in_front("asked", array_ufunc, entries=_CALLS)  # type: ignore[attr-defined]
     Array.__array_function__ = array_function  # type: ignore[attr-defined]
     Selection.__array_ufunc__ = selection_ufunc  # type: ignore[attr-defined]
     Selection.__array_function__ = selection_function  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core.h"
+#include "numbers.h"
 
 /* -- elementwise functions and operators: `_recording.binary`, `unary`, `composed` ------------- */
 
@@ -142,6 +143,10 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     if (!now || (!key && n != 1))
         goto end;
     again = 1;
+    if (front->creates && are_numbers(args, n)) {
+        out = of_numbers(front, now, args, n, &again);
+        goto end;
+    }
     for (Py_ssize_t i = 0; i < n; i++) {
         xs[i] = args[front->swap ? n - 1 - i : i];
         if (!look_at(xs[i], &them[i], &order))

@@ -131,6 +131,7 @@ static const Kind KINDS[] = {
     {"matched", matched, "slot_type", NULL},
     {"round", matched_round, "slot_type", NULL},
     {"turned", turned, "steps", NULL},
+    {"asked", asked, "entries", NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -337,7 +338,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 8) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 9) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -51,7 +51,7 @@ static inline PyObject *value_of_scalar(PyObject *x)
     if (value == Py_None)
         return NULL;
     PyObject *aval = aval_of_number(value);
-    return aval && aval == PyList_GET_ITEM(node, AVAL) ? value : NULL;
+    return aval && aval == known(node) ? value : NULL;
 }
 
 static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)

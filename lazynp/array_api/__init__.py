@@ -6,6 +6,7 @@ NumPy and this namespace follows the standard; docs/array-api.md lists each such
 
 import sys
 from math import e, inf, nan, pi
+from types import ModuleType
 
 from numpy import isdtype
 
@@ -208,4 +209,7 @@ __all__ = [
 __array_api_version__ = "2025.12"
 newaxis = None
 
-_versions.attach(sys.modules[__name__])
+
+def namespace_of_version(api_version: str | None) -> ModuleType:
+    """What `Array.__array_namespace__` returns."""
+    return _versions.of_version(sys.modules[__name__], api_version)

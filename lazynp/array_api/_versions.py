@@ -1,10 +1,9 @@
-"""`Array.__array_namespace__`: the namespace under the number of each version."""
+"""The namespace under the number of each version of the standard."""
 
 from __future__ import annotations
 
+import functools
 from types import ModuleType
-
-from lazynp._array import Array
 
 _OLDER = ("2021.12", "2022.12", "2023.12", "2024.12")
 
@@ -17,19 +16,18 @@ def _older(newest: ModuleType, version: str) -> ModuleType:
     return module
 
 
-def attach(newest: ModuleType) -> None:
-    """Give `Array` its `__array_namespace__`."""
-    namespaces = {version: _older(newest, version) for version in _OLDER}
-    namespaces[newest.__array_api_version__] = newest
+@functools.cache
+def _namespaces(newest: ModuleType) -> dict[str, ModuleType]:
+    older = {version: _older(newest, version) for version in _OLDER}
+    return {**older, newest.__array_api_version__: newest}
 
-    def array_namespace(self: Array, /, *, api_version: str | None = None) -> ModuleType:
-        """The namespace of a version of the standard, by default the newest."""
-        version = newest.__array_api_version__ if api_version is None else api_version
-        if version not in namespaces:
-            raise ValueError(
-                f"__array_namespace__: api_version must be one of {tuple(namespaces)}, "
-                f"got {version!r}"
-            )
-        return namespaces[version]
 
-    Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
+def of_version(newest: ModuleType, api_version: str | None) -> ModuleType:
+    """The namespace of a version of the standard, by default the newest."""
+    namespaces = _namespaces(newest)
+    version = newest.__array_api_version__ if api_version is None else api_version
+    if version not in namespaces:
+        raise ValueError(
+            f"__array_namespace__: api_version must be one of {tuple(namespaces)}, got {version!r}"
+        )
+    return namespaces[version]

@@ -176,6 +176,8 @@ def asarray(
     like: Any = None,
 ) -> Array:
     """See `numpy.asarray` and `array`. Matrices and masked arrays become plain arrays."""
+    if type(a) is NDArray and all([o is None for o in (dtype, order, device, copy, like)]):
+        return a
     check_device(device)
     return array(a, dtype, copy=copy, order=order, like=like)
 

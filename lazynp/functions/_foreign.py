@@ -7,10 +7,10 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import Any
 
-import array_api_compat
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, array_of
+from lazynp._later import array_api_compat
 from lazynp._overrides import check, overrides
 from lazynp.functions._host import to_device, to_host, write_on_host
 
@@ -140,10 +140,14 @@ def _is_derived(x: Any) -> bool:
 def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:
     """Run NumPy's function on values, and store what it writes into `out`. `single`: its `out` is
     one array, not a tuple.
+
+    A scalar stays NumPy's: for the object's own library it must be a number, or pandas makes a
+    column of objects of it.
     """
     outs = options.get("out")
     if outs is None:
-        return to_device(function(*to_host(inputs), **to_host(options)))
+        result = function(*to_host(inputs), **to_host(options))
+        return result if isinstance(result, np.generic) else to_device(result)
     with ExitStack() as stack:
         memory = tuple(
             [stack.enter_context(write_on_host(o)) if isinstance(o, Array) else o for o in outs]

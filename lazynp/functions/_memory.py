@@ -13,8 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import lowering
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
-from lazynp._strides import copied_order, in_order
+from lazynp._avals import on_device
+from lazynp._node import CODE, LENT, leaf
+from lazynp._recorder import local, staged
+from lazynp._strides import copied_order, in_order, writeable
 from lazynp._trace import host_value
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._operands import check_writeable
@@ -59,6 +63,31 @@ def scipy_asks(frame: FrameType, array: Array) -> bool:
     return not any(isinstance(x, Array) and x._owner() is owner for x in results)
 
 
+_OUTPUTS = ("output", "distances", "indices")
+
+
+def memory_to_write(frame: FrameType, array: Array) -> np.ndarray[Any, Any] | None:
+    """Memory that is the array's from now on, if the function of this frame is about to fill it:
+    one of SciPy's `ndimage` that has it as `output`. None otherwise.
+
+    A part of an array has no memory of its own. SciPy gets read-only memory then, and refuses it.
+    """
+    if not frame.f_globals.get("__name__", "").startswith("scipy.ndimage."):
+        return None
+    names = frame.f_locals
+    if array._base is not None or not any([names.get(name) is array for name in _OUTPUTS]):
+        return None
+    if local.level or staged or not on_device(array.dtype) or not writeable(array):
+        return None
+    memory = lowering.aligned_empty(array.shape, array.dtype)
+    np.copyto(memory, host_value(array._read()))
+    node = leaf(memory)
+    node[CODE] = LENT  # SciPy's result is this memory: lazynp writes elsewhere
+    with write_lock:
+        array._write(node)
+    return memory
+
+
 _NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces can name completely
 
 
@@ -74,6 +103,9 @@ def _lent(self: Array) -> Any:
             raise error
     if scipy_asks(_getframe(2), self):
         raise AttributeError("SciPy is given a copy, by __array__")
+    memory = memory_to_write(_getframe(2), self)
+    if memory is not None:
+        return memory
     value = host_value(self._read())
     if type(value) is not np.ndarray:
         value = np.asarray(value)

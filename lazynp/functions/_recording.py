@@ -42,6 +42,7 @@ from lazynp.functions._operands import operand_of
 from lazynp.functions._scalars import AVALS
 
 Slow = Callable[..., Any]
+NUMBERS = frozenset({*SCALAR_DTYPES, *AVALS})  # classes of Python's and NumPy's numbers
 
 
 class Entry:
@@ -175,12 +176,14 @@ class _Elementwise:
 
 
 def binary(
-    primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1, swap: bool = False
-) -> Callable[[Any, Any], Any]:
+    primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1, swap: bool = False,
+    numbers: bool = False,
+) -> Callable[[Any, Any], Any]:  # fmt: skip
     """`f(x, y)`; `slow(x, y)` takes operands that are neither arrays nor scalars.
 
     function: NumPy's own. depth: the number of frames up to the user's. swap: make it `f(y, x)`,
-    for reflected operators.
+    for reflected operators. numbers: `slow` takes operands that are both NumPy's or Python's, and
+    gives NumPy's result.
     """
     elementwise = _Elementwise(primitive, function, slow, depth)
 
@@ -192,16 +195,18 @@ def binary(
         a, b = plain_operand(x), plain_operand(y)
         if a is None or b is None or type(a) is not list and type(b) is not list:
             return slow(x, y)  # for two Python numbers, their size decides the dtype
+        if numbers and type(x) in NUMBERS and type(y) in NUMBERS:
+            return slow(x, y)
         return elementwise.result(recorder, (x, y), (a, b), (known(a), known(b)))
 
     return in_front(
         "elementwise", call, function=function, entries=elementwise.entries, operands=2,
-        depth=depth, swap=swap, records=True,
+        depth=depth, swap=swap, records=True, creates=numbers,
     )  # fmt: skip
 
 
 def unary(
-    primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1
+    primitive: Primitive, slow: Slow, function: np.ufunc, *, depth: int = 1, numbers: bool = False
 ) -> Callable[[Any], Any]:
     """`f(x)`; see `binary`."""
     elementwise = _Elementwise(primitive, function, slow, depth)
@@ -210,13 +215,21 @@ def unary(
         recorder = local.recorder
         begins(recorder, x, depth=depth)
         a = plain_operand(x)
-        if type(a) is not list:
+        if type(a) is not list or numbers and type(x) in NUMBERS:
             return slow(x)
         return elementwise.result(recorder, (x,), (a,), known(a))
 
     return in_front(
         "elementwise", call, function=function, entries=elementwise.entries, operands=1,
-        depth=depth, records=True,
+        depth=depth, records=True, creates=numbers,
+    )  # fmt: skip
+
+
+def of_numbers(function: np.ufunc, slow: Slow) -> Slow:
+    """`slow`; of numbers that are not lazy, it gives NumPy's result."""
+    return in_front(
+        "elementwise", slow, function=function, entries=entries_of(function), operands=function.nin,
+        creates=True,
     )  # fmt: skip
 
 

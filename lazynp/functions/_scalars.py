@@ -107,3 +107,16 @@ def conversion_of(function: Callable[..., Any], general: Callable[..., Any]) -> 
     # separate code objects: profiles say which conversion needed a value
     call.__code__ = call.__code__.replace(co_name=f"__{function.__name__}__")
     return call
+
+
+def reader_of(function: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    """`hash`, `repr`, `format`, ... of a value that is available."""
+
+    def call(x: Any, *args: Any) -> Any:
+        node = x._node
+        value = node[2]
+        if type(value) in AVALS:
+            return function(value, *args)
+        return general(x, *args)
+
+    return call

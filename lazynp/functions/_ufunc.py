@@ -13,11 +13,12 @@ import numpy as np
 from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval, on_device
+from lazynp._config import config
 from lazynp._fronts import BUILT, in_front
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
-from lazynp._quiet import quietly
-from lazynp._recorder import known, local
+from lazynp._quiet import quiet_result, quietly
+from lazynp._recorder import known, local, staged
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import host_value
 from lazynp._ufunc_loops import resolve_dtypes
@@ -39,8 +40,16 @@ from lazynp.functions._operands import (
     plain,
     store,
 )
-from lazynp.functions._recording import apply, binary, done_first, unary
+from lazynp.functions._recording import (
+    NUMBERS,
+    apply,
+    binary,
+    done_first,
+    of_numbers,
+    unary,
+)
 from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out, to_loop
+from lazynp.functions._scalars import AVALS
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
@@ -82,13 +91,16 @@ class ufunc:
         self.__doc__ = f"Lazy `numpy.{reference.__name__}`: see NumPy's documentation."
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
         self._apply = _composed(self, implementation)
-        self._call = self._apply
+        self._call = self._of_any
         if fast is None and isinstance(implementation, Primitive):
             fast = implementation
         if fast is not None and self.nin <= 2:
             make: Any = unary if self.nin == 1 else binary
             # one level below `__call__`, which is not a frame in C
-            self._call = make(fast, self._apply, reference, depth=1 if BUILT else 2)
+            depth = 1 if BUILT else 2
+            self._call = make(fast, self._of_any, reference, depth=depth, numbers=True)
+        elif self.nin <= 2:
+            self._call = of_numbers(reference, self._of_any)
         self._fast = fast
 
     nargs = property(lambda self: self.nin + self.nout)
@@ -97,6 +109,19 @@ class ufunc:
     identity = property(lambda self: self._numpy.identity)
     signature = property(lambda self: self._numpy.signature)
     __signature__ = property(lambda self: self._numpy.__signature__)
+
+    def _of_any(self, *xs: Any) -> Any:
+        """Of numbers that are not lazy, NumPy's own number: it is there, and it is a float where
+        one is needed. Staged functions record them too, and `debug_nans` looks at each operation.
+        """
+        if all([type(x) in NUMBERS for x in xs]) and not staged and not config.debug_nans:
+            if watched():
+                result = _errstate.checked(self._numpy, *xs)
+            else:
+                result = quiet_result(local.recorder.quiet, self._numpy, *xs)
+            if type(result) in AVALS or type(result) is tuple:
+                return result
+        return self._apply(*xs)
 
     def operator(self, *, reflected: bool = False, depth: int = 1) -> Callable[..., Any]:
         """The method of `Array` for this function's operator; `depth` as in `binary`."""

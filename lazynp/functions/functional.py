@@ -208,6 +208,12 @@ _MODULES = ("linalg", "fft", "random")
 _SERIES = "numpy.polynomial"
 
 
+def _series(name: str) -> ModuleType | None:
+    """lazynp's module for one of NumPy's modules of series."""
+    import_module("lazynp.polynomial")
+    return sys.modules.get(name.replace("numpy", "lazynp", 1))
+
+
 def _counterpart(value: Any) -> Any:
     """lazynp's counterpart of numpy, of a submodule or of a function; else None."""
     lazy = sys.modules["lazynp"]
@@ -215,12 +221,11 @@ def _counterpart(value: Any) -> Any:
         return lazy
     if isinstance(value, ModuleType):
         if value.__name__.startswith(_SERIES):
-            return sys.modules[value.__name__.replace("numpy", "lazynp", 1)]
-        return next((getattr(lazy, n) for n in _MODULES if value is getattr(np, n)), None)
+            return _series(value.__name__)
+        return next((getattr(lazy, n) for n in _MODULES if value.__name__ == f"numpy.{n}"), None)
     where = getattr(value, "__module__", None) or ""
     if where.startswith(_SERIES):
-        ours = sys.modules.get(where.replace("numpy", "lazynp", 1))
-        return getattr(ours, getattr(value, "__name__", ""), None)
+        return getattr(_series(where), getattr(value, "__name__", ""), None)
     if isinstance(value, type) or not callable(value):
         return None
     name = getattr(value, "__name__", None)

@@ -1,25 +1,43 @@
 """From jaxprs to results: StableHLO text, executables, buffers. Only this package depends on
 jaxlib.
+
+jaxlib takes a third of the time of an import, and some scripts never compile. So it is loaded, with
+all that needs it (`_compiler`), by the first use of a name that needs it.
 """
 
-from lazynp.lowering._builder import Builder, Value
-from lazynp.lowering._cache import state as cache_state
-from lazynp.lowering._compat import collect_garbage
-from lazynp.lowering._emit import module_text as lower
-from lazynp.lowering._host import is_aligned, keep_freed_memory, on_host
-from lazynp.lowering._runtime import (
-    Buffer,
-    Executable,
-    aligned_empty,
-    behind,
-    buffer_aval,
-    compile_program,
-    compile_text,
-    has_room,
-    host,
-    is_buffer,
-    put,
-)
+from typing import TYPE_CHECKING, Any
+
+from lazynp.lowering import _loading
+from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
+
+if TYPE_CHECKING:
+    from lazynp.lowering._compiler import (
+        Buffer,
+        Builder,
+        Executable,
+        Value,
+        behind,
+        buffer_aval,
+        cache_state,
+        collect_garbage,
+        compile_program,
+        compile_text,
+        has_room,
+        host,
+        is_buffer,
+        lower,
+        put,
+    )
+else:
+    from lazynp.lowering._loading import Buffer, behind, collect_garbage, is_buffer
+
+    def has_room() -> bool:
+        """Whether the system would give a compiler the memory it takes."""
+        try:
+            return _load().has_room()
+        except MemoryError:
+            return False
+
 
 __all__ = [
     "Buffer",
@@ -42,3 +60,16 @@ __all__ = [
     "on_host",
     "put",
 ]
+
+
+def _load() -> Any:
+    """Replace the names that stand for what is not loaded, and add those that do not."""
+    compiler = _loading.load()
+    globals().update({name: getattr(compiler, name) for name in compiler.__all__})
+    return compiler
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(_load(), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

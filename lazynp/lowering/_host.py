@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import mmap
 import os
 import sys
@@ -19,6 +20,15 @@ ALIGNMENT = 64  # what XLA requires; memory with less alignment is copied
 def is_aligned(array: np.ndarray[Any, Any]) -> bool:
     """Whether `put` can hand this array's memory to XLA without a copy."""
     return array.flags.c_contiguous and array.ctypes.data % ALIGNMENT == 0
+
+
+def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """`np.empty`, aligned so that `put(..., owned=True)` needs no copy."""
+    dtype = np.dtype(dtype)
+    if dtype.hasobject:  # raw bytes are not valid object references
+        return np.empty(shape, dtype)
+    raw = np.empty(math.prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
+    return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
 
 
 def on_host() -> bool:

@@ -7,7 +7,6 @@ by identity.
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 from collections.abc import Sequence
@@ -23,7 +22,6 @@ from lazynp._jaxpr import Jaxpr
 from lazynp.lowering import _cache, _closing, _compat, _lapack
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import (
-    ALIGNMENT,
     large,
     room_for_arrays,
     room_for_client,
@@ -143,15 +141,6 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 # -- arrays ------------------------------------------------------------------------------------
-
-
-def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
-    """`np.empty`, aligned so that `put(..., owned=True)` needs no copy."""
-    dtype = np.dtype(dtype)
-    if dtype.hasobject:  # raw bytes are not valid object references
-        return np.empty(shape, dtype)
-    raw = np.empty(math.prod(shape) * dtype.itemsize + ALIGNMENT, np.uint8)
-    return np.ndarray(shape, dtype, raw, -raw.ctypes.data % ALIGNMENT)
 
 
 def put(

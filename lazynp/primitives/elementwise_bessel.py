@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy  # scipy.special loads at first use, because that takes 0.15 s
 
+from lazynp._later import scipy_special
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
     add,
@@ -120,7 +120,7 @@ def _at_infinity(name: str) -> Any:
 
     def reference(x: Any) -> Any:
         edge = np.abs(x) if name == "i0" else x
-        return np.where(np.isinf(x), edge, getattr(scipy.special, name)(x))
+        return np.where(np.isinf(x), edge, getattr(scipy_special, name)(x))
 
     return reference
 

@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy
 
+from lazynp._later import scipy_special
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_arithmetic import (
     add,
@@ -195,10 +195,10 @@ def _betaln_on_host(x: Any, y: Any) -> Any:
     s, t = np.where(large, s, 1.0), np.where(large, t, LARGE)
     total, log_ratio = s + t, np.log1p(s / t)
     rest = _stirling_rest_on_host(t) - _stirling_rest_on_host(total)
-    one = scipy.special.gammaln(s) - s * (np.log(total) - 1) - (t - 0.5) * log_ratio + rest
+    one = scipy_special.gammaln(s) - s * (np.log(total) - 1) - (t - 0.5) * log_ratio + rest
     both = (s - 0.5) * np.log(s / total) - t * log_ratio - 0.5 * np.log(t) + np.log(ROOT_TWO_PI)
     both = both + _stirling_rest_on_host(np.maximum(s, LARGE)) + rest
-    return np.where(large, np.where(s >= LARGE, both, one), scipy.special.betaln(x, y))
+    return np.where(large, np.where(s >= LARGE, both, one), scipy_special.betaln(x, y))
 
 
 def _stirling_rest_on_host(x: Any) -> Any:
@@ -208,7 +208,7 @@ def _stirling_rest_on_host(x: Any) -> Any:
 def _beta_on_host(x: Any, y: Any) -> Any:
     large = (x > 0) & (y > 0) & (x + y > 170)
     pole = (x < 0) & (x == np.floor(x)) | (y < 0) & (y == np.floor(y))
-    value = np.where(pole, np.nan, scipy.special.beta(x, y))  # SciPy returns limits for some
+    value = np.where(pole, np.nan, scipy_special.beta(x, y))  # SciPy returns limits for some
     return np.where(large, np.exp(_betaln_on_host(x, y)), value)
 
 

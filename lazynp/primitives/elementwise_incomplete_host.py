@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 import numpy as np
-import scipy
+
+from lazynp._later import scipy_special
 
 Values = np.ndarray[Any, Any]
 
@@ -72,8 +73,8 @@ def _by_series(a: Values, x: Values) -> Values:
         total, slope = total + term, slope + added
         if not np.any((np.abs(added) > EPS * total) | (term > EPS * total)):
             break
-    growth = np.log(x) - scipy.special.digamma(a + 1)
-    return scipy.special.gammainc(a, x) * (growth + slope / total)
+    growth = np.log(x) - scipy_special.digamma(a + 1)
+    return scipy_special.gammainc(a, x) * (growth + slope / total)
 
 
 def _by_fraction(a: Values, x: Values) -> Values:
@@ -95,8 +96,8 @@ def _by_fraction(a: Values, x: Values) -> Values:
         active = active & (np.abs(c * d - 1) + np.abs(more) > EPS)
         if not active.any():
             break
-    growth = np.log(x) - scipy.special.digamma(a) + log_slope
-    return -scipy.special.gammaincc(a, x) * growth
+    growth = np.log(x) - scipy_special.digamma(a) + log_slope
+    return -scipy_special.gammaincc(a, x) * growth
 
 
 def _by_temme(a: Values, x: Values) -> Values:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import scipy  # scipy.special loads at first use, because that takes 0.15 s
 
 from lazynp._cost import Cost
+from lazynp._later import scipy_special
 from lazynp._primitive import Primitive
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.primitives import elementwise_emit as e
@@ -51,7 +51,7 @@ def special_row(
     def reference(*xs: Any) -> Any:
         xs = tuple([np.asarray(x) for x in xs])
         dtype = resolve_dtypes(oracle, (*[x.dtype for x in xs], None))[-1]
-        function = getattr(scipy.special, of_scipy) if isinstance(of_scipy, str) else of_scipy
+        function = getattr(scipy_special, of_scipy) if isinstance(of_scipy, str) else of_scipy
         with np.errstate(all="ignore"):
             return np.asarray(function(*[x.astype(np.float64) for x in xs])).astype(dtype)
 

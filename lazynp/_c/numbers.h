@@ -1,0 +1,58 @@
+/* Fronts: elementwise functions of numbers alone, and those that NumPy is asked for. See core.h. */
+
+#pragma once
+
+#include "core.h"
+
+static PyTypeObject FrontType;
+
+/* -- `_recording.unary`, `binary` with `numbers` ------------------------------------------------ */
+
+/* Whether all are Python's or NumPy's own numbers: nothing is lazy then. */
+static int are_numbers(PyObject *const *xs, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!is_python_number(xs[i]) && !aval_of_number(xs[i]))
+            return 0;
+    return !PyErr_Occurred();
+}
+
+/* NumPy's result, if it is a number that programs support. Sets `*again` if Python must call. */
+static PyObject *of_numbers(Front *front, PyObject *now, PyObject *const *xs, Py_ssize_t n,
+                            int *again)
+{
+    *again = 1;
+    if (watched())
+        return NULL;
+    PyObject *result = quiet(OF(now, Recorder, quiet), front->function, xs, n, again);
+    if (result && !aval_of_number(result)) {
+        *again = 1;
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* -- `numpy.f(x)`, `numpy.float64(2) * x`: `_protocols.array_ufunc` ------------------------------ */
+
+/* `entries`: NumPy's ufuncs -> what calls ours. The arguments: the array that NumPy asks, NumPy's
+   ufunc, the name of its method, and the operands. */
+static PyObject *asked(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self_;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (n < 4 || n > 5 || names || !PyUnicode_CheckExact(args[2]) ||
+        PyUnicode_CompareWithASCIIString(args[2], "__call__"))
+        return hand_on(front, args, nargsf, names);
+    PyObject *call = PyDict_GetItemWithError(front->entries, args[1]);
+    for (Py_ssize_t i = 3; call && i < n; i++)
+        if (!is_array(args[i]) && !is_scalar(args[i]) && !are_numbers(args + i, 1))
+            call = NULL;
+    if (!call || Py_TYPE(call) != &FrontType || ((Front *)call)->operands != n - 3) {
+        PyErr_Clear(); /* it has no hash, so it is no ufunc: Python says so */
+        return hand_on(front, args, nargsf, names);
+    }
+    Py_INCREF(call);
+    PyObject *out = PyObject_Vectorcall(call, args + 3, n - 3, NULL);
+    Py_DECREF(call);
+    return out;
+}

@@ -112,20 +112,24 @@ static PyObject *recorded_again(PyObject *function, PyObject *const *xs, int dep
     PyObject *order = NULL, *key, *entry, *op, *operands, *new = NULL;
     if (Py_TYPE(function) != &FrontType || front->operands != 2 || !front->records || front->swap)
         return NULL;
-    if (!look_at(xs[0], &them[0], &order) || !look_at(xs[1], &them[1], &order))
-        return NULL;
-    key = PyTuple_Pack(2, them[0].known, them[1].known);
+    key = PyTuple_New(2); /* may run code, so it comes first: all later references are borrowed */
+    for (int i = 0; key && i < 2; i++) {
+        if (look_at(xs[i], &them[i], &order))
+            PyTuple_SET_ITEM(key, i, Py_NewRef(them[i].known));
+        else
+            Py_CLEAR(key);
+    }
     entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
     op = entry ? OF(entry, Entry, op) : NULL;
+    if (op && Py_TYPE(op) == (PyTypeObject *)the.Op && OF(op, Op, scalar) == Py_False &&
+        OF(op, Op, bounds) == Py_None && OF(op, Op, aval) == them[0].known) {
+        Py_INCREF(op);
+        operands = operands_of(xs, them, 2);
+        new = operands ? recorded(op, operands, depth, now) : NULL;
+        Py_XDECREF(operands);
+        Py_DECREF(op);
+    }
     Py_XDECREF(key);
-    if (!op || Py_TYPE(op) != (PyTypeObject *)the.Op || OF(op, Op, scalar) != Py_False ||
-        OF(op, Op, bounds) != Py_None || OF(op, Op, aval) != known(them[0].operand))
-        return NULL;
-    Py_INCREF(op);
-    operands = operands_of(xs, them, 2);
-    new = operands ? recorded(op, operands, depth, now) : NULL;
-    Py_XDECREF(operands);
-    Py_DECREF(op);
     return new;
 }
 

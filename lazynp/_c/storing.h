@@ -427,7 +427,7 @@ static int view_updated(Front *front, PyObject *self, PyObject *other, PyObject 
     PyObject *base = OF(self, Array, _base), *path = OF(self, Array, _path);
     if (!is_array(base) || OF(base, Array, _base) != Py_None || OF(base, Array, _flags) != Py_None ||
         OF(base, Array, _seen) == the.viewed || !path || !PyTuple_CheckExact(path) ||
-        PyTuple_GET_SIZE(path) != 1 || !node_of(self) || (is_array(other) && !node_of(other)))
+        PyTuple_GET_SIZE(path) != 1 || !node_of(self) || !node_of(base))
         return 0;
     PyObject *step = Py_NewRef(PyTuple_GET_ITEM(path, 0)), *before = Py_NewRef(node_of(base));
     PyObject *ops = NULL, *starts = NULL, *overlaps = NULL, *op = NULL, *args = NULL;

@@ -73,8 +73,11 @@ class Gap:
 
 
 def key_of(node: Node) -> Any:
-    """An operation at a position."""
-    return node[OP], id(node[CODE]), node[OFFSET]
+    """An operation at a position: its instruction, because a frame may report the inline cache
+    behind that.
+    """
+    code = node[CODE]
+    return node[OP], id(code), 0 if code is None else instruction(code, node[OFFSET])
 
 
 class Gathered:

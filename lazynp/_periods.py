@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._cutsites import key_of
 from lazynp._node import ARGS, CODE, OFFSET, OP, Node
 
 LEAST = 3  # rounds that show a period
@@ -23,7 +24,14 @@ def find_period(nodes: list[Node]) -> tuple[int, int, int] | None:
     numbers: dict[Any, int] = {}
     last: dict[int, int] = {}
     distances: Counter[int] = Counter()
-    keys = [numbers.setdefault((n[OP], id(n[CODE]), n[OFFSET]), len(numbers)) for n in nodes]
+    places: dict[Any, int] = {}
+    keys = []
+    for n in nodes:
+        place = n[OP], id(n[CODE]), n[OFFSET]
+        key = places.get(place)
+        if key is None:
+            key = places[place] = numbers.setdefault(key_of(n), len(numbers))
+        keys.append(key)
     for i, key in enumerate(keys):
         before = last.get(key)
         if before is not None:

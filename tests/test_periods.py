@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 from typing import Any
 
 import pytest
@@ -49,8 +50,10 @@ def test_find_period(letters: str, expected: Any) -> None:
 
 def test_equal_operations_at_other_positions_are_others() -> None:
     nodes = _nodes("aaaaaa")
+    code = test_find_period.__code__
+    offsets = [i.offset for i in dis.get_instructions(code)]
     for i, node in enumerate(nodes):
-        node[CODE], node[OFFSET] = test_find_period, i % 2
+        node[CODE], node[OFFSET] = code, offsets[i % 2]
     assert find_period(nodes) == (0, 6, 2)
 
 

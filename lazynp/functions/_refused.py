@@ -10,8 +10,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._strides import writeable
-from lazynp._trace import host_value
-from lazynp._values import knowable
+from lazynp._values import knowable, seen_value
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -74,7 +73,7 @@ def _copied(x: Any, depth: int = 0) -> Any:
         node = x._read()
         if not knowable(node) or x.nbytes > _MOST:
             raise _CannotAsk
-        copy = np.array(host_value(node))
+        copy = np.array(seen_value(node))
         copy.flags.writeable = writeable(x)
         return copy
     if type(x) is np.ndarray:

@@ -35,6 +35,7 @@ REPLAYED = frozenset(
 )
 
 _MOST = 40  # nodes of a template
+_DEEP = 3  # lists in lists; a list may contain itself
 # an operand of a node: of the call, a node of the template, or a constant
 _OPERAND, _NODE, _CONSTANT = range(3)
 
@@ -117,7 +118,7 @@ def replayed(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) ->
     return new_scalar(out) if template.scalar else new_array(out)
 
 
-def _parts(args: Sequence[Any], parts: list[Any], operands: list[Node]) -> bool:
+def _parts(args: Sequence[Any], parts: list[Any], operands: list[Node], depth: int = _DEEP) -> bool:
     """Add what the arguments are known by, and their nodes. False for arguments of other kinds."""
     for x in args:
         t = type(x)
@@ -132,7 +133,7 @@ def _parts(args: Sequence[Any], parts: list[Any], operands: list[Node]) -> bool:
         elif t is tuple or t is list:
             parts.append(t)
             parts.append(len(x))
-            if len(x) > _MOST or not _parts(x, parts, operands):
+            if not depth or len(x) > _MOST or not _parts(x, parts, operands, depth - 1):
                 return False
         elif t in _STATIC:
             parts.append(_part(x))

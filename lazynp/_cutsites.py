@@ -104,10 +104,10 @@ class Gathered:
                 return i
         return 0
 
-    def missed(self, asked: bool) -> None:
+    def missed(self) -> None:
         """There were no rounds to run: wait for twice as many runs until the next attempt."""
         if self.plan is not None:
-            self.plan.repeated = _REPEATED - (2 if asked else 2 + self.plan.runs)
+            self.plan.repeated = -self.plan.runs
 
 
 _REPEATED = 2  # runs of one plan that show a loop

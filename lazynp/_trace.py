@@ -123,7 +123,7 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
         return unit.plan
     plan = None
     if unit is None:
-        gathered.missed(asked is not None)
+        gathered.missed()
         plan = _rounds.in_parts(nodes, asked, reason, gathered)
     if asked is not None and asked[VALUE] is not None:
         recorder.pending[:0] = nodes

@@ -406,21 +406,6 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
 
 /* -- x op= v: `_methods.in_place` -------------------------------------------------------------- */
 
-/* Give an owner a value that was recorded, and tell Python if it is large. Steals `new`. */
-static int replaced(PyObject *owner, PyObject *new, PyObject *now)
-{
-    PyObject *op = Py_NewRef(PyList_GET_ITEM(new, OP)), *told = NULL;
-    Py_SETREF(OF(owner, Array, _node), new);
-    Py_ssize_t nbytes = PyLong_AsSsize_t(OF(OF(op, Op, aval), Aval, nbytes));
-    if (nbytes == -1 && PyErr_Occurred())
-        PyErr_Clear();
-    if (nbytes >= the.stage)
-        told = PyObject_CallFunctionObjArgs(the.large_update, now, op, NULL);
-    Py_DECREF(op);
-    Py_XDECREF(told);
-    return told || nbytes < the.stage ? 1 : -1;
-}
-
 /* Record `view op= v`, which was seen before: the operation, then the store into the owner. */
 static int view_updated(Front *front, PyObject *self, PyObject *other, PyObject *now)
 {
@@ -467,9 +452,13 @@ static int view_updated(Front *front, PyObject *self, PyObject *other, PyObject 
     Py_SETREF(OF(self, Array, _node), result);
     Py_INCREF(new);
     Py_SETREF(OF(self, Array, _seen), new);
-    done = replaced(base, Py_NewRef(new), now);
+    Py_INCREF(new);
+    Py_SETREF(OF(base, Array, _node), new);
+    done = 1;
     Py_ssize_t nbytes = PyLong_AsSsize_t(OF(OF(op, Op, aval), Aval, nbytes));
-    if (done > 0 && nbytes >= the.large) {
+    if (nbytes == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    if (nbytes >= the.large) {
         PyObject *noted = PyObject_CallOneArg(the.note, self);
         done = noted ? 1 : -1;
         Py_XDECREF(noted);

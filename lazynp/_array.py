@@ -26,6 +26,7 @@ from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._fronts import BUILT, fastpath
 from lazynp._jaxpr import Rules
+from lazynp._later import matrix_classes
 from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf
 from lazynp._overrides import Overridden, check
 from lazynp._positions import instruction, progress
@@ -351,7 +352,7 @@ def as_operand(x: Any) -> Any:
         return x._read()
     if type(x) in SCALAR_DTYPES:
         return x
-    if isinstance(x, (np.matrix, np.ma.MaskedArray)):
+    if isinstance(x, matrix_classes()):
         raise Overridden(x)
     if isinstance(x, (np.ndarray, np.generic)):
         return from_host(x)

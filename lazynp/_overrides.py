@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._later import matrix_classes
+
 _HERE = os.path.dirname(__file__) + os.sep
 catching: set[CodeType] = set()  # code of the frames that catch `Overridden`
 settled: set[CodeType] = set()  # code of the frames within which the handler is already decided
@@ -51,7 +53,7 @@ def check(x: Any) -> None:
     it.
     """
     if not overrides(x) and not has_methods(x):
-        if not isinstance(x, (np.matrix, np.ma.MaskedArray)):
+        if not isinstance(x, matrix_classes()):
             return
     ask(x)
 

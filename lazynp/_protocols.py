@@ -24,6 +24,7 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._fronts import in_front
+from lazynp._later import matrix_classes
 from lazynp._node import CODE, OFFSET, OP, VALUE
 from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
@@ -133,7 +134,7 @@ def _of_user(result: Any) -> Any:
 def _mean_otherwise(args: Any) -> bool:
     """Whether operations with these operands mean something other than with arrays."""
     for x in args:
-        if isinstance(x, np.ndarray) and isinstance(x, (np.matrix, np.ma.MaskedArray)):
+        if isinstance(x, np.ndarray) and isinstance(x, matrix_classes()):
             return True
     return False
 

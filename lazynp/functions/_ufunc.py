@@ -15,6 +15,7 @@ from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_l
 from lazynp._avals import Aval, on_device
 from lazynp._config import config
 from lazynp._fronts import BUILT, in_front
+from lazynp._later import matrix_classes
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result, quietly
@@ -574,7 +575,7 @@ def _check_options(casting: Any, order: Any, subok: Any) -> None:
 def defers(other: Any) -> bool:
     """Whether NumPy's operators would defer to this operand."""
     if isinstance(other, (Array, np.ndarray, np.generic)):
-        return isinstance(other, (np.matrix, np.ma.MaskedArray))
+        return isinstance(other, matrix_classes())
     kind = type(other)
     if getattr(kind, "__array_ufunc__", defers) is None:
         return True

@@ -37,6 +37,7 @@ EAGER = """
         y[1:3] *= 2
         total += float(y.sum()) + np.linalg.norm(x.reshape(7, 1) @ x[None]) + np.fft.fft(x)[0].real
         y.sort()
+    total += float((np.full(7, 0.25) + x).max()) + np.array([x[1], 0.5]).sum()
     print(f"{{total:.10e}}", np.concatenate([x, y]).shape, np.where(x > 0.5, x, 0).tolist(), x)
     np.save(sys.argv[1], x)
 """

@@ -160,9 +160,7 @@ def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
     return linearize_scan(primals, tangents, **_as_scan(**params))
 
 
-def _as_scan(
-    *, cond: Jaxpr, body: Jaxpr, consts: int, count: Count, place: str
-) -> dict[str, Any]:
+def _as_scan(*, cond: Jaxpr, body: Jaxpr, consts: int, count: Count, place: str) -> dict[str, Any]:
     """The parameters of a scan that does the same."""
 
     def indexed(xs: list[Array]) -> list[Array]:

@@ -47,12 +47,14 @@ def _last(operands: Any, index: int, op: Any) -> Any:
         body, test, length = params["body"], params["cond"], params["count"].rounds
     else:
         return None
+    if length is None:
+        return None
     last = params["consts"] + params.get("carry", len(body.outputs))
-    found = None if length is None else _needed(body, test, index, params["consts"], last)
+    found = _needed(body, test, index, params["consts"], last)
     if found is None:
         return None
     fixed, parts, eqns = found
-    if length * len(eqns) > _WORK:
+    if length * len(eqns if test is None else [*eqns, *test.eqns]) > _WORK:
         return None
     places = [*fixed, *parts]
     given = [_value(operands[i], body.in_avals[i]) for i in places]
@@ -78,12 +80,16 @@ def _needed(
     """
     places = {v: i for i, v in enumerate(body.inputs)}
     parts = [consts + index]
+    if parts[0] >= last:
+        return None
     tested: set[int] = set()
     if test is not None:
         used = {a for e in test.eqns for a in e.inputs} | set(test.outputs)
         tested = {i for i, v in enumerate(test.inputs) if v in used}
     while True:
-        needed = {a for p in parts for a in [body.outputs[p - consts]] if not isinstance(a, Literal)}
+        needed = {
+            a for p in parts for a in [body.outputs[p - consts]] if not isinstance(a, Literal)
+        }
         eqns: list[Any] = []
         for eqn in reversed(body.eqns):
             if needed.intersection(eqn.outputs):
@@ -91,7 +97,7 @@ def _needed(
                 needed |= {a for a in eqn.inputs if not isinstance(a, Literal)}
         read = {places[a] for a in needed if a in places} | tested
         more = sorted(i for i in read if consts <= i < last and i not in parts)
-        if any(i >= last for i in (*parts, *read)):
+        if any(i >= last for i in read):
             return None
         if not more:
             return sorted(i for i in read if i < consts), parts, eqns

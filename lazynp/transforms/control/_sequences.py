@@ -6,9 +6,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
-from lazynp._array import Array, NDArray
+from lazynp._array import NDArray
 from lazynp.primitives import elementwise
 from lazynp.transforms.control._calls import call
 from lazynp.transforms.control._state import CannotStage, undecided

@@ -12,7 +12,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._recorder import local
-from lazynp._tree import register_pytree_node, tree_flatten
+from lazynp._tree import register_pytree_node
 from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
@@ -226,7 +226,3 @@ def text(x: Any) -> Any:
 def equations() -> int:
     """How many operations have been recorded so far."""
     return len(local.recorder.pending)
-
-
-def leaves_of(x: Any) -> list[Any]:
-    return tree_flatten(x)[0]

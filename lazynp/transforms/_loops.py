@@ -153,9 +153,9 @@ def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
     if params["count"] is None or params["count"].rounds is None:
         raise TypeError(
             f"{params['place']}: this loop has no reverse mode, because the number of rounds is "
-            "not known in advance, and has no limit. Use forward mode (jvp, jacfwd), or a loop "
-            "with a limit: scan, fori_loop with int bounds (static_argnums), or in a function "
-            "under jit `for ... in range(limit)` with `break`"
+            "not known in advance, and has no limit. Use scan, or fori_loop with int bounds "
+            "(static_argnums), or in a function under jit `for ... in range(limit)` with `break`, "
+            "or forward mode (jvp, jacfwd)"
         )
     return linearize_scan(primals, tangents, **_as_scan(**params))
 

@@ -397,7 +397,7 @@ class _Program:
         tested = [Var(v.aval) for v in inputs]
         at = len(inputs) - len(moving) - 1
         test = Jaxpr(tested, [Eqn(tools.less, [tested[at], tested[0]], {}, [going])], [going])
-        params = {"cond": test, "body": body, "consts": at, "count": None}
+        params = {"cond": test, "body": body, "consts": at, "count": None, "place": ""}
         outer = [Var(v.aval) for v in inputs]
         begins: list[Atom] = [*outer]
         begins[at] = Literal(np.int64(0), count)

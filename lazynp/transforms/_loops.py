@@ -17,7 +17,9 @@ from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
 from lazynp._intervals import interval
 from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._positions import position
 from lazynp._primitive import Missing, Primitive
+from lazynp._recorder import user_position
 from lazynp._trace import host_value
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
@@ -67,7 +69,7 @@ class Count(NamedTuple):
 
 
 def _abstract(
-    *avals: Aval, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None
+    *avals: Aval, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None, place: str
 ) -> tuple[Aval, ...]:
     return joined([body.out_avals, avals[consts:]])
 
@@ -77,7 +79,7 @@ def _explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
 
 
 def _reference(
-    *values: Any, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None
+    *values: Any, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None, place: str
 ) -> tuple[Any, ...]:
     fixed, carry = values[:consts], list(values[consts:])
     while bool(eval_reference(cond, [*fixed, *carry])[0]):
@@ -86,7 +88,7 @@ def _reference(
 
 
 def _lower(
-    b: Any, *values: Any, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None
+    b: Any, *values: Any, cond: Jaxpr, body: Jaxpr, consts: int, count: Count | None, place: str
 ) -> tuple[Any, ...]:
     fixed, carry = values[:consts], values[consts:]
     return tuple(
@@ -106,6 +108,7 @@ def _jvp(
     body: Jaxpr,
     consts: int,
     count: Count | None,
+    place: str,
 ) -> tuple[Any, Any]:
     flags = moving_flags(tangents)
     fixed, moves = flags[:consts], flags[consts:]
@@ -138,6 +141,7 @@ def _jvp(
         body=stage_closed(run_body, avals),
         consts=consts + k,
         count=count,
+        place=place,
     )
     return outs[:n], spread_out(outs[n:], moves)
 
@@ -148,14 +152,15 @@ def _linearize(primals: Any, tangents: Any, **params: Any) -> Any:
         return outs, [None] * len(outs)
     if params["count"] is None or params["count"].rounds is None:
         raise TypeError(
-            "while_loop, and fori_loop with traced bounds, has no reverse mode, because the number "
-            "of rounds is not known in advance, and has no limit. Use scan, or fori_loop with int "
-            "bounds (static_argnums), or forward mode (jvp, jacfwd)"
+            f"{params['place']}: this loop has no reverse mode, because the number of rounds is "
+            "not known in advance, and has no limit. Use scan, or fori_loop with int bounds "
+            "(static_argnums), or in a function under jit `for ... in range(limit)` with `break`, "
+            "or forward mode (jvp, jacfwd)"
         )
     return linearize_scan(primals, tangents, **_as_scan(**params))
 
 
-def _as_scan(*, cond: Jaxpr, body: Jaxpr, consts: int, count: Count) -> dict[str, Any]:
+def _as_scan(*, cond: Jaxpr, body: Jaxpr, consts: int, count: Count, place: str) -> dict[str, Any]:
     """The parameters of a scan that does the same."""
 
     def indexed(xs: list[Array]) -> list[Array]:
@@ -181,10 +186,11 @@ def _batch(
     body: Jaxpr,
     consts: int,
     count: Count | None,
+    place: str,
 ) -> tuple[Any, ...]:
     fixed, carry = tuple(batched[:consts]), tuple(batched[consts:])
     if has_checks(cond) or has_checks(body):
-        params = {"cond": cond, "body": body, "consts": consts, "count": count}
+        params = {"cond": cond, "body": body, "consts": consts, "count": count, "place": place}
         return batch_discharged(while_call, size, batched, operands, params)
     while True:
         _, out = batch_jaxpr(body, size, (*fixed, *carry), carry)
@@ -204,13 +210,14 @@ def _batch(
     if by_example:
         mapped, _ = batch_jaxpr(guarded(body), size, (*fixed, *carry, True), carry)
         mapped, test = _selecting(mapped, test, [x.aval for x in whole], consts, count)
-    outs = while_call(*whole, cond=test, body=mapped, consts=consts, count=count)
+    outs = while_call(*whole, cond=test, body=mapped, consts=consts, count=count, place=place)
     return flagged(outs, carry)
 
 
 def _discharge(
     operands: Sequence[Array], first: int, *, cond: Jaxpr, body: Jaxpr, consts: int,
     count: Count | None,
+    place: str,
 ) -> Any:  # fmt: skip
     """Carry the findings of the rounds along. A finding ends the loop, which otherwise might never
     end. The condition is checked before the first round and after each.
@@ -232,7 +239,7 @@ def _discharge(
     *outs, found = while_call(
         *operands, start,
         cond=stage_closed(run_test, avals), body=stage_closed(run_body, avals), consts=consts,
-        count=count,
+        count=count, place=place,
     )  # fmt: skip
     return outs, found, (*failures, *more)
 
@@ -359,6 +366,7 @@ def _run_merged(merged: Merged, init: list[Array], count: Count | None) -> list[
         body=rearranged(body, slice(None)),
         consts=consts,
         count=count,
+        place=position(*user_position()),
     )
     merged.write_back(outs[n:])
     return list(outs[:n])

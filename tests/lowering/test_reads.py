@@ -177,3 +177,20 @@ def test_generated_bodies(lines: list[str]) -> None:
     assert copies(optimised(lazy, *given)) == []
     for got, want in zip(jit(lazy)(*given), run(x, y, k, python_loop), strict=True):
         numpy.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def test_branches_of_python_that_write_elements_copy_nothing() -> None:
+    def f(x: Any) -> Any:
+        values, lengths = np.zeros(N), np.zeros(N)
+        k = 0
+        for i in range(1, N):
+            if x[i] == x[i - 1]:
+                lengths[k] += 1.0
+            else:
+                k += 1
+                values[k] = x[i]
+                lengths[k] = 1.0
+        return values, lengths
+
+    x = np.floor(np.arange(N) ** 0.7)
+    assert not copies(optimised(f, x))

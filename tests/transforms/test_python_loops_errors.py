@@ -236,6 +236,51 @@ def test_python_numbers_stay_known() -> None:
     assert float(x) == want_x == 11.0
 
 
+def _until(x: Any, limit: Any) -> Any:
+    """A long loop with a jump."""
+    s = 1.0
+    for i in range(500):
+        if s > limit:
+            break
+        s = s * x + 0.01 * i
+    return s
+
+
+def _doubled(x: Any) -> Any:
+    s = x
+    while s < 10.0:
+        s = s * x
+        s = s + 0.0
+    return s
+
+
+def test_reverse_mode_of_a_long_loop_with_a_jump() -> None:
+    jitted, h = np.jit(_until), 1e-6
+    assert float(jitted(1.1, 50.0)) == pytest.approx(_until(1.1, 50.0), rel=1e-12)
+    want = (_until(1.1 + h, 50.0) - _until(1.1 - h, 50.0)) / (2 * h)
+    assert float(np.grad(jitted)(1.1, 50.0)) == pytest.approx(want, rel=1e-5)
+    assert float(np.grad(jitted)(1.1, 0.5)) == 0.0  # no round
+
+
+def test_a_loop_without_a_limit_is_named_by_its_line() -> None:
+    line = inspect.getsourcelines(_doubled)[1] + 2
+    for gradient in (np.grad(np.jit(_doubled)), np.jit(np.grad(_doubled))):
+        with pytest.raises(TypeError, match=rf"{__name__.split('.')[-1]}.py:{line}: .*no reverse"):
+            gradient(2.0)
+
+
+def test_a_number_counted_until_a_known_jump_stays_known() -> None:
+    def f(x: Any) -> Any:
+        n = 0
+        for i in range(100):
+            if i * i > 3000:
+                break
+            n += 1
+        return x * np.ones(n)
+
+    assert np.jit(f)(2.0).shape == (55,)
+
+
 def test_ints_of_more_than_64_bits() -> None:
     def factorials(x):
         f, s = 1, 0.0

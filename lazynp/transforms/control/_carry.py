@@ -165,12 +165,10 @@ class Carry:
             self.weak[n].append(a.weak and b.weak)
             if a.shape != b.shape:
                 raise OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
-            wanted.append(
-                _settles(a, b) or (b.dtype if self.masked and a.dtype != b.dtype else None)
-            )
+            wanted.append(_settles(a, b))
         if all(w is None for w in wanted):
             return v
-        if not (self.joining or self.masked and all(map(_grows, first, leaves))):
+        if not self.joining:
             raise OtherType(f"line {self.line}: `{n}` changes type")
         cast = [x if w is None else _cast(x, w) for x, w in zip(first, wanted, strict=True)]
         self.values[n] = tree_unflatten(tree, cast)
@@ -178,7 +176,6 @@ class Carry:
 
     joining = False  # whether types that differ are joined
     exact = False  # whether the loop is short enough to be unrolled if ints may grow large
-    masked = False  # whether the carry goes through a `cond`, where nothing settles by itself
 
     def finish(self, results: dict[str, Any], some: bool) -> None:
         """Bind the results. some: the loop has had rounds."""
@@ -233,11 +230,6 @@ def _weak(x: Any) -> Any:
     """A number of Python's, as a loop leaves it."""
     made = elementwise.convert(x, dtype=x.dtype, weak=True)
     return new_scalar(made._read())
-
-
-def _grows(x: Any, y: Any) -> bool:
-    a, b = weak_aval(x), weak_aval(y)
-    return a.dtype == b.dtype or _settles(a, b) is None
 
 
 def _cast(x: Any, dtype: np.dtype[Any]) -> Any:

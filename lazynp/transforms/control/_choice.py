@@ -21,6 +21,7 @@ from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms._branches import Merged
 from lazynp.transforms._cond import cond_call
+from lazynp.transforms._elements import by_elements
 from lazynp.transforms._stack import node_of, result_handle, zeros
 from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
 from lazynp.transforms.control._state import (
@@ -156,7 +157,7 @@ def _decided(
                 for k, s in enumerate(sides)]  # fmt: skip
     merged = Merged(programs, 0)
     index = elementwise.convert(predicate, dtype=_INT)
-    outs = cond_call(index, *merged.captured, branches=tuple(merged.jaxprs))
+    outs = by_elements(cond_call, index, merged.captured, merged.jaxprs)
     merged.write_back(outs[len(wanted) :])
     handles = iter([_handle(o, slot) for o, slot in zip(outs, wanted)])
     made = [rebuild(handles) for rebuild, _ in plan]

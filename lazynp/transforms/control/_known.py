@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._intervals import Interval, interval
 from lazynp._jaxpr import Jaxpr, Literal, eval_reference
 from lazynp._node import ARGS, OP, VALUE, aval_of_node
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
-from lazynp.transforms.control._sequences import interval
 from lazynp.transforms.control._state import CannotStage, session, undecided
 
 _WORK = 20_000  # equations that are evaluated at most, to know what a loop left in a variable
@@ -34,44 +34,74 @@ def python_number(result: Any, start: Any) -> Any:
     if wanted is None or node[OP] is None or node[OP].primitive.name != "project":
         return result
     loop = node[ARGS][0]
-    if loop[OP].primitive.name != "scan":
-        return result
-    found = _last(loop[ARGS], node[OP].params["index"], **loop[OP].params)
+    found = _last(loop[ARGS], node[OP].params["index"], loop[OP])
     return result if found is None else wanted(found)
 
 
-def _last(
-    operands: Any, index: int, *, jaxpr: Jaxpr, length: int, consts: int, carry: int, **rest: Any
-) -> Any:
-    """The last value of one part of the carry, by NumPy, or None."""
-    places = {v: i for i, v in enumerate(jaxpr.inputs)}
-    parts, read = [index], set()
-    eqns: list[Any] = []
+def _last(operands: Any, index: int, op: Any) -> Any:
+    """The last value of one part of the carry of a loop, by NumPy, or None."""
+    params, test = op.params, None
+    if op.primitive.name == "scan":
+        body, length = params["jaxpr"], params["length"]
+    elif op.primitive.name == "while" and params["count"] is not None:
+        body, test, length = params["body"], params["cond"], params["count"].rounds
+    else:
+        return None
+    if length is None:
+        return None
+    last = params["consts"] + params.get("carry", len(body.outputs))
+    found = _needed(body, test, index, params["consts"], last)
+    if found is None:
+        return None
+    fixed, parts, eqns = found
+    if length * len(eqns if test is None else [*eqns, *test.eqns]) > _WORK:
+        return None
+    places = [*fixed, *parts]
+    given = [_value(operands[i], body.in_avals[i]) for i in places]
+    if any(v is None for v in given):
+        return None
+    outs = [body.outputs[p - params["consts"]] for p in parts]
+    small = Jaxpr([body.inputs[i] for i in places], eqns, outs)
+    going = test and Jaxpr([test.inputs[i] for i in places], test.eqns, test.outputs)
+    state = given[len(fixed) :]
+    for _ in range(length):
+        now = [*given[: len(fixed)], *state]
+        if going is not None and not eval_reference(going, now)[0]:
+            break
+        state = eval_reference(small, now)
+    return state[0]
+
+
+def _needed(
+    body: Jaxpr, test: Jaxpr | None, index: int, consts: int, last: int
+) -> tuple[list[int], list[int], list[Any]] | None:
+    """What one part of the carry depends on: operands that stay, operands that are carried, and
+    the equations; None if it depends on what is scanned over.
+    """
+    places = {v: i for i, v in enumerate(body.inputs)}
+    parts = [consts + index]
+    if parts[0] >= last:
+        return None
+    tested: set[int] = set()
+    if test is not None:
+        used = {a for e in test.eqns for a in e.inputs} | set(test.outputs)
+        tested = {i for i, v in enumerate(test.inputs) if v in used}
     while True:
-        needed = {a for p in parts for a in [jaxpr.outputs[p]] if not isinstance(a, Literal)}
-        eqns = []
-        for eqn in reversed(jaxpr.eqns):
+        needed = {
+            a for p in parts for a in [body.outputs[p - consts]] if not isinstance(a, Literal)
+        }
+        eqns: list[Any] = []
+        for eqn in reversed(body.eqns):
             if needed.intersection(eqn.outputs):
                 eqns.insert(0, eqn)
                 needed |= {a for a in eqn.inputs if not isinstance(a, Literal)}
-        read = {places[a] for a in needed if a in places}
-        more = [i - consts for i in sorted(read) if consts <= i < consts + carry]
-        more = [p for p in more if p not in parts]
-        if any(i >= consts + carry for i in read) or length * len(eqns) > _WORK:
+        read = {places[a] for a in needed if a in places} | tested
+        more = sorted(i for i in read if consts <= i < last and i not in parts)
+        if any(i >= last for i in read):
             return None
         if not more:
-            break
+            return sorted(i for i in read if i < consts), parts, eqns
         parts += more
-    fixed = sorted(i for i in read if i < consts)
-    given = [_value(operands[i], jaxpr.in_avals[i]) for i in (*fixed, *(consts + p for p in parts))]
-    if any(v is None for v in given):
-        return None
-    inputs = [jaxpr.inputs[i] for i in fixed] + [jaxpr.inputs[consts + p] for p in parts]
-    small = Jaxpr(inputs, eqns, [jaxpr.outputs[p] for p in parts])
-    state = given[len(fixed) :]
-    for _ in range(length):
-        state = eval_reference(small, [*given[: len(fixed)], *state])
-    return state[0]
 
 
 def _value(operand: Any, aval: Any) -> Any:
@@ -124,12 +154,12 @@ def _is_int(x: Any) -> bool:
 
 def _checked(name: str, a: Any, b: Any, line: int) -> Any:
     plain = _PLAIN[name]
-    p, q = interval(a), interval(b)
-    small = [r is not None and -_STEP <= r[0] <= r[1] <= _STEP for r in (p, q)]
+    p, q = _interval(a), _interval(b)
+    small = [-_STEP <= low <= high <= _STEP for low, high in (p, q)]
     if name in ("Add", "Sub"):
         if any(small):  # it takes 2**32 rounds
             return plain(a, b)
-    elif p is not None and q is not None and (name == "Mult" or 0 <= q[0] <= q[1] < 64):
+    elif name == "Mult" or 0 <= q[0] <= q[1] < 64:
         if max(abs(plain(x, y)) for x in p for y in q) < _LARGE:
             return plain(a, b)
     if name in ("Pow", "LShift") or session.exact:
@@ -140,6 +170,10 @@ def _checked(name: str, a: Any, b: Any, line: int) -> Any:
         f"line {line}: an int of more than 64 bits; write a float, or jit(..., loops=\"unroll\")",
     )  # fmt: skip
     return out
+
+
+def _interval(x: Any) -> Interval:
+    return interval(x._read()) if isinstance(x, Array) else (x, x)
 
 
 def _real(x: Any) -> Any:

@@ -14,12 +14,10 @@ from lazynp._array import NDArray
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
-from lazynp.primitives import elementwise
-from lazynp.transforms._cond import cond
-from lazynp.transforms._loops import fori_loop, while_loop
+from lazynp.transforms._loops import counted_loop, fori_loop, while_loop
 from lazynp.transforms.control._carry import Again, Carry, OtherType, started
 from lazynp.transforms.control._choice import branch, not_
-from lazynp.transforms.control._sequences import Rounds, interval, rounds_of
+from lazynp.transforms.control._sequences import Rounds, rounds_of
 from lazynp.transforms.control._state import (
     LIMIT,
     CannotStage,
@@ -35,9 +33,6 @@ from lazynp.transforms.control._state import (
 )
 
 SHORT = 8  # rounds that are unrolled
-# A loop with a jump, or with traced bounds, of at most so many rounds runs all of them, and does
-# nothing in those that Python does not run: so it has reverse mode.
-MASKED = 64
 _PLAIN = 64  # rounds over anything but numbers and arrays, from which the limit counts
 _FEW = 128  # in so many rounds, products of ints exceed 64 bits if they do at all
 
@@ -74,39 +69,18 @@ def _round(carry: Carry, carried: dict[str, Any], body: Callable[[], Any]) -> di
 def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry) -> None:
     low, high = rounds.bounds(skipped)
     carry.exact = not undecided(rounds.length) and int(rounds.length) <= _FEW
-    carry.masked = rounds.most is not None and rounds.most <= MASKED
-    carry.masked = carry.masked and (ends is not None or undecided(rounds.length))
-
-    bounds = interval(low), interval(high)
 
     def step(counter: Any, carried: dict[str, Any]) -> dict[str, Any]:
-        if bounds[0] is not None and bounds[1] is not None:
-            node = counter._read()
-            session.counters[id(node)] = node, (bounds[0][0], bounds[1][1] - 1)
         return _round(carry, carried, lambda: body(rounds.at(counter)))
 
-    def test(state: Any) -> Any:
-        carry.put(state[1])
-        going = elementwise.less(state[0], high)
-        end = ends is not None and ends()
-        if not undecided(end):
-            return elementwise.logical_and(going, not end)
-        return elementwise.logical_and(going, elementwise.logical_not(truth(end)))
-
-    def following(state: Any) -> Any:
-        return elementwise.add(state[0], 1), step(state[0], state[1])
-
-    def masked(_: Any, state: Any) -> Any:
-        return cond(test(state), following, lambda state: state, state)
+    def going(carried: dict[str, Any]) -> Any:
+        carry.put(carried)
+        return not_(ends())
 
     def loop(given: dict[str, Any]) -> Any:
-        if ends is None and not undecided(rounds.length):
-            return fori_loop(low, high, step, given)
-        if carry.masked and rounds.most is not None:
-            return fori_loop(0, rounds.most - skipped, masked, (low, given))[1]
         if ends is None:
             return fori_loop(low, high, step, given)
-        return while_loop(test, following, (low, given))[1]
+        return counted_loop(low, high, step, given, going=going)
 
     carry.finish(_settled(carry, loop), not undecided(rounds.length))
 

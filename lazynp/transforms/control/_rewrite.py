@@ -223,7 +223,10 @@ class _Function:
 
 def _located(node: Any, at: ast.AST) -> Any:
     """The node, at the line of another; parts with a line keep theirs."""
-    return ast.fix_missing_locations(ast.copy_location(node, at))
+    made = ast.copy_location(node, at)
+    if isinstance(at, ast.stmt):  # the first line: Python places the call of a method at the last
+        made.end_lineno, made.end_col_offset = made.lineno, made.col_offset
+    return ast.fix_missing_locations(made)
 
 
 def _constant(of: set[str]) -> ast.expr:

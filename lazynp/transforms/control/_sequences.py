@@ -6,27 +6,20 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
-from lazynp._array import Array, NDArray
-from lazynp._node import ARGS, OP, VALUE
+from lazynp._array import NDArray
 from lazynp.primitives import elementwise
 from lazynp.transforms.control._calls import call
-from lazynp.transforms.control._state import CannotStage, session, undecided
+from lazynp.transforms.control._state import CannotStage, undecided
 
 
 class Rounds:
-    """`item(first + k * step)` for `k` in `range(length)`. The length may be traced.
-
-    most: the largest length that is possible, if that is known.
-    """
+    """`item(first + k * step)` for `k` in `range(length)`. The length may be traced."""
 
     def __init__(
         self, first: Any, step: int, length: Any, item: Callable[[Any], Any], stop: Any = None
     ) -> None:
         self.first, self.step, self.length, self.item = first, step, length, item
         self.stop = first + length if stop is None and step == 1 else stop
-        self.most = None if undecided(length) else int(length)
 
     def __iter__(self) -> Iterator[Any]:
         if undecided(self.length):
@@ -71,42 +64,6 @@ def _itself(i: Any) -> Any:
     return i
 
 
-def interval(x: Any) -> tuple[int, int] | None:
-    """Between which ints a number lies, as the counters of the loops around it show."""
-    if not isinstance(x, Array):
-        return int(x), int(x)
-    return _interval_of(x._read(), 8) if undecided(x) else (int(x), int(x))
-
-
-def _interval_of(x: Any, depth: int) -> tuple[int, int] | None:
-    if type(x) is not list:
-        return (x, x) if type(x) is int else None
-    known = session.counters.get(id(x))
-    if known is not None:
-        return known[1]
-    op, args = x[OP], x[ARGS]
-    if isinstance(x[VALUE], np.integer):
-        return int(x[VALUE]), int(x[VALUE])
-    if op is None or type(args) is not tuple or not depth or len(args) > 2:
-        return None
-    parts = [_interval_of(a, depth - 1) for a in args]
-    if None in parts:
-        return None
-    (a, b), (c, d) = parts if len(parts) == 2 else (parts[0], (0, 0))  # type: ignore[misc]
-    name = op.primitive.name
-    if name == "add":
-        return a + c, b + d
-    if name == "subtract":
-        return a - d, b - c
-    if name == "multiply":
-        ends = (a * c, a * d, b * c, b * d)
-        return min(ends), max(ends)
-    if name in ("minimum", "maximum"):
-        choose = min if name == "minimum" else max
-        return choose(a, c), choose(b, d)
-    return (a, b) if name == "convert" and op.aval.dtype.kind in "iu" else None
-
-
 def sequence(function: Any) -> Any:
     """The function that makes what a `for` loops over."""
     try:
@@ -129,17 +86,11 @@ def _range(*args: Any) -> Any:
         if undecided(b) and (b.ndim or b.dtype.kind not in "iu"):
             kind = "float" if b.dtype.kind == "f" else str(b.dtype)
             raise TypeError(f"'{kind}' object cannot be interpreted as an integer")
-    begin, end = interval(start), interval(stop)
-    begin, end = (begin, end) if step > 0 else (end, begin)
     distance = stop - start if step > 0 else start - stop
     length = distance if abs(step) == 1 else (distance + (abs(step) - 1)) // abs(step)
     if step == 1:  # a loop from start to stop has no rounds if stop is less
-        made = Rounds(start, 1, length, _itself, stop)
-    else:
-        made = Rounds(start, step, elementwise.maximum(length, 0), _itself)
-    if begin is not None and end is not None:
-        made.most = max(0, -((begin[0] - end[1]) // abs(step)))
-    return made
+        return Rounds(start, 1, length, _itself, stop)
+    return Rounds(start, step, elementwise.maximum(length, 0), _itself)
 
 
 def _enumerate(x: Any, start: Any = 0) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._recorder import local
-from lazynp._tree import register_pytree_node, tree_flatten
+from lazynp._tree import register_pytree_node
 from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
 from lazynp.primitives.checks import check_later
@@ -38,15 +38,13 @@ class Session(threading.local):
         self.exact = False  # whether a loop is unrolled rather than that an int may grow large
         self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
         self.raised: list[BaseException] = []  # by a `raise` of the user's
-        # nodes of the counters of loops, and between which ints each lies
-        self.counters: dict[int, tuple[Any, tuple[int, int]]] = {}
 
     @contextmanager
     def tracing(self, mode: str, notes: list[str]) -> Any:
         """Trace a function; another may be traced meanwhile."""
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
-        self.counters, self.exact = {}, False
+        self.exact = False
         try:
             yield
         except CannotStage as why:
@@ -228,7 +226,3 @@ def text(x: Any) -> Any:
 def equations() -> int:
     """How many operations have been recorded so far."""
     return len(local.recorder.pending)
-
-
-def leaves_of(x: Any) -> list[Any]:
-    return tree_flatten(x)[0]

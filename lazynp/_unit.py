@@ -38,7 +38,7 @@ from lazynp._plan import (
 )
 
 _SECONDS = 0.02  # of a run, about
-_RECORDED = 0.8  # microseconds to record an operation, and to recognise it again
+_RECORDED = 1.0  # microseconds to record an operation, and to recognise it again
 MOST = 256  # rounds of a run: rows of a matrix of scalars
 
 

@@ -60,6 +60,7 @@ def test_the_page_names_every_row() -> None:
 
 
 def test_unhooking_restores_every_name() -> None:
+    hooks.unhook()  # `adopt` in another test has hooked them
     before = {
         (m, n): vars(sys.modules[m]).get(n) for m in hooks._MODULES if m in sys.modules
         for n in vars(sys.modules[m])

@@ -14,6 +14,8 @@ from lazynp._periods import best_start, find_period
 from lazynp._recorder import local
 from tests.helpers import fresh_start
 
+pytestmark = pytest.mark.own_policy
+
 
 class _Op:
     """An op that nothing but its identity matters of."""

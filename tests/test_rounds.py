@@ -18,6 +18,8 @@ import lazynp
 from lazynp import _cutsites, _policy, _unit
 from tests.helpers import fresh_start
 
+pytestmark = pytest.mark.own_policy
+
 ROUNDS = 60
 
 

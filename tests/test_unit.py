@@ -13,6 +13,8 @@ from lazynp import _unit
 from tests.helpers import Counted, fresh_start
 from tests.test_rounds import BODIES, fresh, pays_at_once
 
+pytestmark = pytest.mark.own_policy
+
 
 @pytest.fixture(autouse=True)
 def compiled() -> Any:

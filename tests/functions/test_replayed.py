@@ -14,6 +14,8 @@ from lazynp._recorder import local
 from lazynp.functions import _replayed
 from tests.helpers import fresh_start
 
+pytestmark = pytest.mark.own_policy
+
 
 @pytest.fixture(autouse=True)
 def recorded() -> Any:

@@ -170,3 +170,31 @@ def test_transformations_inside(name: str) -> None:
         return np.grad(lambda z: summed(np, f(z * 1.0)))(y)
 
     numpy.testing.assert_allclose(inside(given), want, rtol=1e-5, atol=1e-6)
+
+
+def power_by_halves(x: Any, n: int) -> Any:
+    """It calls itself, through a global name."""
+    if n == 0:
+        return x * 0 + 1
+    half = power_by_halves(x, n // 2)
+    return half * half * (x if n % 2 else 1)
+
+
+class Nested:
+    def total(self, items: Any, scale: Any) -> Any:
+        out = scale * 0
+        for item in items:
+            out = out + (self.total(item, scale) if isinstance(item, list) else item * scale)
+        return out
+
+
+def test_functions_that_call_themselves() -> None:
+    for n in (0, 1, 5, 12):
+        assert np.jit(lambda x, n=n: power_by_halves(x, n))(1.5) == 1.5**n
+        assert np.jit(power_by_halves, static_argnums=1)(np.array(1.5), n) == 1.5**n
+    assert np.jit(lambda s: Nested().total([1, [2, [3], 4]], s))(2.0) == 20.0
+
+    def local(x: Any, n: int) -> Any:
+        return x if n == 0 else local(x * 2.0, n - 1)
+
+    assert np.jit(lambda x: local(x, 3))(1.0) == 8.0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import __future__
 
 import ast
+import copy
 import linecache
 from collections.abc import Iterator
 from types import CodeType, FunctionType
@@ -16,6 +17,7 @@ from typing import Any
 from lazynp._memo import Memo
 
 Function = ast.FunctionDef | ast.Lambda
+_DEFINED = ".function"
 RUNTIME = ".control"  # the rewritten code's name of the operators; no name of a user's has a dot
 
 _FUTURE = 0
@@ -109,8 +111,10 @@ def compiled(node: Function, owner: str | None, function: FunctionType) -> CodeT
     inner: Any = node
     if isinstance(node, ast.Lambda):
         result: ast.expr = node
-    else:
-        result = ast.Name(node.name, ast.Load())
+    else:  # under another name, or a function that calls itself would find this one
+        inner = copy.copy(node)
+        inner.name = _DEFINED
+        result = ast.Name(_DEFINED, ast.Load())
     body: list[ast.stmt] = [] if isinstance(node, ast.Lambda) else [inner]
     if owner is not None:  # private names, `self.__x`
         body = [ast.ClassDef(owner, [], [], body or [ast.Pass()], [])]
@@ -125,7 +129,8 @@ def compiled(node: Function, owner: str | None, function: FunctionType) -> CodeT
     module = ast.fix_missing_locations(ast.Module([maker], []))
     flags = code.co_flags & _FUTURE
     whole = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
-    places = [c for c in inner_codes(whole) if c.co_name == code.co_name]
+    own = code.co_name if isinstance(node, ast.Lambda) else _DEFINED
+    places = [c for c in inner_codes(whole) if c.co_name == own]
     return _renamed(places[0], code.co_name, code.co_qualname)
 
 

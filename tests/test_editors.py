@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import inspect
 import json
@@ -9,6 +10,7 @@ import pydoc
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,11 @@ import lazynp as np
 from lazynp._declarations import Declarations
 
 ROOT = Path(__file__).parent.parent
+# Processes that share jedi's cache read each other's files half written.
+CACHE = tempfile.mkdtemp(prefix="jedi-")
+jedi.settings.cache_directory = CACHE
+atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
+
 FUNCTIONS = """
     sum mean std prod argmax cumsum any clip where concatenate stack reshape transpose broadcast_to
     array asarray zeros ones_like arange linspace eye sort argsort searchsorted unique take nonzero

@@ -31,6 +31,7 @@ from lazynp.functions._flags import Flags, shown_base
 from lazynp.functions._flat import flatiter
 from lazynp.functions._getset import setitem
 from lazynp.functions._operands import as_array
+from lazynp.functions._releases import real_takes_items
 from lazynp.functions._strided import as_strided
 
 
@@ -136,6 +137,9 @@ def _imag(self: Array) -> Array:
 
 
 def _set_real(self: Array, value: Any) -> None:
+    if self.dtype.kind != "c" and real_takes_items():
+        setitem(self, ..., value)
+        return
     setitem(_real(self), ..., _part(self, value))
 
 

@@ -40,6 +40,7 @@ from lazynp.functions._operands import (
     store,
 )
 from lazynp.functions._recording import apply
+from lazynp.functions._releases import accumulates_repeatedly
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, reduction, shaping
@@ -406,7 +407,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
 
 def _repeated_into(x: Array, axis: int, shape: tuple[int, ...]) -> Array:
     """The operand of an accumulation into an array that repeats it along other axes."""
-    if len(shape) == x.ndim and shape[axis] == x.shape[axis]:
+    if len(shape) == x.ndim and shape[axis] == x.shape[axis] and accumulates_repeatedly():
         with contextlib.suppress(ValueError):
             return broadcast(x, shape)
     raise ValueError("provided out is the wrong size for the accumulation.")

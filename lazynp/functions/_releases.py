@@ -1,0 +1,30 @@
+"""What NumPy's releases do differently, found by trying it once."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+
+@functools.cache
+def real_takes_items() -> bool:
+    """Whether `x.real = v` of a real array is `x[...] = v`, which refuses what does not fit. Before
+    NumPy 2.5, it casts.
+    """
+    x = np.zeros(1, np.int8)
+    try:
+        x.real = 300  # type: ignore[assignment, misc]
+    except OverflowError:
+        return True
+    return False
+
+
+@functools.cache
+def accumulates_repeatedly() -> bool:
+    """Whether `accumulate` repeats its result in a larger `out`, as before NumPy 2.5."""
+    try:
+        np.add.accumulate(np.ones((1, 1)), out=np.zeros((1, 2)))
+    except ValueError:
+        return False
+    return True

@@ -157,7 +157,6 @@ class CutSites:
         One less than the gap: the search detects a just-entered composed function by comparing with
         the previous operation. At least 1: with nothing pending there is nothing to flush.
         """
-        self.looked = 0
         gap = self.gaps.get(self.origin)
         if gap is None and count:
             if len(self.gaps) >= _MOST:
@@ -165,12 +164,7 @@ class CutSites:
             gap = self.gaps[self.origin] = Gap()
         if gap is not None:
             gap.saw(count, asked)
-        if origin != self.origin:
-            self.origin = origin
-            gap = self.gaps.get(origin)
-        if gap is None:
-            return self.idle
-        return max(gap.least - 1 if gap.count else gap.least, 1)
+        return self.limit_from(origin)
 
     def visits(self) -> int:
         gap = self.gaps.get(self.origin)

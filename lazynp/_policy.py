@@ -18,10 +18,10 @@ from lazynp import _cost
 _LARGEST = 5 << 16  # bytes: an eager recorder still records operations on larger operands
 _OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager
-_PATIENCE = (
-    3e8  # bytes that eager operations write before their rounds are recorded, to find a unit
-)
-_PATIENCE_AGAIN = 3e7  # the same where a unit was found before
+# Bytes that eager operations write before some of their rounds are recorded, to find a unit; and
+# where one was found before.
+_PATIENCE = 3e8
+_PATIENCE_AGAIN = 3e7
 _IMPATIENT = 4.0  # it grows by this factor if the rounds were not worth a program
 GAIN = 1.5e-5  # microseconds that a program of rounds gains for each byte written
 _CHOICES = 16  # results with a data-dependent shape, or visits by new programs

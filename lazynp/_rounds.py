@@ -84,9 +84,6 @@ def _search(nodes: list[Node], references: list[int]) -> Found | None:
     shape = Shape(nodes[middle : middle + length], nodes[middle + length : middle + 2 * length])
     if not shape.possible:
         return None
-    shape.expected_counts()
-    if not shape.possible:
-        return None
     signature = shape.signature()
     unit = units.get(signature)
     if unit is None:
@@ -134,6 +131,7 @@ def roll(nodes: list[Node], gathered: Gathered, reason: Any) -> Unit | None:
 
 
 def in_parts(nodes: list[Node], asked: Any, reason: Any, gathered: Gathered) -> Any:
+    """Evaluate all rounds but the last one by one, or up to the one with the value asked for."""
     plan = None
     if gathered.plan is None:
         return None

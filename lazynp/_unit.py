@@ -79,7 +79,7 @@ class Unit:
         self._pairs = shape.wired, shape.sources
         n = len(self.ops)
         self._carried = [i if kind == "node" else n + i for kind, i in self.next]
-        self.depth, self._counts = shape.expected_counts()
+        self.depth, self._counts = shape.depth, shape.counts
         self.plan = Plan(shape.steps, shape.avals, [False] * len(shape.avals), [])
         self.programs: dict[Any, _Program] = {}
         self.constants: list[Any] | None = None
@@ -162,24 +162,15 @@ class Unit:
         """Run these rounds, and give the leaves of the round after them their values."""
         program = self._program(rows)
         begin = perf_counter()
-        outs: list[Any] = []
-        try:
-            program.run(leaves[0], rows, rounds, outs)
-            self._commit(leaves[rounds], program, outs)
-        except BaseException:
-            if outs:
-                self._commit(leaves[rounds], program, outs)
-            raise
+        # It consumes no operand, so a run that is interrupted can be repeated.
+        values = program.run(leaves[0], rows, rounds)
+        for j, value in zip(program.moving, values, strict=True):
+            node = leaves[rounds][j]
+            if node[VALUE] is None:
+                node[VALUE], node[ARGS] = value, self.plan
         self.seconds = (perf_counter() - begin) / rounds
         STATS.compiled_runs += 1
         self.plan.runs += 1
-
-    def _commit(self, leaves: list[Node], program: _Program, outs: list[Any]) -> None:
-        for j, value in zip(program.moving, outs[0], strict=True):
-            node = leaves[j]
-            if node[VALUE] is None:
-                node[VALUE] = value
-                node[ARGS] = self.plan
 
     def _program(self, rows: list[list[Any]]) -> _Program:
         self._see(rows)
@@ -242,8 +233,7 @@ def matched_round_in_python(
     return leaves, slots
 
 
-matched_round_in_c = in_front("round", matched_round_in_python, function=Unit, slot_type=np.generic)
-matched_round = matched_round_in_c
+matched_round = in_front("round", matched_round_in_python, function=Unit, slot_type=np.generic)
 
 
 def _by_host(op: Op) -> bool:
@@ -293,6 +283,10 @@ class Shape:
             self.steps.append(Step(i, node[OP], tuple(refs)))
         self.avals: list[Aval] = [aval_of_node(n) for n in found]
         self.next = self._carries(places, leaves, after)
+        # the rounds after one that hold some of its nodes; the references to each of its nodes
+        self.depth, self.counts = 1, [COUNTED] * len(part)
+        if self.possible:
+            self._count()
 
     def _carries(
         self, places: dict[int, int], leaves: dict[int, int], after: list[Node]
@@ -314,22 +308,17 @@ class Shape:
                 self.possible = False
         return carries
 
-    def expected_counts(self) -> tuple[int, list[int]]:
-        """The number of references to each node of a round in the middle, and the number of rounds
-        after it that hold some of them.
-        """
+    def _count(self) -> None:
+        """Count the references that a round in the middle and the rounds after it make."""
         n = len(self.ops)
-        expected = [COUNTED] * n
         uses = Counter(self.sources)
-        depth = 1
-        for i in range(n):
-            expected[i] += uses[i]
+        self.counts = [COUNTED + uses[i] for i in range(n)]
         for j, (kind, i) in enumerate(self.next):
             if kind == "node":
                 holders, length = [j], 1
                 while holders:  # the leaves that get this value in the rounds after
-                    expected[i] += sum([uses[n + h] for h in holders])
-                    depth = max(depth, length)
+                    self.counts[i] += sum([uses[n + h] for h in holders])
+                    self.depth = max(self.depth, length)
                     length += 1
                     holders = [
                         h
@@ -339,7 +328,6 @@ class Shape:
                     if holders and length > len(self.next):  # a circle
                         self.possible = False
                         break
-        return depth, expected
 
     def signature(self) -> Any:
         refs = tuple([s.refs for s in self.steps])
@@ -405,7 +393,7 @@ class _Program:
         del outer[at]
         return Jaxpr(outer, [Eqn(tools.loop, begins, params, outs)], outs[1:])
 
-    def run(self, leaves: list[Node], rows: list[list[Any]], rounds: int, into: list[Any]) -> None:
+    def run(self, leaves: list[Node], rows: list[list[Any]], rounds: int) -> list[Any]:
         executable = self.executable
         args = [executable.put(np.array(rounds, np.int64), True)]
         args += [_buffer(leaves[j], executable) for j in self.fixed]
@@ -418,7 +406,7 @@ class _Program:
             matrix[:rounds] = vectors
             args.append(executable.put(matrix, True))
         args += [_buffer(leaves[j], executable) for j in self.moving]
-        executable.run(args, into)
+        return executable.run(args)
 
 
 def _buffer(node: Node, executable: Any) -> Any:

@@ -43,30 +43,17 @@ _OPERAND, _NODE, _CONSTANT = range(3)
 class _Template:
     """The nodes that a call of one kind records."""
 
-    __slots__ = ("ops", "wires", "out", "scalar", "seen")
+    __slots__ = ("ops", "wires", "out", "scalar", "known", "settled")
 
     def __init__(
         self, ops: list[Op], wires: list[tuple[tuple[int, Any], ...]], out: int, scalar: bool
     ) -> None:
         self.ops, self.wires, self.out, self.scalar = ops, wires, out, scalar
-        self.seen = 1
-
-    def is_like(self, other: _Template) -> bool:
-        return (self.ops, self.out, self.scalar) == (other.ops, other.out, other.scalar) and all(
-            [kind == k and _same(x, y) for kind, x, k, y in _pairs(self.wires, other.wires)]
-        )
-
-
-def _pairs(one: Any, other: Any) -> list[tuple[int, Any, int, Any]]:
-    if list(map(len, one)) != list(map(len, other)):
-        return [(0, 0, 1, 0)]
-    return [(*a, *b) for x, y in zip(one, other, strict=True) for a, b in zip(x, y, strict=True)]
-
-
-def _same(x: Any, y: Any) -> bool:
-    if type(x) is list:  # a leaf
-        x, y = x[VALUE], y[VALUE] if type(y) is list else y
-    return type(x) is type(y) and _part(x) == _part(y)
+        values = [
+            [(k, _part(x[VALUE] if type(x) is list else x)) for k, x in node] for node in wires
+        ]
+        self.known = ops, values, out, scalar  # two calls alike have this in common
+        self.settled = False  # a second call has recorded the same
 
 
 _templates: Memo[Any, _Template | None] = Memo("templates", hot=True)
@@ -98,7 +85,7 @@ def replayed(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) ->
         template = _templates.get(key)
     except TypeError:
         return function(*args, **kwargs)
-    if template is None or template.seen < 2:
+    if template is None or not template.settled:
         if template is None and key in _templates:
             return function(*args, **kwargs)
         return _learn(key, template, function, args, kwargs, operands)
@@ -168,11 +155,10 @@ def _learn(
         _templates.put(key, None)  # a value was needed, or nothing was recorded
         return out
     found = _template(pending[count:], out, operands)
-    if found is None or before is not None and not found.is_like(before):
-        _templates.put(key, None)
-    else:
-        found.seen += 0 if before is None else before.seen
-        _templates.put(key, found)
+    if found is not None and before is not None:
+        found.settled = found.known == before.known
+        found = found if found.settled else None
+    _templates.put(key, found)
     return out
 
 

@@ -72,12 +72,11 @@ class Gap:
             self.least, self.recent = self.recent, sys.maxsize
 
 
-def key_of(node: Node) -> Any:
+def key_of(op: Any, code: CodeType | None, offset: int) -> Any:
     """An operation at a position: its instruction, because a frame may report the inline cache
     behind that.
     """
-    code = node[CODE]
-    return node[OP], id(code), 0 if code is None else instruction(code, node[OFFSET])
+    return op, id(code), 0 if code is None else instruction(code, offset)
 
 
 class Gathered:
@@ -100,7 +99,7 @@ class Gathered:
     def part(self, nodes: list[Node]) -> int:
         """The number of operations up to the next round; 0 in the last."""
         for i in range(self.count, len(nodes)):
-            if key_of(nodes[i]) == self.head:
+            if key_of(nodes[i][OP], nodes[i][CODE], nodes[i][OFFSET]) == self.head:
                 return i
         return 0
 

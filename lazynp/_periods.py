@@ -27,10 +27,11 @@ def find_period(nodes: list[Node]) -> tuple[int, int, int] | None:
     places: dict[Any, int] = {}
     keys = []
     for n in nodes:
-        place = n[OP], id(n[CODE]), n[OFFSET]
-        key = places.get(place)
+        op, code, offset = n[OP], n[CODE], n[OFFSET]
+        key = places.get((op, id(code), offset))
         if key is None:
-            key = places[place] = numbers.setdefault(key_of(n), len(numbers))
+            key = numbers.setdefault(key_of(op, code, offset), len(numbers))
+            places[op, id(code), offset] = key
         keys.append(key)
     for i, key in enumerate(keys):
         before = last.get(key)

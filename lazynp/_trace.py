@@ -207,11 +207,12 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     if reason is None:
         return
     inside = recorder.inside
-    head, count = key_of(recorder.pending[0]), len(recorder.pending)
+    first, count = recorder.pending[0], len(recorder.pending)
+    first = first[OP], first[CODE], first[OFFSET]  # holds no reference to the node
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # this operation begins here
     if plan is not None and recorder.sites.gathers(plan, count):
-        recorder.gather(Gathered(plan, head, count))
+        recorder.gather(Gathered(plan, key_of(*first), count))
         return
     if site is not None:
         form = plan if isinstance(plan, _graph.Plan) else None

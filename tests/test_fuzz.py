@@ -40,10 +40,16 @@ class Writer:
         self.statements: list[str] = []
         self.names = 0
 
+    arrays_at_first = 3
+
+    def makers(self) -> list[tuple[Callable[[Any], str], int]]:
+        """What writes a statement, and how often."""
+        return _STATEMENTS
+
     def program(self, length: int) -> list[str]:
-        for _ in range(3):
+        for _ in range(self.arrays_at_first):
             self.add(self.fresh(self.new_array()))
-        makers = [m for m, weight in _STATEMENTS for _ in range(weight)]
+        makers = [m for m, weight in self.makers() for _ in range(weight)]
         for _ in range(length):
             self.add(self.random.choice(makers)(self))
         return self.statements
@@ -54,6 +60,10 @@ class Writer:
         if not run([statement], self.space):
             statement = guarded(statement)
         self.statements.append(statement)
+        self.after()
+
+    def after(self) -> None:
+        """After a statement."""
         for name in self.arrays(lambda v: not owner(v).flags.c_contiguous):
             self.add(f"{name} = {name}.copy()")  # lazynp's fresh results are in C order always
 

@@ -289,6 +289,26 @@ static PyObject *op_of_store(PyObject *ops, PyObject *aval, PyObject *value, PyO
     return op && Py_TYPE(op) == (PyTypeObject *)the.Op && OF(op, Op, host) == Py_False ? op : NULL;
 }
 
+/* Record that `value` takes the place of a part of `whole`; return the node, new. */
+static PyObject *update_recorded(PyObject *op, PyObject *whole, PyObject *value, PyObject *starts,
+                                 int depth, PyObject *now)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(starts);
+    PyObject *args, *new = NULL;
+    Py_INCREF(value); /* because the next line may run code */
+    args = PyTuple_New(n + 2);
+    if (args) {
+        PyTuple_SET_ITEM(args, 0, Py_NewRef(whole));
+        PyTuple_SET_ITEM(args, 1, Py_NewRef(value));
+        for (Py_ssize_t i = 0; i < n; i++)
+            PyTuple_SET_ITEM(args, i + 2, Py_NewRef(PyTuple_GET_ITEM(starts, i)));
+        new = recorded(op, args, depth, now);
+        Py_DECREF(args);
+    }
+    Py_DECREF(value);
+    return new;
+}
+
 /* Whether the value is the view of `self` by this index, and shows its present value: then nothing
    is left to store. It is the second half of `x[i] op= v`. */
 static int is_there(PyObject *self, PyObject *aval, PyObject *key, PyObject *value)
@@ -308,7 +328,7 @@ static int store_recorded(Front *front, PyObject *self, PyObject *index, PyObjec
                           PyObject *now)
 {
     PyObject *node = Py_XNewRef(node_of(self)), *aval = node ? Py_NewRef(known(node)) : NULL;
-    PyObject *key = NULL, *step = NULL, *ops = NULL, *starts = NULL, *args = NULL, *new = NULL;
+    PyObject *key = NULL, *step = NULL, *ops = NULL, *starts = NULL, *new = NULL;
     PyObject *operand = NULL, *op = NULL;
     int done = 0;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || !(key = key_of_index(index)))
@@ -325,15 +345,7 @@ static int store_recorded(Front *front, PyObject *self, PyObject *index, PyObjec
              : NULL;
     if (!op)
         goto end;
-    Py_ssize_t n = PyTuple_GET_SIZE(starts);
-    args = PyTuple_New(n + 2);
-    if (!args)
-        goto end;
-    PyTuple_SET_ITEM(args, 0, Py_NewRef(node));
-    PyTuple_SET_ITEM(args, 1, Py_NewRef(operand));
-    for (Py_ssize_t i = 0; i < n; i++)
-        PyTuple_SET_ITEM(args, i + 2, Py_NewRef(PyTuple_GET_ITEM(starts, i)));
-    new = recorded(op, args, front->depth, now);
+    new = update_recorded(op, node, operand, starts, front->depth, now);
     if (!new || OF(self, Array, _node) != node)
         goto end;
     Py_SETREF(OF(self, Array, _node), Py_NewRef(new));
@@ -354,7 +366,6 @@ end:
     Py_XDECREF(ops);
     Py_XDECREF(starts);
     Py_XDECREF(op);
-    Py_XDECREF(args);
     Py_XDECREF(new);
     return !done && PyErr_Occurred() ? -1 : done;
 }
@@ -415,7 +426,7 @@ static int view_updated(Front *front, PyObject *self, PyObject *other, PyObject 
         PyTuple_GET_SIZE(path) != 1 || !node_of(self) || !node_of(base))
         return 0;
     PyObject *step = Py_NewRef(PyTuple_GET_ITEM(path, 0)), *before = Py_NewRef(node_of(base));
-    PyObject *ops = NULL, *starts = NULL, *overlaps = NULL, *op = NULL, *args = NULL;
+    PyObject *ops = NULL, *starts = NULL, *overlaps = NULL, *op = NULL;
     PyObject *result = NULL, *new = NULL;
     int done = 0;
     Py_INCREF(base);
@@ -433,15 +444,7 @@ static int view_updated(Front *front, PyObject *self, PyObject *other, PyObject 
     if (!result)
         goto end;
     done = -1;
-    Py_ssize_t n = PyTuple_GET_SIZE(starts);
-    args = PyTuple_New(n + 2);
-    if (!args)
-        goto end;
-    PyTuple_SET_ITEM(args, 0, Py_NewRef(before));
-    PyTuple_SET_ITEM(args, 1, Py_NewRef(result));
-    for (Py_ssize_t i = 0; i < n; i++)
-        PyTuple_SET_ITEM(args, i + 2, Py_NewRef(PyTuple_GET_ITEM(starts, i)));
-    new = recorded(op, args, front->depth, now);
+    new = update_recorded(op, before, result, starts, front->depth, now);
     if (!new)
         goto end;
     if (OF(base, Array, _node) != before) { /* code that ran meanwhile has written it */
@@ -471,7 +474,6 @@ end:
     Py_XDECREF(starts);
     Py_XDECREF(overlaps);
     Py_XDECREF(op);
-    Py_XDECREF(args);
     Py_XDECREF(result);
     Py_XDECREF(new);
     if (!done && PyErr_Occurred())

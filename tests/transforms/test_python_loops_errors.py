@@ -351,7 +351,9 @@ def blocks(draw: Any, depth: int, loop: bool) -> list[str]:
             out.append(f"for i in {over}:")
             out += ["    " + s for s in draw(blocks(depth - 1, True))]
         else:
-            out += ["k = 0", f"while k < 4 and {draw(st.sampled_from(_TESTS))}:", "    k += 1"]
+            k = f"k{depth}"  # a nested loop has a counter of its own, else the outer one never ends
+            test = f"{k} < 4 and ({draw(st.sampled_from(_TESTS))})"
+            out += [f"{k} = 0", f"while {test}:", f"    {k} += 1"]
             out += ["    " + s for s in draw(blocks(depth - 1, True))]
     return out
 

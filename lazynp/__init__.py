@@ -18,6 +18,7 @@ from numpy import __array_namespace_info__ as __array_namespace_info__
 
 from lazynp import (
     _methods as _methods,
+    _promotion as _promotion,
     _protocols as _protocols,
     dtypes as dtypes,
     emath as emath,

@@ -26,12 +26,13 @@ class Config:
     debug_nans: look for NaN in every result; see `lazynp.debug_nans`. checks: give floating-point
     warnings where NumPy gives them. NumPy then runs every operation immediately; otherwise it does
     so only under `errstate` settings that require it. loops: what `jit` does with Python's loops,
-    where its own argument does not say: "auto" (the default), "unroll", "stage"; see `lazynp.jit`.
+    where its own argument does not say: "auto" (the default), "unroll", "stage"; see `lazynp.jit`. promotion: compile hot functions as a
+    whole, under "adaptive"; True. See docs/hot-functions.md.
     """
 
     __slots__ = (
         "execution", "cache", "progress", "max_pending", "debug", "debug_nans", "checks", "loops",
-        "version", "observers",
+        "promotion", "version", "observers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -43,6 +44,7 @@ class Config:
         self.debug_nans: bool = _from_environment("debug_nans", False)
         self.checks: bool = _from_environment("checks", False)
         self.loops: Loops = _from_environment("loops", "auto")
+        self.promotion: bool = _from_environment("promotion", True)
         self.observers: list[Callable[[], None]] = []  # called after each change of a setting
         self.version = 0
 
@@ -117,6 +119,7 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "debug_nans": bool,
     "checks": bool,
     "loops": _loops,
+    "promotion": bool,
 }
 
 

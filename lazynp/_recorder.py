@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from sys import _getframe
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from lazynp._avals import In, aval_of, native
@@ -59,6 +59,8 @@ class Backend:
 
 
 RECORD = Backend()
+TICK = 1024  # operations between two calls of `Recorder.ticked`
+tick_observers: list[Callable[[FrameType], None]] = []  # called with the user's frame
 backends: dict[Any, Backend] = {}  # "eager", "strict"; `_backends` provides them
 
 
@@ -67,7 +69,7 @@ class Recorder:
 
     __slots__ = (
         "pending", "limit", "due", "backend", "quiet", "inside", "staging", "sites", "policy",
-        "_recording", "__weakref__",
+        "countdown", "_recording", "__weakref__",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -80,6 +82,7 @@ class Recorder:
         # The user's operation being recorded: its position, and the progress of its function.
         self.inside: tuple[int, int, tuple[int, ...]] | None = UNKNOWN
         self.staging = ""  # what is being traced; nothing has a value there
+        self.countdown = TICK  # the fast path in C has one of its own
         self._recording = 0  # open blocks of `recording`
         self.choose()
 
@@ -132,6 +135,12 @@ class Recorder:
         """Eager operations have cost as much as recording some rounds would."""
         if self.backend is backends["eager"] and not self.pending:
             self.gather(Gathered(spent=self.policy.patience))
+
+    def ticked(self) -> None:
+        """`TICK` more operations have come."""
+        self.countdown = TICK
+        for observer in tick_observers:
+            observer(user_frame(_getframe(1)))
 
     def chose(self) -> None:
         """The data determined the shape of a result."""

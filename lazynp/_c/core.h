@@ -65,12 +65,14 @@ static struct {
 #define X(name) Py_ssize_t Unit_##name;
     OF_UNIT(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps; /* names */
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *ticked, *overlaps; /* names */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
     Py_ssize_t bound;  /* entries of a memo table: see `_memo` */
     Py_ssize_t few;    /* elements: see `_eager` */
+    Py_ssize_t tick;   /* operations: see `Recorder.ticked` */
+    Py_ssize_t countdown;
 } the;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -116,8 +118,24 @@ static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyO
 
 /* -- the state, and types ---------------------------------------------------------------------- */
 
+/* Call `Recorder.ticked`. */
+static void tell(void)
+{
+    the.countdown = the.tick;
+    PyObject *recorder = PyObject_GetAttr(the.local, the.recorder);
+    PyObject *done = recorder ? PyObject_CallMethodNoArgs(recorder, the.ticked) : NULL;
+    if (!done)
+        PyErr_WriteUnraisable(recorder);
+    Py_XDECREF(done);
+    Py_XDECREF(recorder);
+}
+
+/* Every front asks this first, and once, so it also counts the operations: call it before there
+ * are borrowed references, as `Recorder.ticked` may run Python code. */
 static inline int nothing_staged(void)
 {
+    if (the.staged && PyList_GET_SIZE(the.staged) == 0 && --the.countdown <= 0)
+        tell();
     return the.staged && PyList_GET_SIZE(the.staged) == 0;
 }
 
@@ -238,6 +256,7 @@ static void spend(PyObject *recorder, PyObject *result)
     if (!is_memory(result) || !PyFloat_CheckExact(patience))
         return;
     spent += (double)PyArray_NBYTES((PyArrayObject *)result);
+    the.countdown -= PyArray_NBYTES((PyArrayObject *)result) >> 13; /* 8 KB count as an operation */
     if (spent < PyFloat_AS_DOUBLE(patience))
         return;
     spent = 0;

@@ -277,8 +277,8 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
         const char *name;
         Py_ssize_t *at;
     } sizes[] = {{"large", &the.large}, {"stage", &the.stage}, {"bound", &the.bound},
-                 {"few", &the.few}};
-    for (int i = 0; i < 4; i++) {
+                 {"few", &the.few}, {"tick", &the.tick}};
+    for (int i = 0; i < 5; i++) {
         PyObject *given = PyDict_GetItemString(named, sizes[i].name);
         *sizes[i].at = given ? PyLong_AsSsize_t(given) : -1;
         if (*sizes[i].at < 0)
@@ -290,10 +290,11 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.ops = PyUnicode_InternFromString("ops");
     the.starts = PyUnicode_InternFromString("starts");
     the.spent = PyUnicode_InternFromString("spent");
+    the.ticked = PyUnicode_InternFromString("ticked");
     the.overlaps = PyUnicode_InternFromString("overlaps");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
-        !the.spent || !the.overlaps || !the.aval_of_double) {
+        !the.spent || !the.ticked || !the.overlaps || !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
@@ -338,7 +339,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 9) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 10) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -102,6 +102,9 @@ def done_at_once(
     result = quiet_result(recorder.quiet, function, *values)
     if recorder.policy.spend(result.nbytes):
         recorder.spent()
+    recorder.countdown -= 1
+    if recorder.countdown <= 0:
+        recorder.ticked()
     if aval is not None:
         return wrap([None, None, result, None, aval])
     node = leaf(result)

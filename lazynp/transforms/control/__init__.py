@@ -7,7 +7,7 @@ what is not becomes `cond`, `fori_loop` or `while_loop`.
 
 from typing import Any
 
-from lazynp.transforms.control._calls import bounds_only, call, converted, operators
+from lazynp.transforms.control._calls import bounds_only, call, converted, is_users, operators
 from lazynp.transforms.control._choice import (
     and_,
     assert_,
@@ -22,7 +22,16 @@ from lazynp.transforms.control._choice import (
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._sequences import sequence
-from lazynp.transforms.control._state import changed, fresh, load, own, session, text
+from lazynp.transforms.control._source import Front, inner_codes
+from lazynp.transforms.control._state import (
+    CannotStage,
+    changed,
+    fresh,
+    load,
+    own,
+    session,
+    text,
+)
 
 
 class _Operators:
@@ -37,4 +46,4 @@ for _function in (
     setattr(_Operators, _function.__name__, _made)
 operators.append(_Operators)
 
-__all__ = ["bounds_only", "converted", "session"]
+__all__ = ["CannotStage", "Front", "bounds_only", "converted", "inner_codes", "is_users", "session"]

@@ -25,7 +25,7 @@ from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._rewrite import is_affected, rewritten
-from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, tree_of
+from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
 from lazynp.transforms.control._state import (
     CannotStage,
     kind,
@@ -47,7 +47,7 @@ _rewritten: Memo[tuple[int, bool], tuple[CodeType, CodeType | None]] = Memo("rew
 operators: list[Any] = []  # the namespace that the rewritten code calls
 
 
-def _is_users(code: CodeType) -> bool:
+def is_users(code: CodeType) -> bool:
     path = code.co_filename
     if path.startswith("<frozen"):
         return False
@@ -68,6 +68,7 @@ def converted(function: Any, always: bool = False) -> Any:
         if inner is function.func:
             return function
         return functools.partial(inner, *function.args, **function.keywords)
+    function = plain_of(function)
     if not isinstance(function, FunctionType):
         return _callable_object(function, always)
     if (function.__module__ or "").startswith("lazynp.transforms."):
@@ -82,10 +83,11 @@ def converted(function: Any, always: bool = False) -> Any:
 
 def bounds_only(function: Any) -> tuple[str, ...]:
     """The parameters that the function reads only as bounds of the ranges that `for` loops over."""
+    function = plain_of(function)
     code = getattr(function, "__code__", None)
     if not isinstance(function, FunctionType) or code is None or "range" not in code.co_names:
         return ()
-    found = tree_of(function) if _is_users(code) else None
+    found = tree_of(function) if is_users(code) else None
     if found is None or isinstance(found[0], ast.Lambda):
         return ()
     body, bounds = found[0].body, set[ast.AST]()
@@ -141,11 +143,13 @@ def _inside(function: FunctionType, always: bool) -> FunctionType:
 
 def _code_of(function: FunctionType, always: bool) -> CodeType | None:
     code = function.__code__
+    if session.strict is not None and is_users(code):
+        session.strict[id(function)] = function
     if RUNTIME in code.co_freevars:
         return None
     found = _rewritten.get((id(code), always))
     if found is None:
-        made = _made(function, always) if _is_users(code) else None
+        made = _made(function, always) if is_users(code) else None
         found = _rewritten.put((id(code), always), (code, made))
     return found[1]
 
@@ -190,7 +194,7 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
         except (KeyError, ValueError):
             return False  # a builtin, or unbound
         if isinstance(value, FunctionType):
-            return _is_users(value.__code__) or _transforms(value)
+            return is_users(value.__code__) or _transforms(value)
         name = value.__name__ if isinstance(value, type(np)) else type(value).__module__
         name = value.__module__ if isinstance(value, type) else name
         return (name or "").partition(".")[0] not in _PURE
@@ -219,6 +223,7 @@ _WRITING = {"sort", "fill", "put", "partition", "resize", "itemset", "setfield",
 
 def call(function: Any) -> Any:
     """The function that a call calls."""
+    function = plain_of(function)
     if isinstance(function, (FunctionType, MethodType, functools.partial)):
         if isinstance(function, FunctionType) and _transforms(function):
             return _taking_functions(function)
@@ -271,7 +276,7 @@ def _looking(function: Any, *args: Any) -> Any:
 
 def _check(function: Any) -> None:
     """Refuse, in a staged body, what is not known to change no object."""
-    if not _is_pure(function):
+    if not _is_pure(function) or session.strict is not None and _has_state(function):
         name = getattr(function, "__qualname__", None) or kind(function)
         raise CannotStage(f"calls `{name}`, which may change objects")
 
@@ -293,7 +298,7 @@ def _is_pure(function: Any) -> bool:
         return True
     if type(function).__module__.startswith("lazynp.transforms."):
         return True
-    if isinstance(function, FunctionType) and _is_users(function.__code__):
+    if isinstance(function, FunctionType) and is_users(function.__code__):
         return _is_harmless(function.__code__)
     if isinstance(of, np.ndarray):
         return name not in _WRITING
@@ -305,6 +310,17 @@ def _is_pure(function: Any) -> bool:
         return True
     known = module.partition(".")[0] in _PURE
     return known and ".random" not in module and name not in _WRITING and of is None
+
+
+def _has_state(function: Any) -> bool:
+    """Whether it is of lazynp, and draws random numbers or changes settings."""
+    of = getattr(function, "__self__", None)
+    kind = function if isinstance(function, type) else type(function if of is None else of)
+    modules = kind.__module__, getattr(function, "__module__", None) or ""
+    return any(m.startswith("lazynp.") and m.endswith(_STATEFUL) for m in modules)
+
+
+_STATEFUL = ("random", "_errstate", "_config")
 
 
 def _is_harmless(code: CodeType) -> bool:

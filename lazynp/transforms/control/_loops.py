@@ -19,7 +19,6 @@ from lazynp.transforms.control._carry import Again, Carry, OtherType, started
 from lazynp.transforms.control._choice import branch, not_
 from lazynp.transforms.control._sequences import Rounds, rounds_of
 from lazynp.transforms.control._state import (
-    LIMIT,
     CannotStage,
     bind_all,
     cells_of,
@@ -179,11 +178,11 @@ def _in_python(
             break
         else:
             body(item)
-        too_many = equations() - begin > LIMIT and session.mode == "auto"
+        too_many = equations() - begin > session.limit and session.mode == "auto"
         if too_many and (why is not None or count > _PLAIN):
             raise TypeError(
                 f"{position(*user_position())}: the loop at line {line} was unrolled for {count} "
-                f"rounds and has more than {LIMIT} operations, because "
+                f"rounds and has more than {session.limit} operations, because "
                 f"{why or 'it is over neither numbers nor an array'}; change this, or unroll it "
                 'all the same with jit(..., loops="unroll")'
             )
@@ -225,7 +224,7 @@ def while_(
             return
         body()
         count += 1
-        if equations() - begin > LIMIT and session.mode == "auto":
+        if equations() - begin > session.limit and session.mode == "auto":
             session.notes.append(f"line {line}: unrolled {count} times before it was staged")
             break
     carry = Carry(names, written, line, body, test)

@@ -29,6 +29,20 @@ _File = tuple[list[str], int, ast.Module, dict[int, list[CodeType]]]
 _files: Memo[str, _File] = Memo("sources", 256)
 
 
+class Front:
+    """Stands in front of a function, whose code only calls it."""
+
+    plain: FunctionType  # the function as it was
+
+
+def plain_of(function: Any) -> Any:
+    """The function behind a front."""
+    code = getattr(function, "__code__", None)
+    if isinstance(code, CodeType) and code.co_names == ("run",):
+        return next((c.plain for c in code.co_consts if isinstance(c, Front)), function)
+    return function
+
+
 def _file(function: FunctionType) -> _File | None:
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -38,13 +38,17 @@ class Session(threading.local):
         self.exact = False  # whether a loop is unrolled rather than that an int may grow large
         self.fresh: dict[int, tuple[Any, int]] = {}  # lists and dicts, and the depth of each
         self.raised: list[BaseException] = []  # by a `raise` of the user's
+        self.limit = LIMIT
+        # by id, the user's functions that were traced, where anything that Python could notice is
+        # refused
+        self.strict: dict[int, FunctionType] | None = None
 
     @contextmanager
     def tracing(self, mode: str, notes: list[str]) -> Any:
         """Trace a function; another may be traced meanwhile."""
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
-        self.exact = False
+        self.exact, self.limit, self.strict = False, LIMIT, None
         try:
             yield
         except CannotStage as why:
@@ -62,6 +66,16 @@ class Session(threading.local):
         finally:
             self.depth -= 1
             self.exact = before
+
+
+    @contextmanager
+    def strictly(self, limit: int) -> Iterator[dict[int, FunctionType]]:
+        """The whole function is like a staged body: what changes an object of Python's, or draws
+        a random number, is refused. Gives the functions that were traced. (`tracing` ends it.)
+        """
+        self.limit, self.strict = limit, {}
+        with self.staged():
+            yield self.strict
 
 
 session = Session()

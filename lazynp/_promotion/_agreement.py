@@ -1,0 +1,49 @@
+"""Whether a program gave what Python gave: the same types, shapes, flags and values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+
+_TOLERANCE = {"f": 1e-6, "d": 1e-11, "F": 1e-6, "D": 1e-11}  # of the largest value
+
+
+def agree(got: Any, want: Any) -> bool:
+    """Whether one tree of results is like the other."""
+    if type(got) is not type(want):
+        return False
+    if isinstance(want, (tuple, list)):
+        return len(got) == len(want) and all(map(agree, got, want))
+    if isinstance(want, dict):
+        return list(got) == list(want) and all(agree(got[k], want[k]) for k in want)
+    if isinstance(want, Array):
+        return _flags(got) == _flags(want) and close(np.asarray(got), np.asarray(want))
+    if isinstance(want, (float, complex, np.inexact)):
+        return close(np.asarray(got), np.asarray(want))
+    return got is want or bool(got == want)
+
+
+def _flags(x: Array) -> Any:
+    f = x.flags
+    return x.dtype, x.shape, f.writeable, f.c_contiguous, f.f_contiguous
+
+
+def close(got: np.ndarray, want: np.ndarray) -> bool:
+    """Equal; floats, up to the rounding of another order of operations."""
+    if got.dtype != want.dtype or got.shape != want.shape:
+        return False
+    tolerance = _TOLERANCE.get(want.dtype.char)
+    if tolerance is None or np.array_equal(got, want):
+        return bool(np.array_equal(got, want))
+    with np.errstate(all="ignore"):
+        finite = np.isfinite(want)
+        if not np.array_equal(finite, np.isfinite(got)):
+            return False
+        other = ~finite
+        if not np.array_equal(got[other], want[other], equal_nan=True):
+            return False
+        bound = tolerance * np.abs(want[finite]).max(initial=0)
+        return bool((np.abs(got[finite] - want[finite]) <= bound).all())

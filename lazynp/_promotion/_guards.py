@@ -1,0 +1,116 @@
+"""What a traced function read from outside, and whether it is still the same.
+
+A trace keeps the values of global names, of closures and of defaults. Before each call the program
+compares them. What may change without its name being bound again, such as a list, is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import NDArray, Scalar
+from lazynp.transforms._jit import Jitted
+from lazynp.transforms.control import CannotStage, inner_codes
+
+MISSING = object()
+_UNCHANGING = (
+    bool, int, float, complex, str, bytes, type(None), range, slice, np.generic, np.dtype, np.ufunc,
+    FunctionType, BuiltinFunctionType, Scalar, type(Ellipsis),
+)  # fmt: skip
+_LIBRARIES = {"numpy", "lazynp", "math", "cmath", "builtins"}
+
+
+class Guards:
+    """The values that some functions read from outside."""
+
+    def __init__(self, functions: list[FunctionType]) -> None:
+        self._names: list[tuple[dict[str, Any], str, Any]] = []
+        self._cells: list[tuple[CellType, Any]] = []
+        inside = {id(c) for f in functions for c in _inner(f.__code__)}
+        seen: set[tuple[int, str]] = set()
+        for f in functions:
+            names = {n for c in inner_codes(f.__code__) for n in c.co_names}
+            self._add(f.__globals__, names, seen, f.__builtins__)
+            for value in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
+                _check(value, "a default")
+            if id(f.__code__) not in inside:  # not made during the call
+                self._close(f)
+
+    def _add(
+        self, scope: dict[str, Any], names: set[str], seen: set[tuple[int, str]], rest: Any
+    ) -> None:
+        for name in names:
+            if (id(scope), name) in seen:
+                continue
+            seen.add((id(scope), name))
+            value = scope.get(name, MISSING)
+            self._names.append((scope, name, value))
+            if value is MISSING:
+                value = rest.get(name, MISSING)
+            inner = _attributes(value)
+            if inner is not None:
+                self._add(inner, names, seen, {})
+            elif value is not MISSING:
+                _check(value, f"`{name}`")
+
+    def _close(self, function: FunctionType) -> None:
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                raise CannotStage(f"`{name}` is unbound") from None
+            _check(value, f"`{name}`")
+            self._cells.append((cell, value))
+
+    def hold(self) -> bool:
+        """Whether all of it is the same."""
+        for scope, name, value in self._names:
+            now = scope.get(name, MISSING)
+            if now is not value and not _equal(now, value):
+                return False
+        for cell, value in self._cells:
+            try:
+                if cell.cell_contents is not value and not _equal(cell.cell_contents, value):
+                    return False
+            except ValueError:
+                return False
+        return True
+
+
+def _inner(code: CodeType) -> Iterator[CodeType]:
+    return (c for c in inner_codes(code) if c is not code)
+
+
+def _attributes(value: Any) -> Any:
+    """The namespace of a module, or class, of the user's, whose attributes are read by name."""
+    if isinstance(value, ModuleType):
+        return None if _is_library(value.__name__) else value.__dict__
+    if isinstance(value, type) and not _is_library(value.__module__):
+        if issubclass(value, BaseException):
+            return None
+        return vars(value)
+    return None
+
+
+def _is_library(name: str) -> bool:
+    return name.partition(".")[0] in _LIBRARIES
+
+
+def _check(value: Any, what: str) -> None:
+    """Refuse what may change while its name stays bound to it. (Arrays are read at each call.)"""
+    if isinstance(value, (tuple, frozenset)):
+        for x in value:
+            _check(x, what)
+    elif not isinstance(value, (*_UNCHANGING, NDArray, ModuleType, type, Jitted)):
+        raise CannotStage(f"reads {what}, a {type(value).__name__}, which may change")
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Numbers and strings that were computed again."""
+    if type(a) is not type(b) or not isinstance(a, (bool, int, float, complex, str, bytes)):
+        return False
+    return repr(a) == repr(b)

@@ -1,0 +1,121 @@
+"""A whole function as one program: traced more strictly than under `jit`.
+
+What the function does to objects of Python's would happen only while it is traced, so nothing of
+the kind passes. Results that are Python's numbers, or structure, are rebuilt at each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import NDArray, Scalar
+from lazynp._jaxpr import Jaxpr
+from lazynp._promotion._guards import Guards
+from lazynp._tree import register_pytree_node
+from lazynp.functions.tools import materialize
+from lazynp.transforms._jit import Jitted
+from lazynp.transforms.control import CannotStage, converted, session
+
+UNROLLED = 200  # equations that unrolling a loop may add
+EQUATIONS = 800  # of the whole program: more take too long to compile
+ARRAY = object()  # in a template, the place of an array
+
+_FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, type, slice)
+
+
+class _Fixed:
+    """A result that is the same at each call."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Number:
+    """A number of Python's that the program computes."""
+
+    def __init__(self, value: Any, kind: type) -> None:
+        self.value, self.kind = value, kind
+
+
+register_pytree_node(_Fixed, lambda x: ((), _Same(x.value)), lambda same, _: same.value)
+register_pytree_node(_Number, lambda x: ((x.value,), x.kind), lambda kind, parts: kind(*parts))
+
+
+class _Same:
+    """By identity, so that every object has a hash."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Program:
+    """The function for arguments like these. template: the arguments, with ARRAY for each array."""
+
+    def __init__(self, plain: FunctionType, template: tuple[Any, ...]) -> None:
+        self.guards: Guards | None = None  # since it was traced
+        self._plain, self._template = plain, template
+        self._jitted = Jitted(_named(self._staged, plain.__name__), (), (), loops="auto")
+
+    def __call__(self, arrays: list[Any]) -> Any:
+        """The results, computed: else they would be compiled together with what uses them."""
+        out = self._jitted(*arrays)
+        materialize((out, arrays))
+        return out
+
+    def trace(self, arrays: list[Any]) -> Jaxpr:
+        """Trace it. Raises whatever forbids it."""
+        jaxpr = self._jitted.trace(*arrays)
+        if _count(jaxpr) > EQUATIONS:
+            raise CannotStage(f"more than {EQUATIONS} operations")
+        return jaxpr
+
+    def _staged(self, *arrays: Any) -> Any:
+        given = iter(arrays)
+        args = [next(given) if x is ARRAY else x for x in self._template]
+        with session.strictly(UNROLLED) as traced:
+            function = converted(self._plain, True)
+            if function is self._plain:
+                raise CannotStage("its source is not available, or not supported")
+            out = function(*args)
+        self.guards = Guards(list(traced.values()))
+        return _described(out, set())
+
+
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def staged(*arrays: Any) -> Any:
+        return function(*arrays)
+
+    staged.__name__ = staged.__qualname__ = name
+    return staged
+
+
+def _count(jaxpr: Jaxpr) -> int:
+    inner = (v for e in jaxpr.eqns for v in e.params.values() if isinstance(v, Jaxpr))
+    return len(jaxpr.eqns) + sum(map(_count, inner))
+
+
+def _described(out: Any, seen: set[int]) -> Any:
+    """The results as a tree. seen: arrays among them; the same memory twice is refused."""
+    if type(out) in (tuple, list):
+        return type(out)([_described(x, seen) for x in out])
+    if isinstance(out, tuple) and hasattr(out, "_fields"):
+        return type(out)(*[_described(x, seen) for x in out])
+    if type(out) is dict:
+        return {k: _described(x, seen) for k, x in out.items()}
+    if type(out) is NDArray:
+        owner = id(out if out._base is None else out._owner())
+        if owner in seen:
+            raise CannotStage("two results share memory")
+        seen.add(owner)
+        return out
+    if type(out) is Scalar:
+        aval = out.aval
+        kind = {"b": bool, "i": int, "f": float, "c": complex}.get(aval.dtype.kind)
+        return _Number(out, kind) if aval.weak and kind is not None else out
+    if isinstance(out, _FIXED):
+        return _Fixed(out)
+    raise CannotStage(f"returns a {type(out).__name__}")

@@ -22,11 +22,11 @@ class Config:
     progress: report compilations that take more than 2 s on stderr. True (1): always; "auto" (the
     default): if stderr is a terminal; False (0): never. max_pending: flush after this many recorded
     operations, whatever the code looks like; 512. Rounds of a loop that run together may be twice
-    as many. debug: check every jaxpr before it runs.
-    debug_nans: look for NaN in every result; see `lazynp.debug_nans`. checks: give floating-point
-    warnings where NumPy gives them. NumPy then runs every operation immediately; otherwise it does
-    so only under `errstate` settings that require it. loops: what `jit` does with Python's loops,
-    where its own argument does not say: "auto" (the default), "unroll", "stage"; see `lazynp.jit`. promotion: compile hot functions as a
+    as many. debug: check every jaxpr before it runs. debug_nans: look for NaN in every result; see
+    `lazynp.debug_nans`. checks: give floating-point warnings where NumPy gives them. NumPy then
+    runs every operation immediately; otherwise it does so only under `errstate` settings that
+    require it. loops: what `jit` does with Python's loops, where its own argument does not say:
+    "auto" (the default), "unroll", "stage"; see `lazynp.jit`. promotion: compile hot functions as a
     whole, under "adaptive"; True. See docs/hot-functions.md.
     """
 

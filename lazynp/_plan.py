@@ -34,7 +34,8 @@ class Stats:
     """Counters of this process. They are exact, so tests may compare them.
 
     compiles: programs that were compiled. cache_hits: programs that were found on disk instead.
-    compile_seconds: for both, with lowering. memo_entries: the entries of all memo tables at the
+    compile_seconds: for both, with lowering. promotions: kinds of arguments for which a hot
+    function runs as one program. memo_entries: the entries of all memo tables at the
     moment of reading.
     """
 
@@ -45,6 +46,7 @@ class Stats:
     compile_seconds: float = 0.0
     compiled_runs: int = 0
     reference_runs: int = 0
+    promotions: int = 0
 
     @property
     def memo_entries(self) -> int:

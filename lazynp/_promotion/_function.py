@@ -18,6 +18,7 @@ from lazynp._array import NDArray, Scalar, new_array
 from lazynp._config import config
 from lazynp._memo import state
 from lazynp._node import is_tracer, leaf
+from lazynp._plan import STATS
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._program import ARRAY, Program
 from lazynp._recorder import local
@@ -30,6 +31,7 @@ FASTER = 0.8  # a program must take less than this part of Python's time
 _SHORT = 1e-3  # seconds: calls that are shorter are not worth it
 _CALLS = 16  # ... after so many
 _CASES = 8  # kinds of arguments
+_MISSES = 64  # calls that no program could run
 _PLACE = ".promoted"
 
 _NUMBERS = (bool, int, float, complex, str, type(None))
@@ -53,7 +55,7 @@ class Promoted(Front):
         self.function, self.code = function, function.__code__
         self.plain = _copied(function)
         self.cases: dict[Any, Case] = {}
-        self.calls, self.seconds, self.programs = 0, 0.0, 0
+        self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
         self._busy = threading.Lock()
 
     def __reduce__(self) -> Any:
@@ -81,6 +83,9 @@ class Promoted(Front):
     def _run(self, args: tuple[Any, ...]) -> Any:
         found = _kind(args) if _may_run() else None
         if found is None:
+            self.misses += 1
+            if self.misses > _MISSES:
+                self.restore()
             return self.plain(*args)
         key, template, arrays = found
         case = self.cases.get(key)
@@ -91,13 +96,13 @@ class Promoted(Front):
             case = self.cases[key] = Case(0.0 if self.cases else SECONDS)
         program = case.program
         if program is not None:
-            if program.guards is not None and program.guards.hold():
+            if program.serves(arrays):
                 try:
                     return program(_computed(arrays))
                 except Exception as error:  # nothing was written: Python raises it at its line
                     case.refused = f"{type(error).__name__}: {error}"
             else:
-                case.refused = "what it reads from outside has changed"
+                case.refused = "what it reads from outside has changed, or is an argument"
             case.program = None
         long = self.calls and self.seconds > _SHORT * self.calls
         if case.refused or not long or case.seconds < SECONDS:
@@ -139,6 +144,7 @@ class Promoted(Front):
                 raise CannotStage(f"it takes {compiled / python:.1f} of Python's time")
             case.program = program
             self.programs += 1
+            STATS.promotions += 1
         except (Exception, CannotStage) as why:
             case.refused = str(why) or type(why).__name__
         return want
@@ -149,7 +155,7 @@ class Promoted(Front):
 
     def explained(self) -> str:
         name = self.plain.__name__
-        lines = [f"{name}: promoted, {self.programs} program{'s' * (self.programs != 1)}"]
+        lines = [f"{name}: {self.programs} program{'s' * (self.programs != 1)}"]
         for case in self.cases.values():
             if case.refused:
                 lines.append(f"runs in Python: {case.refused}")

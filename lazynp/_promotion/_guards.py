@@ -6,7 +6,7 @@ compares them. What may change without its name being bound again, such as a lis
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dis
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -30,14 +30,17 @@ class Guards:
     def __init__(self, functions: list[FunctionType]) -> None:
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[CellType, Any]] = []
-        inside = {id(c) for f in functions for c in _inner(f.__code__)}
+        inside = {
+            _place(c) for f in functions for c in inner_codes(f.__code__) if c is not f.__code__
+        }
         seen: set[tuple[int, str]] = set()
         for f in functions:
+            _check_code(f.__code__)
             names = {n for c in inner_codes(f.__code__) for n in c.co_names}
             self._add(f.__globals__, names, seen, f.__builtins__)
             for value in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
                 _check(value, "a default")
-            if id(f.__code__) not in inside:  # not made during the call
+            if _place(f.__code__) not in inside:  # not made during the call
                 self._close(f)
 
     def _add(
@@ -58,6 +61,8 @@ class Guards:
                 _check(value, f"`{name}`")
 
     def _close(self, function: FunctionType) -> None:
+        if any(n.startswith(".") for n in function.__code__.co_freevars):
+            return  # part of a function that was rewritten
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
                 value = cell.cell_contents
@@ -81,8 +86,21 @@ class Guards:
         return True
 
 
-def _inner(code: CodeType) -> Iterator[CodeType]:
-    return (c for c in inner_codes(code) if c is not code)
+def _check_code(code: CodeType) -> None:
+    """Refuse what changes the outside, or an array's shape: a trace would do so only once."""
+    for c in inner_codes(code):
+        for i in dis.get_instructions(c):
+            if i.opname in _CHANGES or i.argval in _CHANGING and i.opname in _READS:
+                raise CannotStage(f"line {c.co_firstlineno} ff.: {i.opname} {i.argval}")
+
+
+_CHANGES = {"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME"}
+_READS = {"LOAD_ATTR", "LOAD_METHOD"}
+_CHANGING = {"setflags", "resize"}
+
+
+def _place(code: CodeType) -> tuple[str, int, str]:
+    return code.co_filename, code.co_firstlineno, code.co_name
 
 
 def _attributes(value: Any) -> Any:

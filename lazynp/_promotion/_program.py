@@ -7,24 +7,24 @@ the kind passes. Results that are Python's numbers, or structure, are rebuilt at
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import NDArray, Scalar
+from lazynp._array import Array, NDArray, Scalar, write_lock
 from lazynp._jaxpr import Jaxpr
 from lazynp._promotion._guards import Guards
 from lazynp._tree import register_pytree_node
 from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import Jitted
+from lazynp.transforms._stack import name_of
 from lazynp.transforms.control import CannotStage, converted, session
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
 ARRAY = object()  # in a template, the place of an array
 
-_FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype, type, slice)
+_FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 
 
 class _Fixed:
@@ -41,6 +41,18 @@ class _Number:
         self.value, self.kind = value, kind
 
 
+class _Dict:
+    """A dict in its own order; trees sort the keys."""
+
+    def __init__(self, items: dict[Any, Any]) -> None:
+        self.items = items
+
+
+register_pytree_node(
+    _Dict,
+    lambda d: (tuple(d.items.values()), tuple(d.items)),
+    lambda keys, values: dict(zip(keys, values, strict=True)),
+)
 register_pytree_node(_Fixed, lambda x: ((), _Same(x.value)), lambda same, _: same.value)
 register_pytree_node(_Number, lambda x: ((x.value,), x.kind), lambda kind, parts: kind(*parts))
 
@@ -55,16 +67,36 @@ class _Same:
 class Program:
     """The function for arguments like these. template: the arguments, with ARRAY for each array."""
 
-    def __init__(self, plain: FunctionType, template: tuple[Any, ...]) -> None:
+    def __init__(self, plain: Callable[..., Any], template: tuple[Any, ...]) -> None:
         self.guards: Guards | None = None  # since it was traced
         self._plain, self._template = plain, template
-        self._jitted = Jitted(_named(self._staged, plain.__name__), (), (), loops="auto")
+        self._jitted = Jitted(_named(self._staged, name_of(plain)), (), (), loops="auto")
+
+    def serves(self, arrays: list[Any]) -> bool:
+        """Whether the trace still holds, and for these arguments."""
+        traces = self._jitted._cache
+        if len(traces) != 1 or self.guards is None or not self.guards.hold():
+            return False
+        valid = all(traced.valid() for traced in traces.values())
+        return valid and not any(a is c for a in arrays for c in self._captured())
 
     def __call__(self, arrays: list[Any]) -> Any:
-        """The results, computed: else they would be compiled together with what uses them."""
-        out = self._jitted(*arrays)
-        materialize((out, arrays))
-        return out
+        """The results, computed: else they would be compiled together with what uses them. After an
+        error nothing is written.
+        """
+        before = [(x, x._node) for x in (*arrays, *self._captured())]
+        try:
+            out = self._jitted(*arrays)
+            materialize((out, arrays))
+            return out
+        except BaseException:
+            with write_lock:
+                for x, node in before:
+                    x._node = node
+            raise
+
+    def _captured(self) -> list[Array]:
+        return [x for traced in self._jitted._cache.values() for x in traced.captured]
 
     def trace(self, arrays: list[Any]) -> Jaxpr:
         """Trace it. Raises whatever forbids it."""
@@ -105,7 +137,7 @@ def _described(out: Any, seen: set[int]) -> Any:
     if isinstance(out, tuple) and hasattr(out, "_fields"):
         return type(out)(*[_described(x, seen) for x in out])
     if type(out) is dict:
-        return {k: _described(x, seen) for k, x in out.items()}
+        return _Dict({k: _described(x, seen) for k, x in out.items()})
     if type(out) is NDArray:
         owner = id(out if out._base is None else out._owner())
         if owner in seen:

@@ -7,35 +7,24 @@ exact: the same function is promoted at the same operation each time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._config import config
 from lazynp._memo import Memo
-from lazynp._promotion._function import Promoted, promote
-from lazynp.transforms.control import is_users
+from lazynp._promotion._function import promote
+from lazynp.transforms.control import Front, is_users
 
 HOT = 192  # ticks
 _DEEP = 24  # frames of a stack that are looked at
 _UNSUITED = 0x04 | 0x08 | 0x20 | 0x80 | 0x100 | 0x200  # varying arguments, generators, coroutines
 
 
-@dataclass
-class Stats:
-    """Counters of this process."""
-
-    ticks: int = 0
-    promoted: int = 0
-
-
-STATS = Stats()
 # by code: ticks, or None once it is decided; and the code, kept alive
 _tallies: Memo[int, list[Any]] = Memo("hot functions", 1024)
 
 
 def ticked(frame: FrameType) -> None:
-    STATS.ticks += 1
     if not config.promotion or config.execution != "adaptive":
         return
     found: FrameType | None = frame
@@ -51,15 +40,16 @@ def ticked(frame: FrameType) -> None:
 def _count(frame: FrameType, code: CodeType) -> None:
     tally = _tallies.get(id(code))
     if tally is None:
-        tally = _tallies.put(id(code), [0 if is_users(code) else None, code])
+        front = any(isinstance(c, Front) for c in code.co_consts)
+        tally = _tallies.put(id(code), [0 if is_users(code) and not front else None, code])
     if tally[0] is None:
         return
     tally[0] += 1
     if tally[0] >= HOT:
         tally[0] = None
         function = _function_of(frame, code)
-        if function is not None and promote(function):
-            STATS.promoted += 1
+        if function is not None:
+            promote(function)
 
 
 def _function_of(frame: FrameType, code: CodeType) -> FunctionType | None:
@@ -70,6 +60,3 @@ def _function_of(frame: FrameType, code: CodeType) -> FunctionType | None:
             return None if code.co_freevars else found
         found = getattr(found, "__wrapped__", None)
     return None
-
-
-__all__ = ["HOT", "STATS", "Promoted", "ticked"]

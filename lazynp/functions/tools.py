@@ -21,6 +21,7 @@ from lazynp._strides import writeable
 from lazynp._trace import host_value, materialize as evaluate_node
 from lazynp._tree import tree_flatten
 from lazynp.transforms._jit import Jitted
+from lazynp.transforms.control import front_of
 
 
 def stats() -> Stats:
@@ -94,6 +95,9 @@ def explain(x: Array | Jitted) -> Explanation | Traces:
     """
     if isinstance(x, Jitted):
         return Traces(x.explained())
+    front = front_of(x)
+    if front is not None:
+        return Traces(front.explained())
     if not isinstance(x, Array):
         raise TypeError(f"explain: an Array is required, got {type(x).__name__}")
     node = x._read()

@@ -22,7 +22,7 @@ from lazynp.transforms.control._choice import (
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._sequences import sequence
-from lazynp.transforms.control._source import Front, inner_codes
+from lazynp.transforms.control._source import Front, front_of, inner_codes
 from lazynp.transforms.control._state import (
     CannotStage,
     changed,
@@ -46,4 +46,7 @@ for _function in (
     setattr(_Operators, _function.__name__, _made)
 operators.append(_Operators)
 
-__all__ = ["CannotStage", "Front", "bounds_only", "converted", "inner_codes", "is_users", "session"]
+__all__ = [
+    "CannotStage", "Front", "bounds_only", "converted", "front_of", "inner_codes", "is_users",
+    "session",
+]  # fmt: skip

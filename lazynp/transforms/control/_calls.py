@@ -143,10 +143,10 @@ def _inside(function: FunctionType, always: bool) -> FunctionType:
 
 def _code_of(function: FunctionType, always: bool) -> CodeType | None:
     code = function.__code__
-    if session.strict is not None and is_users(code):
-        session.strict[id(function)] = function
     if RUNTIME in code.co_freevars:
         return None
+    if session.strict is not None and is_users(code):
+        session.strict[id(function)] = function
     found = _rewritten.get((id(code), always))
     if found is None:
         made = _made(function, always) if is_users(code) else None
@@ -180,13 +180,13 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     inside = {n for c in inner_codes(function.__code__) for n in (*c.co_varnames, *c.co_cellvars)}
 
-    def is_users(f: ast.expr) -> bool:
+    def may_be_users(f: ast.expr) -> bool:
         if isinstance(f, ast.Attribute):
             if f.attr in _METHODS:
                 return False
             while isinstance(f, ast.Attribute):
                 f = f.value
-            return not isinstance(f, ast.Name) or f.id in inside or is_users(f)
+            return not isinstance(f, ast.Name) or f.id in inside or may_be_users(f)
         if not isinstance(f, ast.Name) or f.id in inside:
             return True
         try:
@@ -199,7 +199,7 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
         name = value.__module__ if isinstance(value, type) else name
         return (name or "").partition(".")[0] not in _PURE
 
-    return any(is_users(n.func) for n in ast.walk(node) if isinstance(n, ast.Call))
+    return any(may_be_users(n.func) for n in ast.walk(node) if isinstance(n, ast.Call))
 
 
 # -- the operator ----------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ the loop; their types, and what must not become of them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -42,17 +43,28 @@ class OtherType(Exception):
     """A variable does not keep its type."""
 
 
+class Exchanged(Exception):
+    """Arrays change places in each round (`u, v = v, u`), and one that others may show is written.
+    After `rounds` rounds each is back in its place.
+    """
+
+    def __init__(self, rounds: int, names: set[str]) -> None:
+        self.rounds, self.names = rounds, names
+
+
 class Carry:
-    """The variables that a loop carries."""
+    """The variables that a loop carries. kept: arrays that stay in their variables."""
 
     def __init__(self, names: tuple[str, ...], written: tuple[str, ...], line: int,
-                 *functions: Any) -> None:  # fmt: skip
+                 *functions: Any, kept: Collection[str] = ()) -> None:  # fmt: skip
         self.cells = cells_of(*functions)
         self.private = {n for n in names if _private(self.cells[n])}
         self.names, self.written, self.line = names, written, line
         self.before = values_of(self.cells.values())
         self.values: dict[str, Any] = {n: value_of(self.cells[n]) for n in names}
-        self.kept: set[str] = {n for n in names if n in written and _is_array(self.values[n])}
+        self.kept: set[str] = {
+            n for n in names if (n in written or n in kept) and _is_array(self.values[n])
+        }
         self.fixed: set[str] = set()
         self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
         self.bound: set[str] = set()  # first bound in the loop, by every round
@@ -82,6 +94,7 @@ class Carry:
 
     def taken(self, made: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
         """The values after a round. made: those that it began with; first: the nodes of these."""
+        self._refuse_exchanges(made, first)
         out = {}
         for n in self.names:
             v = value_of(self.cells[n])
@@ -99,6 +112,27 @@ class Carry:
                 out[n] = self._same(n, v)
         self._refuse_aliases(out)
         return out
+
+    def _refuse_exchanges(self, made: dict[str, Any], first: dict[str, Any]) -> None:
+        """The carry has no places in memory: an array from outside must not be written under the
+        name of another.
+        """
+        begun = {id(x): n for n, x in made.items() if type(x) is NDArray}
+        came = {n: begun.get(id(value_of(self.cells[n]))) for n in begun.values()}
+        for n in begun.values():
+            if made[n]._node is first[n][0]:
+                continue
+            names, m = {n}, came[n]
+            while m is not None and m not in names:
+                names.add(m)
+                m = came[m]
+            if len(names) > 1 and not names <= self.private:
+                if m != n:
+                    raise CannotStage(
+                        f"line {self.line}: `{n}` is written in place, and takes the array of "
+                        "another variable; copy it"
+                    )
+                raise Exchanged(len(names), names)
 
     def _refuse_aliases(self, out: dict[str, Any]) -> None:
         """The carry is passed by value. So no array in it may be another's memory, if one of the

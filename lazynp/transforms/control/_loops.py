@@ -15,7 +15,7 @@ from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
 from lazynp.transforms._loops import counted_loop, fori_loop, while_loop
-from lazynp.transforms.control._carry import Again, Carry, OtherType, started
+from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType, started
 from lazynp.transforms.control._choice import branch, not_
 from lazynp.transforms.control._sequences import Rounds, rounds_of
 from lazynp.transforms.control._state import (
@@ -95,7 +95,7 @@ def _attempt(
     except CannotStage as why:
         bind_all(carry.cells.values(), carry.before)
         return str(why)
-    except OtherType:
+    except (OtherType, Exchanged):
         bind_all(carry.cells.values(), carry.before)
         raise
     except Exception as error:
@@ -103,6 +103,40 @@ def _attempt(
         if any(error is e for e in session.raised) or undecided(rounds.length):
             raise
         return f"line {carry.line}: {type(error).__name__}: {error}"
+
+
+def _unknown_places(exchanged: Exchanged, line: int) -> str:
+    names = " and ".join([f"`{n}`" for n in sorted(exchanged.names)])
+    return (
+        f"line {line}: {names} change places and are written in place, and the number of rounds is "
+        "not known; copy them before the loop"
+    )
+
+
+def _exchanged(
+    rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry, exchanged: Exchanged
+) -> str | None:
+    """Stage several rounds as one, after which every array is in its variable again. Python runs
+    those that are left over.
+    """
+    if undecided(rounds.length) or ends is not None:
+        return _unknown_places(exchanged, carry.line)
+    together, count = exchanged.rounds, int(rounds.length) - skipped
+    first, step = rounds.first + skipped * rounds.step, rounds.step
+
+    def several(place: Any) -> None:
+        for k in range(together):
+            body(rounds.item(first + (place * together + k) * step))
+
+    groups = Rounds(0, 1, count // together, lambda place: place)
+    carry = Carry(carry.names, carry.written, carry.line, body, kept=exchanged.names)
+    try:
+        why = _attempt(groups, 0, several, None, carry, True)
+    except (OtherType, Exchanged) as error:
+        why = str(error)
+    for k in range(count - count % together if why is None else count, count):
+        body(rounds.item(first + k * step))
+    return why
 
 
 # -- the operators ---------------------------------------------------------------------------------
@@ -140,6 +174,9 @@ def for_(
             break
         except OtherType as error:
             why = str(error)
+        except Exchanged as exchanged:
+            why = _exchanged(rounds, skipped, body, ends, carry, exchanged)
+            break
         if not known or skipped > 1 or count - skipped < 2 or ends is not None:
             break
         body(rounds.at(rounds.bounds(skipped)[0]))  # the first round settles the types
@@ -242,4 +279,6 @@ def while_(
         results = _settled(carry, lambda given: while_loop(goes_on, step, given))
     except OtherType as why:
         raise CannotStage(f"{why}, in a loop on a traced condition") from None
+    except Exchanged as exchanged:
+        raise CannotStage(_unknown_places(exchanged, line)) from None
     carry.finish(results, False)

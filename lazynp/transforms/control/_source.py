@@ -34,13 +34,21 @@ class Front:
 
     plain: FunctionType  # the function as it was
 
+    def explained(self) -> str:
+        raise NotImplementedError
 
-def plain_of(function: Any) -> Any:
-    """The function behind a front."""
+
+def front_of(function: Any) -> Front | None:
     code = getattr(function, "__code__", None)
     if isinstance(code, CodeType) and code.co_names == ("run",):
-        return next((c.plain for c in code.co_consts if isinstance(c, Front)), function)
-    return function
+        return next((c for c in code.co_consts if isinstance(c, Front)), None)
+    return None
+
+
+def plain_of(function: Any) -> Any:
+    """The function behind a front, if there is one."""
+    front = front_of(function)
+    return function if front is None else front.plain
 
 
 def _file(function: FunctionType) -> _File | None:

@@ -67,7 +67,6 @@ class Session(threading.local):
             self.depth -= 1
             self.exact = before
 
-
     @contextmanager
     def strictly(self, limit: int) -> Iterator[dict[int, FunctionType]]:
         """The whole function is like a staged body: what changes an object of Python's, or draws

@@ -1,0 +1,284 @@
+"""Functions for test_promotion.py: those that a program may run, and those that it may not."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+import types
+from collections import namedtuple
+from typing import Any
+
+import lazynp as np
+
+SCALE = 0.5
+WEIGHTS = np.array([1.0, 2.0, 3.0, 4.0])
+SHIFTS = (1, 2, 3)
+LOG: list[Any] = []
+SETTINGS = types.SimpleNamespace(gain=2.0)
+COUNT = 0
+Pair = namedtuple("Pair", "low high")
+
+
+class Constants:
+    gain = 0.25
+
+
+# -- functions that a program may run ----------------------------------------------------------
+
+
+def sweep(u, steps):
+    for _ in range(steps):
+        for i in range(1, len(u) - 1):
+            u[i] = SCALE * (u[i - 1] + u[i + 1])
+    return u
+
+
+def stencil(u, steps):
+    v = u.copy()
+    for _ in range(steps):
+        v[1:-1] = 0.25 * u[:-2] + 0.5 * u[1:-1] + 0.25 * u[2:]
+        u, v = v, u
+    return u
+
+
+def total(x):
+    found = 0.0
+    for v in x:
+        if v > 0:
+            found += v
+    return found
+
+
+def first_above(x, limit):
+    for i in range(len(x)):
+        if x[i] > limit:
+            return i
+    return -1
+
+
+def count_steps(x):
+    k = 0
+    y = x.copy()
+    while y.max() > 0.1 and k < 100:
+        y *= SCALE
+        k += 1
+    return y, k
+
+
+def helper(x, k):
+    return x * k + WEIGHTS
+
+
+def calls_helper(x, n):
+    out = np.zeros_like(x)
+    for k in range(n):
+        out += helper(x, k)
+    return out
+
+
+def weighted(x):
+    for _ in range(12):
+        x = x * WEIGHTS / WEIGHTS.sum()
+    return {"x": x, "pair": Pair(x.min(), x.max()), "n": len(x), "name": "weighted", "none": None}
+
+
+def in_place(x):
+    for i in range(20):
+        x[i % len(x)] += math.sqrt(i)
+
+
+def many_kinds(x, flag, k, name, shape):
+    out = np.ones(shape)
+    for _ in range(k):
+        out = out + (x.sum() if flag else x.prod()) + len(name)
+    return out, [x > 0, x.astype(np.int32)], flag
+
+
+def view_of_argument(x):
+    for i in range(10):
+        x[i % 4] += 1
+    return x[1:3]
+
+
+def comprehension(x):
+    parts = [x * s for s in SHIFTS]
+    for _ in range(20):
+        parts[0] = parts[0] * 0.9 + parts[1]
+    return np.stack(parts)
+
+
+def class_constants(x):
+    for _ in range(20):
+        x = x * Constants.gain + 1
+    return x
+
+
+def scalars(x):
+    a, b = x[0], x[1]
+    for _ in range(30):
+        a, b = b, 0.5 * (a + b)
+    return a, float(b), int(b > 0), a > b
+
+
+PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
+    (sweep, ("vector", 3)), (stencil, ("vector", 20)), (total, ("vector",)),
+    (first_above, ("vector", 0.5)), (first_above, ("vector", 100.0)), (count_steps, ("vector",)),
+    (calls_helper, ("four", 10)), (weighted, ("four",)), (in_place, ("vector",)),
+    (many_kinds, ("four", True, 12, "name", (3, 4))), (many_kinds, ("four", False, 9, "", (0, 4))),
+    (view_of_argument, ("vector",)), (comprehension, ("four",)), (class_constants, ("four",)),
+    (scalars, ("four",)), (sweep, ("floats", 2)), (in_place, ("complex",)), (total, ("empty",)),
+    (stencil, ("matrix", 9)), (total, ("integers",)),
+]  # fmt: skip
+
+
+# -- functions that stay with Python -----------------------------------------------------------
+
+
+def prints(x):
+    for _ in range(20):
+        x = x * 0.5
+        print(end="")
+    return x
+
+
+def appends_outside(x):
+    for i in range(20):
+        LOG.append(i)
+        x = x * 0.5
+    return x
+
+
+def draws(x):
+    for _ in range(20):
+        x = x + random.random()
+    return x
+
+
+def draws_of_numpy(x):
+    for _ in range(20):
+        x = x + np.random.rand()
+    return x
+
+
+def draws_of_generator(x):
+    rng = np.random.default_rng()
+    for _ in range(20):
+        x = x + rng.normal()
+    return x
+
+
+def asks_the_clock(x):
+    for _ in range(20):
+        x = x + time.perf_counter()
+    return x
+
+
+def counts_globally(x):
+    global COUNT
+    for _ in range(20):
+        COUNT += 1
+        x = x * 0.5
+    return x
+
+
+def sets_an_attribute(x):
+    for i in range(20):
+        SETTINGS.last = i
+        x = x * 0.5
+    return x
+
+
+def reads_an_object(x):
+    for _ in range(20):
+        x = x * SETTINGS.gain
+    return x
+
+
+def reads_a_list(x):
+    for _ in range(20):
+        x = x * len(LOG)
+    return x
+
+
+def reshapes_its_argument(x):
+    for _ in range(20):
+        x += 1
+    x.shape = (2, -1)
+
+
+def freezes_its_argument(x):
+    for _ in range(20):
+        x += 1
+    x.setflags(write=False)
+
+
+def twice_the_same(x):
+    for _ in range(20):
+        x = x * 0.5
+    return x, x
+
+
+def shared_results(x):
+    for _ in range(20):
+        x = x * 0.5
+    return x, x[1:]
+
+
+def returns_a_function(x):
+    for _ in range(20):
+        x = x * 0.5
+    return lambda: x
+
+
+def returns_an_object(x):
+    for _ in range(20):
+        x = x * 0.5
+    return types.SimpleNamespace(x=x)
+
+
+def keeps_what_it_saw(x, seen=[]):  # noqa: B006
+    for i in range(20):
+        seen.append(i)
+        x = x * 0.5
+    return x
+
+
+def imports(x):
+    import operator  # noqa: PLC0415
+
+    for _ in range(20):
+        x = operator.mul(x, 0.5)
+    return x
+
+
+def sets_errstate(x):
+    with np.errstate(divide="raise"):
+        for _ in range(20):
+            x = x * 0.5
+    return x
+
+
+def formats(x):
+    text = ""
+    for _ in range(20):
+        x = x * 0.5
+        text += f"{x[0]:.2f} "
+    return text
+
+
+def strange_types(x):
+    """A bool of Python's here, a bool of NumPy's there."""
+    found = False
+    for i in range(len(x)):
+        if x[i] > 1e9:
+            found = x[i] > 0
+    return found
+
+
+REFUSED = [
+    prints, appends_outside, draws, draws_of_numpy, draws_of_generator, asks_the_clock,
+    counts_globally, sets_an_attribute, reads_an_object, reads_a_list, reshapes_its_argument,
+    freezes_its_argument, twice_the_same, shared_results, returns_a_function, returns_an_object,
+    keeps_what_it_saw, imports, sets_errstate, formats,
+]  # fmt: skip

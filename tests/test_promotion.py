@@ -1,0 +1,456 @@
+"""Hot functions as programs: a call gives what Python gives, and Python could notice nothing."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy
+import pytest
+from hypothesis import given
+
+import lazynp as np
+from lazynp._array import Array, Scalar
+from lazynp._promotion import Promoted, _function, _sampling, promote
+from lazynp.transforms.control import front_of
+from tests import promotion_programs as programs
+from tests.transforms.test_python_loops_errors import blocks
+
+pytestmark = pytest.mark.own_policy
+
+
+@pytest.fixture(autouse=True)
+def adaptive(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every program counts as long and fast enough."""
+    monkeypatch.setattr(_function, "_SHORT", 0.0)
+    monkeypatch.setattr(_function, "SECONDS", 0.0)
+    monkeypatch.setattr(_function, "FASTER", numpy.inf)
+    with np.config(execution="adaptive", promotion=True):
+        yield
+    for f in vars(programs).values():
+        front = front_of(f)
+        if front is not None:
+            front.restore()  # type: ignore[attr-defined]
+
+
+def front(f: Callable[..., Any]) -> Promoted:
+    """Promote it."""
+    assert promote(f)  # type: ignore[arg-type]
+    found = front_of(f)
+    assert isinstance(found, Promoted)
+    return found
+
+
+def arguments(kinds: tuple[Any, ...], seed: int, module: Any) -> list[Any]:
+    rng = numpy.random.default_rng(seed)
+    made = {
+        "vector": rng.standard_normal(30), "four": rng.random(4) + 0.1, "empty": numpy.zeros(0),
+        "floats": rng.random(16).astype(numpy.float32), "matrix": rng.random((8, 5)),
+        "complex": rng.random(9) + 1j, "integers": rng.integers(-9, 9, 12),
+    }  # fmt: skip
+    return [module.array(made[k]) if isinstance(k, str) and k in made else k for k in kinds]
+
+
+def told(x: Any) -> Any:
+    """A value with all that a user may see of it. (A number that is Python's on one path and
+    NumPy's on another is NumPy's.)
+    """
+    if type(x) in (Scalar, float):
+        return float
+    if isinstance(x, Array):
+        f = x.flags
+        return type(x), x.dtype, x.shape, f.c_contiguous, f.f_contiguous, f.writeable
+    if isinstance(x, (tuple, list)):
+        return type(x), [told(v) for v in x]
+    if isinstance(x, dict):
+        return {k: told(v) for k, v in x.items()}
+    return type(x), x
+
+
+def numbers(x: Any) -> list[Any]:
+    if isinstance(x, (tuple, list)):
+        return [n for v in x for n in numbers(v)]
+    if isinstance(x, dict):
+        return numbers(list(x.values()))
+    return [numpy.asarray(x)] if isinstance(x, (Array, float, complex)) else []
+
+
+def assert_alike(got: Any, want: Any) -> None:
+    assert told(got) == told(want)
+    for g, w in zip(numbers(got), numbers(want), strict=True):
+        numpy.testing.assert_allclose(g, w, rtol=1e-10 if g.dtype.itemsize > 4 else 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("f", "kinds"), programs.PROGRAMS, ids=lambda x: getattr(x, "__name__", "")
+)
+def test_a_program_gives_what_python_gives(f: Any, kinds: tuple[Any, ...]) -> None:
+    hot = front(f)
+    for seed in range(4):
+        args, same = arguments(kinds, seed, np), arguments(kinds, seed, np)
+        got, want = f(*args), hot.plain(*same)
+        assert_alike(got, want)
+        assert_alike(args, same)
+    assert hot.programs == 1, hot.explained()
+
+
+def test_calls_of_a_program_compile_and_trace_nothing() -> None:
+    hot = front(programs.stencil)
+    for seed in range(3):
+        programs.stencil(*arguments(("vector", 20), seed, np))
+    assert hot.programs == 1
+    before = np.stats().compiles, np.stats().reference_runs
+    for seed in range(5):
+        programs.stencil(*arguments(("vector", 20), seed, np))
+    assert (np.stats().compiles, np.stats().reference_runs) == before
+
+
+@pytest.mark.parametrize("f", programs.REFUSED, ids=lambda f: f.__name__)
+def test_what_python_could_notice_is_refused(f: Any) -> None:
+    hot = front(f)
+    for _ in range(3):
+        f(np.array([1.0, 2.0, 3.0, 4.0]))
+    assert hot.programs == 0
+    assert front_of(f) is None or not hot.cases  # Python has the function back, or no case arose
+
+
+def test_a_trial_changes_nothing_outside() -> None:
+    programs.LOG.clear()
+    for f in (programs.appends_outside, programs.counts_globally):
+        programs.COUNT = 0
+        front(f)
+        for _ in range(3):
+            f(np.ones(3))
+    assert programs.LOG == [*range(20)] * 3
+    assert programs.COUNT == 60
+
+
+# -- when a program may not run ------------------------------------------------------------------
+
+
+def warm(f: Any, *kinds: Any) -> Promoted:
+    hot = front(f)
+    for seed in range(3):
+        f(*arguments(kinds, seed, np))
+    assert hot.programs == 1, hot.explained()
+    return hot
+
+
+def test_a_global_number_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    hot = warm(programs.sweep, "vector", 3)
+    monkeypatch.setattr(programs, "SCALE", 0.25)
+    args, same = (arguments(("vector", 3), 7, np) for _ in range(2))
+    assert_alike(programs.sweep(*args), hot.plain(*same))
+
+
+def test_a_global_number_that_is_computed_again() -> None:
+    hot = warm(programs.sweep, "vector", 3)
+    programs.SCALE = float("0.5")
+    programs.sweep(*arguments(("vector", 3), 7, np))
+    assert hot.programs == 1
+    assert next(iter(hot.cases.values())).program is not None
+
+
+def test_global_arrays_are_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    hot = warm(programs.calls_helper, "four", 10)
+    programs.WEIGHTS[0] = -7.0
+    args = arguments(("four", 10), 7, np)
+    assert_alike(programs.calls_helper(*args), hot.plain(*args))
+    assert next(iter(hot.cases.values())).program is not None
+    programs.WEIGHTS[0] = 1.0
+    monkeypatch.setattr(programs, "WEIGHTS", np.array([9.0, 8.0, 7.0, 6.0]))
+    assert_alike(programs.calls_helper(*args), hot.plain(*args))
+
+
+def test_a_helper_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    warm(programs.calls_helper, "four", 10)
+    monkeypatch.setattr(programs, "helper", lambda x, k: x * 0)
+    assert not programs.calls_helper(np.ones(4), 10).any()
+
+
+def test_a_class_constant_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    hot = warm(programs.class_constants, "four")
+    monkeypatch.setattr(programs.Constants, "gain", 0.5)
+    assert_alike(programs.class_constants(np.ones(4)), hot.plain(np.ones(4)))
+
+
+def test_a_global_array_as_an_argument() -> None:
+    """The function writes its argument, and reads the global array."""
+    hot = warm(writes_and_reads, "four")
+    try:
+        SHARED[:] = 1.0
+        got = writes_and_reads(SHARED)
+        left = numpy.asarray(SHARED).copy()
+        SHARED[:] = 1.0
+        assert_alike(got, hot.plain(SHARED))
+        assert (numpy.asarray(SHARED) == left).all()
+    finally:
+        hot.restore()
+
+
+SHARED = np.ones(4)
+
+
+def writes_and_reads(x):
+    for i in range(12):
+        x[i % 4] += 1
+        x[0] += SHARED.sum()
+    return x.copy()
+
+
+@pytest.mark.parametrize("kind", ["view", "transposed", "read-only", "twice", "numpy", "list"])
+def test_other_arguments(kind: str) -> None:
+    hot = warm(adds, "matrix", "matrix")
+    try:
+        x = np.arange(40.0).reshape(8, 5).copy()
+        y = np.ones((8, 5))
+        if kind == "view":
+            x = np.arange(80.0).reshape(16, 5)[::2]
+        elif kind == "transposed":
+            x = np.arange(40.0).reshape(5, 8).T
+        elif kind == "read-only":
+            x.flags.writeable = False
+        elif kind == "twice":
+            y = x
+        elif kind == "numpy":
+            y = numpy.ones((8, 5))  # type: ignore[assignment]
+        else:
+            y = [1.0] * 5  # type: ignore[assignment]
+        same = (x.copy(), x.copy() if kind == "twice" else copy.deepcopy(y))
+        if kind == "read-only":
+            with pytest.raises(ValueError, match="read-only"):
+                adds(x, y)
+            return
+        if kind == "twice":
+            same = (same[0], same[0])
+        got, want = adds(x, y), hot.plain(*same)
+        numpy.testing.assert_allclose(numpy.asarray(got), numpy.asarray(want), rtol=1e-12)
+        numpy.testing.assert_allclose(numpy.asarray(x), numpy.asarray(same[0]), rtol=1e-12)
+    finally:
+        hot.restore()
+
+
+def adds(x, y):
+    for _ in range(12):
+        x += y
+        x *= 0.5
+    return x + 1
+
+
+def test_an_error_is_pythons() -> None:
+    """Of the same class, at the user's line, with what was written until then."""
+    f = programs.__dict__["takes"] = takes
+    hot = front(f)
+    x = np.zeros(5)
+    for _ in range(3):
+        takes(x, np.array([0, 1, 2]))
+    assert hot.programs == 1, hot.explained()
+    x = np.zeros(5)
+    with pytest.raises(
+        IndexError, match="index 9 is out of bounds for axis 0 with size 5"
+    ) as error:
+        takes(x, np.array([0, 9, 2]))
+    assert error.traceback[-1].name == "takes" or any(t.name == "takes" for t in error.traceback)
+    assert x.tolist() == [1.0, 0, 0, 0, 0]
+    del programs.__dict__["takes"]
+
+
+def takes(x, at):
+    for i in range(len(at)):
+        x[at[i]] += 1
+
+
+def test_new_numbers_and_shapes_have_programs_of_their_own() -> None:
+    hot = front(programs.stencil)
+    for steps, n in [(9, 10), (9, 10), (9, 10), (12, 10), (12, 10), (9, 20), (9, 20), (9, 10)]:
+        args, same = (arguments(("vector", steps), n, np) for _ in range(2))
+        args[0], same[0] = args[0][:n].copy(), same[0][:n].copy()
+        assert_alike(programs.stencil(*args), hot.plain(*same))
+    assert hot.programs == 3
+
+
+def test_zeros_of_both_signs_are_different_numbers() -> None:
+    hot = front(scaled)
+    for _ in range(3):
+        scaled(np.ones(3), 0.0)
+    assert hot.programs == 1
+    assert numpy.signbit(numpy.asarray(scaled(np.ones(3), -0.0))).all()
+    hot.restore()
+
+
+def scaled(x, by):
+    for _ in range(20):
+        x = x * abs(x)
+    return x * by
+
+
+def test_too_many_kinds_of_arguments() -> None:
+    hot = front(programs.stencil)
+    for steps in range(1, 12):
+        programs.stencil(np.ones(10), steps)
+    assert front_of(programs.stencil) is None
+    assert len(hot.cases) <= 8
+
+
+def test_settings_and_transformations() -> None:
+    hot = warm(programs.stencil, "vector", 20)
+    x = np.array(numpy.random.default_rng(3).random(30))
+    want = hot.plain(x.copy(), 20)
+    with np.config(promotion=False):
+        assert_alike(programs.stencil(x.copy(), 20), want)
+    with np.errstate(all="raise"):
+        assert_alike(programs.stencil(x.copy(), 20), want)
+    for execution in ("reference", "compiled"):
+        with np.config(execution=execution):
+            assert_alike(programs.stencil(x.copy(), 20), want)
+    assert_alike(np.jit(programs.stencil)(x.copy(), 20), want)
+    grad = np.grad(lambda x: (programs.stencil(x.copy(), 20) ** 2).sum())
+    plain = np.grad(lambda x: (hot.plain(x.copy(), 20) ** 2).sum())
+    numpy.testing.assert_allclose(grad(x), plain(x), rtol=1e-12)
+    many = np.vmap(lambda x: programs.stencil(x.copy(), 20))(np.stack([x, 2 * x]))
+    numpy.testing.assert_allclose(many[1], 2 * want, rtol=1e-12)
+    counted: list[int] = []
+    sys.settrace(lambda *_: counted.append(1))  # a debugger sees every line
+    try:
+        programs.stencil(x.copy(), 20)
+    finally:
+        sys.settrace(None)
+    assert len(counted) > 1
+
+
+def test_jit_converts_the_control_flow_of_a_promoted_function() -> None:
+    hot = warm(programs.first_above, "vector", 0.5)
+    x = np.arange(30.0)
+    assert int(np.jit(programs.first_above)(x, 12.5)) == hot.plain(x, 12.5) == 13
+
+
+def test_recursion_gives_the_function_back() -> None:
+    hot = front(halves)
+    assert halves(np.ones(4), 700)[0] == hot.plain(np.ones(4), 700)[0]
+    assert front_of(halves) is None
+
+
+def halves(x, depth):
+    return x if depth == 0 else halves(x, depth - 1) * 0.999
+
+
+def test_threads() -> None:
+    hot = front(programs.stencil)
+    x = np.array(numpy.random.default_rng(3).random(30))
+    want = hot.plain(x.copy(), 20)
+    wrong: list[Any] = []
+
+    def work() -> None:
+        for _ in range(10):
+            got = programs.stencil(x.copy(), 20)
+            if not numpy.allclose(got, want, rtol=1e-10):
+                wrong.append(got)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+# -- what is seen of a promoted function -----------------------------------------------------------
+
+
+def test_it_is_the_same_function_to_whoever_looks() -> None:
+    f = programs.many_kinds
+    before = inspect.signature(f), inspect.getsource(f), f.__name__, f.__qualname__, f.__doc__
+    hot = front(f)
+    assert (inspect.signature(f), inspect.getsource(f), f.__name__, f.__qualname__,
+            f.__doc__) == before  # fmt: skip
+    assert pickle.loads(pickle.dumps(f)) is f
+    args = arguments(("four", True, 3, "name", (3, 4)), 0, np)
+    assert_alike(f(args[0], True, shape=(3, 4), name="name", k=3), hot.plain(*args))
+    with pytest.raises(TypeError, match=r"many_kinds\(\) missing 1 required positional argument"):
+        f(args[0], True, 3, "name")
+    hot.restore()
+    assert f.__code__ is hot.code
+
+
+def test_defaults_and_positional_only_parameters() -> None:
+    hot = front(with_defaults)
+    for _ in range(4):
+        assert with_defaults(np.ones(3), times=9)[0] == hot.plain(np.ones(3), 1.5, 9)[0]
+    assert hot.programs == 1
+    with pytest.raises(TypeError, match="positional-only"):
+        with_defaults(x=np.ones(3))
+    hot.restore()
+
+
+def with_defaults(x, /, by=1.5, times=10):
+    for _ in range(times):
+        x = x * by
+    return x
+
+
+def test_explain() -> None:
+    warm(programs.stencil, "vector", 20)
+    assert "stencil: 1 program" in np.explain(programs.stencil)
+
+
+# -- what is hot -------------------------------------------------------------------------------
+
+
+def test_counts_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sampling, "HOT", 3)
+    for _ in range(2):
+        _sampling._tallies.clear()
+        x, calls = np.ones(8), 0
+        while front_of(busy) is None:
+            busy(x)
+            calls += 1
+        assert 1 < calls < 40
+        assert calls == counted_calls.setdefault("busy", calls)
+        front_of(busy).restore()  # type: ignore[union-attr]
+
+
+counted_calls: dict[str, int] = {}
+
+
+def busy(x):
+    for i in range(200):
+        x[i % 8] = x[(i + 1) % 8] * 0.5
+
+
+def test_closures_methods_and_generators_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sampling, "HOT", 1)
+
+    def inner(x: Any) -> None:
+        for i in range(8000):
+            x[i % 8] = x[(i + 1) % 8] * 0.5
+
+    inner(np.ones(8))
+    assert front_of(inner) is None
+    assert front_of(test_closures_methods_and_generators_are_left_alone) is not None  # it is hot
+    front_of(test_closures_methods_and_generators_are_left_alone).restore()  # type: ignore
+
+
+# -- generated programs -------------------------------------------------------------------------
+
+
+@given(blocks(3, False), st.lists(st.integers(-4, 4), min_size=8, max_size=8))
+def test_generated_programs(tmp_path_factory: Any, body: list[str], values: list[int]) -> None:
+    """Whether a program runs them or not: each call gives what Python gives."""
+    source = "def f(x):\n    a, b, n, i = x[2], 0.5, 0, 1\n"
+    source += "".join(f"    {s}\n" for s in body) + "    return a, b, n\n"
+    path = tmp_path_factory.mktemp("generated") / "program.py"
+    path.write_text(source)
+    namespace: dict[str, Any] = {"__name__": "program"}
+    exec(compile(source, str(path), "exec"), namespace)
+    f = namespace["f"]
+    hot = front(f)
+    for part in (values[:4], values[:4], values[4:], values[:4]):
+        given_, same = (np.array(part) * 0.7 + 0.1 for _ in range(2))
+        assert_alike(f(given_), hot.plain(same))
+        assert_alike(given_, same)

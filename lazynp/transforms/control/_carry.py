@@ -94,15 +94,17 @@ class Carry:
 
     def taken(self, made: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
         """The values after a round. made: those that it began with; first: the nodes of these."""
+        moved = {n for n in self.kept if value_of(self.cells[n]) is not self.values[n]}
+        if moved:
+            self.kept -= moved
+            raise Again
         self._refuse_exchanges(made, first)
         out = {}
         for n in self.names:
             v = value_of(self.cells[n])
             if n in self.kept:
-                if v is not self.values[n]:
-                    self.kept.discard(n)
-                    raise Again
-            elif n in self.fixed:
+                continue
+            if n in self.fixed:
                 if v is not self.values[n]:
                     raise OtherType(f"line {self.line}: `{n}` ({_shown(self.values[n])}) changes")
             elif n not in made:

@@ -347,6 +347,8 @@ def _class(x: Any, y: Any, old_x: Any, old_y: Any) -> Any:
 
 
 def _handle(node: Array, slot: Any) -> Array:
+    if slot[2].weak:  # a number of Python's on both sides
+        node = elementwise.convert(node, dtype=slot[2].dtype, weak=True)
     made = result_handle(node._read(), NDArray if slot[3] is not Scalar else None)
     if slot[3] == "fixed":
         made._flags = {"readonly": True}

@@ -59,7 +59,7 @@ class Backend:
 
 
 RECORD = Backend()
-TICK = 1024  # operations between two calls of `Recorder.ticked`
+TICK = 2048  # operations between two calls of `Recorder.ticked`
 tick_observers: list[Callable[[FrameType], None]] = []  # called with the user's frame
 backends: dict[Any, Backend] = {}  # "eager", "strict"; `_backends` provides them
 

@@ -118,6 +118,18 @@ static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyO
 
 /* -- the state, and types ---------------------------------------------------------------------- */
 
+/* An error where none may be raised. Ctrl-C comes again; a full stack is no matter. */
+static void put_off(PyObject *where)
+{
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_Clear();
+        PyErr_SetInterrupt();
+    } else if (PyErr_ExceptionMatches(PyExc_RecursionError))
+        PyErr_Clear();
+    else
+        PyErr_WriteUnraisable(where);
+}
+
 /* Call `Recorder.ticked`. */
 static void tell(void)
 {
@@ -125,7 +137,7 @@ static void tell(void)
     PyObject *recorder = PyObject_GetAttr(the.local, the.recorder);
     PyObject *done = recorder ? PyObject_CallMethodNoArgs(recorder, the.ticked) : NULL;
     if (!done)
-        PyErr_WriteUnraisable(recorder);
+        put_off(recorder);
     Py_XDECREF(done);
     Py_XDECREF(recorder);
 }
@@ -262,7 +274,7 @@ static void spend(PyObject *recorder, PyObject *result)
     spent = 0;
     PyObject *done = PyObject_CallMethodNoArgs(recorder, the.spent);
     if (!done)
-        PyErr_WriteUnraisable(recorder);
+        put_off(recorder);
     Py_XDECREF(done);
 }
 

@@ -268,7 +268,7 @@ static void spend(PyObject *recorder, PyObject *result)
     if (!is_memory(result) || !PyFloat_CheckExact(patience))
         return;
     spent += (double)PyArray_NBYTES((PyArrayObject *)result);
-    the.countdown -= PyArray_NBYTES((PyArrayObject *)result) >> 13; /* 8 KB count as an operation */
+    the.countdown -= PyArray_NBYTES((PyArrayObject *)result) >> 12; /* 4 KB count as an operation */
     if (spent < PyFloat_AS_DOUBLE(patience))
         return;
     spent = 0;

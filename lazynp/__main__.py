@@ -1,6 +1,7 @@
 """`python -m lazynp [options] script.py args...`: a script that imports numpy, run on lazynp.
 
-    python -m lazynp [--report] [--execution POLICY] [--checks] script.py [args...]
+    python -m lazynp [--report] [--execution POLICY] [--checks] [--no-promotion]
+                     script.py [args...]
     python -m lazynp [...] -m module [args...]
     python -m lazynp [...] -c code [args...]
 
@@ -44,6 +45,8 @@ def _options(args: list[str]) -> tuple[str, list[str]]:
             atexit.register(Report().start().print)
         elif option == "--checks":
             config(checks=True)
+        elif option == "--no-promotion":
+            config(promotion=False)
         elif name == "--execution":
             try:
                 config(execution=value if given else args.pop(0) if args else "")

@@ -20,6 +20,7 @@ import numpy as np
 
 from lazynp._plan import STATS
 from lazynp._positions import position
+from lazynp._promotion import fronts
 from lazynp._recorder import user_position
 from lazynp._trace import on_force
 from lazynp.functions._host import on_host_call
@@ -146,6 +147,9 @@ class Report:
         if self.lines:
             parts.append("lazynp: lines that needed values:")
             parts += [f"  {count:6}  {line}" for line, count in self.lines.most_common(20)]
+        if fronts:
+            parts.append("lazynp: hot functions:")
+            parts += [f"  {line}" for f in fronts for line in f.explained().splitlines()]
         return "\n".join(parts)
 
     def print(self, file: TextIO | None = None) -> None:

@@ -337,6 +337,15 @@ def test_recursion_gives_the_function_back() -> None:
     assert front_of(halves) is None
 
 
+def test_short_calls_give_the_function_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_function, "_SHORT", 10.0)
+    hot = front(programs.helper)
+    for _ in range(17):
+        programs.helper(np.ones(4), 2)
+    assert front_of(programs.helper) is None
+    assert "shorter than" in hot.explained()
+
+
 def halves(x, depth):
     return x if depth == 0 else halves(x, depth - 1) * 0.999
 

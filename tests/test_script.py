@@ -87,6 +87,27 @@ def test_whose_numpy_it_is(place: Path) -> None:
     assert "0 programs run compiled" in report and "script.py:11" in report
 
 
+def test_hot_functions_are_reported(place: Path) -> None:
+    (place / "hot.py").write_text(
+        "import numpy as np\n"
+        "def sweep(u):\n"
+        "    for k in range(40):\n"
+        "        for i in range(1, 99):\n"
+        "            u[i] = 0.5 * (u[i - 1] + u[i + 1])\n"
+        "u = np.arange(100.0)\n"
+        "for _ in range(60):\n"
+        "    sweep(u)\n"
+        "print(u.sum())\n"
+    )
+    results = [
+        _python(place, "-m", "lazynp", "--report", *option, "hot.py")
+        for option in ((), ("--no-promotion",))
+    ]
+    assert [code for code, _, _ in results] == [0, 0]
+    assert float(results[0][1]) == pytest.approx(float(results[1][1]), rel=1e-10)
+    assert ["sweep: 1 program" in report for _, _, report in results] == [True, False]
+
+
 def test_wrong_options() -> None:
     code, _, error = _python(ROOT, "-m", "lazynp", "--execution", "fast", "script.py")
     assert code == 2 and "execution must be one of" in error

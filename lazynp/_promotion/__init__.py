@@ -9,10 +9,10 @@ that changes objects other than arrays, prints, draws random numbers or reads wh
 calls (`_guards`) stays as it is.
 """
 
-from lazynp._promotion._function import Promoted, promote
+from lazynp._promotion._function import Promoted, fronts, promote
 from lazynp._promotion._sampling import ticked
 from lazynp._recorder import tick_observers
 
 tick_observers.append(ticked)
 
-__all__ = ["Promoted", "promote"]
+__all__ = ["Promoted", "fronts", "promote"]

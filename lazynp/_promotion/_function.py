@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections import deque
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -34,6 +35,8 @@ _CASES = 8  # kinds of arguments
 _MISSES = 64  # calls that no program could run
 _PLACE = ".promoted"
 
+# of this process, for its report
+fronts: deque[Promoted] = deque(maxlen=64)
 _NUMBERS = (bool, int, float, complex, str, type(None))
 
 
@@ -56,20 +59,23 @@ class Promoted(Front):
         self.plain = _copied(function)
         self.cases: dict[Any, Case] = {}
         self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
+        self.given_back = ""  # why
         self._busy = threading.Lock()
 
     def __reduce__(self) -> Any:
         return _Plain, (self.plain,)
 
-    def restore(self) -> None:
+    def restore(self, why: str = "") -> None:
         """The function as it was."""
+        self.given_back = why
         if self.function.__code__ is not self.code:
             self.function.__code__ = self.code
 
     def run(self, *args: Any) -> Any:
         if not self._busy.acquire(blocking=False):  # recursion, or another thread
             if self._inside():
-                self.restore()  # deep recursion must not meet these frames at each level
+                # deep recursion must not meet these frames at each level
+                self.restore("it calls itself")
             return self.plain(*args)
         try:
             self._thread = threading.get_ident()
@@ -85,13 +91,13 @@ class Promoted(Front):
         if found is None:
             self.misses += 1
             if self.misses > _MISSES:
-                self.restore()
+                self.restore("its arguments are views, or of classes that no program takes")
             return self.plain(*args)
         key, template, arrays = found
         case = self.cases.get(key)
         if case is None:
             if len(self.cases) >= _CASES:
-                self.restore()
+                self.restore(f"more than {_CASES} kinds of arguments")
                 return self.plain(*args)
             case = self.cases[key] = Case(0.0 if self.cases else SECONDS)
         program = case.program
@@ -119,7 +125,9 @@ class Promoted(Front):
             self.seconds += spent
             self.calls += 1
             short = self.calls >= _CALLS and self.seconds <= _SHORT * self.calls
-            if short or all(c.refused for c in self.cases.values()):
+            if short:
+                self.restore(f"its calls are shorter than {1e3 * _SHORT:.0f} ms")
+            elif all(c.refused for c in self.cases.values()):
                 self.restore()
 
     def _trial(
@@ -156,9 +164,10 @@ class Promoted(Front):
     def explained(self) -> str:
         name = self.plain.__name__
         lines = [f"{name}: {self.programs} program{'s' * (self.programs != 1)}"]
-        for case in self.cases.values():
-            if case.refused:
-                lines.append(f"runs in Python: {case.refused}")
+        whys = [case.refused for case in self.cases.values()]
+        lines += [
+            f"runs in Python: {why}" for why in dict.fromkeys([self.given_back, *whys]) if why
+        ]
         return "\n".join(lines)
 
 
@@ -245,6 +254,7 @@ def promote(function: FunctionType) -> bool:
         return False
     promoted = Promoted(function)
     function.__code__ = _calling(promoted, code)
+    fronts.append(promoted)
     return True
 
 

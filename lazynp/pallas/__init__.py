@@ -26,6 +26,7 @@ from lazynp.pallas._kernels import (
     swap,
     when,
 )
+from lazynp.pallas._lower import Lowered, LoweringError, lower
 from lazynp.pallas._refs import Ref
 from lazynp.pallas._specs import (
     ANY,
@@ -53,6 +54,8 @@ __all__ = [
     "CostEstimate",
     "Element",
     "GridSpec",
+    "Lowered",
+    "LoweringError",
     "MemorySpace",
     "Ref",
     "SMEM",
@@ -73,6 +76,7 @@ __all__ = [
     "dynamic_slice",
     "load",
     "loop",
+    "lower",
     "next_power_of_2",
     "num_programs",
     "pallas_call",

@@ -18,7 +18,7 @@ from lazynp.pallas._blocks import View, ids_of, view_of
 from lazynp.pallas._kernels import program
 from lazynp.pallas._refs import Ref, blanks
 from lazynp.pallas._rounds import chunk_of, chunks_of
-from lazynp.pallas._specs import BlockSpec, checked_grid, takes
+from lazynp.pallas._specs import BlockSpec, GridSpec, checked_grid, takes
 from lazynp.primitives import elementwise
 from lazynp.transforms import fori_loop, jit
 from lazynp.transforms._stack import at_once, check_leaf, name_of, node_of
@@ -301,34 +301,17 @@ def pallas_call(
     """
     if not callable(kernel):
         raise TypeError(f"pallas_call: a kernel must be a function, got {kernel!r}")
-    if grid_spec is not None:
-        if checked_grid(grid, "pallas_call") or in_specs is not None or out_specs is not None:
-            raise ValueError("pallas_call: grid_spec stands for grid, in_specs and out_specs")
-        grid, in_specs, out_specs = grid_spec.grid, grid_spec.in_specs, grid_spec.out_specs
-        scratch_shapes = grid_spec.scratch_shapes or scratch_shapes
-    if in_specs is not None and not isinstance(in_specs, (tuple, list)):
-        raise TypeError(
-            "pallas_call: in_specs must be a tuple or list with an entry for each argument, got "
-            f"{in_specs!r}"
-        )
-    if interpret not in (True, False, "reversed"):
-        raise ValueError(
-            f"pallas_call: interpret must be True, False or 'reversed', got {interpret!r}"
-        )
-    what = name or name_of(getattr(kernel, "func", kernel))
-    leaves, tree = _leaves_of(out_shape)
-    broadcast_prefix(out_specs, tree, f"{what}: out_specs", _is_spec)
-    made = _Kernel(
-        function=kernel, name=what, grid=checked_grid(grid, what), in_specs=in_specs,
-        out_shape=out_shape, out_specs=out_specs, scratch=_checked_scratch(scratch_shapes, what),
-        aliases=_checked_aliases(input_output_aliases, len(leaves), what), interpret=interpret,
-        debug=debug,
-    )  # fmt: skip
+    if grid_spec is None:
+        grid_spec = GridSpec(grid, in_specs, out_specs, scratch_shapes)
+    elif checked_grid(grid, "pallas_call") or in_specs is not None or out_specs is not None:
+        raise ValueError("pallas_call: grid_spec stands for grid, in_specs and out_specs")
+    name = name or name_of(getattr(kernel, "func", kernel))
+    made = _checked(kernel, out_shape, grid_spec, input_output_aliases, name, interpret, debug)
 
     def run(*args: Any) -> Any:
         return made.run(*args)
 
-    run.__name__ = run.__qualname__ = what
+    run.__name__ = run.__qualname__ = name
     jitted = jit(run)
 
     @functools.wraps(run)
@@ -336,6 +319,28 @@ def pallas_call(
         return jitted(*args)
 
     return call
+
+
+def _checked(
+    kernel: Callable[..., Any], out_shape: Any, spec: Any, aliases: Any, name: str,
+    interpret: bool | str, debug: bool,
+) -> _Kernel:  # fmt: skip
+    """What can be said before there are arguments."""
+    if spec.in_specs is not None and not isinstance(spec.in_specs, (tuple, list)):
+        raise TypeError(
+            f"{name}: in_specs must be a tuple or list with an entry for each argument, got "
+            f"{spec.in_specs!r}"
+        )
+    if interpret not in (True, False, "reversed"):
+        raise ValueError(f"{name}: interpret must be True, False or 'reversed', got {interpret!r}")
+    leaves, tree = _leaves_of(out_shape)
+    broadcast_prefix(spec.out_specs, tree, f"{name}: out_specs", _is_spec)
+    return _Kernel(
+        function=kernel, name=name, grid=checked_grid(spec.grid, name), in_specs=spec.in_specs,
+        out_shape=out_shape, out_specs=spec.out_specs,
+        scratch=_checked_scratch(spec.scratch_shapes, name),
+        aliases=_checked_aliases(aliases, len(leaves), name), interpret=interpret, debug=debug,
+    )  # fmt: skip
 
 
 def _checked_scratch(shapes: Any, what: str) -> tuple[Any, ...]:

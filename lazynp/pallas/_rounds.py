@@ -72,9 +72,9 @@ def _has_order(jaxpr: Jaxpr) -> bool:
 def _revisited(view: View, grid: tuple[int, ...]) -> bool:
     """Whether several programs may get the same block, or overlapping ones."""
     count = math.prod(grid)
-    firsts = [np.broadcast_to(d.numbers, (count,)) for d in view.dims]  # type: ignore[arg-type]
+    firsts = [_on_grid(d, grid).reshape(count) for d in view.dims]
     apart = all(d.step == d.size for d in view.dims)
-    return not apart or len(set(zip(*[f.tolist() for f in firsts]))) < count
+    return not apart or len(np.unique(np.stack(firsts), axis=1).T) < count
 
 
 def _followers(

@@ -15,6 +15,7 @@ from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import aval_of
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_unflatten
 from lazynp.pallas._blocks import View, ids_of, view_of
+from lazynp.pallas._equation import equation
 from lazynp.pallas._kernels import program
 from lazynp.pallas._refs import Ref, blanks
 from lazynp.pallas._rounds import chunk_of, chunks_of
@@ -50,7 +51,7 @@ class _Kernel:
         elif at_once(args):
             results = call.by_python()
         else:
-            results = call.looped()
+            results = call.recorded()
         return tree_unflatten(call.out_tree, results)
 
 
@@ -158,6 +159,20 @@ class _Call:
         return staged
 
     # -- all programs ------------------------------------------------------------------------------
+
+    def recorded(self) -> list[Array]:
+        """The loop over all programs, as one operation on the arguments and what they capture."""
+        operands = self.given
+
+        def run(handles: list[Array]) -> list[Array]:
+            self.given = handles
+            return self.looped()
+
+        kernel, kinds = self.kernel, [NDArray] * len(operands)
+        loop = stage(run, [x.aval for x in operands], f"the call of {kernel.name}", kinds)
+        return equation(
+            *operands, *loop.captured, jaxpr=loop.jaxpr, name=kernel.name, grid=kernel.grid
+        )
 
     def looped(self) -> list[Array]:
         """All programs as one loop, over chunks of programs where they are independent."""

@@ -190,6 +190,17 @@ def test_vmap_nests_and_takes_derivatives(name: str) -> None:
     close(batch[-2], batch[-1])
 
 
+def test_the_equation_shows_name_and_grid() -> None:
+    call, _, _ = CALLS["elementwise"]
+    x = np.ones((3, 8))
+    assert "pallas_call[" in str(np.make_jaxpr(call)(x[0]))
+    for f, grid in ((call, (4,)), (np.vmap(call), (3, 4))):
+        (outer,) = np.make_jaxpr(f)(x if f is not call else x[0]).eqns
+        (eqn,) = outer.params["jaxpr"].eqns
+        assert eqn.primitive.name == "pallas_call"
+        assert (eqn.params["name"], eqn.params["grid"]) == ("elementwise", grid)
+
+
 def test_ids_stay_what_they_are_under_vmap() -> None:
     call = pl.pallas_call(
         lambda x, o: o.__setitem__(..., x[...] + pl.program_id(0) + 10 * pl.num_programs(0)),

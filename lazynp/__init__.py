@@ -211,6 +211,7 @@ if _TYPE_CHECKING:  # modules that are loaded when they are asked for: see `__ge
         char as char,
         ctypeslib as ctypeslib,
         ma as ma,
+        pallas as pallas,
         polynomial as polynomial,
         random as random,
         rec as rec,
@@ -229,8 +230,8 @@ transforms.associative_scan, transforms.block_until_ready = associative_scan, bl
 
 
 _MODULES = frozenset({
-    "array_api", "char", "ctypeslib", "ma", "polynomial", "random", "rec", "special",
-    "strings", "testing", "typing",
+    "array_api", "char", "ctypeslib", "ma", "pallas", "polynomial", "random", "rec",
+    "special", "strings", "testing", "typing",
 })  # fmt: skip
 
 

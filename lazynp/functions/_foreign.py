@@ -112,7 +112,7 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
     They get NumPy's ufunc and NumPy's arrays, which all of them know. Operands that were written
     for lazynp, and refuse these, get lazynp's.
     """
-    ours = [x for x in (*inputs, *options.get("out", ())) if _is_derived(x)]
+    ours = [x for x in (*inputs, *options.get("out", ())) if _is_ours(x)]
     for x in ours:
         done = x.__array_ufunc__(function, method, *inputs, **options)
         if done is not NotImplemented:
@@ -133,8 +133,13 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
     raise refused
 
 
-def _is_derived(x: Any) -> bool:
-    return isinstance(x, Array) and type(x) is not NDArray and type(x) is not Scalar
+def _is_ours(x: Any) -> bool:
+    """Whether its class knows lazynp's ufuncs and arrays: derived from these, or one that says so
+    (a Ref of a kernel).
+    """
+    if isinstance(x, Array):
+        return type(x) is not NDArray and type(x) is not Scalar
+    return getattr(type(x), "_takes_lazy", False)
 
 
 def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:

@@ -190,8 +190,12 @@ _UFUNCS = {
     "multiply": np.multiply,
     "minimum": np.minimum,
     "maximum": np.maximum,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
 }
-_BOOL_OPS = {"add": "or", "multiply": "and", "minimum": "and", "maximum": "or"}
+_BIT_OPS = {"bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}
+_BOOL_OPS = {"add": "or", "multiply": "and", "minimum": "and", "maximum": "or", **_BIT_OPS}
 
 
 def _put_abstract(x: Aval, u: Aval, *indices: Aval, axes: Axes, mode: str) -> Aval:
@@ -242,7 +246,7 @@ def _put_body(dtype: np.dtype[Any], mode: str) -> Any:
         return lambda b, old, new: b.binary(f"stablehlo.{_BOOL_OPS[mode]}", old, new)
     if dtype.kind == "c" and mode in ("minimum", "maximum"):
         return lambda b, old, new: _complex_extremum(b, old, new, mode)
-    return lambda b, old, new: b.binary(f"stablehlo.{mode}", old, new)
+    return lambda b, old, new: b.binary(f"stablehlo.{_BIT_OPS.get(mode, mode)}", old, new)
 
 
 def _complex_extremum(b: Any, x: Any, y: Any, mode: str) -> Any:

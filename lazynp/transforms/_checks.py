@@ -103,7 +103,7 @@ def batch_discharged(
 
 _BOOL = aval_of((), np.dtype(bool))
 # these pass the last input of their jaxprs on as their last operand
-_HANDED_ON = {"jit", "cond", "checkpoint", "custom_call"}
+_HANDED_ON = {"jit", "cond", "checkpoint", "custom_call", "pallas_call"}
 
 
 @cached()

@@ -9,7 +9,7 @@ from lazynp._jaxpr import Jaxpr, Literal
 from lazynp._memo import cached
 
 Flags = tuple[bool, ...]
-_PLAIN = ("jit", "checkpoint", "custom_call")  # these consist of their jaxpr alone
+_PLAIN = ("jit", "checkpoint", "custom_call", "pallas_call")  # these consist of their jaxpr alone
 
 
 @cached()

@@ -1,0 +1,73 @@
+"""The equation of a call: the loop over its grid as one operation, with its name and its grid.
+
+It consists of its jaxpr alone, in which Refs are discharged. Derivatives are those of that jaxpr,
+and are `jit` equations; a batch is a call with one more axis of the grid, in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lazynp._array import Array
+from lazynp._avals import Aval
+from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._primitive import Primitive
+from lazynp.transforms._call import jaxpr_explicit, jit_call
+from lazynp.transforms._checks import discharge_call
+from lazynp.transforms._stage import batch_jaxpr
+from lazynp.transforms._vmap import flagged
+
+Grid = tuple[int, ...]
+_jit: Any = jit_call
+
+
+def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str, grid: Grid) -> tuple[Aval, ...]:
+    return tuple(jaxpr.out_avals)
+
+
+def _reference(*values: Any, jaxpr: Jaxpr, name: str, grid: Grid) -> tuple[Any, ...]:
+    return tuple(eval_reference(jaxpr, values))
+
+
+def _lower(b: Any, *values: Any, jaxpr: Jaxpr, name: str, grid: Grid) -> tuple[Any, ...]:
+    return tuple(b.subjaxpr(jaxpr, values))
+
+
+def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, grid: Grid) -> Any:
+    return _jit.jvp(primals, tangents, jaxpr=jaxpr, name=name)
+
+
+def _linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, grid: Grid) -> Any:
+    return _jit.linearize(primals, tangents, jaxpr=jaxpr, name=name)
+
+
+def _transpose(cts: Any, *operands: Any, jaxpr: Jaxpr, name: str, grid: Grid) -> Any:
+    return _jit.transpose(cts, *operands, jaxpr=jaxpr, name=name)
+
+
+def _batch(
+    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, name: str, grid: Grid
+) -> tuple[Any, ...]:
+    mapped, flags = batch_jaxpr(jaxpr, size, tuple(batched))
+    return flagged(equation(*operands, jaxpr=mapped, name=name, grid=(size, *grid)), flags)
+
+
+def _discharge(operands: Sequence[Array], first: int, **params: Any) -> Any:
+    return discharge_call(equation, operands, first, **params)
+
+
+equation: Any = Primitive(
+    "pallas_call",
+    abstract=_abstract,
+    explicit=jaxpr_explicit,
+    reference=_reference,
+    lower=_lower,
+    jvp=_jvp,
+    linearize=_linearize,
+    transpose=_transpose,
+    batch=_batch,
+    discharge=_discharge,
+    multiple_results=True,
+    kind="call",
+)

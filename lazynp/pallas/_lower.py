@@ -1,0 +1,48 @@
+"""lower: the program of a function that calls kernels, without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lazynp import lowering
+from lazynp.transforms import make_jaxpr
+from lazynp.transforms._checks import discharged, has_checks
+
+_PLATFORMS = ("cpu", "cuda", "tpu")
+
+
+class LoweringError(NotImplementedError):
+    """The platform has no way to run this."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program for a platform. kernels: those that are modules of their own; none on the CPU,
+    where they are loops of the program.
+    """
+
+    text: str
+    kernels: tuple[Any, ...] = ()
+
+    def as_text(self) -> str:
+        """The StableHLO of the whole program."""
+        return self.text
+
+
+def lower(f: Callable[..., Any], *args: Any, platform: str = "cpu") -> Lowered:
+    """The program of `f(*args)`; args are arrays, or `np.ShapeDtype`.
+
+    Arrays that f captures are operands after the arguments. A program that may raise an IndexError
+    has one more result, which says whether it does. Only "cpu" is there; "cuda" and "tpu" raise
+    LoweringError.
+    """
+    if platform not in _PLATFORMS:
+        raise ValueError(f"lower: platform must be one of {_PLATFORMS}, got {platform!r}")
+    if platform != "cpu":
+        raise LoweringError(f"lower: kernels are not lowered for {platform!r} yet, only for 'cpu'")
+    jaxpr = make_jaxpr(f)(*args)
+    if has_checks(jaxpr):
+        jaxpr, _ = discharged(jaxpr, 0)
+    return Lowered(lowering.lower(jaxpr, platform=platform))

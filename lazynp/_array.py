@@ -72,6 +72,8 @@ class Array(Declarations):
         if base is None:
             return self._node
         if self._seen is base._node:
+            if self._node[VALUE] is None and local.recorder.backend.at_once:
+                self._settle()
             return self._node
         with write_lock:  # the node and its source change together
             node = seen = self._owner()._node
@@ -87,6 +89,28 @@ class Array(Declarations):
             self._node, self._seen = node, seen
             note(self)
         return node
+
+    def _settle(self) -> None:
+        """In a loop of small operations, make a recorded view NumPy's, if its owner has a value by
+        now. Every read of it would otherwise take its steps again.
+        """
+        base = self._base
+        if base is None or base._base is not None or base._seen is VIEWED:
+            return
+        memory = base._node[VALUE]
+        if type(memory) is not np.ndarray or not on_device(memory.dtype):
+            return
+        try:
+            for step in self._path:
+                if not step.shows:
+                    return
+                memory = step.layout(memory)
+        except ValueError:  # a reshape that copies
+            return
+        if memory.nbytes <= local.recorder.policy.largest:
+            with write_lock:
+                if self._seen is base._node:
+                    self._node = [None, None, memory, None, aval_of_node(self._node)]
 
     def _is_part(self, whole: Node) -> bool:
         """Whether this is a small part of a pending owner, in a loop of small operations. Once the

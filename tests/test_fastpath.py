@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import operator
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -305,7 +306,7 @@ def outcome(work: Callable[..., Any], *args: Any) -> Any:
         try:
             return described(work(*args))
         except Exception as e:
-            return type(e), str(e)
+            return type(e), re.sub("0x[0-9a-f]+", "(an address)", str(e))
 
 
 @MODES

@@ -4,7 +4,7 @@
 
 #include "core.h"
 
-/* -- shape, dtype, ndim, size ------------------------------------------------------------------ */
+/* -- shape, dtype, ndim, size, len ------------------------------------------------------------------ */
 
 static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -19,6 +19,11 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
     case 's': return Py_NewRef(OF(aval, Aval, shape));
     case 'd': return Py_NewRef(OF(aval, Aval, dtype));
     case 'n': return Py_NewRef(OF(aval, Aval, ndim));
+    case 'l': {
+        PyObject *shape = OF(aval, Aval, shape);
+        return PyTuple_GET_SIZE(shape) ? Py_NewRef(PyTuple_GET_ITEM(shape, 0))
+                                       : hand_on(front, args, nargsf, names);
+    }
     default: return Py_NewRef(OF(aval, Aval, size));
     }
 }

@@ -7,6 +7,7 @@
 #include "indexing.h"
 #include "storing.h"
 #include "methods.h"
+#include "views.h"
 #include "whole.h"
 #include "forms.h"
 
@@ -19,6 +20,7 @@ static int front_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(front->function);
     Py_VISIT(front->second);
     Py_VISIT(front->first);
+    Py_VISIT(front->method);
     return 0;
 }
 
@@ -29,6 +31,7 @@ static int front_clear(PyObject *self)
     Py_CLEAR(front->function);
     Py_CLEAR(front->second);
     Py_CLEAR(front->first);
+    Py_CLEAR(front->method);
     return 0;
 }
 
@@ -130,7 +133,7 @@ static const Kind KINDS[] = {
     {"iterate", iterate, NULL, NULL},
     {"matched", matched, "slot_type", NULL},
     {"round", matched_round, "slot_type", NULL},
-    {"turned", turned, "steps", NULL},
+    {"shown", shown, "entries", NULL},
     {"asked", asked, "entries", NULL},
 };
 
@@ -142,6 +145,9 @@ static const struct {
     {"operands", offsetof(Front, operands)}, {"depth", offsetof(Front, depth)},
     {"swap", offsetof(Front, swap)},         {"records", offsetof(Front, records)},
     {"creates", offsetof(Front, creates)},   {"arrays_only", offsetof(Front, arrays_only)},
+    {"contiguous", offsetof(Front, contiguous)},
+    {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
+    {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 
@@ -169,6 +175,7 @@ static PyObject *new_front(PyObject *python, const Front *like)
     Py_INCREF(new->function);
     Py_INCREF(new->first);
     Py_INCREF(new->second);
+    Py_INCREF(new->method);
     new->weak = NULL;
     PyObject_GC_Track(new);
     return (PyObject *)new;
@@ -201,6 +208,8 @@ static int specify(Front *spec, const Kind *kind, const char *name, PyObject *va
 {
     if (!strcmp(name, "function"))
         spec->function = value;
+    else if (!strcmp(name, "method"))
+        spec->method = value;
     else if (kind->first && !strcmp(name, kind->first))
         spec->first = value;
     else if (kind->second && !strcmp(name, kind->second))
@@ -231,7 +240,7 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
         if (strcmp(KINDS[i].name, name))
             continue;
         Front spec = {.vectorcall = KINDS[i].call, .function = Py_None, .first = Py_None,
-                      .second = Py_None, .depth = 1};
+                      .second = Py_None, .method = Py_None, .depth = 1};
         for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &key, &value);)
             if (specify(&spec, &KINDS[i], PyUnicode_AsUTF8(key), value) < 0)
                 return NULL;
@@ -291,9 +300,10 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.starts = PyUnicode_InternFromString("starts");
     the.spent = PyUnicode_InternFromString("spent");
     the.overlaps = PyUnicode_InternFromString("overlaps");
+    the.layout = PyUnicode_InternFromString("layout");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
-        !the.spent || !the.overlaps || !the.aval_of_double) {
+        !the.spent || !the.overlaps || !the.layout || !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
@@ -338,7 +348,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 9) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 10) < 0)
         Py_CLEAR(module);
     return module;
 }

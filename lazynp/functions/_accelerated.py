@@ -18,7 +18,7 @@ from lazynp._policy import LoopPolicy
 from lazynp._positions import internal
 from lazynp._recorder import Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
-from lazynp._steps import Basic
+from lazynp._steps import Basic, Transpose
 from lazynp._strides import in_common_order
 from lazynp._trace import large_update
 from lazynp.functions._eager import FEW
@@ -30,7 +30,7 @@ def configure() -> None:
     if BUILT:
         fastpath.configure(
             Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Policy=LoopPolicy,
-            Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, State=State, config=config, local=local,
+            Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose, State=State, config=config, local=local,
             staged=staged, avals=AVALS, state=state, eager=EAGER, viewed=VIEWED, lent=LENT,
             internal=internal, in_common_order=in_common_order, note=note, write_lock=write_lock,
             large_update=large_update, stage=STAGE, large=LARGE, bound=BOUND, few=FEW,

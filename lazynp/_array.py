@@ -264,6 +264,8 @@ _ONLY_NUMPYS: dict[str, set[str]] = {
     },
     "scipy.sparse.linalg._interface": {"aslinearoperator"},
 }  # fmt: skip
+if BUILT:
+    fastpath.class_attributes(_KindOfArray, NDArray, of_either)
 NDArray.__name__ = NDArray.__qualname__ = "ndarray"
 NDArray.__module__ = "lazynp"
 

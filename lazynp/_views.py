@@ -18,6 +18,7 @@ from lazynp._steps import NDArray, Reshape, Step, Transpose
 from lazynp._strides import layout, writeable
 
 F = TypeVar("F", bound=Callable[..., Any])
+_READONLY = {"readonly": True}
 
 
 def shown(
@@ -134,12 +135,12 @@ def _learn(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: An
             return
     if out is array:
         entries.put((aval, *rest), None)
-    elif type(out) is Ours and out._flags is None and out._base is array._owner():
+    elif type(out) is Ours and out._flags in (None, _READONLY) and out._base is array._owner():
         before = () if array._base is None else array._path
         made = out._node[AVAL] if out._node[OP] is None else out._node[OP].aval
         if out._path[:-1] == before and type(made) is Aval:
             step = out._path[-1]
-            known = step, made, _dims(step), bool(step.plain), bool(step.turns)
+            known = step, made, _dims(step), bool(step.plain), bool(step.turns), out._flags
             entries.put((aval, *rest), known)
 
 

@@ -65,7 +65,7 @@ static struct {
 #define X(name) Py_ssize_t Unit_##name;
     OF_UNIT(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout; /* names */
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *name, *scipy; /* strings */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
@@ -88,12 +88,13 @@ typedef struct {
         PyObject *operator;   /* the same operator for arrays, or without writing */
         PyObject *not_numpys; /* names of arguments that NumPy's function must not get */
         PyObject *ops;        /* (aval, axis, dtype, keepdims) -> op */
+        PyObject *hooks;      /* lists of whoever is told of calls */
         PyObject *slot_type;  /* the class of the slots' values */
     };
     union {
         PyObject *second;
         PyObject *quiet;  /* calls a function without NumPy's warnings */
-        PyObject *handle; /* `_eager.handle` */
+        PyObject *handle; /* `_eager.handle`; for `hosted`, `_host.to_device` */
     };
     PyObject *method; /* of NumPy's arrays, which does the same as `function` and takes less time */
     int operands;    /* their number; for `whole`, the maximum */

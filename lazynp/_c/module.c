@@ -7,6 +7,7 @@
 #include "indexing.h"
 #include "storing.h"
 #include "methods.h"
+#include "numbers.h"
 #include "views.h"
 #include "whole.h"
 #include "forms.h"
@@ -135,6 +136,8 @@ static const Kind KINDS[] = {
     {"round", matched_round, "slot_type", NULL},
     {"shown", shown, "entries", NULL},
     {"asked", asked, "entries", NULL},
+    {"asked_function", asked_function, "entries", NULL},
+    {"hosted", hosted, "hooks", "handle"},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -301,9 +304,12 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.spent = PyUnicode_InternFromString("spent");
     the.overlaps = PyUnicode_InternFromString("overlaps");
     the.layout = PyUnicode_InternFromString("layout");
+    the.name = PyUnicode_InternFromString("__name__");
+    the.scipy = PyUnicode_InternFromString("scipy.");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
-        !the.spent || !the.overlaps || !the.layout || !the.aval_of_double) {
+        !the.spent || !the.overlaps || !the.layout || !the.name ||
+        !the.scipy || !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
@@ -318,6 +324,8 @@ static PyMethodDef METHODS[] = {
      "moved(front, python): the same fast path in front of another function."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
+    {"class_attributes", class_attributes, METH_VARARGS,
+     "class_attributes(metaclass, class, table): the class has what the table names."},
     {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
      "exclusive(owner, view=None): see lazynp._ownership."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,

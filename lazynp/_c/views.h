@@ -55,7 +55,7 @@ static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
 }
 
 /* The view by one more step. `entry`: (step, aval, dims, whether it may take the step in any memory
-   order, whether it turns axes). Sets `*again` if Python must make it. */
+   order, whether it turns axes, the view's flags). Sets `*again` if Python must make it. */
 static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject *now, int *again)
 {
     PyObject *step = PyTuple_GET_ITEM(entry, 0), *aval = PyTuple_GET_ITEM(entry, 1);
@@ -84,6 +84,13 @@ static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject
     }
     if (out && PyTuple_GET_ITEM(entry, 4) == Py_True)
         Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
+    if (out && PyTuple_GET_ITEM(entry, 5) != Py_None) {
+        PyObject *flags = PyDict_Copy(PyTuple_GET_ITEM(entry, 5));
+        if (flags)
+            Py_SETREF(OF(out, Array, _flags), flags);
+        else
+            Py_CLEAR(out);
+    }
     if (out && is_large(seen)) {
         PyObject *noted = PyObject_CallOneArg(the.note, out);
         if (!noted)

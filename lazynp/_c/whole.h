@@ -202,6 +202,36 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
 
+/* `_host.hosted`: a function that NumPy executes in any mode. It may draw random numbers, so once it
+   was called, Python must not call it again. */
+static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    int may = !names && nothing_staged() && PyTuple_CheckExact(front->hooks);
+    for (Py_ssize_t i = 0; may && i < PyTuple_GET_SIZE(front->hooks); i++)
+        may = PyObject_IsTrue(PyTuple_GET_ITEM(front->hooks, i)) == 0;
+    for (Py_ssize_t i = 0; may && i < n; i++)
+        may = is_python_number(args[i]) || args[i] == Py_None ||
+              (PyTuple_CheckExact(args[i]) &&
+               are_few(&PyTuple_GET_ITEM(args[i], 0), PyTuple_GET_SIZE(args[i])));
+    if (!may)
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    PyObject *result = PyObject_Vectorcall(front->function, args, n, NULL), *out = NULL;
+    if (!result || is_python_number(result))
+        return result;
+    if (is_memory(result) && PyArray_BASE((PyArrayObject *)result) == NULL)
+        out = fresh_owner((PyArrayObject *)result);
+    else if (!is_memory(result)) {
+        PyObject *aval = aval_of_number(result);
+        out = aval ? scalar(result, aval) : NULL;
+    }
+    if (!out && !PyErr_Occurred())
+        out = PyObject_CallOneArg(front->handle, result);
+    Py_DECREF(result);
+    return out;
+}
+
 /* Whether the caller is Python code outside lazynp. */
 static int is_users(void)
 {

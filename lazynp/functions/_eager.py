@@ -130,9 +130,7 @@ def by_method(
     return decorate
 
 
-def of_numbers(
-    reference: Callable[..., Any], operands: int, largest: int
-) -> Callable[[F], F]:
+def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Callable[[F], F]:
     """Put a front before a function that makes an array of host data, in any mode, from ints of at
     most this magnitude.
     """
@@ -151,7 +149,9 @@ def _method_of(reference: Any) -> Any:
     order; else None.
     """
     name = reference.__name__
-    return getattr(ndarray, name) if name in _BY_METHODS and reference is getattr(np, name) else None
+    return (
+        getattr(ndarray, name) if name in _BY_METHODS and reference is getattr(np, name) else None
+    )
 
 
 _BY_METHODS = frozenset(

@@ -300,6 +300,7 @@ def broadcast_shapes(*args: Any) -> Shape:
     return np.broadcast_shapes(*[static(a) for a in args])
 
 
+@showing
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """See `numpy.broadcast_to`: a read-only view."""
     x = viewable(array)

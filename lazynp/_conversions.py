@@ -298,7 +298,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__str__": _str,
     "astype": by_method(np.ndarray.astype)(_astype),
     "copy": by_method(np.ndarray.copy)(copy_of),
-    "flatten": by_method(np.ndarray.flatten)(by_numpy(_flattened)(_flatten)),
+    "flatten": by_numpy(_flattened, method=np.ndarray.flatten)(_flatten),
     "item": by_method(np.ndarray.item, raw=True)(_item),
     "tobytes": _tobytes,
     "tolist": by_method(np.ndarray.tolist, raw=True)(_tolist),

@@ -1,8 +1,8 @@
 """Small operations beside NumPy, one by one: `python benchmarks/small.py [--write]`.
 
 Each form runs in a loop of its own, with NumPy and with lazynp in the same process; the figures are
-the best of many. `--write` writes docs/small.md. Figures from a busy machine are worth little, but
-their ratios are good to a few tenths.
+CPU time, the best of many. `--write` writes docs/small.md. Figures from a busy machine are worth
+little, but their ratios are good to a few tenths.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from time import process_time
 from timeit import Timer
 from typing import Any
 
@@ -184,7 +185,7 @@ numpy.concatenate([x, y])
 
 def best(form: str, namespace: dict[str, Any]) -> float:
     """Microseconds of one round, the best of many, after the loop was met often enough."""
-    timer, rounds = Timer(form, globals=namespace), 1
+    timer, rounds = Timer(form, globals=namespace, timer=process_time), 1
     while timer.timeit(rounds) < 2e-4:
         rounds *= 2
     timer.timeit(max(rounds, 300))

@@ -123,10 +123,13 @@ class Array(Declarations):
         """The part of the owner's memory that this view shows, if NumPy can tell; else None."""
         if type(memory) is not np.ndarray:
             return None
-        for step in self._path:
-            if not step.plain:
-                return None
-            memory = step.layout(memory)
+        try:
+            for step in self._path:
+                if not step.plain and not step.shows:
+                    return None
+                memory = step.layout(memory)
+        except ValueError:  # a reshape that copies
+            return None
         return memory if type(memory) is np.ndarray else None
 
     def _write(self, node: Node) -> None:

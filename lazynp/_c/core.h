@@ -65,7 +65,8 @@ static struct {
 #define X(name) Py_ssize_t Unit_##name;
     OF_UNIT(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *name, *scipy; /* strings */
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout;
+    PyObject *name, *scipy; /* these and the line above: strings */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
@@ -84,7 +85,7 @@ typedef struct {
     PyObject *function; /* NumPy's function, Python's operator, or a class */
     union {
         PyObject *first;
-        PyObject *entries;    /* keys of the operands -> Entry; for `shown`, of a call -> its view */
+        PyObject *entries;    /* keys of the operands -> Entry; of a call -> how it is shown */
         PyObject *operator;   /* the same operator for arrays, or without writing */
         PyObject *not_numpys; /* names of arguments that NumPy's function must not get */
         PyObject *ops;        /* (aval, axis, dtype, keepdims) -> op */
@@ -253,7 +254,7 @@ static void spend(PyObject *recorder, PyObject *result)
     Py_XDECREF(done);
 }
 
-/* -- where memory lies ------------------------------------------------------------------------------ */
+/* -- where memory lies -------------------------------------------------------------------------- */
 
 /* Whether a view's value lies in the memory of its owner. After a write through the view, its value
    may have memory of its own. */
@@ -324,7 +325,7 @@ static PyObject *scalar(PyObject *value, PyObject *aval)
     return owner(the.Scalar, leaf(value, aval));
 }
 
-/* The avals of recent arrays, by their dtype and shape: `avals_by_type` would need both as objects. */
+/* The avals of recent arrays by dtype and shape: `avals_by_type` would need both as objects. */
 enum { RECENT = 256, RECENT_NDIM = 4 };
 static struct {
     PyObject *aval;

@@ -4,7 +4,7 @@
 
 #include "core.h"
 
-/* -- shape, dtype, ndim, size, len ------------------------------------------------------------------ */
+/* -- shape, dtype, ndim, size, len ------------------------------------------------------------- */
 
 static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {

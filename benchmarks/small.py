@@ -22,10 +22,10 @@ PAGE = Path(__file__).parent.parent / "docs" / "small.md"
 HEAD = """\
 # Small operations
 
-Written by `python benchmarks/small.py --write`: microseconds of CPU time of NumPy and of lazynp, in
-loops, and their ratio, the largest first. `x` and `y` have 10 elements, `v` and `w` 3; `M` is a view
-of shape (4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`; `numpy` is NumPy, `c` is
-one of its scalars.
+Written by `python benchmarks/small.py --write`: microseconds of CPU time of NumPy and of lazynp,
+in loops, and their ratio, the largest first. `x` and `y` have 10 elements, `v` and `w` 3; `M` is a
+view of shape (4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`; `numpy` is NumPy, `c`
+is one of its scalars.
 
 """
 SETUP = """

@@ -254,7 +254,7 @@ static void spend(PyObject *recorder, PyObject *result)
     Py_XDECREF(done);
 }
 
-/* -- where memory lies -------------------------------------------------------------------------- */
+/* -- where memory lies ------------------------------------------------------------------------ */
 
 /* Whether a view's value lies in the memory of its owner. After a write through the view, its value
    may have memory of its own. */

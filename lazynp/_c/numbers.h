@@ -59,7 +59,7 @@ static PyObject *asked(PyObject *self_, PyObject *const *args, size_t nargsf, Py
 
 /* -- `numpy.f(x)`: `_protocols.array_function` --------------------------------------------------- */
 
-/* Whether these mean to our functions what they mean to NumPy's: nothing in them overrides either. */
+/* Whether these mean to our functions what they mean to NumPy's: nothing in them overrides. */
 static int are_plain(PyObject *const *xs, Py_ssize_t n, int depth)
 {
     for (Py_ssize_t i = 0; i < n; i++) {

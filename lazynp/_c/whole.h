@@ -99,7 +99,8 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
 /* A new 0-d array. It holds NumPy's scalar. */
 static PyObject *single_owner(PyArrayObject *memory)
 {
-    PyObject *number = PyArray_Scalar(PyArray_DATA(memory), PyArray_DESCR(memory), (PyObject *)memory);
+    PyObject *number = PyArray_Scalar(PyArray_DATA(memory), PyArray_DESCR(memory),
+                                      (PyObject *)memory);
     PyObject *aval = number ? aval_of_number(number) : NULL, *out = NULL;
     if (aval)
         out = owner(the.NDArray, leaf(number, aval));
@@ -202,8 +203,8 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
 
-/* `_host.hosted`: a function that NumPy executes in any mode. It may draw random numbers, so once it
-   was called, Python must not call it again. */
+/* `_host.hosted`: a function that NumPy executes in any mode. It may draw random numbers, so once
+   it was called, Python must not call it again. */
 static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;

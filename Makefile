@@ -22,7 +22,7 @@ EAGER_SUITE = $(addprefix tests/,programs test_array.py test_strides.py \
 	ufunc_methods.py))
 # Without the C, only what a fast path stands before can differ.
 PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_strides.py,$(EAGER_SUITE)) \
-	$(addprefix tests/test_,form.py ownership.py views.py)
+	$(addprefix tests/test_,form.py fastpath_views.py ownership.py views.py)
 # the doctests of lazynp and of the documents
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 

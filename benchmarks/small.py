@@ -1,8 +1,8 @@
 """Small operations beside NumPy, one by one: `python benchmarks/small.py [--write]`.
 
 Each form runs in a loop of its own, with NumPy and with lazynp in the same process; the figures are
-the best of many. `--write` writes docs/small.md. Figures from a busy machine are worth little, but
-their ratios are good to a few tenths.
+CPU time, the best of many. `--write` writes docs/small.md. Figures from a busy machine are worth
+little, but their ratios are good to a few tenths.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from pathlib import Path
+from time import process_time
 from timeit import Timer
 from typing import Any
 
@@ -21,10 +22,10 @@ PAGE = Path(__file__).parent.parent / "docs" / "small.md"
 HEAD = """\
 # Small operations
 
-Written by `python benchmarks/small.py --write`: microseconds of NumPy and of lazynp, in loops, and
-their ratio, the largest first. `x` and `y` have 10 elements, `v` and `w` 3; `M` is a view of shape
-(4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`; `numpy` is NumPy, `c` is
-one of its scalars.
+Written by `python benchmarks/small.py --write`: microseconds of CPU time of NumPy and of lazynp,
+in loops, and their ratio, the largest first. `x` and `y` have 10 elements, `v` and `w` 3; `M` is a
+view of shape (4, 3), `E` has shape (3, 3); `s` and `t` are elements of `x`; `numpy` is NumPy, `c`
+is one of its scalars.
 
 """
 SETUP = """
@@ -184,7 +185,7 @@ numpy.concatenate([x, y])
 
 def best(form: str, namespace: dict[str, Any]) -> float:
     """Microseconds of one round, the best of many, after the loop was met often enough."""
-    timer, rounds = Timer(form, globals=namespace), 1
+    timer, rounds = Timer(form, globals=namespace, timer=process_time), 1
     while timer.timeit(rounds) < 2e-4:
         rounds *= 2
     timer.timeit(max(rounds, 300))

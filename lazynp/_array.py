@@ -72,6 +72,8 @@ class Array(Declarations):
         if base is None:
             return self._node
         if self._seen is base._node:
+            if self._node[VALUE] is None and local.recorder.backend.at_once:
+                self._settle()
             return self._node
         with write_lock:  # the node and its source change together
             node = seen = self._owner()._node
@@ -88,6 +90,28 @@ class Array(Declarations):
             note(self)
         return node
 
+    def _settle(self) -> None:
+        """In a loop of small operations, make a recorded view NumPy's, if its owner has a value by
+        now. Every read of it would otherwise take its steps again.
+        """
+        base = self._base
+        if base is None or base._base is not None or base._seen is VIEWED:
+            return
+        memory = base._node[VALUE]
+        if type(memory) is not np.ndarray or not on_device(memory.dtype):
+            return
+        try:
+            for step in self._path:
+                if not step.shows:
+                    return
+                memory = step.layout(memory)
+        except ValueError:  # a reshape that copies
+            return
+        if memory.nbytes <= local.recorder.policy.largest:
+            with write_lock:
+                if self._seen is base._node:
+                    self._node = [None, None, memory, None, aval_of_node(self._node)]
+
     def _is_part(self, whole: Node) -> bool:
         """Whether this is a small part of a pending owner, in a loop of small operations. Once the
         owner is computed, its parts are read and written in its memory.
@@ -99,10 +123,13 @@ class Array(Declarations):
         """The part of the owner's memory that this view shows, if NumPy can tell; else None."""
         if type(memory) is not np.ndarray:
             return None
-        for step in self._path:
-            if not step.plain:
-                return None
-            memory = step.layout(memory)
+        try:
+            for step in self._path:
+                if not step.plain and not step.shows:
+                    return None
+                memory = step.layout(memory)
+        except ValueError:  # a reshape that copies
+            return None
         return memory if type(memory) is np.ndarray else None
 
     def _write(self, node: Node) -> None:
@@ -240,6 +267,8 @@ _ONLY_NUMPYS: dict[str, set[str]] = {
     },
     "scipy.sparse.linalg._interface": {"aslinearoperator"},
 }  # fmt: skip
+if BUILT:
+    fastpath.class_attributes(_KindOfArray, NDArray, of_either)
 NDArray.__name__ = NDArray.__qualname__ = "ndarray"
 NDArray.__module__ = "lazynp"
 

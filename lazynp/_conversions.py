@@ -41,7 +41,7 @@ from lazynp.functions._arguments import (
     order_argument,
     order_like,
 )
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import by_method, by_numpy
 from lazynp.functions._getset import getitem
 from lazynp.functions._reduce import NO_VALUE
 from lazynp.functions._scalars import (
@@ -292,15 +292,15 @@ METHODS: dict[str, Callable[..., Any]] = {
     "__index__": _index,
     "__int__": lambda self: int(_real_of(self, seen_of(self))),
     "__iter__": in_front("iterate", _iter, function=getitem),
-    "__len__": _len,
+    "__len__": in_front("attribute", _len, symbol="l"),
     "__reduce__": _reduce,
     "__repr__": _repr,
     "__str__": _str,
-    "astype": _astype,
-    "copy": copy_of,
-    "flatten": by_numpy(_flattened)(_flatten),
-    "item": _item,
+    "astype": by_method(np.ndarray.astype)(_astype),
+    "copy": by_method(np.ndarray.copy)(copy_of),
+    "flatten": by_numpy(_flattened, method=np.ndarray.flatten)(_flatten),
+    "item": by_method(np.ndarray.item, raw=True)(_item),
     "tobytes": _tobytes,
-    "tolist": _tolist,
+    "tolist": by_method(np.ndarray.tolist, raw=True)(_tolist),
     "view": view_as,
 }

@@ -33,6 +33,7 @@ from lazynp._strides import (
     fortran_order,
     layout,
 )
+from lazynp._views import showing
 from lazynp.functions import (
     _memory,
     _subclass,
@@ -60,6 +61,7 @@ from lazynp.functions._strided import as_strided
 from lazynp.functions._subclass import of_class
 
 
+@showing
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Array:
     if not shape:
         raise TypeError("reshape() takes exactly 1 argument (0 given)")
@@ -67,6 +69,7 @@ def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Ar
     return manipulation.reshape(self, target, order=order, copy=copy)
 
 
+@showing
 def _transpose(self: Array, *axes: Any) -> Array:
     target = axes[0] if len(axes) == 1 else (axes or None)
     return manipulation.transpose(self, target)

@@ -189,7 +189,9 @@ def _attach_scalar_operators() -> None:
     for look in (hash, repr, str):
         read = reader_of(look, general[look.__name__])
         setattr(Scalar, f"__{look.__name__}__", in_front("converted", read, function=look))
-    Scalar.__format__ = reader_of(format, METHODS["__format__"])  # type: ignore[method-assign]
+    read = reader_of(format, METHODS["__format__"])
+    read = in_front("converted", read, function=format, operands=2)
+    Scalar.__format__ = read  # type: ignore[method-assign]
 
 
 _CODES = {

@@ -77,6 +77,7 @@ def find(name: str, rooms: tuple[Any, ...] = _ROOMS) -> Any:
     return None
 
 
+_FUNCTIONS: dict[Any, Any] = {}  # NumPy's functions that were asked for -> ours
 _CALLS: dict[Any, Any] = {}  # NumPy's ufuncs, of which there are few -> what calls ours
 
 
@@ -233,6 +234,7 @@ def array_function(self: Array, function: Any, types: Any, args: Any, kwargs: An
             return function(*_map(_copied, args), **_map(_copied, kwargs))
     ours = None if _mean_otherwise(args) else _counterpart(function)
     if ours is not None and not isinstance(ours, ufunc):
+        _FUNCTIONS[function] = ours
         try:
             return ours(*args, **kwargs)
         except Overridden:  # in a list, where NumPy's function has asked it already
@@ -290,7 +292,8 @@ def array_namespace(self: Array, /, *, api_version: str | None = None) -> Module
 def attach() -> None:
     Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
     Array.__array_ufunc__ = in_front("asked", array_ufunc, entries=_CALLS)  # type: ignore[attr-defined]
-    Array.__array_function__ = array_function  # type: ignore[attr-defined]
+    asked = in_front("asked_function", array_function, entries=_FUNCTIONS)
+    Array.__array_function__ = asked  # type: ignore[attr-defined]
     Selection.__array_ufunc__ = selection_ufunc  # type: ignore[attr-defined]
     Selection.__array_function__ = selection_function  # type: ignore[attr-defined]
     _attach_to_selections()

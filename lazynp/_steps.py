@@ -33,6 +33,9 @@ class Step(Protocol):
     @property
     def turns(self) -> bool: ...
 
+    @property
+    def shows(self) -> bool: ...
+
     def get(self, node: Node) -> Node: ...
     def set(self, old: Node, new: Node) -> Node: ...
     def layout(self, dummy: NDArray) -> NDArray: ...
@@ -46,6 +49,7 @@ class Exact:
     overlaps = False
     plain = False  # whether `layout` returns a view of any array whatever
     turns = False  # whether the step may change the order of the axes in memory
+    shows = False  # whether `layout` of a value is a writable view of it, or a ValueError
 
     def then(self, step: Any) -> Step | None:
         """This step and the next as one; None if they are not."""
@@ -61,6 +65,7 @@ class Slice(Exact):
     starts: tuple[int, ...]
     ops: dict[Any, Any] = field(default_factory=dict)  # assigned operand -> recorded op
     plain = True
+    shows = True
 
     def get(self, node: Node) -> Node:
         return record(shaping.slice, (node, *self.starts), self.params)
@@ -91,6 +96,7 @@ class Basic(tuple[Any, ...], Exact):
 
     __slots__ = ()
     plain = True
+    shows = True
 
     @property
     def index(self) -> Any:
@@ -118,6 +124,7 @@ class Basic(tuple[Any, ...], Exact):
 class Transpose(Exact):
     permutation: tuple[int, ...]
     plain = True
+    shows = True
     turns = True
 
     def get(self, node: Node) -> Node:
@@ -139,6 +146,7 @@ class Transpose(Exact):
 @dataclass(unsafe_hash=True)
 class Reshape(Exact):
     shape: Shape
+    shows = True
 
     def get(self, node: Node) -> Node:
         return record(shaping.reshape, (node,), {"shape": self.shape})

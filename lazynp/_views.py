@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from lazynp._array import VIEWED, Array, NDArray as Ours, new_array, new_view
-from lazynp._avals import Shape, on_device
-from lazynp._fronts import in_front
-from lazynp._node import AVAL, VALUE, Node, leaf
+from lazynp._avals import Aval, Shape, on_device
+from lazynp._fronts import BUILT, in_front
+from lazynp._memo import Memo
+from lazynp._node import AVAL, OP, VALUE, Node, leaf
 from lazynp._recorder import local, staged
 from lazynp._steps import NDArray, Reshape, Step, Transpose
 from lazynp._strides import layout, writeable
+
+F = TypeVar("F", bound=Callable[..., Any])
+_READONLY = {"readonly": True}
 
 
 def shown(
@@ -95,6 +100,59 @@ def _laid_out(node: Node, step: Step) -> Node | None:
         return None
 
 
+# -- views that were made before -------------------------------------------------------------------
+
+
+def showing(function: F, *, contiguous: bool = False) -> F:
+    """A function that shows an array in another form, which its other arguments determine: ints,
+    tuples of ints, or None. C repeats what the function did for arguments of the same kind.
+
+    contiguous: it makes a view only of elements in C order.
+    """
+    if not BUILT:
+        return function
+    entries: Memo[Any, Any] = Memo("views")
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        out = function(*args, **kwargs)
+        if not kwargs and args and type(args[0]) is Ours and local.recorder.backend.at_once:
+            _learn(entries, args[0], args[1:], out)
+        return out
+
+    return in_front("shown", call, entries=entries, contiguous=contiguous)
+
+
+def _learn(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: Any) -> None:
+    node = array._node if array._base is None else array._read()
+    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    if staged or array._flags is not None or type(aval) is not Aval or not aval.device:
+        return
+    for x in rest:
+        if type(x) is not tuple and type(x) is not int and x is not None:
+            return
+        if type(x) is tuple and any([type(n) is not int for n in x]):
+            return
+    if out is array:
+        entries.put((aval, *rest), None)
+    elif type(out) is Ours and out._flags in (None, _READONLY) and out._base is array._owner():
+        before = () if array._base is None else array._path
+        made = out._node[AVAL] if out._node[OP] is None else out._node[OP].aval
+        if out._path[:-1] == before and type(made) is Aval:
+            step = out._path[-1]
+            known = step, made, _dims(step), bool(step.plain), bool(step.turns), out._flags
+            entries.put((aval, *rest), known)
+
+
+def _dims(step: Any) -> tuple[int, ...] | None:
+    """What a step that C takes is made of."""
+    if type(step) is Transpose:
+        return step.permutation
+    if type(step) is Reshape:
+        return step.shape if len(step.shape) != 1 else (-1,)  # see `Reshape.layout`
+    return None
+
+
 def transpose(array: Array, permutation: Sequence[int]) -> Array:
     return view(array, Transpose(tuple(permutation)))
 
@@ -105,7 +163,7 @@ def turned(array: Array) -> Array:
     return transpose(array, range(array.ndim)[::-1]) if made is None else made
 
 
-turned = in_front("turned", turned, steps={n: Transpose(tuple(range(n))[::-1]) for n in range(9)})
+turned = showing(turned)
 
 
 def _turned(value: NDArray) -> NDArray:

@@ -30,7 +30,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 
 /* The objects that `configure` takes, by name. */
 #define OBJECTS(X)                                                                                 \
-    X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(State)   \
+    X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(Transpose) X(State)   \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(viewed) X(lent)                      \
     X(in_common_order) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* The slots that C reads: class, name. */
@@ -40,7 +40,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(Policy, patience) X(State, watching)  \
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host)                \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
-    X(Aval, parts) X(Aval, get_memo) X(Aval, set_memo)
+    X(Aval, get_memo) X(Aval, set_memo)
 
 /* The slots of `Likeness`. The front of kind `matched` gets this class as its `function`. */
 #define OF_LIKENESS(X)                                                                             \
@@ -65,7 +65,8 @@ static struct {
 #define X(name) Py_ssize_t Unit_##name;
     OF_UNIT(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *ticked, *overlaps; /* names */
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout;
+    PyObject *ticked, *name, *scipy; /* these and the line above: strings */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
@@ -86,24 +87,30 @@ typedef struct {
     PyObject *function; /* NumPy's function, Python's operator, or a class */
     union {
         PyObject *first;
-        PyObject *entries;    /* keys of the operands -> Entry */
+        PyObject *entries;    /* keys of the operands -> Entry; of a call -> how it is shown */
         PyObject *operator;   /* the same operator for arrays, or without writing */
         PyObject *not_numpys; /* names of arguments that NumPy's function must not get */
         PyObject *ops;        /* (aval, axis, dtype, keepdims) -> op */
-        PyObject *steps;      /* number of dimensions -> step */
+        PyObject *hooks;      /* lists of whoever is told of calls */
         PyObject *slot_type;  /* the class of the slots' values */
     };
     union {
         PyObject *second;
         PyObject *quiet;  /* calls a function without NumPy's warnings */
-        PyObject *handle; /* `_eager.handle` */
+        PyObject *handle; /* `_eager.handle`; for `hosted`, `_host.to_device` */
     };
+    PyObject *method; /* of NumPy's arrays, which does the same as `function` and takes less time */
     int operands;    /* their number; for `whole`, the maximum */
     int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */
     int swap;        /* the operands are in reverse order */
     int records;     /* the call is one operation, which C may record */
     int arrays_only; /* new kinds of operands must be arrays; the result drops their order */
     int creates;     /* it makes an array; its arguments need not be arrays */
+    int anytime;     /* it makes an array of host data, which is never recorded */
+    int lengths;     /* its arguments bound the size of its result */
+    int itself;      /* it returns an array that is its only argument */
+    int raw;         /* its result is Python's */
+    int contiguous;  /* it makes a view only of elements in C order */
     int counted;     /* `_ownership.counts` of an object that only a list refers to */
     int symbol;      /* selects an attribute, or an operator on doubles */
     PyObject *weak;
@@ -278,6 +285,34 @@ static void spend(PyObject *recorder, PyObject *result)
     Py_XDECREF(done);
 }
 
+/* -- where memory lies ------------------------------------------------------------------------ */
+
+/* Whether a view's value lies in the memory of its owner. After a write through the view, its value
+   may have memory of its own. */
+static int is_in_owner(PyObject *self, PyArrayObject *memory)
+{
+    PyObject *base = OF(self, Array, _base);
+    if (base == Py_None)
+        return 1;
+    PyObject *node = OF(base, Array, _base) == Py_None ? node_of(base) : NULL;
+    PyObject *whole = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *below = PyArray_BASE(memory);
+    return is_memory(whole) && below &&
+           (below == whole || below == PyArray_BASE((PyArrayObject *)whole));
+}
+
+/* Whether the memory lies as NumPy's array would, so that NumPy's result does too: see
+   `_strides.laid_out`. */
+static int is_laid_out(PyObject *x, PyArrayObject *memory)
+{
+    PyObject *base = OF(x, Array, _base);
+    if (base == Py_None)
+        return OF(x, Array, _order) == Py_None && PyArray_IS_C_CONTIGUOUS(memory);
+    if (OF(base, Array, _order) != Py_None || !is_in_owner(x, memory))
+        return 0;
+    PyObject *whole = PyList_GET_ITEM(OF(base, Array, _node), VALUE);
+    return PyArray_IS_C_CONTIGUOUS((PyArrayObject *)whole);
+}
+
 /* -- making nodes and handles ------------------------------------------------------------------ */
 
 static PyObject *node(PyObject *op, PyObject *args, PyObject *value, PyObject *code,
@@ -321,14 +356,36 @@ static PyObject *scalar(PyObject *value, PyObject *aval)
     return owner(the.Scalar, leaf(value, aval));
 }
 
+/* The avals of recent arrays by dtype and shape: `avals_by_type` would need both as objects. */
+enum { RECENT = 256, RECENT_NDIM = 4 };
+static struct {
+    PyObject *aval;
+    int ndim;
+    npy_intp dims[RECENT_NDIM];
+} recent[RECENT];
+
+static inline size_t place_of_recent(PyArrayObject *memory)
+{
+    size_t place = (size_t)PyArray_DESCR(memory) >> 4;
+    for (int axis = 0; axis < PyArray_NDIM(memory); axis++)
+        place = place * 31 + (size_t)PyArray_DIM(memory, axis);
+    return (place ^ place >> 8) % RECENT;
+}
+
 /* The aval of NumPy's array, new. NULL, without an error if programs do not support its dtype. */
 static PyObject *aval_of_memory(PyArrayObject *memory)
 {
     if (!is_of_numbers(memory))
         return NULL;
-    PyObject *shape = PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_DIMS(memory));
-    PyObject *dtype = (PyObject *)PyArray_DESCR(memory), *aval = NULL;
+    int ndim = PyArray_NDIM(memory), few = ndim <= RECENT_NDIM;
+    size_t place = few ? place_of_recent(memory) : 0, bytes = ndim * sizeof(npy_intp);
+    PyObject *dtype = (PyObject *)PyArray_DESCR(memory), *aval = recent[place].aval;
+    if (few && aval && recent[place].ndim == ndim && OF(aval, Aval, dtype) == dtype &&
+        !memcmp(recent[place].dims, PyArray_DIMS(memory), bytes))
+        return Py_NewRef(aval);
+    PyObject *shape = PyArray_IntTupleFromIntp(ndim, PyArray_DIMS(memory));
     PyObject *key = shape ? PyTuple_Pack(3, shape, dtype, Py_False) : NULL;
+    aval = NULL;
     if (key) {
         aval = Py_XNewRef(PyDict_GetItemWithError(the.avals_by_type, key));
         if (!aval && !PyErr_Occurred())
@@ -336,6 +393,11 @@ static PyObject *aval_of_memory(PyArrayObject *memory)
     }
     Py_XDECREF(shape);
     Py_XDECREF(key);
+    if (aval && few && OF(aval, Aval, dtype) == dtype) {
+        recent[place].ndim = ndim;
+        memcpy(recent[place].dims, PyArray_DIMS(memory), bytes);
+        Py_XSETREF(recent[place].aval, Py_NewRef(aval));
+    }
     return aval;
 }
 

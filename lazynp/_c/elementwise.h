@@ -46,6 +46,29 @@ static PyObject *done_result(PyObject *result, PyObject *aval)
     return out;
 }
 
+/* NumPy's order of a result of operands that lie as NumPy's would: `_strides.order_of_strides`, new.
+   NULL: Python must find it, or an error. */
+static PyObject *order_of_result(PyObject *value, PyObject *const *xs, Py_ssize_t n)
+{
+    PyArrayObject *memory = (PyArrayObject *)value;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *node = is_array(xs[i]) ? node_of(xs[i]) : NULL;
+        PyObject *operand = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+        if (is_array(xs[i]) &&
+            (!is_memory(operand) || !is_laid_out(xs[i], (PyArrayObject *)operand)))
+            return NULL;
+    }
+    if (!is_memory(value) || PyArray_IS_C_CONTIGUOUS(memory))
+        return is_memory(value) ? Py_NewRef(Py_None) : NULL;
+    if (!PyArray_IS_F_CONTIGUOUS(memory))
+        return NULL;
+    int ndim = PyArray_NDIM(memory);
+    PyObject *order = PyTuple_New(ndim);
+    for (int axis = 0; order && axis < ndim; axis++)
+        PyTuple_SET_ITEM(order, axis, PyLong_FromLong(ndim - 1 - axis)); /* small: never NULL */
+    return order;
+}
+
 /* The operands of a node, as a new tuple. */
 static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_t n)
 {
@@ -203,6 +226,16 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         out = new ? owner(the.NDArray, new) : NULL;
     }
     if (out && order && !front->arrays_only) {
+        PyObject *value = PyList_GET_ITEM(OF(out, Array, _node), VALUE);
+        PyObject *numpys = is_memory(value) ? order_of_result(value, xs, n) : NULL;
+        if (numpys) {
+            Py_SETREF(OF(out, Array, _order), numpys);
+            goto end;
+        }
+        if (PyErr_Occurred()) {
+            Py_CLEAR(out);
+            goto end;
+        }
         PyObject *all[3] = {out, xs[0], xs[1]};
         Py_SETREF(out, PyObject_Vectorcall(the.in_common_order, all, 1 + n, NULL));
     }

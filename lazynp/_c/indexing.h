@@ -1,4 +1,4 @@
-/* Fronts: positions and keys of indices, x[i], x.T. See core.h. */
+/* Fronts: positions and keys of indices, x[i]. See core.h. */
 
 #pragma once
 
@@ -146,7 +146,7 @@ end:
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
-    PyObject *base, *out = NULL, *part = NULL, *shape, *step;
+    PyObject *base, *out = NULL, *part = NULL, *step;
     PyObject *seen = Py_NewRef(seen_by(self));
     Py_INCREF(value);
     PyObject *shown = PyObject_GetItem(value, index); /* a slice's bounds may run code */
@@ -159,19 +159,7 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0 ||
         !is_small(now, (PyArrayObject *)shown))
         goto end;
-    PyArrayObject *memory = (PyArrayObject *)shown;
-    shape = PyArray_IntTupleFromIntp(PyArray_NDIM(memory), PyArray_DIMS(memory));
-    if (!shape)
-        goto end;
-    part = PyDict_GetItemWithError(OF(aval, Aval, parts), shape);
-    if (part)
-        Py_INCREF(part);
-    else {
-        part = aval_of_memory(memory);
-        if (part && PyDict_SetItem(OF(aval, Aval, parts), shape, part) < 0)
-            Py_CLEAR(part);
-    }
-    Py_DECREF(shape);
+    part = aval_of_memory((PyArrayObject *)shown);
     if (!part)
         goto end;
     *again = 0;
@@ -190,60 +178,6 @@ end:
     Py_XDECREF(part);
     Py_DECREF(seen);
     Py_DECREF(shown);
-    return out;
-}
-
-/* Whether a view's value lies in the memory of its owner. After a write through the view, its value
-   may have memory of its own. */
-static int is_in_owner(PyObject *self, PyArrayObject *memory)
-{
-    PyObject *base = OF(self, Array, _base);
-    if (base == Py_None)
-        return 1;
-    PyObject *node = OF(base, Array, _base) == Py_None ? node_of(base) : NULL;
-    PyObject *whole = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *below = PyArray_BASE(memory);
-    return is_memory(whole) && below &&
-           (below == whole || below == PyArray_BASE((PyArrayObject *)whole));
-}
-
-/* `x.T`: `_views.turned`. `steps` holds the steps by number of dimensions. */
-static PyObject *turned(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Front *front = (Front *)self_;
-    PyObject *self, *now, *node, *seen, *base, *step = NULL, *view = NULL, *aval, *out = NULL;
-    if (PyVectorcall_NARGS(nargsf) != 1 || names || !nothing_staged() || !is_array(args[0]) ||
-        OF(args[0], Array, _flags) != Py_None)
-        return hand_on(front, args, nargsf, names);
-    self = args[0];
-    now = recorder();
-    if (!now)
-        return NULL;
-    node = is_eager(now) ? node_of(self) : NULL;
-    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
-    PyArrayObject *memory = (PyArrayObject *)value;
-    if (is_memory(value) && is_of_numbers(memory) && is_small(now, memory) &&
-        is_in_owner(self, memory)) {
-        PyObject *ndim = PyLong_FromLong(PyArray_NDIM(memory)); /* a small int: no code runs */
-        step = ndim ? Py_XNewRef(PyDict_GetItemWithError(front->steps, ndim)) : NULL;
-        Py_XDECREF(ndim);
-    }
-    seen = step ? Py_NewRef(seen_by(self)) : NULL;
-    view = step ? PyArray_Transpose(memory, NULL) : NULL;
-    Py_DECREF(now); /* from here on, all references in use are owned */
-    if (!step)
-        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
-    aval = view ? aval_of_memory((PyArrayObject *)view) : NULL;
-    base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
-    int viewed = OF(base, Array, _seen) == the.viewed;
-    if (aval)
-        out = view_of(self, step, leaf(viewed ? Py_None : view, aval), viewed ? Py_None : seen);
-    else
-        Py_DECREF(step);
-    if (out)
-        Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
-    Py_DECREF(seen);
-    Py_XDECREF(view);
-    Py_XDECREF(aval);
     return out;
 }
 

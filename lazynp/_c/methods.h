@@ -4,7 +4,7 @@
 
 #include "core.h"
 
-/* -- shape, dtype, ndim, size ------------------------------------------------------------------ */
+/* -- shape, dtype, ndim, size, len ------------------------------------------------------------- */
 
 static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -19,6 +19,11 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
     case 's': return Py_NewRef(OF(aval, Aval, shape));
     case 'd': return Py_NewRef(OF(aval, Aval, dtype));
     case 'n': return Py_NewRef(OF(aval, Aval, ndim));
+    case 'l': {
+        PyObject *shape = OF(aval, Aval, shape);
+        return PyTuple_GET_SIZE(shape) ? Py_NewRef(PyTuple_GET_ITEM(shape, 0))
+                                       : hand_on(front, args, nargsf, names);
+    }
     default: return Py_NewRef(OF(aval, Aval, size));
     }
 }
@@ -75,6 +80,38 @@ static PyObject *refuse_contents(PyObject *Py_UNUSED(module), PyObject *class)
     ((PyTypeObject *)class)->tp_iter = no_iterator;
     ((PyHeapTypeObject *)class)->as_mapping.mp_ass_subscript = no_assignment;
     PyType_Modified((PyTypeObject *)class);
+    Py_RETURN_NONE;
+}
+
+/* -- attributes of the class of arrays: `_array._KindOfArray.__getattribute__` -------------------- */
+
+static PyObject *class_of_arrays, *of_either; /* names -> what the class has instead of its own */
+
+static PyObject *attribute_of_class(PyObject *class, PyObject *name)
+{
+    PyObject *found = NULL;
+    if (class == class_of_arrays && PyUnicode_Check(name))
+        found = PyDict_GetItemWithError(of_either, name);
+    if (found || PyErr_Occurred())
+        return Py_XNewRef(found);
+    return PyType_Type.tp_getattro(class, name);
+}
+
+/* NumPy looks its protocols up in the class for every call. */
+static PyObject *class_attributes(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyTypeObject *kind;
+    PyObject *class, *table;
+    if (!PyArg_ParseTuple(args, "O!OO!", &PyType_Type, &kind, &class, &PyDict_Type, &table))
+        return NULL;
+    if (!(kind->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        PyErr_SetString(PyExc_TypeError, "class_attributes takes a metaclass");
+        return NULL;
+    }
+    Py_XSETREF(class_of_arrays, Py_NewRef(class));
+    Py_XSETREF(of_either, Py_NewRef(table));
+    kind->tp_getattro = attribute_of_class;
+    PyType_Modified(kind);
     Py_RETURN_NONE;
 }
 

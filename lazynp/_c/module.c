@@ -7,6 +7,8 @@
 #include "indexing.h"
 #include "storing.h"
 #include "methods.h"
+#include "numbers.h"
+#include "views.h"
 #include "whole.h"
 #include "forms.h"
 
@@ -19,6 +21,7 @@ static int front_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(front->function);
     Py_VISIT(front->second);
     Py_VISIT(front->first);
+    Py_VISIT(front->method);
     return 0;
 }
 
@@ -29,6 +32,7 @@ static int front_clear(PyObject *self)
     Py_CLEAR(front->function);
     Py_CLEAR(front->second);
     Py_CLEAR(front->first);
+    Py_CLEAR(front->method);
     return 0;
 }
 
@@ -130,8 +134,10 @@ static const Kind KINDS[] = {
     {"iterate", iterate, NULL, NULL},
     {"matched", matched, "slot_type", NULL},
     {"round", matched_round, "slot_type", NULL},
-    {"turned", turned, "steps", NULL},
+    {"shown", shown, "entries", NULL},
     {"asked", asked, "entries", NULL},
+    {"asked_function", asked_function, "entries", NULL},
+    {"hosted", hosted, "hooks", "handle"},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -142,6 +148,9 @@ static const struct {
     {"operands", offsetof(Front, operands)}, {"depth", offsetof(Front, depth)},
     {"swap", offsetof(Front, swap)},         {"records", offsetof(Front, records)},
     {"creates", offsetof(Front, creates)},   {"arrays_only", offsetof(Front, arrays_only)},
+    {"contiguous", offsetof(Front, contiguous)},
+    {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
+    {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 
@@ -169,6 +178,7 @@ static PyObject *new_front(PyObject *python, const Front *like)
     Py_INCREF(new->function);
     Py_INCREF(new->first);
     Py_INCREF(new->second);
+    Py_INCREF(new->method);
     new->weak = NULL;
     PyObject_GC_Track(new);
     return (PyObject *)new;
@@ -201,6 +211,8 @@ static int specify(Front *spec, const Kind *kind, const char *name, PyObject *va
 {
     if (!strcmp(name, "function"))
         spec->function = value;
+    else if (!strcmp(name, "method"))
+        spec->method = value;
     else if (kind->first && !strcmp(name, kind->first))
         spec->first = value;
     else if (kind->second && !strcmp(name, kind->second))
@@ -231,7 +243,7 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
         if (strcmp(KINDS[i].name, name))
             continue;
         Front spec = {.vectorcall = KINDS[i].call, .function = Py_None, .first = Py_None,
-                      .second = Py_None, .depth = 1};
+                      .second = Py_None, .method = Py_None, .depth = 1};
         for (Py_ssize_t at = 0; named && PyDict_Next(named, &at, &key, &value);)
             if (specify(&spec, &KINDS[i], PyUnicode_AsUTF8(key), value) < 0)
                 return NULL;
@@ -292,9 +304,13 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.spent = PyUnicode_InternFromString("spent");
     the.ticked = PyUnicode_InternFromString("ticked");
     the.overlaps = PyUnicode_InternFromString("overlaps");
+    the.layout = PyUnicode_InternFromString("layout");
+    the.name = PyUnicode_InternFromString("__name__");
+    the.scipy = PyUnicode_InternFromString("scipy.");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
-        !the.spent || !the.ticked || !the.overlaps || !the.aval_of_double) {
+        !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.name ||
+        !the.scipy || !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
@@ -309,6 +325,8 @@ static PyMethodDef METHODS[] = {
      "moved(front, python): the same fast path in front of another function."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
+    {"class_attributes", class_attributes, METH_VARARGS,
+     "class_attributes(metaclass, class, table): the class has what the table names."},
     {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
      "exclusive(owner, view=None): see lazynp._ownership."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,

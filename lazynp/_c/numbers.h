@@ -56,3 +56,56 @@ static PyObject *asked(PyObject *self_, PyObject *const *args, size_t nargsf, Py
     Py_DECREF(call);
     return out;
 }
+
+/* -- `numpy.f(x)`: `_protocols.array_function` --------------------------------------------------- */
+
+/* Whether these mean to our functions what they mean to NumPy's: nothing in them overrides. */
+static int are_plain(PyObject *const *xs, Py_ssize_t n, int depth)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = xs[i];
+        if (PyList_CheckExact(x) || PyTuple_CheckExact(x)) {
+            if (depth == 0 || PySequence_Fast_GET_SIZE(x) > the.few ||
+                !are_plain(PySequence_Fast_ITEMS(x), PySequence_Fast_GET_SIZE(x), depth - 1))
+                return 0;
+        }
+        else if (!is_array(x) && !is_scalar(x) && x != Py_None && !PyUnicode_CheckExact(x) &&
+                 !PyArray_DescrCheck(x) && !are_numbers(&x, 1))
+            return 0;
+    }
+    return 1;
+}
+
+/* Whether a function of SciPy's calls: it may be about to hand the result to its C code. */
+static int is_called_by_scipy(void)
+{
+    PyObject *globals = PyEval_GetGlobals();
+    PyObject *name = globals ? PyDict_GetItemWithError(globals, the.name) : NULL;
+    return !name || !PyUnicode_Check(name) ||
+           PyUnicode_Tailmatch(name, the.scipy, 0, PY_SSIZE_T_MAX, -1) != 0;
+}
+
+/* `entries`: NumPy's functions -> ours. The arguments: the array that NumPy asks, NumPy's function,
+   the types of its arguments, and its arguments. */
+static PyObject *asked_function(PyObject *self_, PyObject *const *args, size_t nargsf,
+                                PyObject *names)
+{
+    Front *front = (Front *)self_;
+    PyObject *ours = NULL, *key, *value;
+    if (PyVectorcall_NARGS(nargsf) == 5 && !names && nothing_staged() &&
+        PyTuple_CheckExact(args[3]) && PyDict_CheckExact(args[4]) &&
+        are_plain(&PyTuple_GET_ITEM(args[3], 0), PyTuple_GET_SIZE(args[3]), 2) &&
+        !is_called_by_scipy())
+        ours = PyDict_GetItemWithError(front->entries, args[1]);
+    for (Py_ssize_t at = 0; ours && PyDict_Next(args[4], &at, &key, &value);)
+        if (!are_plain(&value, 1, 2))
+            ours = NULL;
+    if (!ours) {
+        PyErr_Clear();
+        return hand_on(front, args, nargsf, names);
+    }
+    Py_INCREF(ours);
+    PyObject *out = PyObject_Call(ours, args[3], args[4]);
+    Py_DECREF(ours);
+    return out;
+}

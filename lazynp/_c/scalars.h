@@ -91,16 +91,23 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     return aval ? out : hand_on(front, args, nargsf, names);
 }
 
-/* `float`, `int`, `bool` and `index` of an available Scalar. */
+/* `float`, `int`, `bool`, `index`, `hash`, `repr`, `str` and `format` of an available Scalar. */
 static PyObject *converted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     double number;
-    if (PyVectorcall_NARGS(nargsf) != 1 || names || !the.staged || !is_scalar(args[0]))
+    if (n < 1 || (n != 1 && n != front->operands) || names || !the.staged || !is_scalar(args[0]))
         return hand_on(front, args, nargsf, names);
     PyObject *value = value_of_scalar(args[0]);
     if (!value)
         return hand_on(front, args, nargsf, names);
+    if (n == 2) {
+        PyObject *both[2] = {Py_NewRef(value), args[1]}, *text;
+        text = PyObject_Vectorcall(front->function, both, 2, NULL);
+        Py_DECREF(value);
+        return text;
+    }
     if (front->function == (PyObject *)&PyFloat_Type && as_double(value, &number))
         return PyFloat_FromDouble(number);
     if (front->function == (PyObject *)&PyBool_Type && PyArray_IsScalar(value, Bool))

@@ -2,27 +2,28 @@
 
 #pragma once
 
-#include "indexing.h"
+#include "views.h"
 
 /* -- whole functions: `_eager.by_numpy`, `created`; `_reduce` ---------------------------------- */
 
-/* The argument that NumPy gets in place of `x`, new. Sets `*ours` if it contains an array or scalar
-   of ours. NULL: forward, or an error. */
-static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
+enum { LAZY = 1, LISTS }; /* what `argument` has met: arrays or scalars of ours, sequences */
+
+/* The argument that NumPy gets in place of `x`, new. Sets bits of `*met`. NULL: forward, or an
+   error. */
+static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
 {
     if (is_array(x)) {
-        PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL;
-        PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
         if (!value || !is_memory(value))
             return NULL;
         PyArrayObject *memory = (PyArrayObject *)value;
-        *ours = 1;
-        return is_of_numbers(memory) && PyArray_IS_C_CONTIGUOUS(memory) && is_small(now, memory)
+        *met |= LAZY;
+        return is_of_numbers(memory) && is_laid_out(x, memory) && is_small(now, memory)
                    ? Py_NewRef(value)
                    : NULL;
     }
     if (is_scalar(x)) {
-        *ours = 1;
+        *met |= LAZY;
         return Py_XNewRef(value_of_scalar(x));
     }
     if (is_python_number(x) || x == Py_None || x == the.no_value || PyUnicode_CheckExact(x) ||
@@ -31,13 +32,14 @@ static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
     int list = PyList_CheckExact(x);
     if ((!list && !PyTuple_CheckExact(x)) || depth == 0 || PySequence_Fast_GET_SIZE(x) > the.few)
         return NULL;
+    *met |= LISTS;
     Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
     PyObject *new = list ? PyList_New(n) : PyTuple_New(n);
     for (Py_ssize_t i = 0; new && i < n; i++) {
         PyObject *item = NULL; /* a list may change while code runs */
         if (i < PySequence_Fast_GET_SIZE(x)) {
             PyObject *given = Py_NewRef(PySequence_Fast_GET_ITEM(x, i));
-            item = argument(given, now, ours, depth - 1);
+            item = argument(given, now, met, depth - 1);
             Py_DECREF(given);
         }
         if (!item)
@@ -50,19 +52,12 @@ static PyObject *argument(PyObject *x, PyObject *now, int *ours, int depth)
     return new;
 }
 
-/* Whether the new array is small. `x` is its length, its shape, its elements or its model. */
-static int makes_little(PyObject *x)
+/* Whether the product of the lengths is small. */
+static int are_few(PyObject *const *lengths, Py_ssize_t n)
 {
     Py_ssize_t size = 1;
-    if (is_array(x)) {
-        PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
-        return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.few;
-    }
-    if (PyList_CheckExact(x))
-        return PyList_GET_SIZE(x) > 0; /* `argument` rejects long lists */
-    for (Py_ssize_t i = 0; i < (PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) : 1); i++) {
-        PyObject *n = PyTuple_CheckExact(x) ? PyTuple_GET_ITEM(x, i) : x;
-        Py_ssize_t length = PyLong_CheckExact(n) ? PyLong_AsSsize_t(n) : -1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        Py_ssize_t length = PyLong_CheckExact(lengths[i]) ? PyLong_AsSsize_t(lengths[i]) : -1;
         if (length < 0 || length > the.few) {
             PyErr_Clear();
             return 0;
@@ -74,6 +69,45 @@ static int makes_little(PyObject *x)
     return 1;
 }
 
+/* Whether the new array is small. The first argument is its length, its shape, its elements or its
+   model; or every argument is a number that bounds its length. */
+static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *x = args[0];
+    if (front->lengths) {
+        for (Py_ssize_t i = 0; i < n; i++) {
+            int overflow = 0;
+            long bound = PyLong_CheckExact(args[i]) ? PyLong_AsLongAndOverflow(args[i], &overflow)
+                                                    : LONG_MAX;
+            if (overflow || bound > front->lengths || bound < -front->lengths)
+                return 0;
+        }
+        return 1;
+    }
+    if (is_array(x)) {
+        PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.few;
+    }
+    if (PyList_CheckExact(x))
+        return PyList_GET_SIZE(x) > 0; /* `argument` rejects long lists */
+    if (front->anytime) /* a tuple has the elements too, and a number is the only one */
+        return PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) > 0 : is_python_number(x);
+    return PyTuple_CheckExact(x) ? are_few(&PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x))
+                                 : are_few(&x, 1);
+}
+
+/* A new 0-d array. It holds NumPy's scalar. */
+static PyObject *single_owner(PyArrayObject *memory)
+{
+    PyObject *number = PyArray_Scalar(PyArray_DATA(memory), PyArray_DESCR(memory),
+                                      (PyObject *)memory);
+    PyObject *aval = number ? aval_of_number(number) : NULL, *out = NULL;
+    if (aval)
+        out = owner(the.NDArray, leaf(number, aval));
+    Py_XDECREF(number);
+    return out;
+}
+
 /* A handle for NumPy's result, which this steals. Sets `*again` if Python must make the call. */
 static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *values,
                               Py_ssize_t n, PyObject *const *args, Py_ssize_t count, int *again)
@@ -83,6 +117,8 @@ static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *v
         for (Py_ssize_t i = 0; i < n; i++)
             *again = *again || values[i] == result;
         out = *again ? NULL : fresh_owner((PyArrayObject *)result);
+        if (!out && !*again && !PyErr_Occurred() && PyArray_NDIM((PyArrayObject *)result) == 0)
+            out = single_owner((PyArrayObject *)result);
     }
     else if ((aval = aval_of_number(result)))
         out = scalar(result, aval);
@@ -108,28 +144,55 @@ static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *v
 
 #define MOST_ARGUMENTS 8
 
+/* Whether NumPy may execute the call now, given what its arguments are made of. */
+static int is_numpys(Front *front, PyObject *now, int met)
+{
+    if (!is_eager(now)) /* a new array of host data is there at once, in any mode */
+        return front->anytime && !(met & LAZY);
+    return front->creates || met;
+}
+
 static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
     Py_ssize_t all = n + named, made = 0;
     PyObject *values[MOST_ARGUMENTS], *now, *result = NULL, *out = NULL;
-    int ours = front->creates, again = 1;
-    if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged() || watched())
+    int met = 0, again = 1;
+    if (n == 0 || n > front->operands || all > MOST_ARGUMENTS || !nothing_staged())
         return hand_on(front, args, nargsf, names);
+    if (front->itself && all == 1 && is_array(args[0]))
+        return Py_NewRef(args[0]);
+    if (watched())
+        return hand_on(front, args, nargsf, names);
+    for (Py_ssize_t i = 1; front->function == Py_None && i < all; i++)
+        if (is_array(args[i]) || is_scalar(args[i]))
+            return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++)
         if (PySet_Contains(front->not_numpys, PyTuple_GET_ITEM(names, i)) != 0)
             return hand_on(front, args, nargsf, names);
     now = recorder();
     if (!now)
         return NULL;
-    if (is_eager(now) && (!front->creates || makes_little(args[0]))) {
-        while (made < all && (values[made] = argument(args[made], now, &ours, 2)))
+    if ((is_eager(now) || front->anytime) &&
+        (!front->creates || makes_little(front, args, all))) {
+        while (made < all && (values[made] = argument(args[made], now, &met, 2)))
             made++;
-        if (made == all && ours)
-            result = quiet_named(OF(now, Recorder, quiet), front->function, values, n, names,
-                                 &again);
-        if (result) {
+        if (made == all && is_numpys(front, now, met)) {
+            /* functions may name their arguments otherwise than methods */
+            int method = front->method != Py_None && is_array(args[0]) &&
+                         (!names || front->function == Py_None);
+            PyObject *function = method ? front->method : front->function;
+            if (function != Py_None)
+                result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, &again);
+            if (method && !result && !again && PyErr_ExceptionMatches(PyExc_Exception)) {
+                PyErr_Clear(); /* Python's function names its arguments when it refuses them */
+                again = 1;
+            }
+        }
+        if (result && front->raw)
+            out = result;
+        else if (result) {
             spend(now, result);
             out = whole_result(front, result, values, all, args, n, &again);
         }
@@ -138,6 +201,36 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         Py_DECREF(values[i]);
     Py_DECREF(now);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}
+
+/* `_host.hosted`: a function that NumPy executes in any mode. It may draw random numbers, so once
+   it was called, Python must not call it again. */
+static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    int may = !names && nothing_staged() && PyTuple_CheckExact(front->hooks);
+    for (Py_ssize_t i = 0; may && i < PyTuple_GET_SIZE(front->hooks); i++)
+        may = PyObject_IsTrue(PyTuple_GET_ITEM(front->hooks, i)) == 0;
+    for (Py_ssize_t i = 0; may && i < n; i++)
+        may = is_python_number(args[i]) || args[i] == Py_None ||
+              (PyTuple_CheckExact(args[i]) &&
+               are_few(&PyTuple_GET_ITEM(args[i], 0), PyTuple_GET_SIZE(args[i])));
+    if (!may)
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    PyObject *result = PyObject_Vectorcall(front->function, args, n, NULL), *out = NULL;
+    if (!result || is_python_number(result))
+        return result;
+    if (is_memory(result) && PyArray_BASE((PyArrayObject *)result) == NULL)
+        out = fresh_owner((PyArrayObject *)result);
+    else if (!is_memory(result)) {
+        PyObject *aval = aval_of_number(result);
+        out = aval ? scalar(result, aval) : NULL;
+    }
+    if (!out && !PyErr_Occurred())
+        out = PyObject_CallOneArg(front->handle, result);
+    Py_DECREF(result);
+    return out;
 }
 
 /* Whether the caller is Python code outside lazynp. */
@@ -186,7 +279,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), named = names ? PyTuple_GET_SIZE(names) : 0;
     PyObject *axis = n > 1 ? args[1] : Py_None, *keepdims = Py_False, *now, *out = NULL;
-    int again = 1, ours = 0;
+    int again = 1, met = 0;
     if (n == 0 || n > 2 || !nothing_staged() || !is_array(args[0]) || watched())
         return hand_on(front, args, nargsf, names);
     for (Py_ssize_t i = 0; i < named; i++) {
@@ -201,7 +294,7 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     now = recorder();
     if (!now)
         return NULL;
-    PyObject *value = is_eager(now) ? argument(args[0], now, &ours, 0) : NULL;
+    PyObject *value = is_eager(now) ? argument(args[0], now, &met, 0) : NULL;
     if (!is_eager(now))
         out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
     else if (value) {

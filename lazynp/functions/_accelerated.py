@@ -18,7 +18,7 @@ from lazynp._policy import LoopPolicy
 from lazynp._positions import internal
 from lazynp._recorder import TICK, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
-from lazynp._steps import Basic
+from lazynp._steps import Basic, Transpose
 from lazynp._strides import in_common_order
 from lazynp._trace import large_update
 from lazynp.functions._eager import FEW
@@ -30,10 +30,10 @@ def configure() -> None:
     if BUILT:
         fastpath.configure(
             Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Policy=LoopPolicy,
-            Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, State=State, config=config, local=local,
-            staged=staged, avals=AVALS, state=state, eager=EAGER, viewed=VIEWED, lent=LENT,
-            internal=internal, in_common_order=in_common_order, note=note, write_lock=write_lock,
-            large_update=large_update, stage=STAGE, large=LARGE, bound=BOUND, few=FEW, tick=TICK,
-            aval_of=aval_of, avals_by_type=interned.table,
+            Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose, State=State,
+            config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
+            viewed=VIEWED, lent=LENT, internal=internal, in_common_order=in_common_order, note=note,
+            write_lock=write_lock, large_update=large_update, stage=STAGE, large=LARGE, bound=BOUND,
+            few=FEW, tick=TICK, aval_of=aval_of, avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

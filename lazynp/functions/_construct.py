@@ -36,7 +36,7 @@ from lazynp.primitives import elementwise
 _make: Any = np.array  # NumPy's stubs lack some of its arguments
 
 
-@created(np.array)
+@created(np.array, anytime=True)
 def array(
     object: Any,
     dtype: Any = None,
@@ -166,6 +166,7 @@ def _sealed(value: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return value
 
 
+@created(np.asarray, anytime=True, itself=True)
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -182,6 +183,7 @@ def asarray(
     return array(a, dtype, copy=copy, order=order, like=like)
 
 
+@created(np.asanyarray, anytime=True, itself=True)
 def asanyarray(
     a: Any,
     dtype: Any = None,

@@ -12,7 +12,7 @@ import functools
 import inspect
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -56,13 +56,14 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def by_numpy(
-    reference: Callable[..., Any], *, always: bool = False, kind: Any = None
+    reference: Callable[..., Any], *, always: bool = False, kind: Any = None, method: Any = None
 ) -> Callable[[F], F]:
     """Decorate a function that returns new arrays. Not for calls that write: `out`,
     `overwrite_input`.
 
     always: NumPy's implementation always wins on the host: under `adaptive`, call it at any size,
-    and force pending operands. kind: the class of a returned tuple.
+    and force pending operands. kind: the class of a returned tuple. method: the method of
+    NumPy's arrays that does the same in less time.
     """
 
     def decorate(function: F) -> F:
@@ -105,10 +106,61 @@ def by_numpy(
             return call  # type: ignore[return-value]
         return in_front(
             "whole", call, function=reference, handle=handle, not_numpys=_NOT_NUMPYS,
-            operands=min(before_out, _ANY_NUMBER),
+            operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
         )  # fmt: skip
 
     return decorate
+
+
+def by_method(
+    method: Callable[..., Any], operands: int = _ANY_NUMBER, *, without: Iterable[str] = (),
+    raw: bool = False,
+) -> Callable[[F], F]:  # fmt: skip
+    """Put a front before a function that does the same to arrays as this method of NumPy's, called
+    with at most so many arguments by position, `self` among them.
+
+    without: names of arguments that mean something else to NumPy. raw: the result is no array.
+    """
+
+    def decorate(function: F) -> F:
+        return in_front(
+            "whole", function, method=method, handle=handle, operands=operands, raw=raw,
+            not_numpys=_NOT_NUMPYS.union(without),
+        )  # fmt: skip
+
+    return decorate
+
+
+def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Callable[[F], F]:
+    """Put a front before a function that makes an array of host data, in any mode, from ints of at
+    most this magnitude.
+    """
+
+    def decorate(function: F) -> F:
+        return in_front(
+            "whole", function, function=reference, handle=handle, operands=operands, creates=True,
+            anytime=True, lengths=largest, not_numpys=_NOT_NUMPYS | {"like", "start", "device"},
+        )  # fmt: skip
+
+    return decorate
+
+
+def _method_of(reference: Any) -> Any:
+    """The method of NumPy's arrays that NumPy's function calls, with the same arguments in the same
+    order; else None.
+    """
+    name = reference.__name__
+    return (
+        getattr(ndarray, name) if name in _BY_METHODS and reference is getattr(np, name) else None
+    )
+
+
+_BY_METHODS = frozenset(
+    """
+    argmax argmin argpartition choose cumprod cumsum mean nonzero repeat round searchsorted
+    std take trace var
+    """.split()
+)
 
 
 def _recorded(function: Callable[..., Any]) -> Callable[[Any, dict[str, Any]], Any]:
@@ -175,9 +227,15 @@ def _settle(x: NDArray) -> None:
         host_value(node)
 
 
-def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F], F]:
+def created(
+    reference: Callable[..., Any], *, like: bool = False, anytime: bool = False,
+    itself: bool = False,
+) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that makes an array. Its first argument determines the size: a length, a
     shape, a list of the elements, or an array that the result is to be `like`.
+
+    anytime: it makes an array of host data at once, in any mode. itself: it returns an array that
+    is its only argument.
     """
 
     def decorate(function: F) -> F:
@@ -206,7 +264,7 @@ def created(reference: Callable[..., Any], *, like: bool = False) -> Callable[[F
 
         public = in_front(
             "whole", call, function=reference, handle=handle, not_numpys=_NOT_NUMPYS | {"like"},
-            operands=_ANY_NUMBER, creates=True,
+            operands=_ANY_NUMBER, creates=True, anytime=anytime, itself=itself,
         )  # fmt: skip
         return public
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
+from lazynp._fronts import in_front
 from lazynp._observers import observers
 from lazynp._strides import in_order, order_of_strides
 from lazynp._trace import host_value
@@ -101,7 +102,8 @@ def hosted(function: Callable[P, Any]) -> Callable[P, Any]:
 
     call.__doc__ = f"`numpy.{name}`, run by NumPy on the values of its arguments."
     call.__module__, call.__qualname__ = _room(call.__module__), name  # so that pickle finds it
-    return call
+    hooks = on_host_call, observers
+    return in_front("hosted", call, function=function, hooks=hooks, handle=to_device)
 
 
 def _room(module: str | None) -> str:

@@ -23,7 +23,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import by_numpy, of_numbers
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
@@ -34,6 +34,7 @@ _linspace_now: Any = np.linspace
 _NUMBERS = (int, float, np.integer, np.floating)
 
 
+@of_numbers(_arange, 3, SMALL // 2)
 def arange(
     start_or_stop: Any = _NO_VALUE,
     stop: Any = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,13 @@ from lazynp._memo import cached
 from lazynp._steps import Broadcast, Reshape
 from lazynp._strides import layout
 from lazynp._trace import host_value
-from lazynp._views import reshape as view_reshape, shown, transpose as view_transpose, view
+from lazynp._views import (
+    reshape as view_reshape,
+    showing,
+    shown,
+    transpose as view_transpose,
+    view,
+)
 from lazynp.functions._arguments import (
     fortran,
     is_contiguous,
@@ -41,6 +48,7 @@ def kept_scalar(original: Any, result: Array) -> Array:
 # -- reshape ---------------------------------------------------------------------------------------
 
 
+@showing
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Array:
     """See `numpy.reshape`: a view exactly where NumPy's is one."""
     order = "C" if order is None else order_argument(order)
@@ -102,6 +110,7 @@ def _resolved(before: Shape, dims: Shape) -> Shape:
     return np.broadcast_to(np.False_, before).reshape(dims).shape
 
 
+@partial(showing, contiguous=True)
 def ravel(a: Any, order: Any = "C") -> Array:
     """See `numpy.ravel`: a view exactly where NumPy's is one."""
     order = order_argument(order)
@@ -135,6 +144,7 @@ def _flat_view(value: Any) -> Any:
 # -- order of axes ---------------------------------------------------------------------------------
 
 
+@showing
 def transpose(a: Any, axes: Any = None) -> Array:
     """See `numpy.transpose`."""
     x = viewable(a)
@@ -156,6 +166,7 @@ def transpose(a: Any, axes: Any = None) -> Array:
 permute_dims = transpose
 
 
+@showing
 def matrix_transpose(x: Any, /) -> Array:
     """See `numpy.matrix_transpose`."""
     x = as_array(x)
@@ -164,6 +175,7 @@ def matrix_transpose(x: Any, /) -> Array:
     return swapaxes(x, -1, -2)
 
 
+@showing
 def swapaxes(a: Any, axis1: Any, axis2: Any) -> Array:
     """See `numpy.swapaxes`."""
     x = viewable(a)
@@ -174,6 +186,7 @@ def swapaxes(a: Any, axis1: Any, axis2: Any) -> Array:
     return view_transpose(x, order)
 
 
+@showing
 def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     """See `numpy.moveaxis`."""
     x = viewable(a)
@@ -189,6 +202,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     return view_transpose(x, order)
 
 
+@showing
 def rollaxis(a: Any, axis: Any, start: Any = 0) -> Array:
     """See `numpy.rollaxis`."""
     x = viewable(a)
@@ -215,6 +229,7 @@ def _axes(axis: Any) -> Any:
 # -- dimensions of length one ----------------------------------------------------------------------
 
 
+@showing
 def squeeze(a: Any, axis: Any = None) -> Array:
     """See `numpy.squeeze`."""
     x = viewable(a)
@@ -236,6 +251,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     return kept_scalar(a, view(x, Reshape(shape)))
 
 
+@showing
 def expand_dims(a: Any, axis: Any) -> Array:
     """See `numpy.expand_dims`."""
     x = viewable(a)
@@ -284,6 +300,7 @@ def broadcast_shapes(*args: Any) -> Shape:
     return np.broadcast_shapes(*[static(a) for a in args])
 
 
+@showing
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """See `numpy.broadcast_to`: a read-only view."""
     x = viewable(array)
@@ -307,6 +324,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
 # -- flips and quarter turns -----------------------------------------------------------------------
 
 
+@showing
 def flip(m: Any, axis: Any = None) -> Any:
     """See `numpy.flip`: a view."""
     x = viewable(m)

@@ -52,6 +52,7 @@ class Strided:
 
     overlaps = True  # so a write may show elsewhere in the view itself
     plain = False
+    shows = False
     shape: tuple[int, ...]
     strides: tuple[int, ...]  # in elements
     offset: int

@@ -64,6 +64,7 @@ def _summed_along(x: Array, i: int, y: Array, j: int) -> Array:
     return contract(x, tuple(xs), y, tuple(ys), out)
 
 
+@by_numpy(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """See `numpy.dot`."""
     if out is None:

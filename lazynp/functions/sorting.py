@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from lazynp._strides import copied_order, in_order
 from lazynp._trace import host_value
 from lazynp.functions._advanced import bounded
 from lazynp.functions._checks import refuse_outside
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import by_method, by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d
@@ -66,6 +67,7 @@ def _sorted(x: Array, axis: Any) -> Array:
     return in_order(primitives.sort(values, axis=along), None if axis is None else copied_order(x))
 
 
+@by_method(partial(np.ndarray.argsort, kind="stable"), 2, without=("kind", "order", "stable"))
 def argsort(
     a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None
 ) -> Any:

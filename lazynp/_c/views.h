@@ -1,0 +1,129 @@
+/* Fronts: functions that show an array in another form. See core.h. */
+
+#pragma once
+
+#include "indexing.h"
+
+/* NumPy's array after one more step, new: a view, or a copy where NumPy makes one. `dims`: the axes
+   of a transpose, the shape of a reshape; None for other steps, which Python takes. */
+static PyObject *after_step(PyObject *memory, PyObject *step, PyObject *dims)
+{
+    PyTypeObject *kind = Py_TYPE(step);
+    npy_intp numbers[NPY_MAXDIMS];
+    PyArray_Dims them = {numbers, 0};
+    if (dims == Py_None)
+        return PyObject_CallMethodOneArg(step, the.layout, memory);
+    for (; them.len < PyTuple_GET_SIZE(dims); them.len++)
+        numbers[them.len] = PyLong_AsSsize_t(PyTuple_GET_ITEM(dims, them.len));
+    if (PyErr_Occurred())
+        return NULL;
+    return kind == (PyTypeObject *)the.Transpose
+               ? PyArray_Transpose((PyArrayObject *)memory, &them)
+               : PyArray_Newshape((PyArrayObject *)memory, &them, NPY_CORDER);
+}
+
+/* Whether NumPy's array is another view of the same memory. */
+static int is_view_of(PyObject *view, PyObject *memory)
+{
+    if (!is_memory(view) || view == memory)
+        return 0;
+    PyObject *below = PyArray_BASE((PyArrayObject *)view);
+    return below && (below == memory || below == PyArray_BASE((PyArrayObject *)memory));
+}
+
+/* What the arguments of a call are known by, new: the array's aval and the others, which are ints,
+   tuples of ints, or None. NULL: forward, or an error. */
+static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *node = node_of(args[0]), *aval = node ? known(node) : NULL, *key;
+    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval)
+        return NULL;
+    for (Py_ssize_t i = 1; i < n; i++) {
+        int tuple = PyTuple_CheckExact(args[i]);
+        if (!tuple && !PyLong_CheckExact(args[i]) && args[i] != Py_None)
+            return NULL;
+        for (Py_ssize_t k = 0; tuple && k < PyTuple_GET_SIZE(args[i]); k++)
+            if (!PyLong_CheckExact(PyTuple_GET_ITEM(args[i], k)))
+                return NULL;
+    }
+    Py_INCREF(aval); /* because the next line may run code */
+    key = PyTuple_New(n);
+    for (Py_ssize_t i = 0; key && i < n; i++)
+        PyTuple_SET_ITEM(key, i, Py_NewRef(i ? args[i] : aval));
+    Py_DECREF(aval);
+    return key;
+}
+
+/* The view by one more step. `entry`: (step, aval, dims, whether it may take the step in any memory
+   order, whether it turns axes, the view's flags). Sets `*again` if Python must make it. */
+static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject *now, int *again)
+{
+    PyObject *step = PyTuple_GET_ITEM(entry, 0), *aval = PyTuple_GET_ITEM(entry, 1);
+    PyObject *node = is_eager(now) && may_go_on(now) ? node_of(self) : NULL, *out = NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    PyArrayObject *memory = (PyArrayObject *)value;
+    *again = 1;
+    if (!is_memory(value) || !is_of_numbers(memory) || !is_small(now, memory) ||
+        !is_in_owner(self, memory))
+        return NULL;
+    if (PyTuple_GET_ITEM(entry, 3) != Py_True && OF(self, Array, _order) != Py_None)
+        return NULL;
+    if (front->contiguous && !PyArray_IS_C_CONTIGUOUS(memory))
+        return NULL;
+    PyObject *seen = Py_NewRef(seen_by(self));
+    Py_INCREF(value);
+    PyObject *view = after_step(value, step, PyTuple_GET_ITEM(entry, 2));
+    if (!view)
+        PyErr_Clear(); /* Python reports it */
+    if (view && is_view_of(view, value)) {
+        *again = 0;
+        PyObject *base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
+        int viewed = OF(base, Array, _seen) == the.viewed;
+        out = view_of(self, Py_NewRef(step), leaf(viewed ? Py_None : view, aval),
+                      viewed ? Py_None : seen);
+    }
+    if (out && PyTuple_GET_ITEM(entry, 4) == Py_True)
+        Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
+    if (out && PyTuple_GET_ITEM(entry, 5) != Py_None) {
+        PyObject *flags = PyDict_Copy(PyTuple_GET_ITEM(entry, 5));
+        if (flags)
+            Py_SETREF(OF(out, Array, _flags), flags);
+        else
+            Py_CLEAR(out);
+    }
+    if (out && is_large(seen)) {
+        PyObject *noted = PyObject_CallOneArg(the.note, out);
+        if (!noted)
+            Py_CLEAR(out);
+        Py_XDECREF(noted);
+    }
+    Py_XDECREF(view);
+    Py_DECREF(value);
+    Py_DECREF(seen);
+    return out;
+}
+
+/* `_views.showing`: a function of an array, and of arguments that determine how it shows it.
+   `entries`: what the arguments are known by -> see `view_by`; None if the array is the result. */
+static PyObject *shown(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    PyObject *key, *entry, *now, *out = NULL;
+    int again = 1;
+    if (n == 0 || names || !nothing_staged() || !is_array(args[0]) ||
+        OF(args[0], Array, _flags) != Py_None || !(key = key_of_call(args, n)))
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    entry = Py_XNewRef(PyDict_GetItemWithError(front->entries, key));
+    Py_DECREF(key);
+    if (entry == Py_None) {
+        Py_DECREF(entry);
+        return Py_NewRef(args[0]);
+    }
+    now = entry ? recorder() : NULL;
+    if (now)
+        out = view_by(front, args[0], entry, now, &again);
+    Py_XDECREF(now);
+    Py_XDECREF(entry);
+    return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}

@@ -1,0 +1,333 @@
+"""Small arrays that are there: views, copies and new arrays by one front each, in any order.
+
+The same programs run with NumPy, in a loop of small operations and outside of one. What is written
+into a view shows in its owner and in the other views, as in NumPy.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, strategies as st
+
+import lazynp as np
+from lazynp._array import VIEWED, Array
+from lazynp._node import VALUE
+from lazynp._recorder import local
+from tests.helpers import be_eager
+from tests.test_fastpath import MODES, behind, calls_of, needs_c, outcome, set_eager
+
+
+def forms_of(table: str) -> list[str]:
+    return [f.strip() for line in table.splitlines() for f in line.split("|") if f.strip()]
+
+
+VIEWS = """
+x.reshape(-1) | x.reshape(2, -1) | x.reshape((-1, 2)) | x.reshape(1, -1, 1) | x.reshape(7, 3)
+np.reshape(x, (-1, 1)) | np.reshape(x, -1, "F") | x.ravel() | np.ravel(x) | x.ravel("F") | x.T
+x.transpose() | x.transpose(1, 0) | x.transpose((1, 0)) | x.transpose(5) | np.transpose(x)
+np.transpose(x, (1, 0)) | np.matrix_transpose(x) | x.swapaxes(0, -1) | np.moveaxis(x, 0, -1)
+np.rollaxis(x, 1) | x.squeeze() | np.squeeze(x, 0) | np.expand_dims(x, 0)
+np.expand_dims(x, (0, 2)) | np.expand_dims(x, 9) | np.flip(x) | np.flip(x, 0)
+np.broadcast_to(x, (2, *x.shape)) | x[1:] | x[::2] | x[:, ::-1] | x[..., None] | x[None]
+np.asarray(x) | np.asanyarray(x) | x.reshape(x.shape)
+"""
+COPIES = """
+x.copy() | x.copy("F") | x.copy(order="K") | x.flatten() | x.flatten("F") | x.astype(float)
+x.astype("i4") | x.astype(bool) | x.astype(complex) | x.astype("nonsense")
+x.astype(float, copy=False) | x.astype("i1", casting="safe") | x.argsort() | x.argsort(axis=0)
+x.argsort(0) | x.argsort(5) | np.argsort(x) | x.argmax() | np.argmin(x, 0) | x.argmax(axis=-1)
+np.argmax(x, axis=7) | x.cumsum() | np.cumsum(x, 0) | x.repeat(2) | np.repeat(x, 2, axis=0)
+x.take([0, 0]) | x.mean() | np.mean(x, 0) | x.std(axis=0) | x.var() | np.round(x, 1) | x.trace()
+x.nonzero()[0].copy() | x.sum(axis=0) | x.max() | np.searchsorted([1, 2], x)
+np.concatenate([x, x]) | np.where(x > 0, x, 1) | np.dot(x, x) | x.clip(2)
+np.dot([1, 2], [3.0, 4.0]) | np.dot([1, 2], [3]) | x + x | x * x.T | -x | np.clip(x, 0, 1)
+np.clip(x, 2) | np.array([[1, 2], [3, 4.5]]) | np.array((1, 2)) | np.array(2.5) | np.array(True)
+np.array([1, [2]]) | np.array([1, 2], dtype="f4") | np.array([300], "i1")
+np.asarray([1, True]) | np.asarray(3, dtype=float) | np.array([]) | np.array(())
+np.array("ab") | np.array([2**70]) | np.array([1.0, None]) | np.array([x, x]) | np.arange(5)
+np.arange(5, 0, -2) | np.arange(3, dtype="f4") | np.arange(0) | np.arange(2, 9, 3)
+np.arange(0, 3, 0) | np.arange(0.5, 2) | np.zeros(3) | np.zeros((2, 0)) | np.ones((2, 2), int)
+np.zeros(-1) | np.unique([3, 1, 3]) | np.cross([1, 0, 0], [0, 1, 0])
+np.linalg.norm([3.0, 4.0]) | numpy.sum(x, axis=0) | numpy.concatenate([x, x]) | numpy.dot(x, x)
+numpy.sort(x) | numpy.add(x, 1) | numpy.transpose(x) | numpy.float64(2) * x | x.item(0)
+x.item() | x.item(9, 9) | x.tolist() | len(x) | f"{x.sum():.2f}" | f"{x.max()}"
+format(x.min(), "z") | x.ndim | x.size
+"""
+FORMS = forms_of(VIEWS + COPIES)
+CODE = {form: compile(form, form, "eval") for form in FORMS}
+PLACES = forms_of(VIEWS)
+
+Step = tuple[str, int, float]
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    float(np.asarray([1.0]).sum())
+    yield
+    local.recorder.reset_policy()
+    local.recorder.due, local.recorder.limit = False, 16
+
+
+def as_seen(x: Any) -> Any:
+    """Kind, dtype, shape, memory order and elements."""
+    if type(x).__module__ == "builtins":
+        return type(x).__name__, repr(x)
+    host = numpy.asarray(x)
+    order = (x.flags.c_contiguous, x.flags.f_contiguous) if host.ndim and host.size else None
+    writable = x.flags.writeable if host.ndim else None
+    return (
+        isinstance(x, numpy.generic),
+        host.dtype,
+        host.shape,
+        order,
+        writable,
+        repr(host.tolist()),
+    )
+
+
+def results(module: Any, steps: list[Step], eager: list[bool]) -> list[Any]:
+    """What each form returned or raised; and after each write, all arrays."""
+    pool = [module.array(a) for a in ARRAYS]
+    seen: list[Any] = []
+    for (form, which, value), at_once in zip(steps, eager, strict=True):
+        if module is np:
+            be_eager(at_once)
+        x = pool[which % len(pool)]
+        try:
+            for _ in range(3):  # the first is learnt from, the second is its repetition
+                out = eval(CODE[form], {"np": module, "numpy": numpy, "x": x})
+        except Exception as e:
+            seen.append((form, type(e).__name__))
+            continue
+        seen.append((form, as_seen(out)))
+        if not isinstance(out, module.ndarray) or out.dtype.kind not in "fib" or out.size > 24:
+            continue
+        try:
+            out[(0,) * out.ndim] = value
+        except Exception as e:
+            seen.append(("write", type(e).__name__))
+        pool = [*pool, out] if len(pool) < 12 else pool
+        seen.append([as_seen(a) for a in pool])
+    return seen
+
+
+ARRAYS = [
+    numpy.arange(6.0), numpy.arange(12.0).reshape(3, 4) - 4, numpy.arange(4).reshape(2, 2),
+    numpy.asfortranarray(numpy.arange(6.0).reshape(2, 3)), numpy.ones((1, 3, 1), "f4"),
+    numpy.array(2.5), numpy.zeros((0, 2)), numpy.array([True, False]),
+]  # fmt: skip
+
+steps_of_views = st.tuples(st.sampled_from(PLACES), st.integers(0, 11), st.floats(-9, 9, width=16))
+any_steps = st.tuples(st.sampled_from(FORMS), st.integers(0, 11), st.floats(-9, 9, width=16))
+
+
+@given(st.lists(steps_of_views | any_steps, min_size=1, max_size=12), st.integers(0, 4095))
+def test_programs_of_small_arrays_do_as_in_numpy(steps: list[Step], modes: int) -> None:
+    eager = [bool(modes >> i & 1) for i in range(len(steps))]
+    set_eager(False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ours, numpys = (results(module, steps, eager) for module in (np, numpy))
+    assert ours == numpys
+
+
+@MODES
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_of_each_array(form: str, eager: bool) -> None:
+    for which in range(len(ARRAYS)):
+        set_eager(eager)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ours, numpys = (results(m, [(form, which, 3.0)] * 2, [eager] * 2) for m in (np, numpy))
+        assert ours == numpys, which
+
+
+# -- who answers -----------------------------------------------------------------------------------
+
+QUICK = """
+x.reshape(3, 2) | x.ravel() | x.T | x.transpose() | np.transpose(m) | m.swapaxes(0, 1)
+x.squeeze() | np.expand_dims(x, 0) | m[1:].ravel() | m.T + m.T | m.T.sum(axis=0) | x.copy()
+x.flatten() | len(x) | x.astype(float) | x.astype("i4") | x.argmax() | x.argsort() | x.item(1)
+x.tolist() | np.array(3.0) | np.array([1, 2]) | np.array([[1.0, 2], [3, 4]]) | np.asarray([1.5])
+np.asarray(x) | np.arange(5) | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x.cumsum()
+np.repeat(x, 2) | f"{s:.3f}" | np.random.rand() | np.random.rand(3)
+np.random.normal(size=None) | rng.random((2, 3)) | rng.normal(0, 1)
+""".strip()
+AT_ONCE = (
+    "np.array",
+    "np.as",
+    "np.arange",
+    "np.random",
+    "rng.",
+    "len(",
+    'f"',
+    "x.item",
+    "x.tolist",
+)
+
+
+@needs_c
+@MODES
+@pytest.mark.parametrize("form", forms_of(QUICK))
+def test_what_is_there_needs_no_function_of_python(form: str, eager: bool) -> None:
+    if not eager and not form.startswith(AT_ONCE[:5]):
+        return
+    x, m = np.asarray(numpy.arange(6.0)), np.asarray(numpy.arange(12.0)).reshape(3, 4)
+    names = {"np": np, "x": x, "m": m, "s": x[1], "rng": np.random.default_rng(0)}
+    set_eager(eager)
+    code = compile(form, form, "eval")
+    for _ in range(3):
+        eval(code, names)
+    pending = len(local.recorder.pending)
+    named = form.startswith("np.random.normal(")  # arguments by name are Python's
+    assert named or calls_of(lambda: [eval(code, names) for _ in range(5)]) == []
+    assert len(local.recorder.pending) == pending
+
+
+# -- views that were recorded ----------------------------------------------------------------------
+
+
+def test_a_recorded_view_becomes_numpys_once_its_owner_is_there() -> None:
+    set_eager(False)
+    x = np.arange(12.0) * 1.0
+    views = [x.reshape(3, 4), x[2:8], x.reshape(3, 4).T, x.reshape(3, 4)[1:]]
+    float(x.sum())
+    assert all(v._node[VALUE] is None for v in views)
+    set_eager(True)
+    host = numpy.asarray(x).copy()
+    like = [host.reshape(3, 4), host[2:8], host.reshape(3, 4).T, host.reshape(3, 4)[1:]]
+    for v in views:
+        assert v._read()[VALUE] is v._node[VALUE] and type(v._node[VALUE]) is numpy.ndarray
+        assert numpy.shares_memory(v._node[VALUE], x._node[VALUE])
+    for k, (v, numpys) in enumerate(zip(views, like, strict=True)):
+        v[0] = numpys[0] = 5.0 + k
+        x[11] = host[11] = -k
+        for ours, theirs in zip([x, *views], [host, *like], strict=True):
+            numpy.testing.assert_array_equal(numpy.asarray(ours), theirs)
+
+
+def test_views_of_an_owner_that_is_written_in_place_hold_no_memory() -> None:
+    set_eager(False)
+    x = np.arange(6.0) * 1.0
+    v = x.reshape(2, 3)
+    float(x.sum())
+    x._seen = VIEWED
+    set_eager(True)
+    assert v._read()[VALUE] is None
+    x[0] = 7.0
+    assert v[0, 0] == 7.0
+
+
+def test_a_view_that_numpy_would_copy_stays_recorded() -> None:
+    set_eager(False)
+    x = np.asarray(numpy.arange(6.0).reshape(2, 3)) * 1.0
+    flat = x.T.reshape(-1)
+    float(x.sum())
+    set_eager(True)
+    x[0, 1] = 9.0
+    numpy.testing.assert_array_equal(flat, [0, 3, 1, 4, 2, 5])
+
+
+# -- what is called once ---------------------------------------------------------------------------
+
+DRAWS = """
+rand() | rand(3) | rand(2, 2) | normal() | normal(0, 1) | normal(0.5, 2.0, (2, 3))
+randint(0, 9) | randn(0) | uniform(-1, 1, 4) | random((2,)) | choice(5) | permutation(4)
+normal(0, -1) | rand("x") | standard_normal(None)
+"""
+
+
+@MODES
+def test_each_call_draws_once(eager: bool) -> None:
+    set_eager(eager)
+    np.random.seed(3)
+    theirs = numpy.random.RandomState(3)
+    for call in forms_of(DRAWS) * 3:
+        try:
+            wanted: Any = eval(f"of.{call}", {"of": theirs})
+        except Exception as e:
+            with pytest.raises(type(e)):
+                eval(f"of.{call}", {"of": np.random})
+            continue
+        assert as_seen(eval(f"of.{call}", {"of": np.random})) == as_seen(wanted), call
+
+
+def test_whoever_is_told_of_calls_still_is() -> None:
+    np.random.rand(2)
+    with np.profile() as report:
+        np.random.rand(2)
+    assert "rand" in str(report)
+
+
+# -- protocols, attributes of the class ------------------------------------------------------------
+
+
+def test_functions_of_scipy_get_numpy_arrays() -> None:
+    x = np.ones(3)
+    numpy.sort(x)
+    names = {"__name__": "scipy.fake", "numpy": numpy, "x": x}
+    assert type(eval("numpy.sort(x)", names)) is numpy.ndarray
+    assert type(numpy.sort(x)) is np.ndarray
+
+
+@needs_c
+@MODES
+def test_numpys_functions_ask_the_front_as_they_would_the_function_behind(eager: bool) -> None:
+    class Asked:
+        def __array_function__(self, function: Any, *rest: Any) -> str:
+            return function.__name__
+
+    x, n = np.arange(3.0), numpy.ones(3)
+    several: list[Any] = [
+        (x,), ([x, x],), ([x, n],), ([x, 1],), ([x, [x, [x, [x]]]],), (x, x), (x, 0), (n, x), (),
+        (x, Asked()), ([Asked(), x],), (x, None), (x, "x"), (numpy.ma.array([1.0]), x), (x[0], x),
+    ]  # fmt: skip
+    options: list[Any] = [{}, {"axis": 0}, {"out": np.zeros(3)}, {"axis": Asked()}, {"nonsense": 1}]
+    front, python = (f.__get__(x) for f in (ASKED, behind(ASKED)))
+    for function in (numpy.concatenate, numpy.dot, numpy.sort, numpy.sum, numpy.linalg.norm, len):
+        for args in several:
+            for kwargs in options:
+                set_eager(eager)
+                asked = function, (np.ndarray,), args, kwargs
+                mine, theirs = (outcome(f, *asked) for f in (front, python))
+                assert mine == theirs, asked
+    for odd in ((), (numpy.sort,), (numpy.sort, (), [x], {}), ([], (), (x,), {})):
+        mine, theirs = (outcome(f, *odd) for f in (front, python))
+        assert mine == theirs, odd
+
+
+ASKED: Any = vars(Array)["__array_function__"]
+
+
+def test_the_class_of_arrays_has_its_attributes() -> None:
+    x = numpy.arange(3.0)
+    assert np.ndarray.mean(np.asarray(x)) == np.ndarray.mean(x) == 1.0
+    assert np.ndarray.__name__ == "ndarray" and not hasattr(np.ndarray, "nonsense")
+    with pytest.raises(AttributeError, match="type object 'ndarray' has no attribute 'nonsense'"):
+        np.ndarray.nonsense  # noqa: B018
+
+    class Derived(np.ndarray):
+        def mean(self) -> str:  # type: ignore[override]
+            return "derived"
+
+    assert Derived.mean is Derived.__dict__["mean"] and np.ndarray.mean is not Derived.mean
+
+
+def test_arrays_by_shape_and_dtype_are_told_apart() -> None:
+    """Whatever shapes and dtypes follow each other."""
+    set_eager(True)
+    rng = random.Random(0)
+    shapes = [(n,) for n in range(40)] + [(n, m) for n in range(6) for m in range(6)]
+    shapes += [(1,) * k for k in range(1, 7)]
+    for _ in range(2000):
+        shape, dtype = rng.choice(shapes), rng.choice("?bhilqBHILQefdFD")
+        a = numpy.zeros(shape, dtype)
+        made = np.asarray(a).copy()
+        assert made.shape == shape and made.dtype == a.dtype and made.ndim == len(shape)
+        assert made.nbytes == a.nbytes

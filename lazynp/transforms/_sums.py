@@ -31,7 +31,8 @@ Params = dict[str, Any]
 
 def fuses() -> bool:
     """Whether what is recorded now will be compiled: zeros around a part cost nothing there."""
-    return bool(local.recorder.staging) or config.execution == "compiled"
+    recorder = local.recorder
+    return recorder.fuses if recorder.staging else config.execution == "compiled"
 
 
 def is_small(part: Aval, whole: Aval) -> bool:

@@ -10,7 +10,7 @@ import pytest
 
 import lazynp as np
 from lazynp import grad, jvp, vjp
-from lazynp.transforms import _jvp, _linearize
+from lazynp.transforms import _backward, _jvp, _kept, _linearize
 
 X, Y = np.array([0.3, -0.7, 1.2]), np.array([1.0, 2.0, 3.0])
 BINARY = [np.add, np.subtract, np.multiply, np.divide, np.arctan2, np.maximum, np.power]
@@ -19,7 +19,8 @@ OPERANDS = [X + 2.0, Y[:, None], np.float64(1.5), 2, 0.5, np.array([1, 2, 3]), Y
 
 def untemplated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_jvp, "KINDS", frozenset())
-    monkeypatch.setattr(_linearize, "KINDS", frozenset())
+    monkeypatch.setattr(_backward, "KINDS", frozenset())
+    monkeypatch.setattr(_kept, "_LONGEST", -1)
 
 
 @pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
@@ -42,7 +43,7 @@ def test_templates_are_the_rules(function: Any, monkeypatch: pytest.MonkeyPatch)
 
     with np.config(execution="reference"):
         first, again = outcomes(), outcomes()
-        assert _linearize._rules and _linearize._transposes
+        assert _linearize._rules and _backward._transposes
         untemplated(monkeypatch)
         want = outcomes()
     for got in (first, again):

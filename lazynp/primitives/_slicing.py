@@ -328,9 +328,27 @@ def _add_slice_reference(x: Any, u: Any, *starts: Any, **params: Any) -> Any:
     return write_slice(np.array(x), u, *starts, **params, add=True)
 
 
+def _added_part(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+    """Of one slice: the part of x to which u is added, and u in its shape."""
+    if any(a.ndim for a in avals[2:]):
+        return None
+    places, shape = _Places(avals[0].ndim, params), params["shape"]
+
+    def part(x: Any, u: Any, *starts: Any) -> tuple[Any, Any]:
+        target = x[places[starts]]
+        if target.shape != shape:
+            u = np.broadcast_to(u, shape).reshape(target.shape)
+        return target, u
+
+    return part
+
+
 def _add_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:
     if u.aval.size == 0:
         return x
+    if not (starts and starts[0].aval.shape):  # one slice: a scatter would not be fused
+        part = slice_.lower(b, x, *starts, **params)
+        return update_slice.lower(b, x, b.binary("add", part, u), *starts, **params)
     region = region_of(x.aval.shape, **params)
     lead = starts[0].aval.shape if starts else ()
     u = b.reshape(u, (*lead, *region.sizes))
@@ -357,6 +375,8 @@ add_slice = linear(
     abstract=_update_slice_abstract,
     explicit=_update_slice_explicit,
     reference=_add_slice_reference,
+    specialize_inplace=_added_part,
+    adds=True,
     lower=_add_slice_lower,
     transpose=_add_slice_transpose,
     batch=_add_slice_batch,

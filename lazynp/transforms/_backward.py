@@ -214,5 +214,3 @@ def _transpose_template(entry: Entry, nodes: list[Node]) -> _TransposeTemplate |
             return _TransposeTemplate(inputs, recorder, found)
         except Unfit:
             return None
-
-

@@ -63,9 +63,7 @@ _programs = _Programs()
 _seen: Memo[int, bool] = Memo("derivatives seen once", 1 << 12)  # by the hash of their key
 
 
-def backward(
-    program: Any, cts: Sequence[Array | None], run: Run
-) -> list[Array | None] | None:
+def backward(program: Any, cts: Sequence[Array | None], run: Run) -> list[Array | None] | None:
     """The cotangents of the inputs of a tangent program; None if nothing is kept for it.
 
     run: runs entries backwards.
@@ -209,7 +207,7 @@ class _Program:
         wiring = [(n[OP], [places[id(a)] for a in n[ARGS]]) for n in nodes]
         self.chunks = _chunks(wiring, first, {i for i in self.outs if i is not None})
 
-    def run(self, inputs: Sequence[Any]) -> list[Array | None]:
+    def run(self, inputs: list[Any]) -> list[Array | None]:
         """Record the operations; the cotangents of the tape's inputs."""
         recorder = local.recorder
         values: list[Any] = [*self.constants, *self.read(inputs)]

@@ -13,6 +13,7 @@ from typing import Any
 
 from lazynp._array import Array, new_array
 from lazynp._avals import TracedAval, aval_of
+from lazynp._fronts import in_front
 from lazynp._jaxpr import Rules
 from lazynp._node import AVAL, OP, VALUE, Node, Trace, aval_of_node, tracer_node
 from lazynp._recorder import inside_operation, local
@@ -24,7 +25,7 @@ from lazynp.transforms._jvp import JVPTrace, JVPTracer, explicit, jvp_nodes
 from lazynp.transforms._stack import Params, coerced, inferred, running, zeros
 from lazynp.transforms._sums import fuses, is_small, is_written
 from lazynp.transforms._tape import Entry, LinearTracer, RuleTemplate
-from lazynp.transforms._templates import KINDS, Table, Unfit
+from lazynp.transforms._templates import Table, Unfit, scalars
 
 
 class LinearTrace(Trace):
@@ -82,52 +83,75 @@ class LinearTrace(Trace):
         return tuple([x._read() for x in chosen])
 
     def from_template(
-        self, outer: JVPTrace, primitive: Rules, operands: Sequence[Any], params: Params
-    ) -> tuple[Node, Node | None] | None:
-        """The result and its tangent, without calling the rule; None if that is impossible.
+        self, outer: JVPTrace, primitive: Rules, operands: tuple[Any, ...], params: Params
+    ) -> Node | None:
+        """The result with its tangent, without calling the rule; None if that is impossible.
 
         outer: the trace of the operands.
         """
-        key: list[Any] = [primitive, *params.items()] if params else [primitive]
-        primals: list[Any] = []
-        moving: list[LinearTracer] = []
-        for o in operands:
-            if type(o) is not list:
-                key.append(type(o))
-                primals.append(o)
-                continue
-            t = None
-            op = o[OP]
-            if op is None:
-                tracer = o[VALUE]
-                if type(tracer) is JVPTracer and tracer.trace is outer:
-                    o, t = tracer.primal, tracer.tangent
-                    op = o[OP]
-            aval = o[AVAL] if op is None else op.aval  # `known_by`, inlined
-            if type(aval) is TracedAval or not aval.dtype.isnative:
-                return None
-            key.append(aval)
-            if t is not None:
-                tracer = t[VALUE]
-                if type(tracer) is not LinearTracer or tracer.trace is not self:
-                    return None
-                if tracer.aval is not aval:
-                    return None
-                moving.append(tracer)
-                key.append(True)
+        return _replayed(local.recorder, local.where, outer, primitive, operands, params)
+
+
+_rules = Table()
+_STORED = "stored"
+
+
+def _replay(
+    recorder: Any, where: Any, outer: JVPTrace, primitive: Rules, operands: tuple[Any, ...],
+    params: Params,
+) -> Node | None:  # fmt: skip
+    """See `from_template`. In C for templates that exist."""
+    self = outer.linear
+    key: list[Any] = [primitive, *params.items()] if params else [primitive]
+    primals: list[Any] = []
+    moving: list[LinearTracer] = []
+    for o in operands:
+        if type(o) is not list:
+            key.append(type(o))
             primals.append(o)
-        kinds = tuple(key)
-        made = _rules.get(kinds, _rules)
-        if made is _rules:
-            tangents = [outer.split(o)[1] for o in operands]
-            made = _rules.put(kinds, _rule_template(primitive, primals, tangents, params))
-        if made is None:
+            continue
+        t = None
+        op = o[OP]
+        if op is None:
+            tracer = o[VALUE]
+            if type(tracer) is JVPTracer and tracer.trace is outer:
+                o, t = tracer.primal, tracer.tangent
+                op = o[OP]
+        aval = o[AVAL] if op is None else op.aval  # `known_by`, inlined
+        if type(aval) is TracedAval or not aval.dtype.isnative:
             return None
-        out, out_dot = made.apply(self, primals, moving)
-        if primitive is shaping.slice and is_written(primals[0]) and not fuses():
-            if is_small(aval_of_node(out), aval_of_node(primals[0])):
-                out = record(elementwise.positive, (out,), {})
-        return out, out_dot
+        key.append(aval)
+        if t is not None:
+            tracer = t[VALUE]
+            if type(tracer) is not LinearTracer or tracer.trace is not self:
+                return None
+            if tracer.aval is not aval:
+                return None
+            moving.append(tracer)
+            key.append(True)
+        primals.append(o)
+    stored = primitive is shaping.slice and _stores(primals[0], params)
+    if stored:
+        key.append(_STORED)
+    kinds = tuple(key)
+    made = _rules.get(kinds, _rules)
+    if made is _rules:
+        tangents = [outer.split(o)[1] for o in operands]
+        made = _rules.put(kinds, _rule_template(primitive, primals, tangents, params, stored))
+    return None if made is None else outer.joined(*made.apply(self, primals, moving))
+
+
+def _stores(primal: Node, params: Params) -> bool:
+    """Whether to store a slice: see `is_written`."""
+    aval = aval_of_node(primal)
+    small = is_small(aval_of(params["shape"], aval.dtype), aval)
+    return small and is_written(primal) and not fuses()
+
+
+_replayed = in_front(
+    "replayed", _replay, function=(JVPTrace, JVPTracer, LinearTrace, LinearTracer, RuleTemplate),
+    rules=_rules, more=(scalars, _stores, shaping.slice, _STORED),
+)  # fmt: skip
 
 
 _BILINEAR = {"multiply", "multiply_no_nan", "dot_general", "convolution"}
@@ -148,12 +172,10 @@ class TransposeTrace(LinearTrace):
         return nodes
 
 
-_rules = Table()
-
-
 def _rule_template(
-    primitive: Rules, primals: Sequence[Any], tangents: Sequence[Any], params: Params
-) -> RuleTemplate | None:
+    primitive: Rules, primals: Sequence[Any], tangents: Sequence[Any], params: Params,
+    stored: bool,
+) -> RuleTemplate | None:  # fmt: skip
     op = inferred(primitive, primals, params)
     if op.host:
         return None
@@ -174,8 +196,11 @@ def _rule_template(
                 tangent = None if out_dot is None else trace.tracer_of(out_dot._node)
                 if out_dot is not None and tangent is None:
                     return None
+                node = out._node
+                if stored:
+                    node = record(elementwise.positive, (node,), {})
                 present = [t for t in moving if t is not None]
-                found = out._node, tangent
+                found = node, tangent
                 return RuleTemplate(op, inputs, recorder, trace.tape, present, found)
             except Unfit:
                 return None

@@ -17,6 +17,7 @@ from lazynp._trace import check_bounds
 from lazynp.transforms._templates import Steps, Unfit, chosen, scalar_leaf
 
 Params = dict[str, Any]
+_MOST_VALUES = 48  # of a template that C applies: as in `tangents.h`
 
 
 class LinearTracer(Tracer):
@@ -69,7 +70,7 @@ class RuleTemplate:
 
     __slots__ = (
         "op", "dtypes", "steps", "out", "read", "starts", "constants", "entries", "passes", "made",
-        "aval",
+        "aval", "compact",
     )  # fmt: skip
 
     def __init__(
@@ -86,13 +87,14 @@ class RuleTemplate:
         constants = [n for n in nodes.values() if self.steps.place(n) < fixed]
         read = [n for n in nodes.values() if self.steps.place(n) >= fixed]
         self.constants = constants
-        self.read = chosen([self.steps.place(n) for n in read])
+        places = [self.steps.place(n) for n in read]
+        self.read = chosen(places)
         # which of them may be start indices, on which the sums of cotangents depend
         self.starts = [i for i, n in enumerate(read) if is_index(aval_of_node(n))]
         made = [t for entry in tape for t in entry.outs]
-        places = {id(a): i for i, a in enumerate([*constants, *read, *moving, *made])}
+        numbers = {id(a): i for i, a in enumerate([*constants, *read, *moving, *made])}
         self.entries = [
-            (e.primitive, chosen([places[id(a)] for a in e.operands]), e.params,
+            (e.primitive, chosen([numbers[id(a)] for a in e.operands]), e.params,
              [t.aval for t in e.outs], [])
             for e in tape
         ]  # fmt: skip
@@ -102,7 +104,19 @@ class RuleTemplate:
         self.aval = None if tangent is None else tangent.aval
         if tangent is not None and self.passes is None and self.made is None:
             raise Unfit
+        self.compact = self._for_c(places)
         self.steps.sealed()
+
+    def _for_c(self, read: Sequence[int]) -> tuple[Any, ...] | None:
+        """What C needs to apply it; None if it shall not. C takes only Python scalars that
+        `scalar_leaf` knows, so their bounds have been checked.
+        """
+        if self.steps.size > _MOST_VALUES:
+            return None
+        passes = -1 if self.passes is None else self.passes
+        made = self.aval if self.made is not None else None
+        constants, wiring = tuple(self.steps.constants), tuple(self.steps.wiring)
+        return constants, tuple(self.dtypes), wiring, self.out, tuple(read), passes, made
 
     def apply(
         self, trace: Any, primals: Sequence[Any], moving: list[LinearTracer]
@@ -117,7 +131,7 @@ class RuleTemplate:
                 ]
                 break
         values = self.steps.take(primals)
-        if self.made is None:
+        if self.made is None or self.aval is None:
             if self.passes is None:
                 return values[self.out], None
             return values[self.out], tracer_node(moving[self.passes])
@@ -125,7 +139,13 @@ class RuleTemplate:
         trace.tape.append((self, self.read(values), moving, tangent, local.where))
         return values[self.out], tracer_node(tangent)
 
-    def entries_of(self, read: Sequence[Node], moving: Sequence[LinearTracer], tangent: LinearTracer, where: Any) -> list[Entry]:
+    def entries_of(
+        self,
+        read: Sequence[Node],
+        moving: Sequence[LinearTracer],
+        tangent: LinearTracer,
+        where: Any,
+    ) -> list[Entry]:
         """The entries that `apply` stands for."""
         values: list[Any] = [*self.constants, *read, *moving]
         first = len(values)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import lazynp as np
 from lazynp import grad, jit, jvp, value_and_grad, vjp, vmap

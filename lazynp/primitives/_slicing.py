@@ -263,13 +263,18 @@ def write_slice(
 def _write(target: np.ndarray[Any, Any], u: Any, shape: Shape, add: bool) -> None:
     """Write u, which broadcasts to `shape`, into a view with as many elements."""
     if isinstance(u, np.ndarray) and u.shape and u.shape != target.shape:
-        u = np.broadcast_to(u, shape).reshape(target.shape)
+        u = _in_shape(u, shape).reshape(target.shape)
     if isinstance(u, np.generic):  # recording has checked that it fits
         u = u.astype(target.dtype)
     if add:
         target += u
     else:
         target[...] = u
+
+
+def _in_shape(u: Any, shape: tuple[int, ...]) -> Any:
+    """`np.broadcast_to`, which costs more than a small update, only where it does something."""
+    return u if type(u) is np.ndarray and u.shape == shape else np.broadcast_to(u, shape)
 
 
 def _update_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:
@@ -337,7 +342,7 @@ def _added_part(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
     def part(x: Any, u: Any, *starts: Any) -> tuple[Any, Any]:
         target = x[places[starts]]
         if target.shape != shape:
-            u = np.broadcast_to(u, shape).reshape(target.shape)
+            u = _in_shape(u, shape).reshape(target.shape)
         return target, u
 
     return part

@@ -116,7 +116,11 @@ def _key(program: Any, cts: Sequence[Node | None]) -> tuple[Any, list[Node]] | N
 
 
 def _add_entry(entry: Entry, key: list[Any], read: list[Node]) -> bool:
-    """Add an entry that no template made. False if an outer transformation interprets it."""
+    """Add an entry that no template made. False if an outer transformation interprets it, or if its
+    rule may call a function of the user's.
+    """
+    if entry.primitive.kind in ("call", "host") or entry.primitive.multiple_results:
+        return False
     key += Entry, entry.primitive, tuple(entry.params.items()), len(entry.operands)
     for a in entry.operands:
         if type(a) is LinearTracer:

@@ -226,6 +226,7 @@ def test_custom_rules_and_host_functions_run_each_time() -> None:
     f.defvjp(lambda x: (f(x), x), bwd)
     got = [float(grad(lambda x: f(x) * 1.0)(1.0)) for _ in range(4)]
     assert got == [1.0, 2.0, 3.0, 4.0]
+    assert not _kept._programs and not _kept._seen
 
 
 def test_rules_that_raise_do_so_each_time() -> None:

@@ -102,15 +102,17 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.host = not all(on_device(a.dtype) for a in avals) or hosted(primitive, params)
     op.scalar = not primitive.multiple_results and op.aval.ndim == 0
     op.bounds = _bounds(ins, explicit)
-    op.first_start = {"slice": 1, "update_slice": 2}.get(primitive.name, len(ins))
+    op.first_start = _FIRST_STARTS.get(primitive.name, len(ins))
     op.cost = None
     op.gain = math.inf if op.host else _gain(primitive, params, explicit, outs)
     copies = primitive.kind == "update" and explicit[0].nbytes > _COPIED
     op.small = op.gain <= _cost.CUT and not copies
-    op.reuses = _may_reuse(primitive, params, ins, op.aval)
+    op.reuses = _may_reuse(primitive, params, ins, op.aval, op.inplace)
     op.direct = not op.reuses and not op.free
     return op
 
+
+_FIRST_STARTS = {"slice": 1, "update_slice": 2, "add_slice": 2}
 
 # bytes: a program could do without smaller results that do not fit into memory
 _ABSURD = 1 << 43
@@ -131,9 +133,11 @@ def _gain(
 _WORTH_REUSING = 1 << 16  # bytes: below, allocating is faster than finding out who holds the memory
 
 
-def _may_reuse(primitive: Rules, params: Params, ins: tuple[In, ...], aval: Any) -> bool:
+def _may_reuse(
+    primitive: Rules, params: Params, ins: tuple[In, ...], aval: Any, inplace: Any
+) -> bool:
     return (
-        primitive.inplace is not None
+        inplace is not None
         and ins[0] is aval
         and (aval.nbytes >= _WORTH_REUSING or primitive.kind == "update")
         and params.get("mode", "set") == "set"  # accumulation cannot be repeated
@@ -283,7 +287,7 @@ class _Project:
     name = "project"
     explicit = None
     inplace = specialize = specialize_inplace = cost = None
-    multiple_results = False
+    multiple_results = adds = False
     free = True
     kind = "project"
     jvp = transpose = batch = decided = None

@@ -71,6 +71,9 @@ class Primitive:
     linearize: Rule | None = None  # a jvp whose tangents are separate programs, without values
     discharge: Rule | None = None  # of calls: see `primitives.checks`
     inplace: Rule | None = None  # a reference that may overwrite its first operand
+    # `inplace` gives the part of the first operand to which the second is added, and the second:
+    # adding must not be repeated, so who does it stores the result in the same step
+    adds: bool = False
     # (params, explicit avals) -> the reference for exactly these, or None; for large savings
     specialize: Rule | None = None
     specialize_inplace: Rule | None = None

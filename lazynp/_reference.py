@@ -11,6 +11,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -196,6 +197,7 @@ def _store_checked(node: Node) -> None:
         raise nan_error(name, node[CODE], node[OFFSET])
 
 
+_FIRST = itemgetter(0)
 _TWICE = (np.maximum, np.minimum)  # may run twice, and take `out` by name
 
 
@@ -210,6 +212,11 @@ def _store(node: Node) -> None:
         if owned(args[0]):
             value = args[0][VALUE]
             rest = [operand(a) for a in args[1:]]
+            if op.primitive.adds:  # running it twice would be wrong, as below
+                part, u = op.inplace(value, *rest)
+                done = zip((value,), map(np.add, (part,), (u,), (part,)))
+                node[VALUE:CODE] = map(_FIRST, done)
+                return
             if (
                 type(op.reference) is np.ufunc and op.reference not in _TWICE
             ):  # running `x += 1` twice would be wrong, so call and store in one step

@@ -40,7 +40,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(Policy, patience) X(State, watching)  \
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host)                \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
-    X(Aval, get_memo) X(Aval, set_memo)
+    X(Aval, traced) X(Aval, get_memo) X(Aval, set_memo)
 
 /* The slots of `Likeness`. The front of kind `matched` gets this class as its `function`. */
 #define OF_LIKENESS(X)                                                                             \

@@ -4,6 +4,7 @@
 
 #include "core.h"
 #include "numbers.h"
+#include "tangents.h"
 
 /* -- elementwise functions and operators: `_recording.binary`, `unary`, `composed` ------------- */
 
@@ -156,6 +157,37 @@ static PyObject *recorded_again(PyObject *function, PyObject *const *xs, int dep
     return new;
 }
 
+/* The operation on operands some of which carry a tangent, new. NULL: forward, or an error. */
+static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *them,
+                              Py_ssize_t n, PyObject *now)
+{
+    PyObject *outer = NULL, *code, *offset, *operands, *new = NULL;
+    for (Py_ssize_t i = 0; i < n && tangents.rules; i++)
+        if (them[i].operand && PyList_CheckExact(them[i].operand) && tracer_in(them[i].operand))
+            outer = TANGENT(tracer_in(them[i].operand), JVPTracer, trace);
+    if (!outer)
+        return NULL;
+    Py_INCREF(outer);
+    operands = operands_of(xs, them, n); /* holds them from here on */
+    if (operands && users_position(front->depth, &code, &offset)) {
+        new = replay(outer, front->second, NULL, ((PyTupleObject *)operands)->ob_item, n, now,
+                     code, offset);
+        Py_DECREF(code);
+        Py_DECREF(offset);
+    }
+    Py_XDECREF(operands);
+    Py_DECREF(outer);
+    if (new) {
+        PyObject *traced = known(new); /* or an aval: some results have no tangent */
+        PyObject *aval = is_a(traced, the.Aval) ? traced : NULL, *tracer = tracer_in(new);
+        if (tracer)
+            aval = TANGENT(tracer, JVPTracer, aval);
+        Py_ssize_t ndim = aval ? PyLong_AsSsize_t(OF(aval, Aval, ndim)) : 1;
+        new = owner(ndim ? the.NDArray : the.Scalar, new);
+    }
+    return new;
+}
+
 static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -187,6 +219,13 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         goto end;
     if (is_python_number(xs[0]) && (n == 1 || is_python_number(xs[1])))
         goto end; /* their values determine the dtype */
+    if (front->second != Py_None && !order && !(is_a(them[0].known, the.Aval) &&
+        (n == 1 || is_a(them[1].known, the.Aval) || is_python_number(xs[1])))) {
+        out = with_tangent(front, xs, them, n, now);
+        again = !out;
+        if (out || PyErr_Occurred())
+            goto end;
+    }
     PyObject *entry = PyDict_GetItemWithError(front->entries, key);
     if (is_eager(now)) {
         found = entry && OF(entry, Entry, aval) != Py_None ? Py_NewRef(OF(entry, Entry, aval)) : NULL;

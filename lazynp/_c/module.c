@@ -2,6 +2,7 @@
 
 #include "buffer.h"
 #include "core.h"
+#include "tangents.h"
 #include "elementwise.h"
 #include "scalars.h"
 #include "indexing.h"
@@ -120,7 +121,7 @@ typedef struct {
 } Kind;
 
 static const Kind KINDS[] = {
-    {"elementwise", elementwise, "entries", NULL},
+    {"elementwise", elementwise, "entries", "primitive"},
     {"of_scalars", of_scalars, "operator", "quiet"},
     {"converted", converted, NULL, NULL},
     {"getitem", getitem, NULL, NULL},
@@ -138,6 +139,7 @@ static const Kind KINDS[] = {
     {"asked", asked, "entries", NULL},
     {"asked_function", asked_function, "entries", NULL},
     {"hosted", hosted, "hooks", "handle"},
+    {"replayed", replayed, "rules", "more"},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -203,6 +205,15 @@ static int find_slots_of(vectorcallfunc kind, PyObject *class)
         OF_UNIT(X)
 #undef X
     }
+    if (kind == replayed) {
+        PyObject *JVPTrace, *JVPTracer, *LinearTrace, *LinearTracer, *RuleTemplate;
+        if (!PyArg_ParseTuple(class, "OOOOO", &JVPTrace, &JVPTracer, &LinearTrace, &LinearTracer,
+                              &RuleTemplate))
+            return -1;
+#define X(class, name) failed = failed || find_slot(class, #name, &tangents.class##_##name) < 0;
+        OF_TANGENTS(X)
+#undef X
+    }
     return failed ? -1 : 0;
 }
 
@@ -248,6 +259,8 @@ static PyObject *front(PyObject *Py_UNUSED(module), PyObject *args, PyObject *na
             if (specify(&spec, &KINDS[i], PyUnicode_AsUTF8(key), value) < 0)
                 return NULL;
         if (find_slots_of(KINDS[i].call, spec.function) < 0)
+            return NULL;
+        if (KINDS[i].call == replayed && take_tangents(&spec) < 0)
             return NULL;
         return new_front(python, &spec);
     }
@@ -307,10 +320,11 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.layout = PyUnicode_InternFromString("layout");
     the.name = PyUnicode_InternFromString("__name__");
     the.scipy = PyUnicode_InternFromString("scipy.");
+    tangents.where = PyUnicode_InternFromString("where");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
         !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.name ||
-        !the.scipy || !the.aval_of_double) {
+        !the.scipy || !tangents.where || !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
@@ -357,7 +371,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 10) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 13) < 0)
         Py_CLEAR(module);
     return module;
 }

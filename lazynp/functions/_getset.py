@@ -32,7 +32,7 @@ from lazynp._fronts import in_front
 from lazynp._memo import state
 from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
 from lazynp._ownership import exclusive
-from lazynp._recorder import Recorder, known, local, staged
+from lazynp._recorder import RECORD, Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import laid_out, order_of_strides, writeable
@@ -265,7 +265,12 @@ def _index_step(aval: Aval, index: Any) -> Any:
 
 
 def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
-    """`getitem` of a value that a transformation interprets; caches nothing."""
+    """`getitem` of a value that a transformation interprets."""
+    step = _known_step(aval, index) if type(aval) is TracedAval and not staged else None
+    if step is not None:
+        node = self._read()
+        got = record_traced(shaping.slice, (node, *step.starts), step.params)
+        return new_scalar(got) if step.scalar else _view_along(self, step, node, got)
     plain = normal(index)
     if _moves(plain):
         step = _moving_step(aval, plain)
@@ -277,6 +282,17 @@ def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
         return new_scalar(step.get(self._read()))
     out = view(self, step)
     return new_array(out._read()) if has_array(index) else out
+
+
+def _known_step(aval: TracedAval, index: Any) -> Any:
+    """The step of a basic index without arrays, which plain values share; None for any other."""
+    if not gives_view(index) or local.recorder.backend is not RECORD:
+        return None
+    key = index_key(index)
+    entry = aval.plain.get_memo.get(key)
+    if entry is None and key is not NOT_BASIC:
+        entry = _new_entry(aval.plain, key, index)
+    return None if entry is None else entry[2]
 
 
 def _moves(index: Any) -> bool:
@@ -399,7 +415,7 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     recorder = local.recorder
     node = self._node if self._base is None else self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
-    step = _set_step(aval, index)
+    step = _set_step(aval.plain, index)
     if step is None:
         set_advanced(self, normal(index), value)
         return None
@@ -432,7 +448,9 @@ def _store_op(
 ) -> tuple[Op | None, tuple[Any, ...]]:
     """The op of a store, and its operands; no op if a transformation interprets it."""
     u, op = value, None
-    if type(value) is NDArray or type(value) is Scalar:
+    if type(aval) is TracedAval:
+        pass  # the step's ops are those of plain values
+    elif type(value) is NDArray or type(value) is Scalar:
         u = value._node if value._base is None else value._read()
         op = step.ops.get(u[AVAL] if u[OP] is None else u[OP].aval)
     elif type(value) is float and aval.dtype.kind == "f":

@@ -204,7 +204,7 @@ def binary(
 
     return in_front(
         "elementwise", call, function=function, entries=elementwise.entries, operands=2,
-        depth=depth, swap=swap, records=True, creates=numbers,
+        depth=depth, swap=swap, records=True, creates=numbers, primitive=primitive,
     )  # fmt: skip
 
 
@@ -224,7 +224,7 @@ def unary(
 
     return in_front(
         "elementwise", call, function=function, entries=elementwise.entries, operands=1,
-        depth=depth, records=True, creates=numbers,
+        depth=depth, records=True, creates=numbers, primitive=primitive,
     )  # fmt: skip
 
 

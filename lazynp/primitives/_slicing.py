@@ -263,13 +263,18 @@ def write_slice(
 def _write(target: np.ndarray[Any, Any], u: Any, shape: Shape, add: bool) -> None:
     """Write u, which broadcasts to `shape`, into a view with as many elements."""
     if isinstance(u, np.ndarray) and u.shape and u.shape != target.shape:
-        u = np.broadcast_to(u, shape).reshape(target.shape)
+        u = _in_shape(u, shape).reshape(target.shape)
     if isinstance(u, np.generic):  # recording has checked that it fits
         u = u.astype(target.dtype)
     if add:
         target += u
     else:
         target[...] = u
+
+
+def _in_shape(u: Any, shape: tuple[int, ...]) -> Any:
+    """`np.broadcast_to`, which costs more than a small update, only where it does something."""
+    return u if type(u) is np.ndarray and u.shape == shape else np.broadcast_to(u, shape)
 
 
 def _update_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:
@@ -328,9 +333,27 @@ def _add_slice_reference(x: Any, u: Any, *starts: Any, **params: Any) -> Any:
     return write_slice(np.array(x), u, *starts, **params, add=True)
 
 
+def _added_part(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+    """Of one slice: the part of x to which u is added, and u in its shape."""
+    if any(a.ndim for a in avals[2:]):
+        return None
+    places, shape = _Places(avals[0].ndim, params), params["shape"]
+
+    def part(x: Any, u: Any, *starts: Any) -> tuple[Any, Any]:
+        target = x[places[starts]]
+        if target.shape != shape:
+            u = _in_shape(u, shape).reshape(target.shape)
+        return target, u
+
+    return part
+
+
 def _add_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:
     if u.aval.size == 0:
         return x
+    if not (starts and starts[0].aval.shape):  # one slice: a scatter would not be fused
+        part = slice_.lower(b, x, *starts, **params)
+        return update_slice.lower(b, x, b.binary("add", part, u), *starts, **params)
     region = region_of(x.aval.shape, **params)
     lead = starts[0].aval.shape if starts else ()
     u = b.reshape(u, (*lead, *region.sizes))
@@ -357,6 +380,8 @@ add_slice = linear(
     abstract=_update_slice_abstract,
     explicit=_update_slice_explicit,
     reference=_add_slice_reference,
+    specialize_inplace=_added_part,
+    adds=True,
     lower=_add_slice_lower,
     transpose=_add_slice_transpose,
     batch=_add_slice_batch,

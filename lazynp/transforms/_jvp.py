@@ -106,7 +106,7 @@ class JVPTrace(Trace):
         if self.linear is not None and primitive.kind in KINDS and not isinstance(rule, Missing):
             made = self.linear.from_template(self, primitive, operands, params)
             if made is not None:
-                return self.joined(*made)
+                return made
         primals, tangents = zip(*[self.split(o) for o in operands])
         if rule is NOT_DIFFERENTIABLE:
             if primitive.multiple_results:

@@ -17,7 +17,7 @@ from lazynp._array import from_host
 from lazynp._avals import Aval
 from lazynp._config import config
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
-from lazynp._recorder import local
+from lazynp._recorder import StagingRecorder, local
 from lazynp._trace import record
 from lazynp.primitives import elementwise, indexing, shaping
 
@@ -31,7 +31,10 @@ Params = dict[str, Any]
 
 def fuses() -> bool:
     """Whether what is recorded now will be compiled: zeros around a part cost nothing there."""
-    return bool(local.recorder.staging) or config.execution == "compiled"
+    recorder = local.recorder
+    if isinstance(recorder, StagingRecorder):
+        return recorder.fuses
+    return config.execution == "compiled"
 
 
 def is_small(part: Aval, whole: Aval) -> bool:
@@ -107,6 +110,8 @@ def _added(a: Node, b: Node) -> Node:
 
 
 def _in_place(total: Node, ct: Node, starts: Sequence[Node], params: Params) -> Node:
+    if not fuses():  # what is compiled keeps to operations that XLA fuses
+        return record(shaping.add_slice, (total, ct, *starts), params)
     added = _added(record(shaping.slice, (total, *starts), params), ct)
     return record(shaping.update_slice, (total, added, *starts), params)
 

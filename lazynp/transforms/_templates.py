@@ -32,7 +32,7 @@ class Unfit(Exception):
 class Steps:
     """Operations on inputs. Places count constants, then inputs, then results."""
 
-    __slots__ = ("constants", "operations", "size", "_places")
+    __slots__ = ("constants", "operations", "size", "wiring", "_places")
 
     def __init__(self, inputs: Sequence[Node], recorder: StagingRecorder, more: list[Any]) -> None:
         """Steps from the recorder's contents; `more`: other nodes that are referred to."""
@@ -50,12 +50,15 @@ class Steps:
         everything = (*self.constants, *inputs, *nodes)
         self.size = len(everything)
         self._places = {id(a): i for i, a in enumerate(everything)}
+        self.wiring: list[tuple[Op, tuple[int, ...]]] = []  # the operations, for C
         self.operations: list[tuple[Op, Callable[[list[Any]], tuple[Any, ...]]]] = []
         for node in nodes:
             op = node[OP]
             if op.host or op.primitive.kind in ("host", "call") or op.primitive.multiple_results:
                 raise Unfit
-            self.operations.append((op, chosen([self._places[id(a)] for a in node[ARGS]])))
+            places = [self._places[id(a)] for a in node[ARGS]]
+            self.operations.append((op, chosen(places)))
+            self.wiring.append((op, tuple(places)))
 
     def place(self, a: Any) -> int:
         return self._places[id(a)]
@@ -116,11 +119,11 @@ class Table(Memo[Key, Any]):
 
 def scalar_leaf(value: Any, dtype: np.dtype[Any]) -> Node:
     """A Python scalar as a leaf; most are one of a few constants of the program."""
-    if not value or value != value:  # 0.0 equals -0.0, and nan equals nothing
+    if value != value or not value and type(value) is not int:  # 0.0 equals -0.0
         return leaf(cast_scalar(value, dtype))
     key = type(value), value, dtype
-    found = _scalars.get(key)
-    return found or _scalars.put(key, leaf(cast_scalar(value, dtype)))
+    found = scalars.get(key)
+    return found or scalars.put(key, leaf(cast_scalar(value, dtype)))
 
 
-_scalars = Table()
+scalars = Table()

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, strategies as st
 from numpy.exceptions import AxisError
 
+from lazynp import _reference
 from lazynp._avals import DEVICE_DTYPES, aval_of
+from lazynp._node import ARGS, VALUE, leaf, op_of
 from lazynp.primitives import shaping
 from tests.primitives.harness import Static, lowered_text, run_lowered
 from tests.primitives.rules import array, check_batch, check_jvp, check_transpose, value
@@ -340,6 +342,50 @@ def _batched_starts(name: str) -> tuple[Any, list[Any], dict[str, Any]]:
     shape, axes, sizes, strides, starts, one = BATCHED_STARTS[name]
     params = {"axes": axes, "sizes": sizes, "strides": strides, "shape": one}
     return draw("f8", shape), [np.array(s) for s in starts], params
+
+
+ONE_SLICE = {  # shape of x, axes, sizes, strides, starts, shape of the slice
+    "row": ((5, 4), (0,), (1,), (1,), [2], (4,)),
+    "inner": ((5, 6), (0, 1), (3, 4), (1, 1), [1, 1], (3, 4)),
+    "strided": ((7, 8), (0, 1), (2, 3), (3, -2), [1, 7], (2, 3)),
+    "with a new axis": ((5, 4), (1,), (2,), (1,), [1], (5, 1, 2)),
+    "whole": ((3,), (), (), (), [], (3,)),
+    "element": ((5, 4), (0, 1), (1, 1), (1, 1), [2, 3], ()),
+    "empty": ((5, 4), (0,), (0,), (1,), [0], (0, 4)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ONE_SLICE)
+def test_adding_to_one_slice(name: str) -> None:
+    shape, axes, sizes, strides, starts, one = ONE_SLICE[name]
+    params = {"axes": axes, "sizes": sizes, "strides": strides, "shape": one}
+    x, u = draw("f8", shape), draw("f8", one, 1)
+    index = shaping.index_of(x.ndim, tuple(starts), axes, sizes, strides)
+    want = x.copy()
+    want[index] += u.reshape(want[index].shape)
+    start_leaves = [np.int64(s) for s in starts]
+    (added,) = run_lowered(shaping.add_slice, x, u, *start_leaves, **params)
+    np.testing.assert_array_equal(added, want)
+    np.testing.assert_array_equal(shaping.add_slice.reference(x, u, *starts, **params), want)
+    check_transpose(shaping.add_slice, [x, u, *start_leaves], [0, 1], **params)
+    still = [False] * len(starts)
+    xs, us = draw("f8", (2, *shape)), draw("f8", (2, *one), 1)
+    check_batch(shaping.add_slice, [xs, us, *start_leaves], [True, True, *still], **params)
+
+    ins = aval_of(shape, x.dtype), aval_of(one, u.dtype), *[int for _ in starts]
+    op = op_of(shaping.add_slice, params, ins)
+    assert op.reuses and op.primitive.adds
+    again = x.copy()
+    before = id(again)
+    for k in range(1, 4):  # each sum is made in the memory of the one before
+        node = [op, (leaf(again), leaf(k * u), *starts), None, None, 0]
+        del again
+        _reference.run([node], node)
+        again = node[VALUE]
+        assert id(again) == before and node[ARGS] is None
+    want = x.copy()
+    want[index] += (6 * u).reshape(want[index].shape)
+    np.testing.assert_allclose(again, want, rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", BATCHED_STARTS)

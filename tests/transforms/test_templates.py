@@ -10,7 +10,8 @@ import pytest
 
 import lazynp as np
 from lazynp import grad, jvp, vjp
-from lazynp.transforms import _jvp, _linearize
+from lazynp._node import aval_of_node
+from lazynp.transforms import _backward, _jvp, _kept, _linearize
 
 X, Y = np.array([0.3, -0.7, 1.2]), np.array([1.0, 2.0, 3.0])
 BINARY = [np.add, np.subtract, np.multiply, np.divide, np.arctan2, np.maximum, np.power]
@@ -19,7 +20,8 @@ OPERANDS = [X + 2.0, Y[:, None], np.float64(1.5), 2, 0.5, np.array([1, 2, 3]), Y
 
 def untemplated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_jvp, "KINDS", frozenset())
-    monkeypatch.setattr(_linearize, "KINDS", frozenset())
+    monkeypatch.setattr(_backward, "KINDS", frozenset())
+    monkeypatch.setattr(_kept, "_LONGEST", -1)
 
 
 @pytest.mark.parametrize("function", BINARY, ids=lambda f: f.__name__)
@@ -42,7 +44,7 @@ def test_templates_are_the_rules(function: Any, monkeypatch: pytest.MonkeyPatch)
 
     with np.config(execution="reference"):
         first, again = outcomes(), outcomes()
-        assert _linearize._rules and _linearize._transposes
+        assert _linearize._rules and _backward._transposes
         untemplated(monkeypatch)
         want = outcomes()
     for got in (first, again):
@@ -67,3 +69,56 @@ def test_rules_that_raise_do_so_each_time() -> None:
             grad(lambda x: np.special.zeta(x, 1.0))(2.0)
         with pytest.raises(ValueError, match="broadcast"):
             grad(lambda x: (x * np.ones(2)).sum())(X)
+
+
+def test_c_applies_a_template_as_python_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same nodes and the same tape, for all kinds of operands that C takes."""
+    front = _linearize._replayed
+    if front is _linearize._replay:
+        pytest.skip("the C part is not there")
+
+    def f(x: Any) -> Any:
+        y = np.float32(2.0) * x + True * x - 0 * x[0] + (-0.0) * x[::-1]
+        u = np.zeros((6, 5)) * x[0, 0]
+        u[1:3] = y[0, :5] * 3
+        u[1] += u[2] / 2 - u[0] * (-0.5)
+        z = np.where(u > 0, u, u**2).sum(0) @ np.exp(u[1]) + np.maximum(u, 0.5)[2, 3]
+        return z + x[1, -1] * np.pi + (+x).mean() + abs(y).max()
+
+    def outcome(by: Any) -> Any:
+        tapes: list[Any] = []
+        monkeypatch.setattr(_linearize, "_replayed", by)
+        monkeypatch.setattr(
+            _linearize, "Linearized", lambda tape, *a: (tapes.append(tape), kept(tape, *a))[1]
+        )
+        x = np.asarray(numpy.linspace(-1.0, 1.3, 12).reshape(2, 6))
+        value = numpy.asarray(grad(f)(x))
+        (tape,) = tapes
+        return (
+            value,
+            [
+                (t, [aval_of_node(n) for n in read], [m.index for m in moving], out.index, out.aval)
+                for t, read, moving, out, _ in [i for i in tape if type(i) is tuple]
+            ],
+            {where for *_, where in tape if type(where) is tuple},
+        )
+
+    kept = _linearize.Linearized
+    outcome(_linearize._replay)  # makes the templates
+    (value, tape, places), (want, items, lines) = outcome(front), outcome(_linearize._replay)
+    numpy.testing.assert_array_equal(value, want)
+    assert tape == items and len(items) > 25
+    assert places == lines
+
+
+def test_a_line_of_the_user_is_the_place_of_what_c_applies() -> None:
+    def f(x: Any) -> Any:
+        saved.append(np.sin(x) * 2.0)
+        return saved[0]
+
+    for _ in range(3):
+        saved: list[Any] = []
+        grad(f)(1.0)
+        line = f.__code__.co_firstlineno + 1
+        with pytest.raises(TypeError, match=rf"test_templates.py:{line},"):
+            np.cos(saved[0])

@@ -1,0 +1,387 @@
+/* Fronts: operations on values that carry a tangent. See core.h.
+
+   `_linearize.replayed` defines them: it looks up the template of a rule by the kinds of the
+   operands, records the template's operations, and writes one item on the tape. C does the same
+   for templates that exist. */
+
+#pragma once
+
+#include "core.h"
+
+/* The slots that C reads and writes: class, name. The front of kind `replayed` gets a tuple of
+   these classes as its `function`. */
+#define OF_TANGENTS(X)                                                                             \
+    X(JVPTrace, alive) X(JVPTrace, linear) X(JVPTracer, trace) X(JVPTracer, aval)                  \
+    X(JVPTracer, code) X(JVPTracer, offset) X(JVPTracer, primal) X(JVPTracer, tangent)             \
+    X(LinearTrace, tape) X(LinearTrace, count) X(LinearTracer, trace) X(LinearTracer, aval)        \
+    X(LinearTracer, index) X(RuleTemplate, compact)
+
+enum { TANGENT_CLASSES = 5, MOST_OPERANDS = 6, MOST_VALUES = 48 };
+
+/* The items of `RuleTemplate.compact`. */
+enum { CONSTANTS, DTYPES, STEPS, OUT, READ, PASSES, MADE, COMPACT_SIZE };
+
+static struct {
+    PyObject *JVPTrace, *JVPTracer, *LinearTrace, *LinearTracer, *RuleTemplate;
+    PyObject *rules;   /* kinds of operands -> template */
+    PyObject *scalars; /* (type, value, dtype) -> leaf */
+    PyObject *stores;  /* `_linearize._stores`, for the primitive `slice` */
+    PyObject *slice, *stored, *where;
+#define X(class, name) Py_ssize_t class##_##name;
+    OF_TANGENTS(X)
+#undef X
+} tangents;
+
+#define TANGENT(object, class, name) SLOT(object, tangents.class##_##name)
+
+static inline int is_a(PyObject *x, PyObject *class)
+{
+    return Py_TYPE(x) == (PyTypeObject *)class;
+}
+
+/* The tracer with a tangent that a node holds, borrowed; NULL if there is none. */
+static PyObject *tracer_in(PyObject *node)
+{
+    PyObject *value = PyList_GET_ITEM(node, VALUE);
+    return PyList_GET_ITEM(node, OP) == Py_None && is_a(value, tangents.JVPTracer) ? value : NULL;
+}
+
+/* Whether an owner's value carries a tangent. */
+static inline int carries_tangent(PyObject *array)
+{
+    PyObject *node = node_of(array);
+    return node && tangents.rules && tracer_in(node);
+}
+
+/* An operand, taken apart. References are borrowed from what the caller holds. */
+typedef struct {
+    PyObject *known;  /* an aval, or the type of a Python scalar */
+    PyObject *primal; /* a node, or a Python scalar */
+    PyObject *moving; /* a LinearTracer, or NULL */
+} Part;
+
+/* 0: forward. */
+static int taken_apart(PyObject *x, PyObject *outer, PyObject *linear, Part *part)
+{
+    part->moving = NULL;
+    part->primal = x;
+    if (!PyList_CheckExact(x)) {
+        part->known = (PyObject *)Py_TYPE(x);
+        return is_python_number(x);
+    }
+    if (PyList_GET_SIZE(x) != NODE_SIZE)
+        return 0;
+    PyObject *tracer = tracer_in(x);
+    if (tracer && TANGENT(tracer, JVPTracer, trace) == outer) {
+        PyObject *tangent = TANGENT(tracer, JVPTracer, tangent);
+        part->primal = TANGENT(tracer, JVPTracer, primal);
+        if (!PyList_CheckExact(part->primal) || PyList_GET_SIZE(part->primal) != NODE_SIZE ||
+            !PyList_CheckExact(tangent) || PyList_GET_SIZE(tangent) != NODE_SIZE)
+            return 0;
+        part->moving = PyList_GET_ITEM(tangent, VALUE);
+        if (!is_a(part->moving, tangents.LinearTracer) ||
+            TANGENT(part->moving, LinearTracer, trace) != linear ||
+            TANGENT(part->moving, LinearTracer, aval) != known(part->primal))
+            return 0;
+    }
+    part->known = known(part->primal);
+    return is_a(part->known, the.Aval); /* not that of a tracer */
+}
+
+/* The key of the template, new. */
+static PyObject *kinds_of(PyObject *primitive, PyObject *params, const Part *parts, Py_ssize_t n,
+                          int is_stored)
+{
+    Py_ssize_t size = 1 + (params ? PyDict_GET_SIZE(params) : 0) + n + is_stored, k = 0, at = 0;
+    PyObject *name, *value;
+    for (Py_ssize_t i = 0; i < n; i++)
+        size += parts[i].moving != NULL;
+    PyObject *key = PyTuple_New(size);
+    if (!key)
+        return NULL;
+    PyTuple_SET_ITEM(key, k++, Py_NewRef(primitive));
+    while (params && PyDict_Next(params, &at, &name, &value)) {
+        PyObject *pair = PyTuple_Pack(2, name, value);
+        if (!pair) {
+            Py_DECREF(key);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(key, k++, pair);
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyTuple_SET_ITEM(key, k++, Py_NewRef(parts[i].known));
+        if (parts[i].moving)
+            PyTuple_SET_ITEM(key, k++, Py_NewRef(Py_True));
+    }
+    if (is_stored)
+        PyTuple_SET_ITEM(key, k++, Py_NewRef(tangents.stored));
+    return key;
+}
+
+/* The leaf of a Python scalar, as `scalar_leaf`, new. NULL: forward, or an error. */
+static PyObject *leaf_of_number(PyObject *value, PyObject *dtype)
+{
+    double real = PyFloat_CheckExact(value) ? PyFloat_AS_DOUBLE(value) : 0.0;
+    if (!(real < 0.0 || real > 0.0) && !PyLong_CheckExact(value))
+        return NULL; /* 0.0 equals -0.0, and nan equals nothing */
+    PyObject *key = PyTuple_Pack(3, (PyObject *)Py_TYPE(value), value, dtype), *found = NULL;
+    if (key)
+        found = Py_XNewRef(PyDict_GetItemWithError(tangents.scalars, key));
+    Py_XDECREF(key);
+    if (found && !PyList_CheckExact(found))
+        Py_CLEAR(found);
+    return found;
+}
+
+/* The values at these places, as a new tuple. */
+static PyObject *at_places(PyObject *const *values, PyObject *places)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(places);
+    PyObject *out = PyTuple_New(n);
+    for (Py_ssize_t i = 0; out && i < n; i++)
+        PyTuple_SET_ITEM(out, i,
+                         Py_NewRef(values[PyLong_AsSsize_t(PyTuple_GET_ITEM(places, i))]));
+    return out;
+}
+
+/* Whether there is the aval that tracers of this type carry. */
+static inline int has_traced(PyObject *aval)
+{
+    return is_a(aval, the.Aval) && OF(aval, Aval, traced) && OF(aval, Aval, traced) != Py_None;
+}
+
+/* The tangent at this place among those of the operands, borrowed. */
+static PyObject *moving_of(const Part *parts, Py_ssize_t n, Py_ssize_t place)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (parts[i].moving && place-- == 0)
+            return parts[i].moving;
+    Py_UNREACHABLE();
+}
+
+/* A node for a tracer, new. Steals the tracer, which may be NULL after an error. */
+static PyObject *node_of_tracer(PyObject *tracer, PyObject *aval)
+{
+    PyObject *new = tracer ? leaf(tracer, OF(aval, Aval, traced)) : NULL;
+    Py_XDECREF(tracer);
+    return new;
+}
+
+static PyObject *new_linear(PyObject *linear, PyObject *aval)
+{
+    Py_ssize_t count = PyLong_AsSsize_t(TANGENT(linear, LinearTrace, count));
+    PyTypeObject *type = (PyTypeObject *)tangents.LinearTracer;
+    PyObject *next = count < 0 ? NULL : PyLong_FromSsize_t(count + 1);
+    PyObject *new = next ? type->tp_alloc(type, 0) : NULL;
+    if (!new) {
+        Py_XDECREF(next);
+        return NULL;
+    }
+    TANGENT(new, LinearTracer, trace) = Py_NewRef(linear);
+    TANGENT(new, LinearTracer, aval) = Py_NewRef(aval);
+    TANGENT(new, LinearTracer, index) = TANGENT(linear, LinearTrace, count); /* moved */
+    TANGENT(linear, LinearTrace, count) = next;
+    return new;
+}
+
+/* The node of a result with its tangent, new. Steals the tangent's node, which may be NULL. */
+static PyObject *joined(PyObject *outer, PyObject *primal, PyObject *tangent, PyObject *code,
+                        PyObject *offset)
+{
+    PyTypeObject *type = (PyTypeObject *)tangents.JVPTracer;
+    PyObject *new = tangent ? type->tp_alloc(type, 0) : NULL, *aval = known(primal);
+    if (!new) {
+        Py_XDECREF(tangent);
+        return NULL;
+    }
+    TANGENT(new, JVPTracer, trace) = Py_NewRef(outer);
+    TANGENT(new, JVPTracer, aval) = Py_NewRef(aval);
+    TANGENT(new, JVPTracer, code) = Py_NewRef(code);
+    TANGENT(new, JVPTracer, offset) = Py_NewRef(offset);
+    TANGENT(new, JVPTracer, primal) = Py_NewRef(primal);
+    TANGENT(new, JVPTracer, tangent) = tangent;
+    return node_of_tracer(new, aval);
+}
+
+/* Write what the template moves on the tape; the tangent's node, new. */
+static PyObject *written(PyObject *template, PyObject *compact, PyObject *linear,
+                         PyObject *const *values, const Part *parts, Py_ssize_t n, PyObject *code,
+                         PyObject *offset)
+{
+    PyObject *aval = PyTuple_GET_ITEM(compact, MADE);
+    PyObject *read = at_places(values, PyTuple_GET_ITEM(compact, READ)), *tracer = NULL;
+    PyObject *moving = read ? PyList_New(0) : NULL, *where = NULL, *item = NULL;
+    for (Py_ssize_t i = 0; moving && i < n; i++)
+        if (parts[i].moving && PyList_Append(moving, parts[i].moving) < 0)
+            Py_CLEAR(moving);
+    if (moving)
+        where = PyTuple_Pack(2, code, offset);
+    if (where)
+        tracer = new_linear(linear, aval);
+    if (tracer)
+        item = PyTuple_Pack(5, template, read, moving, tracer, where);
+    if (!item || PyList_Append(TANGENT(linear, LinearTrace, tape), item) < 0)
+        Py_CLEAR(tracer);
+    Py_XDECREF(read);
+    Py_XDECREF(moving);
+    Py_XDECREF(where);
+    Py_XDECREF(item);
+    return node_of_tracer(tracer, aval);
+}
+
+/* Record what the template does to these operands; the node of the result, new. */
+static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *outer,
+                            PyObject *linear, const Part *parts, Py_ssize_t n, PyObject *recorder,
+                            PyObject *code, PyObject *offset)
+{
+    PyObject *constants = PyTuple_GET_ITEM(compact, CONSTANTS), *out = NULL, *tangent;
+    PyObject *dtypes = PyTuple_GET_ITEM(compact, DTYPES), *steps = PyTuple_GET_ITEM(compact, STEPS);
+    PyObject *values[MOST_VALUES];
+    PyObject *aval = PyTuple_GET_ITEM(compact, MADE);
+    Py_ssize_t size = 0, first = PyTuple_GET_SIZE(constants) + n;
+    Py_ssize_t passes = PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, PASSES));
+    if (aval == Py_None && passes >= 0)
+        aval = TANGENT(moving_of(parts, n, passes), LinearTracer, aval);
+    if (aval != Py_None && !has_traced(aval))
+        return NULL; /* Python makes it */
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(constants); i++)
+        values[size++] = Py_NewRef(PyTuple_GET_ITEM(constants, i));
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *value = PyList_CheckExact(parts[i].primal)
+                              ? Py_NewRef(parts[i].primal)
+                              : leaf_of_number(parts[i].primal, PyTuple_GET_ITEM(dtypes, i));
+        if (!value)
+            goto end;
+        values[size++] = value;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) { /* pairs: op, places */
+        PyObject *step = PyTuple_GET_ITEM(steps, i);
+        PyObject *args = at_places(values, PyTuple_GET_ITEM(step, 1));
+        PyObject *new = args ? node(PyTuple_GET_ITEM(step, 0), args, Py_None, code, offset) : NULL;
+        Py_XDECREF(args);
+        if (!new)
+            goto end;
+        values[size++] = new;
+    }
+    PyObject *result = values[PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, OUT))];
+    if (!has_traced(known(result)))
+        goto end;
+    for (Py_ssize_t i = first; i < size; i++)
+        if (PyList_Append(OF(recorder, Recorder, pending), values[i]) < 0)
+            goto end;
+    if (PyTuple_GET_ITEM(compact, MADE) != Py_None)
+        tangent = written(template, compact, linear, values, parts, n, code, offset);
+    else if (passes >= 0)
+        tangent = leaf(moving_of(parts, n, passes), OF(aval, Aval, traced));
+    else {
+        out = Py_NewRef(result);
+        goto end;
+    }
+    out = joined(outer, result, tangent, code, offset);
+end:
+    while (size > 0)
+        Py_DECREF(values[--size]);
+    return out;
+}
+
+/* The result of an operation on these operands, some of which carry a tangent: its node, new.
+   NULL: forward, or an error. The caller holds the operands. */
+static PyObject *replay(PyObject *outer, PyObject *primitive, PyObject *params,
+                        PyObject *const *operands, Py_ssize_t n, PyObject *recorder,
+                        PyObject *code, PyObject *offset)
+{
+    Part parts[MOST_OPERANDS];
+    PyObject *linear, *key, *found, *compact, *out = NULL;
+    int is_stored = 0;
+    if (!tangents.rules || n > MOST_OPERANDS || n < 1 || watched())
+        return NULL;
+    linear = TANGENT(outer, JVPTrace, linear);
+    if (!linear || !is_a(linear, tangents.LinearTrace) ||
+        TANGENT(outer, JVPTrace, alive) != Py_True)
+        return NULL;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!taken_apart(operands[i], outer, linear, &parts[i]))
+            return NULL;
+    if (primitive == tangents.slice) {
+        PyObject *stores = PyObject_CallFunctionObjArgs(tangents.stores, parts[0].primal, params,
+                                                        NULL);
+        is_stored = stores == Py_True;
+        Py_XDECREF(stores);
+        if (!stores)
+            return NULL;
+    }
+    key = kinds_of(primitive, params, parts, n, is_stored);
+    found = key ? Py_XNewRef(PyDict_GetItemWithError(tangents.rules, key)) : NULL;
+    Py_XDECREF(key);
+    if (found && is_a(found, tangents.RuleTemplate)) {
+        compact = TANGENT(found, RuleTemplate, compact);
+        if (PyTuple_CheckExact(compact) && PyTuple_GET_SIZE(compact) == COMPACT_SIZE)
+            out = done_again(found, compact, outer, linear, parts, n, recorder, code, offset);
+    }
+    Py_XDECREF(found);
+    return out;
+}
+
+/* `_linearize.replayed(recorder, where, outer, primitive, operands, params)` */
+static PyObject *replayed(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    if (PyVectorcall_NARGS(nargsf) != 6 || names || !is_a(args[2], tangents.JVPTrace) ||
+        !PyTuple_CheckExact(args[1]) || PyTuple_GET_SIZE(args[1]) != 2 ||
+        !PyTuple_CheckExact(args[4]) || !PyDict_CheckExact(args[5]))
+        return hand_on(front, args, nargsf, names);
+    PyObject *code = PyTuple_GET_ITEM(args[1], 0), *offset = PyTuple_GET_ITEM(args[1], 1);
+    PyObject *params = PyDict_GET_SIZE(args[5]) ? args[5] : NULL;
+    PyObject *out = replay(args[2], args[3], params, ((PyTupleObject *)args[4])->ob_item,
+                           PyTuple_GET_SIZE(args[4]), args[0], code, offset);
+    return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
+}
+
+/* The position of the user's operation, both new, where the user's frame is `depth` frames up.
+   0: forward, as other code of lazynp's calls, which may be inside an operation; or an error. */
+static int users_position(int depth, PyObject **code, PyObject **offset)
+{
+    PyObject *where = PyObject_GetAttr(the.local, tangents.where), *key, *found;
+    int inside = where != Py_None;
+    Py_XDECREF(where);
+    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+    for (int i = 1; frame && i < depth; i++)
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    if (inside || !frame) {
+        Py_XDECREF(frame);
+        return 0;
+    }
+    *code = (PyObject *)PyFrame_GetCode(frame);
+    *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
+    Py_DECREF(frame);
+    key = PyLong_FromVoidPtr(*code);
+    found = key ? PyDict_GetItemWithError(the.internal, key) : NULL;
+    int users = found && PyTuple_CheckExact(found) && PyTuple_GET_ITEM(found, 0) == Py_False;
+    Py_XDECREF(key);
+    if (users && *offset)
+        return 1;
+    Py_DECREF(*code);
+    Py_XDECREF(*offset);
+    return 0;
+}
+
+/* Take the classes and tables of a front of this kind. -1: an error. */
+static int take_tangents(const Front *front)
+{
+    PyObject *classes = front->function, *more = front->second;
+    PyObject **takes[] = {&tangents.JVPTrace, &tangents.JVPTracer, &tangents.LinearTrace,
+                          &tangents.LinearTracer, &tangents.RuleTemplate};
+    if (!PyTuple_CheckExact(classes) || PyTuple_GET_SIZE(classes) != TANGENT_CLASSES ||
+        !PyTuple_CheckExact(more) || PyTuple_GET_SIZE(more) != 4) {
+        PyErr_SetString(PyExc_TypeError, "a front of kind replayed takes two tuples");
+        return -1;
+    }
+    for (int i = 0; i < TANGENT_CLASSES; i++)
+        Py_XSETREF(*takes[i], Py_NewRef(PyTuple_GET_ITEM(classes, i)));
+    Py_XSETREF(tangents.rules, Py_NewRef(front->first));
+    Py_XSETREF(tangents.scalars, Py_NewRef(PyTuple_GET_ITEM(more, 0)));
+    Py_XSETREF(tangents.stores, Py_NewRef(PyTuple_GET_ITEM(more, 1)));
+    Py_XSETREF(tangents.slice, Py_NewRef(PyTuple_GET_ITEM(more, 2)));
+    Py_XSETREF(tangents.stored, Py_NewRef(PyTuple_GET_ITEM(more, 3)));
+    return 0;
+}

@@ -1,0 +1,267 @@
+"""Kept backward passes: what running a tape backwards recorded, replayed when a tape like it comes.
+
+A function that is differentiated again usually does the same operations, so its tape has the same
+templates in the same wiring. The second such tape is run backwards while staging, and what that
+records is kept: operations, with places for what the tape read and for the cotangents. From then on
+each tape like it costs one look into a table and one node for each operation.
+
+Start indices that are known decide how cotangents are added up (`_sums`), so they are constants of
+a kept program, and part of its key. Everything else that has a value is an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, begin, new_array
+from lazynp._config import config
+from lazynp._memo import Memo
+from lazynp._node import ARGS, OP, VALUE, Node, Op, aval_of_node
+from lazynp._recorder import inside_operation, local
+from lazynp._trace import staging
+from lazynp._values import watched
+from lazynp.transforms._sums import Sums, fuses
+from lazynp.transforms._tape import Entry, LinearTracer, expanded, is_index
+from lazynp.transforms._templates import chosen, known_by
+
+_LONGEST = 1 << 15  # items of a tape: longer ones are not kept
+_HELD = 1 << 18  # operations of all kept programs together
+_CHUNK = 128  # operations after which values that nothing more reads are let go
+_SMALL = 1 << 12  # bytes of an array that may be a constant of a program
+
+Run = Callable[..., list[Node | None]]
+
+
+class _Programs(Memo[Any, Any]):
+    """Kept programs by key; None: unfit. Bounded by their operations and keys."""
+
+    __slots__ = ("held",)
+
+    def __init__(self) -> None:
+        super().__init__("kept derivatives", 1 << 10, costly=True)
+        self.held = 0
+
+    def put(self, key: Any, value: Any) -> Any:
+        size = len(key) + (0 if value is None else value.size)
+        if size > _HELD:
+            return None
+        if self.held + size > _HELD:
+            self.clear()
+            _seen.clear()  # or each call of too many that alternate would make its program again
+        self.held += size
+        return super().put(key, value)
+
+    def clear(self) -> None:
+        self.held = 0
+        super().clear()
+
+
+_programs = _Programs()
+_seen: Memo[int, bool] = Memo("derivatives seen once", 1 << 12)  # by the hash of their key
+
+
+def backward(program: Any, cts: Sequence[Array | None], run: Run) -> list[Array | None] | None:
+    """The cotangents of the inputs of a tangent program; None if nothing is kept for it.
+
+    run: runs entries backwards.
+    """
+    tape = program.written
+    if len(tape) > _LONGEST or local.recorder.staging or config.debug_nans or watched():
+        return None
+    given = [None if ct is None else ct._read() for ct in cts]
+    found = _key(program, given)
+    if found is None:
+        return None
+    key, read = found
+    try:
+        made = _programs.get(key, _programs)
+    except TypeError:  # parameters that have no hash
+        return None
+    if made is _programs:
+        mark = hash(key)
+        if mark not in _seen:
+            _seen.put(mark, True)
+            return None
+        made = _programs.put(key, _build(program, read, given, run))
+    return None if made is None else made.run([*read, *given])
+
+
+def _key(program: Any, cts: Sequence[Node | None]) -> tuple[Any, list[Node]] | None:
+    """What two tapes have in common if one kept program serves both, and what the tape reads."""
+    read: list[Node] = []
+    key: list[Any] = [fuses()]
+    for item in program.written:
+        if type(item) is tuple:
+            template, nodes, moving, tangent, _ = item
+            key.append(template)
+            for t in moving:
+                key.append(t.index)
+            key.append(tangent.index)
+            read += nodes
+            for i in template.starts:
+                key.append(_start(nodes[i]))
+        elif not _add_entry(item, key, read):
+            return None
+    for tracer in (*program.inputs, *program.outputs):
+        key.append(tracer.index if type(tracer) is LinearTracer else None)
+    for ct in cts:
+        aval = None if ct is None else known_by(ct)
+        if ct is not None and aval is None:
+            return None
+        key.append(aval)
+    return tuple(key), read
+
+
+def _add_entry(entry: Entry, key: list[Any], read: list[Node]) -> bool:
+    """Add an entry that no template made. False if an outer transformation interprets it, or if its
+    rule may call a function of the user's.
+    """
+    if entry.primitive.kind in ("call", "host") or entry.primitive.multiple_results:
+        return False
+    key += Entry, entry.primitive, tuple(entry.params.items()), len(entry.operands)
+    for a in entry.operands:
+        if type(a) is LinearTracer:
+            key.append(a.index)
+            continue
+        aval = known_by(a)
+        if aval is None:
+            return False
+        key.append(aval)
+        if is_index(aval):
+            key.append(_start(a))
+        read.append(a)
+    key += [t.index for t in entry.outs]
+    return True
+
+
+def _start(node: Node) -> int | None:
+    """The value of an index, if it is known as the sums of cotangents want it."""
+    value = node[VALUE]
+    return int(value) if isinstance(value, np.integer) else None
+
+
+def _build(program: Any, read: list[Node], cts: Sequence[Node | None], run: Run) -> Any:
+    """The kept program of this tape; None if it cannot be kept, or if a rule raises."""
+    fused = fuses()
+    with staging("a derivative") as recorder:
+        recorder.fuses = fused
+        atoms = []
+        for node in read:
+            known = is_index(aval_of_node(node)) and isinstance(node[VALUE], np.integer)
+            atoms.append(node if known else recorder.input(aval_of_node(node)))
+        given = [None if ct is None else recorder.input(aval_of_node(ct)) for ct in cts]
+        try:
+            entries = expanded(_substituted(program.written, atoms))
+            found = run(entries, program.inputs, program.outputs, given, Sums())
+            if recorder.handles or recorder.aliases:
+                return None
+            return _Program([*atoms, *given], recorder.pending, found)
+        except _Unfit:
+            return None
+        except Exception:  # the rules will raise it again where it belongs
+            return None
+
+
+def _substituted(tape: Sequence[Any], atoms: Sequence[Node]) -> list[Any]:
+    """The tape with other nodes in place of those that it reads."""
+    made: list[Any] = []
+    rest = iter(atoms)
+    for item in tape:
+        if type(item) is tuple:
+            template, nodes, *more = item
+            made.append((template, [next(rest) for _ in nodes], *more))
+        else:
+            operands = [a if type(a) is LinearTracer else next(rest) for a in item.operands]
+            made.append(Entry(item.primitive, operands, item.params, item.outs, item.where))
+    return made
+
+
+class _Unfit(Exception):
+    """Host code, or something from outside."""
+
+
+class _Program:
+    """Operations on inputs. Places count constants, then the inputs that are read, then results."""
+
+    __slots__ = ("constants", "read", "chunks", "outs", "size")
+
+    def __init__(
+        self, inputs: Sequence[Any], pending: Sequence[Node], outs: Sequence[Node | None]
+    ) -> None:
+        nodes = _reached(pending, outs)
+        made = {id(n) for n in nodes}
+        of_inputs = {id(x): i for i, x in enumerate(inputs) if x is not None and x[VALUE] is None}
+        read: dict[int, Any] = {}
+        constants: dict[int, Any] = {}
+        for a in [*(a for n in nodes for a in n[ARGS]), *(n for n in outs if n is not None)]:
+            if id(a) in of_inputs:
+                read[id(a)] = a
+            elif id(a) not in made:
+                _check_constant(a)
+                constants[id(a)] = a
+        self.constants = list(constants.values())
+        self.read = chosen([of_inputs[i] for i in read])
+        places = {id(a): i for i, a in enumerate([*self.constants, *read.values(), *nodes])}
+        self.outs = [None if n is None else places[id(n)] for n in outs]
+        self.size = len(nodes)
+        first = len(places) - len(nodes)
+        wiring = [(n[OP], [places[id(a)] for a in n[ARGS]]) for n in nodes]
+        self.chunks = _chunks(wiring, first, {i for i in self.outs if i is not None})
+
+    def run(self, inputs: list[Any]) -> list[Array | None]:
+        """Record the operations; the cotangents of the tape's inputs."""
+        recorder = local.recorder
+        values: list[Any] = [*self.constants, *self.read(inputs)]
+        with inside_operation():
+            code, offset = local.where  # type: ignore[misc]
+            for operations, done in self.chunks:
+                pending = recorder.pending
+                for op, operands in operations:
+                    node = [op, operands(values), None, code, offset]
+                    pending.append(node)
+                    values.append(node)
+                for i in done:
+                    values[i] = None
+                begin(recorder)
+        return [None if i is None else new_array(values[i]) for i in self.outs]
+
+
+def _reached(pending: Sequence[Node], outs: Sequence[Node | None]) -> list[Node]:
+    """The pending nodes that the results need."""
+    wanted = {id(n) for n in outs if n is not None}
+    nodes: list[Node] = []
+    for node in reversed(pending):
+        if id(node) in wanted:
+            op = node[OP]
+            if op.host or op.primitive.kind in ("host", "call") or op.primitive.multiple_results:
+                raise _Unfit
+            wanted.update([id(a) for a in node[ARGS] if type(a) is list])
+            nodes.append(node)
+    nodes.reverse()
+    return nodes
+
+
+def _check_constant(a: Any) -> None:
+    if type(a) is not list or isinstance(a[VALUE], np.generic):
+        return
+    if not isinstance(a[VALUE], np.ndarray) or a[VALUE].nbytes > _SMALL:
+        raise _Unfit
+
+
+def _chunks(wiring: Sequence[tuple[Op, list[int]]], first: int, outs: set[int]) -> list[Any]:
+    """The operations in pieces, each with the places that nothing reads after it."""
+    last: dict[int, int] = {}
+    for i, (_, places) in enumerate(wiring):
+        last[first + i] = i
+        last.update(dict.fromkeys(places, i))
+    made: list[tuple[list[Any], list[int]]] = []
+    for begins in range(0, len(wiring), _CHUNK):
+        piece = wiring[begins : begins + _CHUNK]
+        made.append(([(op, chosen(places)) for op, places in piece], []))
+    for place, i in last.items():
+        if place not in outs:
+            made[i // _CHUNK][1].append(place)
+    return made

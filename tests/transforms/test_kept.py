@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -15,11 +15,11 @@ from lazynp import grad, jit, jvp, value_and_grad, vjp, vmap
 from lazynp._memo import forget_all
 from lazynp.transforms import _backward, _kept
 
-RNG = numpy.random.default_rng(5)
-
 
 @pytest.fixture(autouse=True)
 def _nothing_kept() -> None:
+    global _arrays
+    _arrays = _drawn()  # the same numbers, whichever tests ran before
     _kept._programs.clear()
     _kept._seen.clear()
 
@@ -89,8 +89,17 @@ def constant(x: Any) -> Any:
 FUNCTIONS = [chain, stencil, elements, taken, matrices, large, halves, constant]
 
 
+def _drawn() -> Iterator[numpy.ndarray]:
+    rng = numpy.random.default_rng(5)
+    while True:
+        yield rng.normal(size=12)
+
+
+_arrays = _drawn()
+
+
 def _array(size: int = 8) -> numpy.ndarray:
-    return RNG.normal(size=size)
+    return next(_arrays)[:size]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda f: f.__name__)
@@ -139,7 +148,7 @@ def test_places_that_are_read_and_written_are_part_of_it() -> None:
         u[i] = x[i] * u[j] + x[j]
         return (u[i] * x[i]).sum() + u[j, 3] + sum([u[k, k + i] for k in range(10)])
 
-    x = _array(12)
+    x = numpy.linspace(-1.0, 1.2, 12)
     for _ in range(3):
         for i, j in ((1, 2), (2, 1), (5, 5)):
             slope = grad(f)(np.asarray(x), i, j)
@@ -148,7 +157,7 @@ def test_places_that_are_read_and_written_are_part_of_it() -> None:
                 h = numpy.zeros(12)
                 h[k] = 1e-6
                 want[k] = float(f(np.asarray(x + h), i, j) - f(np.asarray(x - h), i, j)) / 2e-6
-            numpy.testing.assert_allclose(slope, want, rtol=1e-6, atol=1e-8)
+            numpy.testing.assert_allclose(slope, want, rtol=1e-5, atol=1e-6)  # of differences
 
 
 def test_indices_without_a_value_yet_are_operands() -> None:

@@ -34,12 +34,12 @@ from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node
 from lazynp._ownership import exclusive
 from lazynp._recorder import Recorder, known, local, staged
 from lazynp._stale import note
-from lazynp._steps import Basic, Field, Slice, basic_slice, expand_ellipsis
+from lazynp._steps import Basic, Field, Slice, basic_slice
 from lazynp._strides import laid_out, order_of_strides, writeable
 from lazynp._trace import flush, host_value, large_update, on_host, record_traced
 from lazynp._values import knowable, seen_value, there
 from lazynp._views import view
-from lazynp.functions._advanced import bounded, get_advanced, set_advanced
+from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import (
@@ -51,6 +51,7 @@ from lazynp.functions._index_keys import (
     known_places,
     normal,
 )
+from lazynp.functions._moving import index_step, moves, moving_step
 from lazynp.functions._operands import cast
 from lazynp.functions._records import record as record_at
 from lazynp.functions._scalars import AVALS, scalar
@@ -167,14 +168,14 @@ def _entry(aval: Aval, index: Any) -> Any:
         pass
     if type(aval) is TracedAval or aval.dtype.names is not None and _is_field(index):
         return None
-    if key is NOT_BASIC and (_moves(index) or has_array(index)):
+    if key is NOT_BASIC and (moves(index) or has_array(index)):
         return None
     return _new_entry(aval, key, index)
 
 
 def _get_other(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` if the index has no memo entry."""
-    if type(aval) is TracedAval or _moves(index):
+    if type(aval) is TracedAval or moves(index):
         return _get_traced(self, aval, index)
     if aval.dtype.names is not None and _is_field(index):
         return view(self, Field(index))
@@ -224,16 +225,6 @@ def _inherited(flags: dict[str, Any]) -> dict[str, Any] | None:
     return {"readonly": True} if flags.get("readonly") else None
 
 
-class _IndexStep(Slice):
-    """A slice that knows whether NumPy would return a scalar for it."""
-
-    scalar = False
-
-
-class _ScalarStep(Slice):
-    scalar = True
-
-
 def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
     """Make the memo entry of a basic index; None for an advanced one."""
     if key is NOT_BASIC:
@@ -245,7 +236,7 @@ def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
             return aval.get_memo[key]
     elif not isinstance(key, int) and key is not None:
         index = normal(index)
-    step = _index_step(aval, index)
+    step = index_step(aval, index)
     op = op_of(shaping.slice, step.params, (aval, *(int,) * len(step.starts)))
     if len(aval.get_memo) >= _MEMO_SIZE:
         aval.get_memo.clear()
@@ -256,52 +247,19 @@ def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
     return op, step.starts, step
 
 
-def _index_step(aval: Aval, index: Any) -> Any:
-    items = index if isinstance(index, tuple) else (index,)
-    meaning = basic_slice(aval, items)
-    plain = all(type(i) is int for i in items) and len(items) == aval.ndim
-    kind = _ScalarStep if plain else _IndexStep
-    return kind(meaning.index, meaning.params, meaning.starts)
-
-
 def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` of a value that a transformation interprets; caches nothing."""
     plain = normal(index)
-    if _moves(plain):
-        step = _moving_step(aval, plain)
+    if moves(plain):
+        step = moving_step(aval, plain)
     elif index_key(plain) is NOT_BASIC:
         return get_advanced(self, plain)
     else:
-        step = _index_step(aval, plain)
+        step = index_step(aval, plain)
     if step.scalar:
         return new_scalar(step.get(self._read()))
     out = view(self, step)
     return new_array(out._read()) if has_array(index) else out
-
-
-def _moves(index: Any) -> bool:
-    """Whether the index is basic apart from integers with unknown values (vmap, jit)."""
-    items = index if isinstance(index, tuple) else (index,)
-    moving = [i for i in items if isinstance(i, Array) and not i.ndim and i.dtype.kind in "iu"]
-    return any(not knowable(i._read()) for i in moving) and all(
-        i is None or i is Ellipsis or isinstance(i, (int, np.integer, slice))
-        for i in items
-        if not any(i is m for m in moving)
-    )
-
-
-def _moving_step(aval: Aval, index: Any) -> Any:
-    """The step of such an index: those integers are operands."""
-    items = expand_ellipsis(index if isinstance(index, tuple) else (index,), aval.ndim)
-    fixed = _index_step(aval, tuple([0 if isinstance(i, Array) else i for i in items]))
-    starts: list[Any] = list(fixed.starts)
-    axis = 0
-    for item in items:
-        if isinstance(item, Array):
-            start = bounded(item, aval.shape[axis], axis)
-            starts[fixed.params["axes"].index(axis)] = start._read()
-        axis += item is not None
-    return type(fixed)(fixed.index, fixed.params, tuple(starts))
 
 
 def _element(node: Node, aval: Aval, index: Any) -> Any:
@@ -490,7 +448,7 @@ def _set_step(aval: Aval, index: Any) -> Any:
         index = normal(index)
         key = index_key(index)
         if key is NOT_BASIC:
-            return _moving_step(aval, index) if _moves(index) else None
+            return moving_step(aval, index) if moves(index) else None
     step = basic_slice(aval, index if isinstance(index, tuple) else (index,))
     if len(aval.set_memo) >= _MEMO_SIZE:
         aval.set_memo.clear()

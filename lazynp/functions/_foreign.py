@@ -134,7 +134,9 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
 
 
 def _is_derived(x: Any) -> bool:
-    return isinstance(x, Array) and type(x) is not NDArray and type(x) is not Scalar
+    if isinstance(x, Array):
+        return type(x) is not NDArray and type(x) is not Scalar
+    return hasattr(type(x), "_stands_for_traced")
 
 
 def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:

@@ -51,8 +51,9 @@ from lazynp.functions._index_keys import (
     known_places,
     normal,
 )
-from lazynp.functions._moving import index_step, moves, moving_step
+from lazynp.functions._moving import index_step, moves, moving_step, same_slice
 from lazynp.functions._operands import cast
+from lazynp.functions._parts import part, store_part
 from lazynp.functions._records import record as record_at
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import (
@@ -251,6 +252,9 @@ def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` of a value that a transformation interprets; caches nothing."""
     plain = normal(index)
     if moves(plain):
+        some = part(self, plain)
+        if some is not None:
+            return some
         step = moving_step(aval, plain)
     elif index_key(plain) is NOT_BASIC:
         return get_advanced(self, plain)
@@ -357,6 +361,8 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     recorder = local.recorder
     node = self._node if self._base is None else self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
+    if staged and store_part(self, normal(index), value):
+        return None
     step = _set_step(aval, index)
     if step is None:
         set_advanced(self, normal(index), value)
@@ -484,16 +490,8 @@ def _is_itself(self: Array, step: Slice, value: Array) -> bool:
         return False
     path = (step,) if self._base is None else (*self._path, step)
     return len(path) == len(value._path) and all(
-        a is b or _same_slice(a, b) for a, b in zip(path, value._path, strict=True)
+        a is b or same_slice(a, b) for a, b in zip(path, value._path, strict=True)
     )
-
-
-def _same_slice(a: Any, b: Any) -> bool:
-    a, b = (s.meaning if type(s) is Basic else s for s in (a, b))
-    if not isinstance(a, Slice) or not isinstance(b, Slice):
-        return False
-    same = all(x is y or type(x) is not list and x == y for x, y in zip(a.starts, b.starts))
-    return same and a.params == b.params
 
 
 def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:

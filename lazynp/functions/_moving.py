@@ -15,7 +15,7 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._intervals import distance, interval
-from lazynp._steps import Slice, basic_slice, expand_ellipsis
+from lazynp._steps import Basic, Slice, basic_slice, expand_ellipsis
 from lazynp._values import knowable
 from lazynp.functions._advanced import bounded
 from lazynp.functions._index_keys import unknown_bounds
@@ -54,6 +54,23 @@ def moves(index: Any) -> bool:
         elif not (item is None or item is Ellipsis or isinstance(item, (int, np.integer))):
             return False
     return unknown
+
+
+def has_window(item: slice, length: int) -> bool:
+    """Whether the size of a slice with unknown bounds is known."""
+    step = 1 if item.step is None else item.step
+    return type(step) is int and step != 0 and (
+        _extent(item.start, item.stop, step, length) is not None
+    )  # fmt: skip
+
+
+def same_slice(a: Any, b: Any) -> bool:
+    """Whether two steps are the same slice."""
+    a, b = (s.meaning if type(s) is Basic else s for s in (a, b))
+    if not isinstance(a, Slice) or not isinstance(b, Slice):
+        return False
+    same = all(x is y or type(x) is not list and x == y for x, y in zip(a.starts, b.starts))
+    return same and a.params == b.params
 
 
 def moving_step(aval: Aval, index: Any) -> Any:

@@ -30,6 +30,128 @@ def interval(node: Node) -> Interval:
     return found
 
 
+def distance(x: Node, y: Node) -> int | None:
+    """By how much y exceeds x, for nodes of integers where that is the same in every element and
+    whatever the values: `i - 1` and `i + 2`. None if it is not known.
+    """
+    dtype = aval_of_node(x).dtype
+    if dtype != aval_of_node(y).dtype or dtype.kind not in "iu":
+        return None
+    limits, forms = np.iinfo(dtype), _Forms(dtype)
+    sums: dict[Any, int] = {}
+    forms.add(sums, y, 1)
+    forms.add(sums, x, -1)
+    constant = sums.pop(_CONSTANT, 0)
+    if any(sums.values()):
+        return _between_values(x, y)
+    low, high = interval(x)
+    # sums wrap round, so the forms agree with the values only where nothing can have wrapped
+    return constant if limits.min <= low + constant and high + constant <= limits.max else None
+
+
+def _between_values(x: Node, y: Node) -> int | None:
+    """The distance of nodes with available values."""
+    (x, of_x), (y, of_y) = _behind(x), _behind(y)
+    a, b = x[VALUE], y[VALUE]
+    for value in (a, b):
+        if not isinstance(value, (np.ndarray, np.generic)) or not 0 < value.size <= _LOOKED_AT:
+            return None
+    if of_x != of_y or a.shape != b.shape:  # the examples of one are not those of the other
+        return None
+    found = {int(end) - int(start) for start, end in zip(a.flat, b.flat, strict=True)}
+    return found.pop() if len(found) == 1 else None
+
+
+_CONSTANT = "constant"
+
+
+class _Forms:
+    """Integers as sums: what their terms are multiplied by."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        self.visits = _VISITS
+
+    def add(self, sums: dict[Any, int], x: Any, factor: int, of: tuple[int, ...] = ()) -> None:
+        """Add `factor` times x. x: a node or a Python int. of: the transformations whose examples
+        it has.
+        """
+        key: Any = _CONSTANT
+        if type(x) is list:
+            x, more = _behind(x)
+            of = of + more
+            self.visits -= 1
+            terms = None if self.visits < 0 else self._terms(x)
+            if terms is not None:
+                for term, times in terms:
+                    self.add(sums, term, factor * times, of)
+                return
+            value = x[VALUE]
+            if isinstance(value, (np.ndarray, np.generic)) and not value.ndim:
+                factor *= int(value)
+            else:
+                key = of, self._key(x)
+        else:
+            factor *= x
+        sums[key] = sums.get(key, 0) + factor
+
+    def _terms(self, node: Node) -> list[tuple[Any, int]] | None:
+        """The terms of a node, each with its factor; None if the node is a term itself."""
+        op, args = node[OP], node[ARGS]
+        if op is None or type(args) is not tuple or node[VALUE] is not None:
+            return None
+        name, aval = op.primitive.name, op.aval
+        alike = all(type(a) is int or self._alike(a, aval) for a in args)
+        if name not in _SUMS or aval.dtype != self.dtype or not alike:
+            return None
+        if name != "multiply":
+            return list(zip(args, _SUMS[name], strict=True))
+        for one, other in (args, args[::-1]):
+            ends = _Search().of(one)
+            if ends is not None and ends[0] == ends[1]:
+                return [(other, ends[0])]
+        return None
+
+    def _alike(self, x: Any, aval: Any) -> bool:
+        """Whether x has the dtype, and is one number or has the shape."""
+        if type(x) is not list:
+            return False
+        of: Any = aval_of_node(x)
+        if isinstance(of, tuple):  # a call has several
+            return False
+        return of.dtype == self.dtype and of.shape in ((), aval.shape)
+
+    def _key(self, x: Any) -> Any:
+        """Of a term: the same for nodes that compute the same, as the two of `i // 2`."""
+        if type(x) is not list:
+            return type(x), x
+        op, args, value = x[OP], x[ARGS], x[VALUE]
+        if isinstance(value, np.generic):
+            return value.dtype.char, value.item()
+        self.visits -= 1
+        if op is None or value is not None or type(args) is not tuple or self.visits < 0:
+            return id(x)
+        return (id(op), *map(self._key, args)) if op.primitive.name in _RULES else id(x)
+
+
+_SUMS = {"add": (1, 1), "subtract": (1, -1), "negative": (-1,), "positive": (1,), "convert": (1,),
+         "multiply": ()}  # fmt: skip
+
+
+def _behind(node: Node) -> tuple[Node, tuple[int, ...]]:
+    """The node that has the values of all examples, for one that transformations interpret; and
+    the transformations.
+    """
+    of: list[int] = []
+    while isinstance(node[VALUE], Tracer):
+        behind = node[VALUE].behind()
+        if behind is None:
+            break
+        of.append(id(node[VALUE].trace))
+        node = behind
+    return node, tuple(of)
+
+
 class _Search:
     """One question, which looks at few nodes."""
 

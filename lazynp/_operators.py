@@ -20,7 +20,8 @@ from lazynp.functions import (
 )
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
-from lazynp.functions._operands import check_writeable, store
+from lazynp.functions._operands import cast, check_writeable, store
+from lazynp.functions._parts import Part, store as store_in
 from lazynp.functions._scalars import (
     conversion_of,
     operator_of,
@@ -70,6 +71,8 @@ def _matmul_operator(self: Array, other: Any) -> Any:
         return NotImplemented
     if type(other) is not NDArray and defers(other):
         return yielded("matmul", self, other)
+    if type(other) is Part:
+        return NotImplemented  # it knows
     return products.matmul_operator(self, other)
 
 
@@ -131,6 +134,18 @@ def update(self: Array, result: Array, function: Any) -> Array:
     return store(result, self)
 
 
+def _in_place_of_part(function: Any) -> Any:
+    def operate(self: Part, other: Any) -> Part:
+        result = function(self, other)
+        if type(result) is not Part or result.whole.shape != self.whole.shape:
+            self.unknown()
+        function._check_cast(result.whole, self.whole, "same_kind")
+        store_in(self, Part(cast(result.whole, self.dtype), result.regions))
+        return self
+
+    return operate
+
+
 def attach_operators() -> None:
     for name, function in _BINARY.items():
         if isinstance(function, ufunc):
@@ -148,6 +163,10 @@ def attach_operators() -> None:
             setattr(Selection, f"__{name}__", lambda *operands, f=function: f(*operands))
             if name in _BINARY:
                 setattr(Selection, f"__r{name}__", lambda x, y, f=function: f(y, x))
+            setattr(Part, f"__{name}__", lambda *xs, f=function: f(*xs))
+            if name in _BINARY:
+                setattr(Part, f"__r{name}__", lambda x, y, f=function: f(y, x))
+                setattr(Part, f"__i{name}__", _in_place_of_part(function))
     Array.__matmul__ = in_front(  # type: ignore[attr-defined]
         "of_arrays", _matmul_operator, function=products.matmul_operator
     )

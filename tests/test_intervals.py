@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 import lazynp as np
 from lazynp import fori_loop, jit, make_jaxpr, vmap
-from lazynp._intervals import interval
+from lazynp._intervals import distance, interval
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._node import leaf
 
@@ -246,3 +246,48 @@ def test_examples() -> None:
     numpy.testing.assert_allclose(many(np.array(x), np.array([0, 3, -1])), want)
     jaxpr = make_jaxpr(many)(np.array(x), np.array([0, 3, -1]))
     assert count(jaxpr, "check") == 0
+
+
+# -- distances -------------------------------------------------------------------------------------
+
+
+def distances(f: Callable[..., Any], low: int, high: int) -> Any:
+    """What is known of the distance of the two results of f(index)."""
+    found = []
+
+    def body(i: Any, state: Any) -> Any:
+        found.append(distance(*(np.asarray(b)._read() for b in f(i))))
+        return state
+
+    make_jaxpr(lambda x: fori_loop(low, high, body, x))(1.0)
+    return found[-1]
+
+
+@pytest.mark.parametrize(
+    "f, want",
+    [
+        (lambda i: (i, i + 3), 3),
+        (lambda i: (i - 1, i + 2), 3),
+        (lambda i: (i + 3, i), -3),
+        (lambda i: (N - 1 - i, N + 2 - i), 3),
+        (lambda i: (-i, 2 - i), 2),
+        (lambda i: (3 * i, (i + 1) * 3), 3),
+        (lambda i: (i * 3, i + i + i + 1), 1),
+        (lambda i: (i // 2, 1 + i // 2), 1),
+        (lambda i: (i % 4 - 1, i % 4), 1),
+        (lambda i: (np.minimum(i, 4), np.minimum(i, 4) + 2), 2),
+        (lambda i: (np.minimum(i, 4), np.minimum(i, 5) + 2), None),
+        (lambda i: (i // 2, i // 3), None),
+        (lambda i: (i, 2 * i), None),
+        (lambda i: (i, 7), None),
+        (lambda i: (i, i * i), None),
+        (lambda i: (np.int8(i), np.int8(i) + np.int8(3)), 3),
+        (lambda i: (np.int8(i), np.int8(i) + np.int8(120)), None),  # it may wrap round
+        (lambda i: (np.uint8(i), np.uint8(i) - np.uint8(3)), None),
+        (lambda i: (np.int8(i), np.int16(i)), None),
+        (lambda i: (i * 2**62, i * 2**62 + 1), None),
+    ],
+)
+def test_distances(f: Any, want: Any) -> None:
+    with numpy.errstate(all="ignore"):
+        assert distances(f, 2, 10) == want

@@ -135,11 +135,11 @@ def elsewhere(function: Any, method: str, inputs: Any, options: dict[str, Any]) 
 
 def _is_ours(x: Any) -> bool:
     """Whether its class knows lazynp's ufuncs and arrays: derived from these, or one that says so
-    (a Ref of a kernel).
+    (a Ref of a kernel, a slice of unknown size).
     """
     if isinstance(x, Array):
         return type(x) is not NDArray and type(x) is not Scalar
-    return getattr(type(x), "_takes_lazy", False)
+    return hasattr(type(x), "_takes_lazy") or hasattr(type(x), "_stands_for_traced")
 
 
 def by_numpy(function: Any, inputs: Any, options: dict[str, Any], *, single: bool = False) -> Any:

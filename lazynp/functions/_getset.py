@@ -34,12 +34,12 @@ from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node
 from lazynp._ownership import exclusive
 from lazynp._recorder import RECORD, Recorder, known, local, staged
 from lazynp._stale import note
-from lazynp._steps import Basic, Field, Slice, basic_slice, expand_ellipsis
+from lazynp._steps import Basic, Field, Slice, basic_slice
 from lazynp._strides import laid_out, order_of_strides, writeable
 from lazynp._trace import flush, host_value, large_update, on_host, record_traced
 from lazynp._values import knowable, seen_value, there
 from lazynp._views import view
-from lazynp.functions._advanced import bounded, get_advanced, set_advanced
+from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, assigned_scalar
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import (
@@ -51,7 +51,9 @@ from lazynp.functions._index_keys import (
     known_places,
     normal,
 )
+from lazynp.functions._moving import index_step, moves, moving_step, same_slice
 from lazynp.functions._operands import cast
+from lazynp.functions._parts import part, store_part
 from lazynp.functions._records import record as record_at
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import (
@@ -167,14 +169,14 @@ def _entry(aval: Aval, index: Any) -> Any:
         pass
     if type(aval) is TracedAval or aval.dtype.names is not None and _is_field(index):
         return None
-    if key is NOT_BASIC and (_moves(index) or has_array(index)):
+    if key is NOT_BASIC and (moves(index) or has_array(index)):
         return None
     return _new_entry(aval, key, index)
 
 
 def _get_other(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` if the index has no memo entry."""
-    if type(aval) is TracedAval or _moves(index):
+    if type(aval) is TracedAval or moves(index):
         return _get_traced(self, aval, index)
     if aval.dtype.names is not None and _is_field(index):
         return view(self, Field(index))
@@ -224,16 +226,6 @@ def _inherited(flags: dict[str, Any]) -> dict[str, Any] | None:
     return {"readonly": True} if flags.get("readonly") else None
 
 
-class _IndexStep(Slice):
-    """A slice that knows whether NumPy would return a scalar for it."""
-
-    scalar = False
-
-
-class _ScalarStep(Slice):
-    scalar = True
-
-
 def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
     """Make the memo entry of a basic index; None for an advanced one."""
     if key is NOT_BASIC:
@@ -245,7 +237,7 @@ def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
             return aval.get_memo[key]
     elif not isinstance(key, int) and key is not None:
         index = normal(index)
-    step = _index_step(aval, index)
+    step = index_step(aval, index)
     op = op_of(shaping.slice, step.params, (aval, *(int,) * len(step.starts)))
     if len(aval.get_memo) >= _MEMO_SIZE:
         aval.get_memo.clear()
@@ -256,14 +248,6 @@ def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
     return op, step.starts, step
 
 
-def _index_step(aval: Aval, index: Any) -> Any:
-    items = index if isinstance(index, tuple) else (index,)
-    meaning = basic_slice(aval, items)
-    plain = all(type(i) is int for i in items) and len(items) == aval.ndim
-    kind = _ScalarStep if plain else _IndexStep
-    return kind(meaning.index, meaning.params, meaning.starts)
-
-
 def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` of a value that a transformation interprets."""
     step = _known_step(aval, index) if type(aval) is TracedAval and not staged else None
@@ -272,12 +256,15 @@ def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
         got = record_traced(shaping.slice, (node, *step.starts), step.params)
         return new_scalar(got) if step.scalar else _view_along(self, step, node, got)
     plain = normal(index)
-    if _moves(plain):
-        step = _moving_step(aval, plain)
+    if moves(plain):
+        some = part(self, plain)
+        if some is not None:
+            return some
+        step = moving_step(aval, plain)
     elif index_key(plain) is NOT_BASIC:
         return get_advanced(self, plain)
     else:
-        step = _index_step(aval, plain)
+        step = index_step(aval, plain)
     if step.scalar:
         return new_scalar(step.get(self._read()))
     out = view(self, step)
@@ -293,31 +280,6 @@ def _known_step(aval: TracedAval, index: Any) -> Any:
     if entry is None and key is not NOT_BASIC:
         entry = _new_entry(aval.plain, key, index)
     return None if entry is None else entry[2]
-
-
-def _moves(index: Any) -> bool:
-    """Whether the index is basic apart from integers with unknown values (vmap, jit)."""
-    items = index if isinstance(index, tuple) else (index,)
-    moving = [i for i in items if isinstance(i, Array) and not i.ndim and i.dtype.kind in "iu"]
-    return any(not knowable(i._read()) for i in moving) and all(
-        i is None or i is Ellipsis or isinstance(i, (int, np.integer, slice))
-        for i in items
-        if not any(i is m for m in moving)
-    )
-
-
-def _moving_step(aval: Aval, index: Any) -> Any:
-    """The step of such an index: those integers are operands."""
-    items = expand_ellipsis(index if isinstance(index, tuple) else (index,), aval.ndim)
-    fixed = _index_step(aval, tuple([0 if isinstance(i, Array) else i for i in items]))
-    starts: list[Any] = list(fixed.starts)
-    axis = 0
-    for item in items:
-        if isinstance(item, Array):
-            start = bounded(item, aval.shape[axis], axis)
-            starts[fixed.params["axes"].index(axis)] = start._read()
-        axis += item is not None
-    return type(fixed)(fixed.index, fixed.params, tuple(starts))
 
 
 def _element(node: Node, aval: Aval, index: Any) -> Any:
@@ -415,6 +377,8 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     recorder = local.recorder
     node = self._node if self._base is None else self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
+    if staged and store_part(self, normal(index), value):
+        return None
     step = _set_step(aval.plain, index)
     if step is None:
         set_advanced(self, normal(index), value)
@@ -508,7 +472,7 @@ def _set_step(aval: Aval, index: Any) -> Any:
         index = normal(index)
         key = index_key(index)
         if key is NOT_BASIC:
-            return _moving_step(aval, index) if _moves(index) else None
+            return moving_step(aval, index) if moves(index) else None
     step = basic_slice(aval, index if isinstance(index, tuple) else (index,))
     if len(aval.set_memo) >= _MEMO_SIZE:
         aval.set_memo.clear()
@@ -544,16 +508,8 @@ def _is_itself(self: Array, step: Slice, value: Array) -> bool:
         return False
     path = (step,) if self._base is None else (*self._path, step)
     return len(path) == len(value._path) and all(
-        a is b or _same_slice(a, b) for a, b in zip(path, value._path, strict=True)
+        a is b or same_slice(a, b) for a, b in zip(path, value._path, strict=True)
     )
-
-
-def _same_slice(a: Any, b: Any) -> bool:
-    a, b = (s.meaning if type(s) is Basic else s for s in (a, b))
-    if not isinstance(a, Slice) or not isinstance(b, Slice):
-        return False
-    same = all(x is y or type(x) is not list and x == y for x, y in zip(a.starts, b.starts))
-    return same and a.params == b.params
 
 
 def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:

@@ -82,7 +82,10 @@ def index_key(index: Any) -> Any:
             ):
                 items.append((slice, start, stop, step))
             else:
-                items.append(_slice_key(item))
+                key = _slice_key(item)
+                if key is NOT_BASIC:
+                    return NOT_BASIC
+                items.append(key)
         elif item is None or item is Ellipsis:
             items.append(item)
         else:
@@ -98,7 +101,15 @@ def _slice_key(s: slice) -> Any:
         stop = _slice_bound(stop)
     if step is not None and type(step) is not int:
         step = _slice_bound(step)
+    if isinstance(start, Array) or isinstance(stop, Array) or isinstance(step, Array):
+        return NOT_BASIC
     return slice, start, stop, step
+
+
+def unknown_bounds(s: slice) -> bool:
+    """Whether a bound is an integer that has no value yet."""
+    return any(isinstance(b, Array) and isinstance(_slice_bound(b), Array)
+               for b in (s.start, s.stop))  # fmt: skip
 
 
 def normal(index: Any) -> Any:
@@ -134,7 +145,10 @@ def normal_item(item: Any) -> Any:
 
 
 def _slice_bound(x: Any) -> Any:
+    """A bound as int; itself if it is an integer without a value yet."""
     if x is None or type(x) is int:
+        return x
+    if isinstance(x, Array) and not x.ndim and x.dtype.kind in "iu" and not knowable(x._read()):
         return x
     try:
         return x.__index__()

@@ -23,6 +23,7 @@ from lazynp._array import Array, new_scalar
 from lazynp._memo import Memo
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
+from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._names import Unsupported
 from lazynp.transforms.control._rewrite import is_affected, rewritten
 from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
@@ -347,7 +348,19 @@ def _int(*args: Any, **kwargs: Any) -> Any:
         check_later(elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer")
         large = elementwise.greater_equal(elementwise.absolute(x), 2.0**63)
         check_later(large, OverflowError, "int(): a number of more than 64 bits")
+    return _weak_int(x)
+
+
+def _weak_int(x: Any) -> Any:
+    """An int of Python's."""
     return new_scalar(elementwise.convert(x, dtype=np.dtype(np.int64), weak=True)._read())
+
+
+def _counts(x: Any) -> bool:
+    """Whether this is an int of Python's, of 64 bits, known or traced."""
+    if type(x) is int:
+        return -(2**63) <= x < 2**63
+    return undecided(x) and x.dtype == np.int64 and weak_aval(x).weak
 
 
 def _float(*args: Any) -> Any:
@@ -374,7 +387,14 @@ def _extremum(function: Any, better: str) -> Any:
         if not all(numeric(x) and not np.ndim(x) for x in args):
             return function(*args)
         out = args[0]
+        whole = all(map(_counts, args))
         for x in args[1:]:
+            if whole:  # without a branch, and its interval is known
+                least = elementwise.minimum if better == "less" else elementwise.maximum
+                out = (
+                    _weak_int(least(out, x)) if undecided(out) or undecided(x) else function(out, x)
+                )
+                continue
             closer = x < out if better == "less" else x > out
             out = operators[0].choose(closer, lambda x=x: x, lambda out=out: out, 0)
         return out

@@ -31,6 +31,7 @@ def adaptive(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Every program counts as long and fast enough."""
     monkeypatch.setattr(_function, "_SHORT", 0.0)
     monkeypatch.setattr(_function, "SECONDS", 0.0)
+    monkeypatch.setattr(_function, "_COMPILING", 0.0)
     monkeypatch.setattr(_function, "FASTER", numpy.inf)
     with np.config(execution="adaptive", promotion=True):
         yield
@@ -335,6 +336,21 @@ def test_recursion_gives_the_function_back() -> None:
     hot = front(halves)
     assert halves(np.ones(4), 700)[0] == hot.plain(np.ones(4), 700)[0]
     assert front_of(halves) is None
+
+
+def test_long_programs_wait_until_python_has_spent_their_price(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_function, "_COMPILING", 100.0)
+    hot = front(programs.stencil)
+    for _ in range(3):
+        programs.stencil(np.ones(8), 9)
+    (case,) = hot.cases.values()
+    assert hot.programs == 0 and case.candidate is not None
+    assert 100.0 < case.price < 100.0 * 40
+    case.price = 0.0
+    programs.stencil(np.ones(8), 9)
+    assert hot.programs == 1
 
 
 def test_short_calls_give_the_function_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,12 +28,14 @@ from lazynp.transforms._stack import DISABLED
 from lazynp.transforms.control import CannotStage, Front
 
 SECONDS = 0.25  # of Python, before a program is tried for arguments like these
+_COMPILING = 0.002  # more of these seconds for each operation of the program
 FASTER = 0.8  # a program must take less than this part of Python's time
 _SHORT = 1e-3  # seconds: calls that are shorter are not worth it
 _CALLS = 16  # ... after so many
 _CASES = 8  # kinds of arguments
 _MISSES = 64  # calls that no program could run
 _PLACE = ".promoted"
+_CHANGED = "what it reads from outside has changed, or is an argument"
 
 # of this process, for its report
 fronts: deque[Promoted] = deque(maxlen=64)
@@ -41,14 +43,15 @@ _NUMBERS = (bool, int, float, complex, str, type(None))
 
 
 class Case:
-    """Arguments of one kind. seconds: what Python has spent on them. program: None before a trial,
-    and for good if `refused` says why.
+    """Arguments of one kind. seconds: what Python has spent on them. candidate: traced, and waits
+    until that is the price of compiling it. program: None before a trial, and for good if `refused`
+    says why.
     """
 
     def __init__(self, seconds: float) -> None:
-        self.seconds, self.program, self.refused = seconds, None, ""
-
-    program: Program | None
+        self.seconds, self.price, self.refused = seconds, SECONDS, ""
+        self.candidate: Program | None = None
+        self.program: Program | None = None
 
 
 class Promoted(Front):
@@ -108,12 +111,26 @@ class Promoted(Front):
                 except Exception as error:  # nothing was written: Python raises it at its line
                     case.refused = f"{type(error).__name__}: {error}"
             else:
-                case.refused = "what it reads from outside has changed, or is an argument"
+                case.refused = _CHANGED
             case.program = None
         long = self.calls and self.seconds > _SHORT * self.calls
         if case.refused or not long or case.seconds < SECONDS:
             return self._timed(case, args)
-        return self._trial(case, args, template, arrays)
+        if case.candidate is None:
+            self._trace(case, template, arrays)
+        if case.candidate is None or case.seconds < case.price:
+            return self._timed(case, args)
+        return self._trial(case, case.candidate, args, arrays)
+
+    def _trace(self, case: Case, template: tuple[Any, ...], arrays: list[Any]) -> None:
+        """Trace the function for arguments like these: on copies, whose shape it may change."""
+        try:
+            program = Program(self.plain, template)
+            with np.errstate(all="ignore"):
+                operations = program.trace([_copy(a) for a in arrays])
+            case.candidate, case.price = program, SECONDS + _COMPILING * operations
+        except (Exception, CannotStage) as why:
+            case.refused = str(why) or type(why).__name__
 
     def _timed(self, case: Case, args: tuple[Any, ...]) -> Any:
         begin = time.perf_counter()
@@ -130,19 +147,18 @@ class Promoted(Front):
             elif all(c.refused for c in self.cases.values()):
                 self.restore()
 
-    def _trial(
-        self, case: Case, args: tuple[Any, ...], template: tuple[Any, ...], arrays: list[Any]
-    ) -> Any:
+    def _trial(self, case: Case, program: Program, args: tuple[Any, ...], arrays: list[Any]) -> Any:
         """Run it in Python, then as a program on copies; compare."""
         first, second = [[_copy(a) for a in arrays] for _ in range(2)]
         begin = time.perf_counter()
         want = materialize(self.plain(*args))
         _computed(arrays)
         python = time.perf_counter() - begin
+        case.candidate = None
         try:
-            program = Program(self.plain, template)
+            if not program.serves(first):
+                raise CannotStage(_CHANGED)
             with np.errstate(all="ignore"):
-                program.trace(first)
                 if not self._same(program(first), want, first, arrays):
                     raise CannotStage("its results differ")
                 begin = time.perf_counter()

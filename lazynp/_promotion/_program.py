@@ -98,12 +98,12 @@ class Program:
     def _captured(self) -> list[Array]:
         return [x for traced in self._jitted._cache.values() for x in traced.captured]
 
-    def trace(self, arrays: list[Any]) -> Jaxpr:
-        """Trace it. Raises whatever forbids it."""
-        jaxpr = self._jitted.trace(*arrays)
-        if _count(jaxpr) > EQUATIONS:
+    def trace(self, arrays: list[Any]) -> int:
+        """Trace it, and count its operations. Raises whatever forbids it."""
+        operations = _count(self._jitted.trace(*arrays))
+        if operations > EQUATIONS:
             raise CannotStage(f"more than {EQUATIONS} operations")
-        return jaxpr
+        return operations
 
     def _staged(self, *arrays: Any) -> Any:
         given = iter(arrays)

@@ -14,6 +14,7 @@ import lazynp as np
 SCALE = 0.5
 WEIGHTS = np.array([1.0, 2.0, 3.0, 4.0])
 SHIFTS = (1, 2, 3)
+TOTALS = np.zeros(2)
 LOG: list[Any] = []
 SETTINGS = types.SimpleNamespace(gain=2.0)
 COUNT = 0
@@ -259,6 +260,12 @@ def sets_errstate(x):
     return x
 
 
+def writes_a_global_array(x):
+    for _ in range(20):
+        TOTALS[0] += x[0]
+    return x + 1
+
+
 def formats(x):
     text = ""
     for _ in range(20):
@@ -281,4 +288,5 @@ REFUSED = [
     counts_globally, sets_an_attribute, reads_an_object, reads_a_list, reshapes_its_argument,
     freezes_its_argument, twice_the_same, shared_results, returns_a_function, returns_an_object,
     keeps_what_it_saw, imports, sets_errstate, formats,
+    writes_a_global_array,
 ]  # fmt: skip

@@ -124,13 +124,17 @@ def test_what_python_could_notice_is_refused(f: Any) -> None:
 
 def test_a_trial_changes_nothing_outside() -> None:
     programs.LOG.clear()
-    for f in (programs.appends_outside, programs.counts_globally):
-        programs.COUNT = 0
+    programs.COUNT = 0
+    programs.TOTALS[:] = 0
+    for f in (
+        programs.appends_outside, programs.counts_globally, programs.writes_a_global_array,
+    ):  # fmt: skip
         front(f)
         for _ in range(3):
             f(np.ones(3))
     assert programs.LOG == [*range(20)] * 3
     assert programs.COUNT == 60
+    assert programs.TOTALS.tolist() == [60, 0]
 
 
 # -- when a program may not run ------------------------------------------------------------------

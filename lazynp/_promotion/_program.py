@@ -103,6 +103,8 @@ class Program:
         operations = _count(self._jitted.trace(*arrays))
         if operations > EQUATIONS:
             raise CannotStage(f"more than {EQUATIONS} operations")
+        if any(where == "captured" for t in self._jitted._cache.values() for where, _ in t.written):
+            raise CannotStage("writes an array that is no argument")  # a trial would write it too
         return operations
 
     def _staged(self, *arrays: Any) -> Any:

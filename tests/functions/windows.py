@@ -232,7 +232,4 @@ def counted_from_another(x, a):
             x[j : j + 2] += x[j - i : j - i + 2] * 0.1
 
 
-UNROLLED = [
-    "counted_from_another", "cut_off", "cut_off_in_front", "from_the_end_to_the_end",
-    "backwards_to_the_front", "blocks_of_another_size",
-]  # fmt: skip
+UNROLLED = ["counted_from_another", "backwards_to_the_front"]

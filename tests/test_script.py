@@ -100,7 +100,7 @@ def test_hot_functions_are_reported(place: Path) -> None:
         "print(u.sum())\n"
     )
     results = [
-        _python(place, "-m", "lazynp", "--report", *option, "hot.py")
+        _python(place, "-m", "lazynp", "--report", "--execution=adaptive", *option, "hot.py")
         for option in ((), ("--no-promotion",))
     ]
     assert [code for code, _, _ in results] == [0, 0]

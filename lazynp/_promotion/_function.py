@@ -27,7 +27,7 @@ from lazynp.functions.tools import materialize
 from lazynp.transforms._stack import DISABLED
 from lazynp.transforms.control import CannotStage, Front
 
-SECONDS = 0.25  # of Python, before a program is tried for arguments like these
+SECONDS = 0.1  # of Python, before a program is tried for arguments like these
 _COMPILING = 0.002  # more of these seconds for each operation of the program
 FASTER = 0.8  # a program must take less than this part of Python's time
 _SHORT = 1e-3  # seconds: calls that are shorter are not worth it

@@ -15,7 +15,7 @@ from lazynp._memo import Memo
 from lazynp._promotion._function import promote
 from lazynp.transforms.control import Front, is_users
 
-HOT = 112  # ticks
+HOT = 48  # ticks
 _DEEP = 24  # frames of a stack that are looked at
 _UNSUITED = 0x04 | 0x08 | 0x20 | 0x80 | 0x100 | 0x200  # varying arguments, generators, coroutines
 

@@ -478,3 +478,12 @@ def test_what_is_stored_by_an_index_array_may_be_a_view_of_the_same(eager: None)
     x, i = np.arange(4.0), np.array([3, 1, 0, 2])
     x[i] = x[::-1]
     assert x.tolist() == [1, 2, 0, 3]
+
+
+@pytest.mark.parametrize("function", [np.cumsum, np.cumprod], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [None, "f8"])
+def test_out_without_axes(function: Any, dtype: Any) -> None:
+    """NumPy ends the process if `out` has another dtype."""
+    for x in (2.5, np.float64(2.5), np.array([1.0]), [2.0]):
+        with pytest.raises(ValueError):
+            function(x, dtype=dtype, out=np.array(3))

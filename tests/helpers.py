@@ -1,11 +1,14 @@
-"""Shared by the tests of the engine: counters, nodes, threads."""
+"""Shared by tests: counters, nodes, threads, kernels for two namespaces."""
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -19,6 +22,16 @@ from lazynp._policy import Mode
 from lazynp._recorder import local
 
 POLICIES = ("compiled", "reference", "adaptive")
+
+
+def loaded(file: Path, name: str, namespace: Any) -> ModuleType:
+    """The kernels of a file, with this namespace as their `np`."""
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.np = namespace  # type: ignore[attr-defined]
+    return module
 
 
 class Counted:

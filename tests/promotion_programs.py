@@ -21,8 +21,26 @@ COUNT = 0
 Pair = namedtuple("Pair", "low high")
 
 
-class Constants:
+class Physics:
     gain = 0.25
+
+
+class Constants(Physics):
+    pass
+
+
+class Meta(type):
+    @property
+    def gain(cls):
+        return 0.5
+
+
+class Computing(metaclass=Meta):
+    pass
+
+
+computing: Any = types.ModuleType("computing")
+computing.__getattr__ = lambda name: 0.5
 
 
 # -- functions that a program may run ----------------------------------------------------------
@@ -183,6 +201,18 @@ def counts_globally(x):
     return x
 
 
+def reads_a_computed_attribute(x):
+    for _ in range(20):
+        x = x * computing.gain
+    return x
+
+
+def reads_a_class_with_a_metaclass(x):
+    for _ in range(20):
+        x = x * Computing.gain
+    return x
+
+
 def sets_an_attribute(x):
     for i in range(20):
         SETTINGS.last = i
@@ -288,5 +318,5 @@ REFUSED = [
     counts_globally, sets_an_attribute, reads_an_object, reads_a_list, reshapes_its_argument,
     freezes_its_argument, twice_the_same, shared_results, returns_a_function, returns_an_object,
     keeps_what_it_saw, imports, sets_errstate, formats,
-    writes_a_global_array,
+    writes_a_global_array, reads_a_computed_attribute, reads_a_class_with_a_metaclass,
 ]  # fmt: skip

@@ -180,9 +180,11 @@ def test_a_helper_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not programs.calls_helper(np.ones(4), 10).any()
 
 
-def test_a_class_constant_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("owner", [programs.Constants, programs.Physics])
+def test_a_class_constant_that_changes(monkeypatch: pytest.MonkeyPatch, owner: Any) -> None:
+    """Of the class, or of one that it inherits from."""
     hot = warm(programs.class_constants, "four")
-    monkeypatch.setattr(programs.Constants, "gain", 0.5)
+    monkeypatch.setattr(owner, "gain", 0.5, raising=False)
     assert_alike(programs.class_constants(np.ones(4)), hot.plain(np.ones(4)))
 
 

@@ -27,7 +27,7 @@ from lazynp.functions.tools import materialize
 from lazynp.transforms._stack import DISABLED
 from lazynp.transforms.control import CannotStage, Front
 
-SECONDS = 0.1  # of Python, before a program is tried for arguments like these
+SECONDS = 0.1  # of Python, before the function is traced for arguments like these
 _COMPILING = 0.002  # more of these seconds for each operation of the program
 FASTER = 0.8  # a program must take less than this part of Python's time
 _SHORT = 1e-3  # seconds: calls that are shorter are not worth it
@@ -64,6 +64,7 @@ class Promoted(Front):
         self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
         self.given_back = ""  # why
         self._busy = threading.Lock()
+        self._thread = 0  # that is inside
 
     def __reduce__(self) -> Any:
         return _Plain, (self.plain,)
@@ -76,7 +77,7 @@ class Promoted(Front):
 
     def run(self, *args: Any) -> Any:
         if not self._busy.acquire(blocking=False):  # recursion, or another thread
-            if self._inside():
+            if self._thread == threading.get_ident():
                 # deep recursion must not meet these frames at each level
                 self.restore("it calls itself")
             return self.plain(*args)
@@ -85,9 +86,6 @@ class Promoted(Front):
             return self._run(args)
         finally:
             self._busy.release()
-
-    def _inside(self) -> bool:
-        return self._thread == threading.get_ident()
 
     def _run(self, args: tuple[Any, ...]) -> Any:
         found = _kind(args) if _may_run() else None
@@ -231,12 +229,8 @@ def _kind(args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], list[Any]] | Non
         elif type(x) is Scalar:
             if is_tracer(x._node):
                 return None
-        elif isinstance(x, _NUMBERS) and type(x) in _NUMBERS:
+        elif type(x) in _NUMBERS or type(x) is tuple and all(type(y) in _NUMBERS for y in x):
             key.append((type(x), repr(x)))
-            template.append(x)
-            continue
-        elif type(x) is tuple and all(type(y) in _NUMBERS for y in x):
-            key.append((tuple, repr(x)))
             template.append(x)
             continue
         else:

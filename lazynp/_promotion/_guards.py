@@ -14,14 +14,14 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar
 from lazynp.transforms._jit import Jitted
-from lazynp.transforms.control import CannotStage, inner_codes
+from lazynp.transforms.control import PURE, CannotStage, inner_codes
 
 MISSING = object()
 _UNCHANGING = (
     bool, int, float, complex, str, bytes, type(None), range, slice, np.generic, np.dtype, np.ufunc,
     FunctionType, BuiltinFunctionType, Scalar, type(Ellipsis),
 )  # fmt: skip
-_LIBRARIES = {"numpy", "lazynp", "math", "cmath", "builtins"}
+_LIBRARIES = {*PURE, "builtins"}
 
 
 class Guards:
@@ -54,10 +54,10 @@ class Guards:
             self._names.append((scope, name, value))
             if value is MISSING:
                 value = rest.get(name, MISSING)
-            inner = _attributes(value)
-            if inner is not None:
+            inside = _namespaces(value, name)
+            for inner in inside:
                 self._add(inner, names, seen, {})
-            elif value is not MISSING:
+            if not inside and value is not MISSING:
                 _check(value, f"`{name}`")
 
     def _close(self, function: FunctionType) -> None:
@@ -103,15 +103,17 @@ def _place(code: CodeType) -> tuple[str, int, str]:
     return code.co_filename, code.co_firstlineno, code.co_name
 
 
-def _attributes(value: Any) -> Any:
-    """The namespace of a module, or class, of the user's, whose attributes are read by name."""
-    if isinstance(value, ModuleType):
-        return None if _is_library(value.__name__) else value.__dict__
+def _namespaces(value: Any, name: str) -> list[Any]:
+    """Those of a module, or class, of the user's, whose attributes are read by name."""
+    if isinstance(value, ModuleType) and not _is_library(value.__name__):
+        if "__getattr__" in value.__dict__:
+            raise CannotStage(f"reads attributes of `{name}`, which computes them")
+        return [value.__dict__]
     if isinstance(value, type) and not _is_library(value.__module__):
-        if issubclass(value, BaseException):
-            return None
-        return vars(value)
-    return None
+        if type(value) is not type:
+            raise CannotStage(f"reads `{name}`, a class with a metaclass")
+        return [vars(c) for c in value.__mro__ if not _is_library(c.__module__)]
+    return []
 
 
 def _is_library(name: str) -> bool:

@@ -7,6 +7,7 @@ exact: the same function is promoted at the same operation each time.
 
 from __future__ import annotations
 
+import inspect
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -17,8 +18,10 @@ from lazynp.transforms.control import Front, is_users
 
 HOT = 48  # ticks
 _DEEP = 24  # frames of a stack that are looked at
-_UNSUITED = 0x04 | 0x08 | 0x20 | 0x80 | 0x100 | 0x200  # varying arguments, generators, coroutines
-
+_UNSUITED = (
+    inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
+    | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+)  # fmt: skip
 
 # by code: ticks, or None once it is decided; and the code, kept alive
 _tallies: Memo[int, list[Any]] = Memo("hot functions", 1024)
@@ -32,7 +35,8 @@ def ticked(frame: FrameType) -> None:
         if found is None:
             break
         code = found.f_code
-        if not code.co_flags & _UNSUITED and code.co_flags & 0x02:  # a function, not a module
+        is_function = code.co_flags & inspect.CO_NEWLOCALS  # not a module
+        if is_function and not code.co_flags & _UNSUITED:
             _count(found, code)
         found = found.f_back
 

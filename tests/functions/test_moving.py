@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 from pathlib import Path
 from types import ModuleType
@@ -14,21 +13,10 @@ from hypothesis import given, settings, strategies as st
 
 import lazynp as np
 from lazynp import fori_loop, grad, jit, jvp, vmap
+from tests.helpers import loaded
 
 FILE = Path(__file__).with_name("windows.py")
-
-
-def loaded(name: str, namespace: Any) -> ModuleType:
-    """The kernels, with this namespace as their `np`."""
-    spec = importlib.util.spec_from_file_location(name, FILE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.np = namespace  # type: ignore[attr-defined]
-    return module
-
-
-PLAIN, OURS = loaded("plain_windows", numpy), loaded("our_windows", np)
+PLAIN, OURS = loaded(FILE, "plain_windows", numpy), loaded(FILE, "our_windows", np)
 NAMES = [n for n, f in vars(PLAIN).items() if inspect.isfunction(f) and n[0] != "_"]
 
 

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import copy
-import importlib.util
 import inspect
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy
 import pytest
 
 import lazynp as np
+from tests.helpers import loaded
 
 FILE = Path(__file__).with_name("loop_kernels.py")
-
-
-def loaded(name: str, namespace: Any) -> ModuleType:
-    """The kernels, with this namespace as their `np`."""
-    spec = importlib.util.spec_from_file_location(name, FILE)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.np = namespace  # type: ignore[attr-defined]
-    return module
-
-
-PLAIN, OURS = loaded("plain_kernels", numpy), loaded("our_kernels", np)
+PLAIN, OURS = loaded(FILE, "plain_kernels", numpy), loaded(FILE, "our_kernels", np)
 NAMES = [n for n, f in vars(PLAIN).items() if inspect.isfunction(f) and n[0] != "_"]
 
 

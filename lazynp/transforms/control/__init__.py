@@ -7,7 +7,14 @@ what is not becomes `cond`, `fori_loop` or `while_loop`.
 
 from typing import Any
 
-from lazynp.transforms.control._calls import bounds_only, call, converted, is_users, operators
+from lazynp.transforms.control._calls import (
+    PURE,
+    bounds_only,
+    call,
+    converted,
+    is_users,
+    operators,
+)
 from lazynp.transforms.control._choice import (
     and_,
     assert_,
@@ -47,6 +54,6 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "CannotStage", "Front", "bounds_only", "converted", "front_of", "inner_codes", "is_users",
-    "session",
+    "PURE", "CannotStage", "Front", "bounds_only", "converted", "front_of", "inner_codes",
+    "is_users", "session",
 ]  # fmt: skip

@@ -198,14 +198,14 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
             return is_users(value.__code__) or _transforms(value)
         name = value.__name__ if isinstance(value, type(np)) else type(value).__module__
         name = value.__module__ if isinstance(value, type) else name
-        return (name or "").partition(".")[0] not in _PURE
+        return (name or "").partition(".")[0] not in PURE
 
     return any(may_be_users(n.func) for n in ast.walk(node) if isinstance(n, ast.Call))
 
 
 # -- the operator ----------------------------------------------------------------------------------
 
-_PURE = {"numpy", "lazynp", "math", "cmath"}
+PURE = {"numpy", "lazynp", "math", "cmath"}
 _METHODS = frozenset(dir(np.ndarray)) | frozenset(dir(str)) | frozenset(dir(dict))
 _BUILTINS = {
     abs, len, min, max, sum, range, enumerate, zip, reversed, int, float, complex, bool, tuple,
@@ -292,7 +292,7 @@ def _is_pure(function: Any) -> bool:
         plain = dataclasses.is_dataclass(function) and not hasattr(function, "__post_init__")
         kinds = (BaseException, np.generic, np.dtype)
         records = issubclass(function, tuple) and hasattr(function, "_fields")
-        if module.partition(".")[0] in _PURE:
+        if module.partition(".")[0] in PURE:
             return ".random" not in module
         return function in _BUILTINS or plain or records or issubclass(function, kinds)
     if isinstance(of, Array) or type(of).__module__.startswith("lazynp."):
@@ -309,7 +309,7 @@ def _is_pure(function: Any) -> bool:
         return function in _BUILTINS
     if type(function) is BuiltinFunctionType and of is math:
         return True
-    known = module.partition(".")[0] in _PURE
+    known = module.partition(".")[0] in PURE
     return known and ".random" not in module and name not in _WRITING and of is None
 
 

@@ -97,7 +97,8 @@ class Array(Declarations):
         base = self._base
         if base is None or base._base is not None or base._seen is VIEWED:
             return
-        memory = base._node[VALUE]
+        whole = base._node
+        memory = whole[VALUE]
         if type(memory) is not np.ndarray or not on_device(memory.dtype):
             return
         try:
@@ -109,7 +110,7 @@ class Array(Declarations):
             return
         if memory.nbytes <= local.recorder.policy.largest:
             with write_lock:
-                if self._seen is base._node:
+                if self._seen is whole:  # by now another thread may have seen a later value
                     self._node = [None, None, memory, None, aval_of_node(self._node)]
 
     def _is_part(self, whole: Node) -> bool:

@@ -207,8 +207,10 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     if reason is None:
         return
     inside = recorder.inside
-    first, count = recorder.pending[0], len(recorder.pending)
-    first = first[OP], first[CODE], first[OFFSET]  # holds no reference to the node
+    first, count = recorder.pending[:1], len(recorder.pending)
+    if not first:  # a destructor has read a value meanwhile
+        return
+    first = first[0][OP], first[0][CODE], first[0][OFFSET]  # holds no reference to the node
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # this operation begins here
     if plan is not None and recorder.sites.gathers(plan, count):

@@ -208,7 +208,7 @@ class InPlaceWriter(Writer):
             f"np.put_along_axis({x}, np.array([0, 1]), 7, {self.axis(x)})",
             f"np.add.at({x}, {first}, {added})", f"np.maximum.at({x}, {first}, 2)",
             f"np.negative.at({x}, {first})",
-            f"np.clip({x}, 0, 3, out={x})", f"np.take({x}, {pick}, out={self.array()})",
+            f"np.clip({x}, 1, 3, out={x})", f"np.take({x}, {pick}, out={self.array()})",
             f"np.choose([0, 1, 0], [{x}, {y}], out={self.array()})",
             f"np.add.accumulate({x}, out={same})" if self.exact(x) else "",
             f"np.nan_to_num({x}, copy=False)", f"np.concatenate([{x}, {x}], out={self.array()})",

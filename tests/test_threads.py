@@ -188,6 +188,27 @@ def test_a_view_is_read_while_its_owner_is_written() -> None:
     assert view.tolist() == [199.0] * 20
 
 
+def test_a_view_never_returns_to_an_earlier_value() -> None:
+    """One reader gives the view a value while another has seen a later one."""
+    for _ in range(20):
+        a = np.zeros(40)
+        view = a[10:30]
+        stop = threading.Event()
+
+        def work(k: int, a: Any = a, view: Any = view, stop: threading.Event = stop) -> None:
+            if k == 0:
+                for i in range(200):
+                    a[...] = float(i)
+                stop.set()
+            last = 0.0
+            while not stop.is_set():
+                value = float((view + 0.0)[0])
+                assert value >= last
+                last = value
+
+        together(work, 4)
+
+
 def test_views_of_views_are_made_while_their_owner_is_written() -> None:
     a = np.zeros(30)
     view = a[5:25]

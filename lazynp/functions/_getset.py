@@ -366,9 +366,8 @@ def setitem(self: Array, index: Any, value: Any) -> None:
 
 def _follows_store(recorder: Recorder) -> bool:
     """Of several large assignments in a row, the last one flushes."""
-    if not recorder.due or not recorder.pending:
-        return False
-    op = recorder.pending[-1][OP]
+    last = recorder.pending[-1:] if recorder.due else None
+    op = last[0][OP] if last else None
     return op is not None and op.primitive is shaping.update_slice
 
 

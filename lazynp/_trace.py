@@ -206,8 +206,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     reason, site = recorder.sites.reason_to_cut(recorder.pending, frame, recorder.due)
     if reason is None:
         return
-    inside = recorder.inside
-    first, count = recorder.pending[:1], len(recorder.pending)
+    first, count, inside = recorder.pending[:1], len(recorder.pending), recorder.inside
     if not first:  # a destructor has read a value meanwhile
         return
     first = first[0][OP], first[0][CODE], first[0][OFFSET]  # holds no reference to the node

@@ -24,6 +24,7 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
 
 /* A node is a list: see `_entries`. */
 enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
@@ -79,6 +80,17 @@ static struct {
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 #define OF(object, class, name) SLOT(object, the.class##_##name)
 
+/* What a memo table holds for one kind of operands. */
+typedef struct {
+    PyObject *known[2], *entry; /* borrowed: valid while the table has this version */
+    uint64_t version;
+    int searched; /* whether the next are set */
+    int type;     /* of the operands, by NumPy's number */
+    int rounded;  /* an element's result does not depend on its place */
+    PyUFuncGenericFunction loop; /* NumPy's for such operands, or NULL: see loops.h */
+    void *data;
+} Recent;
+
 /* Each kind of front uses at most one member of each union: see `KINDS` in module.c. */
 typedef struct {
     PyObject_HEAD
@@ -114,6 +126,7 @@ typedef struct {
     int counted;     /* `_ownership.counts` of an object that only a list refers to */
     int symbol;      /* selects an attribute, or an operator on doubles */
     PyObject *weak;
+    Recent recent[4]; /* what `entries` holds for the last kinds of operands */
 } Front;
 
 static PyTypeObject FrontType;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core.h"
+#include "loops.h"
 #include "numbers.h"
 #include "tangents.h"
 
@@ -88,6 +89,56 @@ static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_
         Py_CLEAR(args);
     }
     return args;
+}
+
+/* -- what the memo table holds for operands, found without making its key ----------------------- */
+
+static inline uint64_t version(PyObject *table)
+{
+    return ((PyDictObject *)table)->ma_version_tag; /* no two states of any dicts share one */
+}
+
+static inline Recent *place_of(Front *front, PyObject *first, PyObject *second)
+{
+    return &front->recent[((uintptr_t)first >> 4 ^ (uintptr_t)second >> 6) % 4];
+}
+
+/* The entry for operands known by these, borrowed. NULL: look it up by its key. */
+static inline PyObject *recent_entry(Front *front, PyObject *first, PyObject *second)
+{
+    Recent *recent = place_of(front, first, second);
+    return recent->version == version(front->entries) && recent->known[0] == first &&
+                   recent->known[1] == second
+               ? recent->entry
+               : NULL;
+}
+
+/* The entry of this key, borrowed. NULL: there is none, or an error. */
+static PyObject *looked_up(Front *front, PyObject *key, Py_ssize_t n)
+{
+    PyObject *entry = PyDict_GetItemWithError(front->entries, key);
+    if (entry) {
+        PyObject *first = n == 1 ? key : PyTuple_GET_ITEM(key, 0);
+        PyObject *second = n == 1 ? NULL : PyTuple_GET_ITEM(key, 1);
+        *place_of(front, first, second) = (Recent){
+            .known = {first, second}, .entry = entry, .version = version(front->entries)};
+    }
+    return entry;
+}
+
+/* NumPy's result by its inner loop, new. NULL without an error: the ufunc must do it. */
+static PyObject *looped(Front *front, const Operand *them, PyObject *const *values, Py_ssize_t n,
+                        PyObject *found)
+{
+    PyObject *first = them[0].known, *second = them[1].known;
+    Recent *recent = place_of(front, first, second);
+    if (!recent->searched) {
+        int type = type_of(first, second);
+        if (n == 2 && type_of(second, first) != type)
+            type = -1;
+        find_loop(recent, front->function, (int)n, type, type_of(found, NULL));
+    }
+    return recent->loop ? by_loop(recent, values, n, found) : NULL;
 }
 
 /* Whether NumPy may execute this call on operands of a new kind now, as far as C can decide. */
@@ -198,8 +249,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     if (n != front->operands || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
     now = recorder(); /* first, as it may run Python code: all later references are borrowed */
-    key = n == 1 ? NULL : PyTuple_New(n);
-    if (!now || (!key && n != 1))
+    if (!now)
         goto end;
     again = 1;
     if (front->creates && are_numbers(args, n)) {
@@ -210,10 +260,6 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         xs[i] = args[front->swap ? n - 1 - i : i];
         if (!look_at(xs[i], &them[i], &order))
             goto end;
-        if (n == 1)
-            key = Py_NewRef(them[i].known);
-        else
-            PyTuple_SET_ITEM(key, i, Py_NewRef(them[i].known));
     }
     if (!may_go_on(now))
         goto end;
@@ -226,7 +272,18 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         if (out || PyErr_Occurred())
             goto end;
     }
-    PyObject *entry = PyDict_GetItemWithError(front->entries, key);
+    PyObject *entry = recent_entry(front, them[0].known, them[1].known);
+    if (!entry) {
+        key = n == 1 ? Py_NewRef(them[0].known) : PyTuple_New(2);
+        for (Py_ssize_t i = 0; key && n == 2 && i < 2; i++) { /* again: a new tuple may run code */
+            if (!look_at(xs[i], &them[i], &order))
+                goto end;
+            PyTuple_SET_ITEM(key, i, Py_NewRef(them[i].known));
+        }
+        entry = key ? looked_up(front, key, n) : NULL;
+        if (PyErr_Occurred())
+            goto end;
+    }
     if (is_eager(now)) {
         found = entry && OF(entry, Entry, aval) != Py_None ? Py_NewRef(OF(entry, Entry, aval)) : NULL;
         if (!them[0].value || (n == 2 && !them[1].value) ||
@@ -235,7 +292,10 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
             goto end;
         }
         PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
-        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, n, &again);
+        PyObject *result = found ? looped(front, them, values, n, found) : NULL;
+        again = 0;
+        if (!result && !PyErr_Occurred())
+            result = quiet(OF(now, Recorder, quiet), front->function, values, n, &again);
         if (result && !found) {
             found = learnt(front, key, result);
             again = !found;

@@ -1,6 +1,7 @@
 /* The module: all kinds of fronts in one translation unit, so that calls can be inlined. */
 
 #include "buffer.h"
+#include "handles.h"
 #include "core.h"
 #include "tangents.h"
 #include "elementwise.h"
@@ -329,6 +330,8 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
     }
+    if (take_handles() < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -359,6 +362,7 @@ static struct PyModuleDef MODULE = {
 PyMODINIT_FUNC PyInit__fastpath(void)
 {
     import_array();
+    import_umath();
     the.reduce = PyUnicode_InternFromString("__reduce");
     if (!the.reduce)
         return NULL;

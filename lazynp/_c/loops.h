@@ -1,0 +1,311 @@
+/* NumPy's inner loops on small arrays, without the ufunc around them. See core.h.
+
+   A ufunc takes some 150 ns to find the loop for its operands, and to look at the error state. Here
+   both are known: the memo table of a front tells what the operands are, and nothing watches for
+   floating-point errors. The loop, and so each bit of the result, is the one that NumPy takes. */
+
+#pragma once
+
+#include "core.h"
+
+enum { LOOPED = 1024 }; /* elements; more of them make up for the ufunc */
+
+/* The type number of an operand that a front knows by `known` beside one known by `other`; -1: none
+   that this file handles. */
+static int type_of(PyObject *known, PyObject *other)
+{
+    int python = known == (PyObject *)&PyFloat_Type || known == (PyObject *)&PyLong_Type;
+    PyObject *aval = python ? other : known;
+    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(aval, Aval, traced) == Py_True)
+        return -1;
+    PyArray_Descr *dtype = (PyArray_Descr *)OF(aval, Aval, dtype);
+    if (!PyArray_DescrCheck(dtype) || !PyArray_ISNBO(dtype->byteorder))
+        return -1;
+    int type = dtype->type_num;
+    if (!PyTypeNum_ISNUMBER(type) || type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE)
+        return -1;
+    if (python && type != NPY_DOUBLE && type != NPY_FLOAT &&
+        (type != NPY_LONG || known != (PyObject *)&PyLong_Type))
+        return -1;
+    return type;
+}
+
+/* Functions of real numbers whose results are exact or correctly rounded, zeros and NaNs included.
+   The others' vectors and scalars may differ, so the order of a walk shows in their results. */
+static const char *ROUNDED[] = {
+    "absolute", "add", "bitwise_and", "bitwise_or", "bitwise_xor", "ceil", "divide", "equal",
+    "fabs", "floor", "greater", "greater_equal", "invert", "isfinite", "isinf", "isnan",
+    "left_shift", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "multiply", "negative", "not_equal", "positive", "right_shift", "rint", "sign", "sqrt",
+    "square", "subtract", "trunc",
+};
+
+static int is_rounded(const char *name, int type)
+{
+    if (PyTypeNum_ISCOMPLEX(type) || type == NPY_HALF)
+        return 0;
+    for (size_t i = 0; i < sizeof(ROUNDED) / sizeof(ROUNDED[0]); i++)
+        if (!strcmp(ROUNDED[i], name))
+            return 1;
+    return 0;
+}
+
+/* Find the loop of a function for `operands` of one type, with this type of result: `recent->loop`,
+   NULL if there is none. */
+static void find_loop(Recent *recent, PyObject *function, int operands, int type, int out)
+{
+    PyUFuncObject *ufunc = (PyUFuncObject *)function;
+    recent->searched = 1;
+    recent->type = type;
+    recent->rounded = 0;
+    recent->loop = NULL;
+    if (type < 0 || out < 0 || !PyObject_TypeCheck(function, &PyUFunc_Type) ||
+        ufunc->core_enabled || ufunc->nout != 1 || ufunc->nin != operands)
+        return;
+    for (int i = 0; i < ufunc->ntypes && !recent->loop; i++) {
+        const char *types = ufunc->types + i * ufunc->nargs;
+        if (types[0] == type && types[operands - 1] == type && types[operands] == out) {
+            recent->data = ufunc->data ? ufunc->data[i] : NULL;
+            recent->loop = ufunc->functions[i];
+            recent->rounded = is_rounded(ufunc->name, type);
+        }
+    }
+}
+
+/* A number as an element of any of these types. */
+typedef union {
+    double real;
+    float single;
+    npy_long integer;
+    npy_cdouble pair;
+} Number;
+
+/* Whether memory holds numbers of this type as C does. */
+static inline int is_of(PyArrayObject *memory, int type)
+{
+    return PyArray_TYPE(memory) == type && PyArray_ISBEHAVED_RO(memory);
+}
+
+/* Whether NumPy takes this number as an element of this type, beside an array of that type. */
+static int is_number_of(PyObject *x, int type)
+{
+    if (PyFloat_CheckExact(x) || PyLong_CheckExact(x))
+        return type == NPY_DOUBLE || type == NPY_FLOAT ||
+               (type == NPY_LONG && PyLong_CheckExact(x));
+    PyObject *aval = is_python_number(x) ? NULL : aval_of_number(x);
+    return aval && type_of(aval, NULL) == type;
+}
+
+/* Take a number as an element of this type; whether that worked. A NumPy scalar has the type. */
+static int take_number(PyObject *x, int type, Number *number)
+{
+    if (!is_python_number(x)) {
+        PyArray_ScalarAsCtype(x, number);
+        return 1;
+    }
+    if (PyLong_CheckExact(x)) {
+        int overflow = 0;
+        number->integer = PyLong_AsLongAndOverflow(x, &overflow);
+        if (overflow || type == NPY_LONG)
+            return !overflow;
+    }
+    double real = PyFloat_CheckExact(x) ? PyFloat_AS_DOUBLE(x) : PyLong_AsDouble(x);
+    if (type == NPY_FLOAT)
+        number->single = (float)real;
+    else
+        number->real = real;
+    return 1;
+}
+
+enum { OPERANDS = 3, AXES = 4 };
+
+/* What a loop runs over: the result's axes. The last operand is the result. */
+typedef struct {
+    int ndim;
+    npy_intp dims[AXES];
+    char *at[OPERANDS];
+    npy_intp strides[AXES][OPERANDS];
+} Walk;
+
+/* Walk over all elements as one axis, if all arrays have one shape and lie in C order, or have one
+   axis. Returns one of them; NULL: that is not so. */
+static PyArrayObject *walk_flat(Walk *walk, PyObject *const *values, Py_ssize_t n, int type)
+{
+    PyArrayObject *like = NULL;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyArrayObject *memory = (PyArrayObject *)values[i];
+        if (!is_memory(values[i]))
+            continue;
+        int ndim = PyArray_NDIM(memory);
+        if (!ndim || (ndim > 1 && !PyArray_IS_C_CONTIGUOUS(memory)) || !is_of(memory, type))
+            return NULL;
+        if (like && (PyArray_NDIM(like) != ndim ||
+                     memcmp(PyArray_DIMS(like), PyArray_DIMS(memory), ndim * sizeof(npy_intp))))
+            return NULL;
+        like = memory;
+        walk->at[i] = PyArray_BYTES(memory);
+        walk->strides[0][i] = ndim == 1 ? PyArray_STRIDE(memory, 0) : PyArray_ITEMSIZE(memory);
+    }
+    walk->ndim = 1;
+    walk->dims[0] = like ? PyArray_SIZE(like) : 0;
+    return like && walk->dims[0] && walk->dims[0] <= LOOPED ? like : NULL;
+}
+
+/* Set the strides of an operand, broadcast to the walk's axes. Returns whether NumPy would walk it
+   in C order: then its result lies in C order too. */
+static int walks_over(Walk *walk, PyArrayObject *memory, Py_ssize_t which, int type)
+{
+    npy_intp before = NPY_MAX_INTP;
+    int missing = walk->ndim - PyArray_NDIM(memory);
+    if (missing < 0 || !is_of(memory, type))
+        return 0;
+    walk->at[which] = PyArray_BYTES(memory);
+    for (int axis = 0; axis < walk->ndim; axis++) {
+        npy_intp dim = axis < missing ? 1 : PyArray_DIM(memory, axis - missing);
+        npy_intp stride = dim == 1 ? 0 : PyArray_STRIDE(memory, axis - missing);
+        walk->strides[axis][which] = stride;
+        if ((dim != 1 && dim != walk->dims[axis]) || stride < 0 || (stride && stride >= before))
+            return 0;
+        before = stride ? stride : before;
+    }
+    return 1;
+}
+
+/* Walk over these axes. Returns whether NumPy walks so. */
+static int walk_axes(Walk *walk, PyObject *const *values, Py_ssize_t n, int type)
+{
+    npy_intp size = 1;
+    for (int axis = 0; axis < walk->ndim; axis++) {
+        if (walk->dims[axis] < 1 || walk->dims[axis] > LOOPED)
+            return 0;
+        size *= walk->dims[axis];
+    }
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (is_memory(values[i]) && !walks_over(walk, (PyArrayObject *)values[i], i, type))
+            return 0;
+    return walk->ndim && size <= LOOPED;
+}
+
+/* Run a loop over the last axis for each place on the others. */
+static void run_loop(PyUFuncGenericFunction loop, void *data, Walk *walk)
+{
+    npy_intp place[AXES] = {0};
+    int last = walk->ndim - 1, axis;
+    do {
+        char *at[OPERANDS] = {walk->at[0], walk->at[1], walk->at[2]};
+        npy_intp size = walk->dims[last];
+        loop(at, &size, walk->strides[last], data);
+        for (axis = last - 1; axis >= 0; axis--) {
+            int ends = ++place[axis] == walk->dims[axis];
+            npy_intp steps = ends ? 1 - place[axis] : 1;
+            for (int which = 0; which < OPERANDS; which++)
+                walk->at[which] += steps * walk->strides[axis][which];
+            if (!ends)
+                break;
+            place[axis] = 0;
+        }
+    } while (axis >= 0);
+}
+
+/* Let the walk read the operands that are numbers. */
+static int walk_numbers(Walk *walk, PyObject *const *values, Py_ssize_t n, int type,
+                        Number *numbers)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (is_memory(values[i]))
+            continue;
+        if (!take_number(values[i], type, &numbers[i]))
+            return 0;
+        walk->at[i] = (char *)&numbers[i];
+    }
+    return 1;
+}
+
+/* NumPy's result, new. NULL without an error: the ufunc must do it. `found`: its aval. */
+static PyObject *by_loop(const Recent *recent, PyObject *const *values, Py_ssize_t n,
+                         PyObject *found)
+{
+    Walk walk = {0};
+    Number numbers[2];
+    PyObject *shape = OF(found, Aval, shape);
+    PyArrayObject *like = walk_flat(&walk, values, n, recent->type);
+    if (!like) {
+        walk.ndim = PyTuple_GET_SIZE(shape) > AXES ? 0 : (int)PyTuple_GET_SIZE(shape);
+        for (int axis = 0; axis < walk.ndim; axis++)
+            walk.dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+        if (!recent->rounded || !walk_axes(&walk, values, n, recent->type))
+            return NULL;
+    }
+    if (!walk_numbers(&walk, values, n, recent->type, numbers))
+        return NULL;
+    PyArray_Descr *dtype = (PyArray_Descr *)OF(found, Aval, dtype);
+    Py_INCREF(dtype);
+    PyArrayObject *out = (PyArrayObject *)PyArray_NewFromDescr(
+        &PyArray_Type, dtype, like ? PyArray_NDIM(like) : walk.ndim,
+        like ? PyArray_DIMS(like) : walk.dims, NULL, NULL, 0, NULL);
+    if (!out)
+        return NULL;
+    walk.at[n] = PyArray_BYTES(out);
+    for (int axis = 0; axis < walk.ndim; axis++)
+        walk.strides[axis][n] = like ? PyArray_ITEMSIZE(out) : PyArray_STRIDE(out, axis);
+    run_loop(recent->loop, recent->data, &walk);
+    if (PyErr_Occurred()) /* a negative power of an integer */
+        Py_CLEAR(out);
+    return (PyObject *)out;
+}
+
+/* Whether no element of one array shares bytes with another element of the other. */
+static int may_be_written(PyArrayObject *target, PyArrayObject *other)
+{
+    npy_intp ends[2];
+    PyArrayObject *both[2] = {target, other};
+    for (int i = 0; i < 2; i++) {
+        ends[i] = PyArray_ITEMSIZE(both[i]);
+        for (int axis = 0; axis < PyArray_NDIM(both[i]); axis++) {
+            if (PyArray_STRIDE(both[i], axis) < 0)
+                return 0;
+            ends[i] += (PyArray_DIM(both[i], axis) - 1) * PyArray_STRIDE(both[i], axis);
+        }
+    }
+    char *first = PyArray_BYTES(target), *second = PyArray_BYTES(other);
+    int ndim = PyArray_NDIM(target);
+    if (first + ends[0] <= second || second + ends[1] <= first)
+        return 1;
+    return first == second && ndim == PyArray_NDIM(other) &&
+           !memcmp(PyArray_DIMS(target), PyArray_DIMS(other), ndim * sizeof(npy_intp)) &&
+           !memcmp(PyArray_STRIDES(target), PyArray_STRIDES(other), ndim * sizeof(npy_intp));
+}
+
+/* Run `target op= other`; whether that worked. */
+static int looped_into(Front *front, PyArrayObject *target, PyObject *other)
+{
+    Walk walk = {0};
+    Number numbers[2];
+    PyObject *values[2] = {(PyObject *)target, other};
+    int type = PyArray_TYPE(target);
+    Recent *recent = &front->recent[type % 4];
+    if (PyArray_SIZE(target) > LOOPED || !PyArray_ISWRITEABLE(target) ||
+        (is_memory(other) ? !may_be_written(target, (PyArrayObject *)other)
+                          : !is_number_of(other, type)))
+        return 0;
+    if (!recent->searched || recent->type != type)
+        find_loop(recent, front->function, 2, type, type);
+    if (!recent->loop)
+        return 0;
+    int flat = walk_flat(&walk, values, 2, type) != NULL;
+    if (flat && !recent->rounded && walk.strides[0][0] != PyArray_ITEMSIZE(target))
+        return 0; /* NumPy may walk backwards */
+    if (!flat) {
+        walk.ndim = PyArray_NDIM(target) > AXES ? 0 : PyArray_NDIM(target);
+        memcpy(walk.dims, PyArray_DIMS(target), walk.ndim * sizeof(npy_intp));
+        if (!recent->rounded || !walk_axes(&walk, values, 2, type))
+            return 0;
+    }
+    if (!walk_numbers(&walk, values, 2, type, numbers))
+        return 0;
+    walk.at[2] = walk.at[0];
+    for (int axis = 0; axis < walk.ndim; axis++)
+        walk.strides[axis][2] = walk.strides[axis][0];
+    run_loop(recent->loop, recent->data, &walk);
+    return !PyErr_Occurred();
+}

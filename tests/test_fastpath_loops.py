@@ -1,0 +1,255 @@
+"""Elementwise operations on small arrays run NumPy's inner loops without the ufunc around them.
+
+Each bit of the result, its dtype, shape and order in memory, and each exception must be NumPy's,
+for every ufunc, every dtype and every way in which memory can lie.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given, strategies as st
+
+import lazynp as np
+from lazynp._recorder import local
+from tests.helpers import be_eager
+
+UFUNCS = sorted(
+    name
+    for name, f in vars(numpy).items()
+    if isinstance(f, numpy.ufunc) and isinstance(getattr(np, name, None), np.ufunc)
+    if f.signature is None and f.nout == 1 and f.nin <= 2 and f.__name__ == name
+)
+DTYPES = "?bBhHiIlLqQefdFD"
+IN_PLACE = [
+    operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv,
+    operator.imod, operator.ipow, operator.iand, operator.ior, operator.ixor, operator.ilshift,
+    operator.irshift,
+]  # fmt: skip
+NUMBERS = [
+    2.5,
+    -1.5,
+    0.0,
+    -0.0,
+    float("nan"),
+    float("inf"),
+    1e300,
+    3,
+    -2,
+    0,
+    2**40,
+    2**70,
+    True,
+    1j,
+]
+
+
+@pytest.fixture(autouse=True)
+def eagerly() -> Iterator[None]:
+    with np.config(execution="adaptive"):
+        local.recorder.reset_policy()
+        be_eager()
+        yield
+    local.recorder.reset_policy()
+
+
+def numbers(dtype: str, size: int) -> Any:
+    """Numbers of which many are special."""
+    kind = numpy.dtype(dtype).kind
+    if kind in "iu":
+        ends = numpy.iinfo(dtype)
+        some = [0, 1, 2, 3, 7, ends.max, ends.min, ends.max - 1, 5, 11, 63]
+    elif kind == "b":
+        some = [True, False, True, True, False]
+    else:
+        some = [0.0, -0.0, 1.0, -1.5, numpy.nan, numpy.inf, -numpy.inf, 0.5, 3.25, 1e-5, 6e4]
+        if kind == "c":
+            some = [complex(a, b) for a, b in zip(some, some[3:] + some[:3], strict=True)]
+    return numpy.resize(numpy.array(some, dtype), size)
+
+
+# how memory can lie: of an array `x` of 90 numbers
+LAYOUTS: dict[str, Callable[[Any], Any]] = {
+    "one axis": lambda x: x[:11],
+    "others": lambda x: x[7:18],
+    "every third": lambda x: x[:33:3],
+    "backwards": lambda x: x[10::-1],
+    "one": lambda x: x[:1],
+    "none": lambda x: x[:0],
+    "rows": lambda x: x[:20].reshape(4, 5),
+    "inner": lambda x: x[:42].reshape(6, 7)[1:-1, 1:-1],
+    "upside down": lambda x: x[:20].reshape(4, 5)[::-1],
+    "columns": lambda x: x[:20].reshape(5, 4).T,
+    "a row": lambda x: x[:5],
+    "a column": lambda x: x[:4].reshape(4, 1),
+    "a column of rows": lambda x: x[:20].reshape(4, 5)[:, 2:3],
+    "a block": lambda x: x[:60].reshape(3, 4, 5),
+    "part of a block": lambda x: x[:60].reshape(3, 4, 5)[1:, :, ::2],
+    "turned": lambda x: x[:60].reshape(3, 4, 5).transpose(1, 0, 2),
+    "0-d": lambda x: x[3:4].reshape(()),
+}  # fmt: skip
+PAIRS = [(a, b) for a in LAYOUTS for b in LAYOUTS]
+
+
+def bits(x: Any) -> bytes:
+    """The bytes, with one NaN for all."""
+    x = numpy.array(x, order="K")
+    if x.dtype.kind == "c":
+        return bits(x.real) + bits(x.imag)
+    if x.dtype.kind == "f":
+        x[numpy.isnan(x)] = numpy.nan
+    return x.tobytes()
+
+
+def outcome(f: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
+    with numpy.errstate(all="ignore"):
+        try:
+            out = f(*args)
+        except Exception as e:
+            return type(e).__mro__[-3:], str(e)
+    if isinstance(out, np.Array):
+        strides, out = out.strides, numpy.array(out, order="K")
+        return out.dtype, out.shape, strides, bits(out), out.ndim and "array"
+    return out.dtype, out.shape, out.strides, bits(out), out.ndim and "array"
+
+
+def part(x: Any, layout: str) -> tuple[Any, Callable[[Any], Any]]:
+    return x, LAYOUTS[layout]
+
+
+def check(name: str, *given: Any) -> None:
+    """Compare three calls: the first two may be those that fill memo tables. An operand is a
+    number, NumPy's array, or what `part` returns: both libraries make the part themselves.
+    """
+    theirs = [x[1](x[0]) if isinstance(x, tuple) else x for x in given]
+    ours = [x[1](np.array(x[0])) if isinstance(x, tuple) else x for x in given]
+    ours = [np.array(x) if isinstance(x, numpy.ndarray) else x for x in ours]
+    expected, operands = outcome(getattr(numpy, name), *theirs), theirs
+    for _ in range(3):
+        got = outcome(getattr(np, name), *ours)
+        if type(expected[0]) is tuple:  # an exception
+            assert got[0] == expected[0], (name, operands, expected, got)
+        else:
+            assert got == expected, (name, operands, expected, got)
+
+
+@pytest.mark.parametrize("name", [n for n in UFUNCS if getattr(numpy, n).nin == 1])
+def test_of_one_operand(name: str) -> None:
+    for dtype in DTYPES:
+        x = numbers(dtype, 90)
+        for layout in LAYOUTS:
+            check(name, part(x, layout))
+        check(name, numbers(dtype, 1500))
+
+
+@pytest.mark.parametrize("name", [n for n in UFUNCS if getattr(numpy, n).nin == 2])
+def test_of_two_operands(name: str) -> None:
+    for at, dtype in enumerate(DTYPES):
+        x = numbers(dtype, 90)
+        y = numpy.roll(x, 2)
+        for a, b in PAIRS[
+            at % 3 :: 3
+        ]:  # of each dtype a third, of each pair of layouts some dtypes
+            check(name, part(x, a), part(y, b))
+        for layout in ("one axis", "every third", "inner", "columns"):
+            for number in [*NUMBERS, x[4], y[0], numpy.float32(2)]:
+                if name == "power" and type(number) is int:
+                    continue  # done by multiplication
+                check(name, part(x, layout), number)
+                check(name, number, part(x, layout))
+        check(name, numbers(dtype, 1500), numbers(dtype, 1500))
+
+
+def test_of_two_dtypes() -> None:
+    for name in ("add", "subtract", "divide", "less", "power", "ldexp", "copysign", "left_shift"):
+        for a in DTYPES:
+            for b in DTYPES:
+                check(name, numbers(a, 7), numbers(b, 7))
+
+
+def test_of_swapped_bytes_and_of_unaligned_memory() -> None:
+    x = numbers("f8", 11)
+    raw = numpy.zeros(11 * 8 + 1, "u1")
+    unaligned = raw[1:].view("f8")
+    unaligned[...] = x
+    for y in (x.astype(">f8"), unaligned):
+        check("add", y, y)
+        check("add", y, 2.5)
+
+
+# -- in place --------------------------------------------------------------------------------------
+
+
+def in_place(
+    f: Callable[..., Any], np: Any, whole: Any, target: Callable[[Any], Any], other: Any
+) -> tuple[Any, ...]:
+    """`target(whole) op= other`, where `other` may be a function of the whole."""
+    whole = np.array(whole)
+    operand = other(whole) if callable(other) else other
+    operand = np.asarray(operand) if isinstance(operand, numpy.ndarray) else operand
+    result = []
+    for _ in range(3):
+        with numpy.errstate(all="ignore"):
+            try:
+                part = target(whole)
+                result.append(f(part, operand) is part)
+            except Exception as e:
+                result.append(type(e).__mro__[-3:])
+    whole = numpy.asarray(whole)
+    return result, whole.dtype, bits(whole)
+
+
+@pytest.mark.parametrize("f", IN_PLACE)
+def test_in_place(f: Callable[..., Any]) -> None:
+    for at, dtype in enumerate(DTYPES):
+        if f is operator.imul and dtype in "FD":
+            continue  # there NumPy's own last bit depends on where the memory begins
+        x = numbers(dtype, 90)
+        others: list[Any] = [layout(numpy.roll(x, 3)) for layout in LAYOUTS.values()]
+        others += [*NUMBERS, x[4], numpy.float32(2), numpy.int8(3)]
+        others += LAYOUTS.values()  # of the array that is written
+        for k, target in enumerate(LAYOUTS.values()):
+            if k == len(LAYOUTS) - 1:
+                continue  # NumPy gives a scalar, which is not written
+            for other in others[(at + k) % 3 :: 3]:
+                want = in_place(f, numpy, x, target, other)
+                got = in_place(f, np, x, target, other)
+                if f is operator.ipow and tuple in map(type, want[0]):
+                    want, got = want[0][0], got[0][0]  # what an error leaves is no promise
+                assert got == want, (f, dtype, k, other)
+
+
+@given(data=st.data())
+def test_in_place_on_overlapping_parts(data: st.DataObject) -> None:
+    def part() -> slice:
+        start, step = data.draw(st.integers(0, 8)), data.draw(st.sampled_from([1, 1, 2, 3, -1, -2]))
+        start = 28 - start if step < 0 else start
+        return slice(start, start + 5 * step, step)
+
+    one, other = part(), part()
+    f = data.draw(st.sampled_from(IN_PLACE[:4]))
+    x = numpy.arange(1.0, 31.0)
+    args = (x, lambda w: w[one], lambda w: w[other])
+    assert in_place(f, np, *args) == in_place(f, numpy, *args)
+
+
+def test_memory_that_may_not_be_written() -> None:
+    x = np.asarray(numpy.ones(5))
+    x.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        x += 1.0
+    assert x.tolist() == [1.0] * 5
+
+
+def test_a_copy_does_not_see_what_is_written_in_place() -> None:
+    x = np.arange(5.0)
+    for k in range(4):
+        before = x.copy()
+        part = x[1:3]
+        x += 1.0
+        assert before.tolist() == [k + 0.0, k + 1.0, k + 2.0, k + 3.0, k + 4.0]
+        assert part.tolist() == [k + 2.0, k + 3.0]

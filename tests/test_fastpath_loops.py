@@ -164,6 +164,21 @@ def test_of_two_operands(name: str) -> None:
         check(name, numbers(dtype, 1500), numbers(dtype, 1500))
 
 
+def test_of_powers() -> None:
+    for dtype in DTYPES:
+        x = numbers(dtype, 90)
+        for layout in LAYOUTS.values():
+            given = layout(np.array(x))
+            for y in (2, 2.0, 3, 0.5, True, numpy.float64(2), 2**70, -1 if dtype in "efdFD" else 1):
+                expected = outcome(operator.pow, layout(x), y)
+                for _ in range(3):
+                    got = outcome(operator.pow, given, y)
+                    assert got[: 1 if type(expected[0]) is tuple else None] in (
+                        expected,
+                        expected[:1],
+                    )
+
+
 def test_of_two_dtypes() -> None:
     for name in ("add", "subtract", "divide", "less", "power", "ldexp", "copysign", "left_shift"):
         for a in DTYPES:

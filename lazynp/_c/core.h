@@ -111,7 +111,8 @@ typedef struct {
         PyObject *quiet;  /* calls a function without NumPy's warnings */
         PyObject *handle; /* `_eager.handle`; for `hosted`, `_host.to_device` */
     };
-    PyObject *method; /* of NumPy's arrays, which does the same as `function` and takes less time */
+    PyObject *method; /* of NumPy's arrays, which does the same as `function` and takes less time;
+                         of x ** y, NumPy's square */
     int operands;    /* their number; for `whole`, the maximum */
     int depth;       /* number of Python frames from the caller's up to the user's, at least 1 */
     int swap;        /* the operands are in reverse order */

@@ -126,17 +126,30 @@ static PyObject *looked_up(Front *front, PyObject *key, Py_ssize_t n)
     return entry;
 }
 
+static inline int is_two(PyObject *x)
+{
+    int overflow;
+    return PyFloat_CheckExact(x) ? PyFloat_AS_DOUBLE(x) == 2
+                                 : PyLong_CheckExact(x) && PyLong_AsLongAndOverflow(x, &overflow) == 2;
+}
+
 /* NumPy's result by its inner loop, new. NULL without an error: the ufunc must do it. */
 static PyObject *looped(Front *front, const Operand *them, PyObject *const *values, Py_ssize_t n,
                         PyObject *found)
 {
-    PyObject *first = them[0].known, *second = them[1].known;
+    PyObject *first = them[0].known, *second = them[1].known, *function = front->function;
     Recent *recent = place_of(front, first, second);
+    if (front->method != Py_None) { /* NumPy has a function of its own for x ** 2 */
+        function = front->method;
+        n = 1;
+        if (!is_two(values[1]))
+            return NULL;
+    }
     if (!recent->searched) {
         int type = type_of(first, second);
-        if (n == 2 && type_of(second, first) != type)
+        if (second && type_of(second, first) != type)
             type = -1;
-        find_loop(recent, front->function, (int)n, type, type_of(found, NULL));
+        find_loop(recent, function, (int)n, type, type_of(found, NULL));
     }
     return recent->loop ? by_loop(recent, values, n, found) : NULL;
 }

@@ -70,10 +70,48 @@ static void free_handle(PyObject *self)
     Py_TRASHCAN_END
 }
 
-/* Let these functions make and free the handles of lazynp's own classes. */
+/* The same for `Basic`, a tuple of two: each view that a slice makes has one. */
+static struct {
+    int count;
+    PyObject *dead[KEPT];
+} steps;
+
+static PyObject *new_step(PyTypeObject *type, Py_ssize_t items)
+{
+    if (items != 2 || (PyObject *)type != the.Basic || !steps.count)
+        return PyType_GenericAlloc(type, items);
+    PyObject *self = (PyObject *)PyObject_InitVar((PyVarObject *)steps.dead[--steps.count], type, 2);
+    PyObject_GC_Track(self);
+    return self;
+}
+
+static void free_step(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    for (Py_ssize_t i = PyTuple_GET_SIZE(self); i-- > 0;) {
+        PyObject *item = PyTuple_GET_ITEM(self, i);
+        PyTuple_SET_ITEM(self, i, NULL);
+        Py_XDECREF(item);
+    }
+    if ((PyObject *)type == the.Basic && PyTuple_GET_SIZE(self) == 2 && steps.count < KEPT)
+        steps.dead[steps.count++] = self;
+    else
+        type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* Let these functions make and free the handles, and the steps, of lazynp's own classes. */
 static int take_handles(void)
 {
     PyObject *classes[2] = {the.NDArray, the.Scalar};
+    PyTypeObject *step = (PyTypeObject *)the.Basic;
+    if (step->tp_basicsize != PyTuple_Type.tp_basicsize || step->tp_finalize) {
+        PyErr_Format(PyExc_TypeError, "%R has more than the items of a tuple", step);
+        return -1;
+    }
+    step->tp_alloc = new_step;
+    step->tp_dealloc = free_step;
     for (int kind = 0; kind < 2; kind++) {
         PyTypeObject *type = (PyTypeObject *)classes[kind];
         if (type->tp_basicsize != ((PyTypeObject *)the.Array)->tp_basicsize ||

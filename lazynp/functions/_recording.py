@@ -236,8 +236,11 @@ def of_numbers(function: np.ufunc, slow: Slow) -> Slow:
     )  # fmt: skip
 
 
-def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
-    """`slow`, unless NumPy's `function` can run eagerly; for functions that are not one op."""
+def done_first(slow: Slow, function: Callable[[Any, Any], Any], square: np.ufunc) -> Slow:
+    """`slow`, unless NumPy's `function` can run eagerly; for `x ** y`, which is not one op.
+
+    square: what NumPy does for `x ** 2`.
+    """
     entries = entries_of(function)
 
     def call(x: Any, y: Any) -> Any:
@@ -254,7 +257,9 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any]) -> Slow:
                         return _ordered(out, (x, y))
         return slow(x, y)
 
-    return in_front("elementwise", call, function=function, entries=entries, operands=2)
+    return in_front(
+        "elementwise", call, function=function, entries=entries, operands=2, method=square
+    )
 
 
 def composed(

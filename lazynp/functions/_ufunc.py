@@ -152,7 +152,7 @@ class ufunc:
             return binary(self._fast, slow, self._numpy, swap=reflected, depth=depth)
         if reflected:
             return lambda x, y: slow(y, x)
-        return done_first(slow, _OPERATORS[self.__name__]) if self.__name__ == "power" else slow
+        return done_first(slow, operator.pow, np.square) if self.__name__ == "power" else slow
 
     def _as_operator(self, *xs: Any) -> Any:
         """Like `_apply`; where errors matter, by the operator, which may call other kernels."""

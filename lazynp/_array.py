@@ -24,6 +24,7 @@ import numpy as np
 from lazynp import lowering
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._config import config
+from lazynp._flush import at_entry, flush
 from lazynp._fronts import BUILT, fastpath
 from lazynp._jaxpr import Rules
 from lazynp._later import matrix_classes
@@ -32,7 +33,7 @@ from lazynp._overrides import Overridden, check
 from lazynp._positions import instruction, progress
 from lazynp._recorder import UNKNOWN, Recorder, StagingRecorder, local, staged
 from lazynp._stale import note, write_lock
-from lazynp._trace import at_entry, flush, record, record_multiple
+from lazynp._trace import record, record_multiple
 
 _new = object.__new__
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import on_device
+from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._node import leaf
 from lazynp._quiet import quiet_result
@@ -25,7 +26,6 @@ from lazynp._strides import (
     layout,
     order_of_strides,
 )
-from lazynp._trace import host_value
 from lazynp._values import description, seen_value
 from lazynp._views import view
 from lazynp.functions import (

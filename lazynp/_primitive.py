@@ -25,7 +25,7 @@ from lazynp._array import Array, bind, new_array
 from lazynp._avals import Aval
 from lazynp._cost import Cost
 from lazynp._errors import Failure
-from lazynp._trace import host_value, materialize
+from lazynp._flush import host_value, materialize
 
 
 @dataclass(frozen=True)

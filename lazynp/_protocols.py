@@ -23,13 +23,13 @@ from lazynp._array import (
     new_scalar,
     write_lock,
 )
+from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._later import matrix_classes
 from lazynp._node import CODE, OFFSET, OP, VALUE
 from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
 from lazynp._recorder import local
-from lazynp._trace import host_value
 from lazynp.functions import (
     creation,
     datatypes,

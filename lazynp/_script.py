@@ -18,11 +18,11 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from lazynp._flush import on_force
 from lazynp._plan import STATS
 from lazynp._positions import position
 from lazynp._promotion import fronts
 from lazynp._recorder import user_position
-from lazynp._trace import on_force
 from lazynp.functions._host import on_host_call
 
 _PLACES = tuple(

@@ -16,9 +16,10 @@ import numpy as np
 
 from lazynp._array import new_array
 from lazynp._avals import Aval, Shape
+from lazynp._flush import host_value
 from lazynp._node import OP, VALUE, Node, aval_of_node, leaf
 from lazynp._recorder import known
-from lazynp._trace import host_value, record
+from lazynp._trace import record
 from lazynp.primitives import elementwise, indexing, shaping
 
 NDArray = np.ndarray[Any, Any]

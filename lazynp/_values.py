@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate, _reference
+from lazynp._flush import below, host_value
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
-from lazynp._trace import below, host_value
 
 
 def there(node: Node) -> Any:

@@ -17,10 +17,10 @@ import pytest
 
 import lazynp as np
 from lazynp import _graph, _plan, _reference, lowering
+from lazynp._flush import flush
 from lazynp._node import ARGS, OP, VALUE
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp._recorder import local
-from lazynp._trace import flush
 from lazynp.lowering import _runtime
 from tests.helpers import POLICIES, Counted, be_eager, fresh_start, in_thread, pending
 

@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as st_numpy
 
 from lazynp._array import from_host
 from lazynp._avals import aval_of
+from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._steps import (
     Basic,
@@ -30,7 +31,6 @@ from lazynp._steps import (
     checked,
     expand_ellipsis,
 )
-from lazynp._trace import host_value
 from tests.helpers import be_eager, fresh_start
 
 Array = numpy.ndarray[Any, Any]

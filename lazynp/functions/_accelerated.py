@@ -11,6 +11,7 @@ from lazynp._avals import Aval, aval_of, interned
 from lazynp._backends import EAGER
 from lazynp._config import config
 from lazynp._cutsites import LARGE as STAGE
+from lazynp._flush import large_update
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import BOUND, State, state
 from lazynp._node import LENT, Op
@@ -20,7 +21,6 @@ from lazynp._recorder import TICK, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic, Transpose
 from lazynp._strides import in_common_order
-from lazynp._trace import large_update
 from lazynp.functions._eager import FEW
 from lazynp.functions._recording import Entry
 from lazynp.functions._scalars import AVALS

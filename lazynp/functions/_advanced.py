@@ -20,6 +20,7 @@ from lazynp._array import (
     new_array,
 )
 from lazynp._avals import Aval
+from lazynp._flush import host_value
 from lazynp._intervals import interval
 from lazynp._node import (
     Node,
@@ -29,7 +30,6 @@ from lazynp._node import (
 from lazynp._recorder import StagingRecorder, local, staged
 from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
-from lazynp._trace import host_value
 from lazynp._values import extent, knowable, without_repeats
 from lazynp.functions._assigned import assigned, tuple_text
 from lazynp.functions._checks import traced

@@ -12,11 +12,11 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import Shape, native
+from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._recorder import local
 from lazynp._steps import Basic
 from lazynp._strides import Order, copied_order, fortran_order, in_order, layout
-from lazynp._trace import host_value
 from lazynp._views import view
 from lazynp.functions._operands import as_array, cast
 from lazynp.primitives import indexing, shaping

@@ -10,8 +10,9 @@ import numpy as np
 
 from lazynp._array import from_host
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._flush import host_value
 from lazynp._node import aval_of_node
-from lazynp._trace import host_value, record
+from lazynp._trace import record
 from lazynp.functions._foreign import elements
 from lazynp.functions._nested import holds_lazy
 from lazynp.functions._operands import operand_of

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array
+from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._steps import Reshape
 from lazynp._strides import in_order, order_of_strides, writeable
-from lazynp._trace import host_value
 from lazynp._views import view
 from lazynp.functions._arguments import (
     NO_COPY,

@@ -22,6 +22,7 @@ from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array
 from lazynp._avals import on_device
 from lazynp._config import config
+from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._memo import state
 from lazynp._node import leaf
@@ -29,7 +30,6 @@ from lazynp._overrides import overrides
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local
 from lazynp._strides import laid_out, order_of_strides
-from lazynp._trace import host_value
 from lazynp._values import knowable, there
 from lazynp.functions._replayed import REPLAYED, replayed
 from lazynp.functions._scalars import AVALS, scalar

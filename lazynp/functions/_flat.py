@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_array
+from lazynp._flush import host_value
 from lazynp._strides import writeable
-from lazynp._trace import host_value
 from lazynp.functions import manipulation, ufuncs
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._config import config
-from lazynp._trace import host_value
+from lazynp._flush import host_value
 from lazynp._values import knowable
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d, store

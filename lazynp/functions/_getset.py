@@ -28,6 +28,7 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, on_device
+from lazynp._flush import flush, host_value, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import state
 from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
@@ -36,7 +37,7 @@ from lazynp._recorder import RECORD, Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
 from lazynp._strides import laid_out, order_of_strides, writeable
-from lazynp._trace import flush, host_value, large_update, on_host, record_traced
+from lazynp._trace import on_host, record_traced
 from lazynp._values import knowable, seen_value, there
 from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced

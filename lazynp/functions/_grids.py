@@ -10,8 +10,8 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._flush import host_value
 from lazynp._steps import Broadcast
-from lazynp._trace import host_value
 from lazynp._views import reshape as view_reshape, transpose, view
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (

@@ -13,10 +13,10 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
+from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._observers import observers
 from lazynp._strides import in_order, order_of_strides
-from lazynp._trace import host_value
 from lazynp.functions._records import Record
 
 on_host_call: list[Callable[[str], None]] = []  # hooks for reports

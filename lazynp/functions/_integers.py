@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar
+from lazynp._flush import host_value
 from lazynp._overrides import Overridden
 from lazynp._strides import writeable
-from lazynp._trace import host_value
 from lazynp.functions import _advanced, ufuncs
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range

@@ -9,8 +9,8 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
+from lazynp._flush import host_value
 from lazynp._strides import layout
-from lazynp._trace import host_value
 from lazynp.functions import _assigned, _getset
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
-from lazynp._trace import host_value
+from lazynp._flush import host_value
 from lazynp._values import extent
 from lazynp.functions._arguments import SMALL, from_numpy
 from lazynp.functions._operands import broadcast, cast, plain, scalar_if_0d

@@ -16,10 +16,10 @@ import numpy as np
 from lazynp import lowering
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
+from lazynp._flush import host_value
 from lazynp._node import CODE, LENT, leaf
 from lazynp._recorder import local, staged
 from lazynp._strides import copied_order, in_order, writeable
-from lazynp._trace import host_value
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._operands import check_writeable
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp._array import Array, array_of, concrete, from_host, new_array
 from lazynp._avals import Shape, on_device
-from lazynp._trace import host_value
+from lazynp._flush import host_value
 from lazynp.primitives import elementwise, shaping
 
 

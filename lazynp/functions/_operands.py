@@ -9,10 +9,10 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
+from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._overrides import ask
 from lazynp._strides import writeable
-from lazynp._trace import host_value
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, shaping

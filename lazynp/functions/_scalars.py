@@ -14,10 +14,10 @@ import numpy as np
 from lazynp._array import Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
+from lazynp._flush import host_value
 from lazynp._memo import state
 from lazynp._quiet import quiet_context
 from lazynp._recorder import staged
-from lazynp._trace import host_value
 
 _new = object.__new__
 quiet = quiet_context()

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array
+from lazynp._flush import host_value
 from lazynp._node import ARGS, OP, VALUE, Tracer
 from lazynp._recorder import local, user_position
-from lazynp._trace import host_value
 from lazynp._values import knowable
 from lazynp.functions._operands import broadcast
 from lazynp.primitives import elementwise, shaping

@@ -10,8 +10,8 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
+from lazynp._flush import host_value
 from lazynp._strides import in_common_order, out_of_order
-from lazynp._trace import host_value
 from lazynp._values import knowable, seen_value
 from lazynp.functions import _getset, ufuncs
 from lazynp.functions._assigned import check_range

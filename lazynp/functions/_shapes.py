@@ -11,10 +11,10 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
+from lazynp._flush import host_value
 from lazynp._memo import cached
 from lazynp._steps import Broadcast, Reshape
 from lazynp._strides import layout
-from lazynp._trace import host_value
 from lazynp._views import (
     reshape as view_reshape,
     showing,

@@ -17,12 +17,12 @@ from numpy import ndarray
 from lazynp import _reference, lowering
 from lazynp._array import PART, VIEWED, Array, NDArray, Scalar, write_lock
 from lazynp._avals import on_device
+from lazynp._flush import flush
 from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Op, Tracer, aval_of_node, leaf
 from lazynp._ownership import exclusive, has_own_node, owned
 from lazynp._quiet import quietly
 from lazynp._recorder import local
 from lazynp._steps import Basic
-from lazynp._trace import flush
 from lazynp._values import there
 from lazynp.functions._index_keys import NOT_BASIC, PLACES, index_key, known_places
 from lazynp.functions._scalars import AVALS

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_either
+from lazynp._flush import host_value
 from lazynp._steps import Reshape
-from lazynp._trace import host_value
 from lazynp._views import view
 
 # the results of these are not arrays, are plain arrays, or have their class already

@@ -14,6 +14,7 @@ from lazynp import _errstate
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
 from lazynp._avals import Aval, on_device
 from lazynp._config import config
+from lazynp._flush import host_value
 from lazynp._fronts import BUILT, in_front
 from lazynp._later import matrix_classes
 from lazynp._node import is_tracer, leaf
@@ -21,7 +22,6 @@ from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result, quietly
 from lazynp._recorder import known, local, staged
 from lazynp._strides import in_common_order, out_of_order
-from lazynp._trace import host_value
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp._values import knowable, watched
 from lazynp.functions import _advanced, _assigned, _getset

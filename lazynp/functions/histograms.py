@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
-from lazynp._trace import host_value
+from lazynp._flush import host_value
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._checks import asking, refuse, traced
 from lazynp.functions._eager import by_numpy

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, from_host, new_array
-from lazynp._trace import host_value
+from lazynp._flush import host_value
 from lazynp.functions._arguments import check_device
 from lazynp.functions._construct import asarray
 

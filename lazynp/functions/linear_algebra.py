@@ -16,8 +16,8 @@ from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
 from lazynp._errstate import checked, quiet
+from lazynp._flush import host_value
 from lazynp._node import is_tracer
-from lazynp._trace import host_value
 from lazynp._values import knowable, seen_value, watched
 from lazynp.functions import indexing, products, reductions, ufuncs
 from lazynp.functions._checks import traced

@@ -8,8 +8,8 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array
 from lazynp._errstate import quiet
+from lazynp._flush import host_value
 from lazynp._overrides import Overridden
-from lazynp._trace import host_value
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._arguments import NO_COPY
 from lazynp.functions._eager import by_numpy

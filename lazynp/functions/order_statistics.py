@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array
-from lazynp._trace import host_value
+from lazynp._flush import host_value
 from lazynp.functions import nan_reductions, reductions, ufuncs
 from lazynp.functions._checks import refuse, traced
 from lazynp.functions._eager import by_numpy

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from lazynp._array import Array, from_host, new_array
-from lazynp._trace import host_value
+from lazynp._flush import host_value
 from lazynp.functions import indexing, sorting, ufuncs
 from lazynp.functions._checks import asking
 from lazynp.functions._eager import by_numpy

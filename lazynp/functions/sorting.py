@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._flush import host_value
 from lazynp._strides import copied_order, in_order
-from lazynp._trace import host_value
 from lazynp.functions._advanced import bounded
 from lazynp.functions._checks import refuse_outside
 from lazynp.functions._eager import by_method, by_numpy

@@ -14,10 +14,10 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, In, aval_of
+from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
-from lazynp._trace import host_value
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._branches import (

@@ -6,8 +6,8 @@ from contextlib import ContextDecorator
 from typing import Any
 
 from lazynp._config import config
+from lazynp._flush import flush
 from lazynp._recorder import local
-from lazynp._trace import flush
 
 
 class debug_nans(ContextDecorator):

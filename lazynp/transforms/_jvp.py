@@ -13,13 +13,14 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, noted
+from lazynp._flush import host_value
 from lazynp._jaxpr import Rules
 from lazynp._math_calls import instead_of_math
 from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
 from lazynp._positions import user_frame
 from lazynp._primitive import NOT_DIFFERENTIABLE, Missing
 from lazynp._recorder import local
-from lazynp._trace import host_value, record, record_multiple
+from lazynp._trace import record, record_multiple
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp._values import knowable, seen_value
 from lazynp.transforms._stack import (

@@ -15,12 +15,12 @@ import numpy as np
 from lazynp import _unit
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
+from lazynp._flush import host_value
 from lazynp._intervals import interval
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._positions import position
 from lazynp._primitive import Missing, Primitive
 from lazynp._recorder import user_position
-from lazynp._trace import host_value
 from lazynp._tree import tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.checks import FOUND, any_found, earlier

@@ -15,13 +15,14 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._flush import host_value
 from lazynp._graph import program_of
 from lazynp._intervals import Interval
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
 from lazynp._memo import cached
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
 from lazynp._recorder import StagingRecorder
-from lazynp._trace import host_value, record, staging
+from lazynp._trace import record, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._jvp import jvp_nodes

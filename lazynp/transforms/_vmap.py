@@ -17,12 +17,12 @@ from numpy.exceptions import AxisError
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import aval_of
+from lazynp._flush import cure
 from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, leaf, op_of, tracer_node
 from lazynp._positions import position
 from lazynp._primitive import Missing
 from lazynp._recorder import user_position
-from lazynp._trace import cure
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.transforms._stack import (

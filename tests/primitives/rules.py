@@ -11,8 +11,8 @@ import numpy as np
 from lazynp._array import Array, from_host, new_array
 from lazynp._avals import aval_of
 from lazynp._config import config
+from lazynp._flush import host_value
 from lazynp._primitive import Undefined
-from lazynp._trace import host_value
 
 NDArray = np.ndarray[Any, Any]
 

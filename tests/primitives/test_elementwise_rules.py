@@ -10,8 +10,8 @@ import pytest
 
 from lazynp._array import Array, as_operand, new_array
 from lazynp._avals import SCALAR_DTYPES, aval_of
+from lazynp._flush import host_value
 from lazynp._primitive import Missing, Undefined
-from lazynp._trace import host_value
 from lazynp.primitives import elementwise, shaping
 from tests.primitives.elementwise_values import DTYPES
 

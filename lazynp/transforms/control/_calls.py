@@ -169,6 +169,17 @@ def _made(function: FunctionType, always: bool) -> CodeType | None:
         return None
 
 
+def transplanted(function: FunctionType, node: ast.FunctionDef) -> FunctionType:
+    """The function, whose code was made of this node and has no file: `converted` finds it."""
+    code = function.__code__
+    try:
+        made = compiled(rewritten(node), None, function)
+    except (Unsupported, SyntaxError, RecursionError):
+        made = None
+    _rewritten.put((id(code), True), (code, made))
+    return function
+
+
 def _mangles(code: CodeType, owner: str | None) -> bool:
     start = f"_{(owner or '').lstrip('_')}__"
     return owner is not None and any(

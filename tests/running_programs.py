@@ -178,6 +178,60 @@ for i in range(40):
     x = x + n
 """,
 }
+FAILING = {
+    "division by zero": """
+def main(t, x):
+    try:
+        for i in range(40):
+            if i == 2 or i == 3: look()
+            x = x + 1 / t
+            t -= 1.0
+    except ZeroDivisionError as error:
+        return x, t, i, str(error)
+out = main(20.0, np.zeros(2))
+""",
+    "a remainder": """
+def main(n, x, t):
+    try:
+        for i in range(40):
+            if i == 2 or i == 3: look()
+            x = x + 17 % n - 5 // n
+            n -= 1
+            t /= n - 3.5
+    except ZeroDivisionError as error:
+        return x, t, i, str(error)
+out = main(20, np.zeros(2), 0.5)
+""",
+    "a root becomes complex": """
+t, z, x = 20.0, 0.5, np.zeros(2)
+for i in range(40):
+    if i == 2 or i == 3: look()
+    z = z + (t ** 0.5).real
+    t -= 1.0
+    x = x + z
+""",
+    "a power is too large": """
+def main(t, x):
+    try:
+        for i in range(40):
+            if i == 2 or i == 3: look()
+            t = t ** 2
+            x = x + i
+    except OverflowError as error:
+        return i, t, x, str(error)
+out = main(1.0001, np.zeros(2))
+""",
+    "an index is out of bounds": """
+def main(x):
+    try:
+        for i in range(40):
+            if i == 2 or i == 3: look()
+            x[0] += x[i]
+    except IndexError as error:
+        return i, x, str(error)
+out = main(np.arange(20.0))
+""",
+}
 REFUSED = {
     "an effect in each round": """
 out, x = [], np.ones(2)

@@ -16,7 +16,7 @@ import pytest
 import lazynp as np
 from lazynp._array import Array
 from lazynp._promotion import _running, taken
-from tests.running_programs import REFUSED, TAKEN, program
+from tests.running_programs import FAILING, REFUSED, TAKEN, program
 
 pytestmark = [
     pytest.mark.own_policy,
@@ -92,6 +92,13 @@ def check(source: str, path: Path, taking: bool = True) -> Any:
 @pytest.mark.parametrize("name", TAKEN)
 def test_a_loop_that_was_taken_leaves_what_python_leaves(name: str, tmp_path: Path) -> None:
     check(TAKEN[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_errors_are_pythons(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_running, "_CHUNK", 1e-9 if name != "a power is too large" else 1.0)
+    assert_alike(run(FAILING[name], np, tmp_path), run(FAILING[name], numpy, tmp_path))
+    assert taken
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -39,6 +39,7 @@ _TRIAL = 0.03  # seconds of Python in a trial
 _ROUNDS = 100  # ... at most: small differences grow
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
+_WEIGHED = 16  # runs of the program, before their time is compared with Python's again
 _NEVER = sys.maxsize
 _RANGE = type(iter(range(0)))
 
@@ -71,6 +72,7 @@ class Running:
         self._candidate: Program | None = None
         self._inputs: list[list[Any]] = []
         self._first = 0
+        self._spent: list[tuple[float, float]] = []  # by programs, and what Python would have
         self._due, self._attempts, self._started = 0, 0, 0.0
         self._step = Running._begin
         self._event, self._length, self._key = -1, 2, ()
@@ -169,6 +171,7 @@ class Running:
         )
         if not same:
             raise CannotStage("its results differ")
+        self.rate = python / count
         self._length = self._paying(program, inputs[1], count, python / count, self._free(frame))
         self.program = program
         self._step = Running._run
@@ -208,6 +211,7 @@ class Running:
         self._due = self.at + 1  # Python runs one
         if count < 1 or not may_run():
             return
+        begin, compiles = time.perf_counter(), STATS.compiles
         now = Variables(self.loop, frame)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
@@ -216,7 +220,6 @@ class Running:
         assert program is not None
         if not program.serves([x for x in now.varying if isinstance(x, Array)]):
             raise CannotStage("what it reads from outside has changed")
-        begin = time.perf_counter()
         bounds = [self._value(self.at), self._value(self.at + count)]
         self._commit(program, frame, now, bounds, self.at + count)
         spent = time.perf_counter() - begin
@@ -225,6 +228,17 @@ class Running:
         if count == self._whole(self._length):  # aim at the time of a chunk
             factor = min(max(_CHUNK / max(spent, 1e-9), 0.25), 4.0)
             self._length = max(2, int(count * factor))
+        if STATS.compiles == compiles:
+            self._weigh(spent, count)
+
+    def _weigh(self, spent: float, count: int) -> None:
+        """Now and then, ask whether the programs still gain: there may be few rounds for each."""
+        self._spent.append((spent, self.rate * count))
+        if len(self._spent) == _WEIGHED:
+            ours, pythons = map(sum, zip(*self._spent))
+            self._spent.clear()
+            if ours > FASTER * pythons:
+                raise CannotStage("programs of so few rounds between effects gain nothing")
 
     def _commit(
         self, program: Program, frame: FrameType, now: Variables, bounds: list[int], at: int

@@ -288,6 +288,8 @@ def _looking(function: Any, *args: Any) -> Any:
 
 def _check(function: Any) -> None:
     """Refuse, in a staged body, what is not known to change no object."""
+    if session.strict is not None and (function is divmod or function is pow):
+        raise CannotStage(f"calls `{function.__name__}`, which may fail in another way than NumPy")
     if not _is_pure(function) or session.strict is not None and _has_state(function):
         name = getattr(function, "__qualname__", None) or kind(function)
         raise CannotStage(f"calls `{name}`, which may change objects")

@@ -343,10 +343,17 @@ def _state(iterator: Any) -> tuple[range, int]:
     return values, (state[0] or 0) if state else 0
 
 
-KNOWN = False
-if BUILT:
-    try:
-        fastpath.frame_value(sys._getframe(), -1, None)
-        KNOWN = True
-    except (NotImplementedError, IndexError, AttributeError):
-        pass
+def _known() -> bool:
+    """Whether the values of a frame are where they are expected."""
+    mark = object()  # the first variable
+    frame = sys._getframe()
+    for _ in range(1):
+        try:
+            first, top = fastpath.frame_value(frame, 0, None), fastpath.frame_value(frame, -1, None)
+        except (NotImplementedError, IndexError):
+            return False
+        return first is mark and type(top) is _RANGE
+    return False
+
+
+KNOWN = BUILT and _known()

@@ -132,7 +132,8 @@ def test_random_loops(block: int, tmp_path: Path) -> None:
 
 SCRIPT = """
 import lazynp as np
-import sys
+from lazynp._promotion import _running
+_running.SECONDS, _running.LEFT, _running.FASTER = 0.0, 0.0, 1e9
 u = np.linspace(0, 1, 50)
 t, held = 0.0, u
 for step in range(400_000):
@@ -159,7 +160,7 @@ def test_a_script_is_reported(tmp_path: Path) -> None:
     last = "print(step, t, held is u, float(last), float(u.sum()))\n"
     ran = script(tmp_path, SCRIPT, "--report", lines=last)
     plain = script(tmp_path, SCRIPT, "--report", "--no-promotion", lines=last)
-    assert "rounds ran in" in ran.stderr and "line 6 of <module>" in ran.stderr
+    assert "rounds ran in" in ran.stderr and "line 7 of <module>" in ran.stderr
     assert "long loops" not in plain.stderr
     got, want = ran.stdout.split(), plain.stdout.split()
     assert got[:3] == want[:3] == ["399999", "400000.0", "True"]
@@ -174,6 +175,7 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path) -> None:
         import lazynp as np
         from lazynp._promotion import _running, taken
         _running._CHUNK, _running.FASTER = 0.02, 1e9
+        _running.SECONDS, _running.LEFT = 0.0, 0.0
         u, w, t, n = np.zeros(60), np.zeros(3), 0.0, 0
         def stop():
             while not taken or taken[-1].chunks < CHUNKS:

@@ -9,7 +9,7 @@ setup(
     ext_modules=[
         Extension(
             "lazynp._fastpath",
-            ["lazynp/_c/module.c"],
+            ["lazynp/_c/module.c", "lazynp/_c/frames.c"],
             depends=sorted(map(str, Path("lazynp/_c").glob("*.h"))),
             include_dirs=[numpy.get_include()],
             optional=True,  # without it, Python does the same more slowly

@@ -21,7 +21,7 @@ import numpy as np
 from lazynp._flush import on_force
 from lazynp._plan import STATS
 from lazynp._positions import position
-from lazynp._promotion import fronts
+from lazynp._promotion import fronts, taken
 from lazynp._recorder import user_position
 from lazynp.functions._host import on_host_call
 
@@ -150,6 +150,9 @@ class Report:
         if fronts:
             parts.append("lazynp: hot functions:")
             parts += [f"  {line}" for f in fronts for line in f.explained().splitlines()]
+        if taken:
+            parts.append("lazynp: long loops:")
+            parts += [f"  {loop.explained()}" for loop in taken]
         return "\n".join(parts)
 
     def print(self, file: TextIO | None = None) -> None:

@@ -13,6 +13,7 @@
 #include "views.h"
 #include "whole.h"
 #include "forms.h"
+#include "frames.h"
 
 /* -- the type ---------------------------------------------------------------------------------- */
 
@@ -340,6 +341,11 @@ static PyMethodDef METHODS[] = {
      "front(kind, python, **options): put a fast path in front of a Python function."},
     {"moved", moved, METH_VARARGS,
      "moved(front, python): the same fast path in front of another function."},
+    {"frame_value", frame_value, METH_VARARGS,
+     "frame_value(frame, at, missing): a variable of a frame, or, from -1 downwards, a value of "
+     "its stack."},
+    {"set_frame_values", set_frame_values, METH_VARARGS,
+     "set_frame_values(frame, places, values): swap values of a frame with those of the list."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
     {"class_attributes", class_attributes, METH_VARARGS,

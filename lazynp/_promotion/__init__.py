@@ -10,9 +10,10 @@ between calls (`_guards`) stays as it is.
 """
 
 from lazynp._promotion._function import Promoted, fronts, promote
+from lazynp._promotion._running import taken
 from lazynp._promotion._sampling import ticked
 from lazynp._recorder import tick_observers
 
 tick_observers.append(ticked)
 
-__all__ = ["Promoted", "fronts", "promote"]
+__all__ = ["Promoted", "fronts", "promote", "taken"]

@@ -88,7 +88,7 @@ class Promoted(Front):
             self._busy.release()
 
     def _run(self, args: tuple[Any, ...]) -> Any:
-        found = _kind(args) if _may_run() else None
+        found = _kind(args) if may_run() else None
         if found is None:
             self.misses += 1
             if self.misses > _MISSES:
@@ -208,7 +208,7 @@ def _copied(function: FunctionType) -> FunctionType:
 # -- arguments -------------------------------------------------------------------------------------
 
 
-def _may_run() -> bool:
+def may_run() -> bool:
     """Whether a program may stand for Python here: nothing watches what Python does."""
     return not (
         local.recorder.staging or local.level or DISABLED or state.watching or config.debug_nans

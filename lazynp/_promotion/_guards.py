@@ -39,7 +39,7 @@ class Guards:
             names = {n for c in inner_codes(f.__code__) for n in c.co_names}
             self._add(f.__globals__, names, seen, f.__builtins__)
             for value in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
-                _check(value, "a default")
+                check(value, "a default")
             if _place(f.__code__) not in inside:  # not made during the call
                 self._close(f)
 
@@ -58,7 +58,7 @@ class Guards:
             for inner in inside:
                 self._add(inner, names, seen, {})
             if not inside and value is not MISSING:
-                _check(value, f"`{name}`")
+                check(value, f"`{name}`")
 
     def _close(self, function: FunctionType) -> None:
         if any(n.startswith(".") for n in function.__code__.co_freevars):
@@ -68,7 +68,7 @@ class Guards:
                 value = cell.cell_contents
             except ValueError:
                 raise CannotStage(f"`{name}` is unbound") from None
-            _check(value, f"`{name}`")
+            check(value, f"`{name}`")
             self._cells.append((cell, value))
 
     def hold(self) -> bool:
@@ -120,11 +120,17 @@ def _is_library(name: str) -> bool:
     return name.partition(".")[0] in _LIBRARIES
 
 
-def _check(value: Any, what: str) -> None:
+def reads(functions: list[FunctionType], without: CodeType) -> set[str]:
+    """The names that these functions may read from outside."""
+    codes = [c for f in functions if f.__code__ is not without for c in inner_codes(f.__code__)]
+    return {name for c in codes for name in c.co_names}
+
+
+def check(value: Any, what: str) -> None:
     """Refuse what may change while its name stays bound to it. (Arrays are read at each call.)"""
     if isinstance(value, (tuple, frozenset)):
         for x in value:
-            _check(x, what)
+            check(x, what)
     elif not isinstance(value, (*_UNCHANGING, NDArray, ModuleType, type, Jitted)):
         raise CannotStage(f"reads {what}, a {type(value).__name__}, which may change")
 

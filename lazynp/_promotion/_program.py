@@ -7,6 +7,7 @@ the kind passes. Results that are Python's numbers, or structure, are rebuilt at
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,7 @@ class Program:
 
     def __init__(self, plain: Callable[..., Any], template: tuple[Any, ...]) -> None:
         self.guards: Guards | None = None  # since it was traced
+        self.functions: list[FunctionType] = []  # of the user's, that were traced
         self._plain, self._template = plain, template
         self._jitted = Jitted(_named(self._staged, name_of(plain)), (), (), loops="auto")
 
@@ -84,7 +86,8 @@ class Program:
         """The results, computed: else they would be compiled together with what uses them. After an
         error nothing is written.
         """
-        before = [(x, x._node) for x in (*arrays, *self._captured())]
+        given = [x for x in arrays if isinstance(x, Array)]  # others are numbers
+        before = [(x, x._node) for x in (*given, *self._captured())]
         try:
             out = self._jitted(*arrays)
             materialize((out, arrays))
@@ -115,7 +118,8 @@ class Program:
             if function is self._plain:
                 raise CannotStage("its source is not available, or not supported")
             out = function(*args)
-        self.guards = Guards(list(traced.values()))
+        self.functions = list(traced.values())
+        self.guards = Guards(self.functions)
         return _described(out, set())
 
 

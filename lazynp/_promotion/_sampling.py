@@ -13,6 +13,7 @@ from typing import Any
 
 from lazynp._config import config
 from lazynp._memo import Memo
+from lazynp._promotion import _running
 from lazynp._promotion._function import promote
 from lazynp.transforms.control import Front, is_users
 
@@ -35,6 +36,8 @@ def ticked(frame: FrameType) -> None:
         if found is None:
             break
         code = found.f_code
+        if _running.KNOWN:
+            _running.seen(found)
         is_function = code.co_flags & inspect.CO_NEWLOCALS  # not a module
         if is_function and not code.co_flags & _UNSUITED:
             _count(found, code)

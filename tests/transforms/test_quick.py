@@ -130,3 +130,14 @@ def test_what_is_passed_twice_may_be_one_array() -> None:
     assert [float(f(x, x)) for _ in range(2)] == [18.0] * 2
     x += 1.0
     assert float(f(x, y)) == 24.0
+
+
+@pytest.mark.parametrize("shape", [(), (4,), (2, 0)])
+@pytest.mark.parametrize("number", [5, 2.5, 1j, True])
+def test_a_number_may_come_before_an_array(shape: tuple[int, ...], number: Any) -> None:
+    f = jit(lambda t, x, s: (t - 2 * x + s, t * 1))
+    for k in range(4):
+        x = numpy.full(shape, 3.0 + k)
+        got, same = f(number, np.array(x), np.array([2.0, 7.0])[k % 2])
+        numpy.testing.assert_array_equal(numpy.asarray(got), number - 2 * x + [2.0, 7.0][k % 2])
+        assert same == number

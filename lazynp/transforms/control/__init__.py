@@ -14,6 +14,7 @@ from lazynp.transforms.control._calls import (
     converted,
     is_users,
     operators,
+    transplanted,
 )
 from lazynp.transforms.control._choice import (
     and_,
@@ -28,8 +29,9 @@ from lazynp.transforms.control._choice import (
 )
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
+from lazynp.transforms.control._names import names
 from lazynp.transforms.control._sequences import sequence
-from lazynp.transforms.control._source import Front, front_of, inner_codes
+from lazynp.transforms.control._source import Front, front_of, inner_codes, whole_tree
 from lazynp.transforms.control._state import (
     CannotStage,
     changed,
@@ -55,5 +57,5 @@ operators.append(_Operators)
 
 __all__ = [
     "PURE", "CannotStage", "Front", "bounds_only", "converted", "front_of", "inner_codes",
-    "is_users", "session",
+    "is_users", "names", "session", "transplanted", "whole_tree",
 ]  # fmt: skip

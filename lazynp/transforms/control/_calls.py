@@ -169,6 +169,17 @@ def _made(function: FunctionType, always: bool) -> CodeType | None:
         return None
 
 
+def transplanted(function: FunctionType, node: ast.FunctionDef) -> FunctionType:
+    """The function, whose code was made of this node and has no file: `converted` finds it."""
+    code = function.__code__
+    try:
+        made = compiled(rewritten(node), None, function)
+    except (Unsupported, SyntaxError, RecursionError):
+        made = None
+    _rewritten.put((id(code), True), (code, made))
+    return function
+
+
 def _mangles(code: CodeType, owner: str | None) -> bool:
     start = f"_{(owner or '').lstrip('_')}__"
     return owner is not None and any(
@@ -277,6 +288,8 @@ def _looking(function: Any, *args: Any) -> Any:
 
 def _check(function: Any) -> None:
     """Refuse, in a staged body, what is not known to change no object."""
+    if session.strict is not None and (function is divmod or function is pow):
+        raise CannotStage(f"calls `{function.__name__}`, which may fail in another way than NumPy")
     if not _is_pure(function) or session.strict is not None and _has_state(function):
         name = getattr(function, "__qualname__", None) or kind(function)
         raise CannotStage(f"calls `{name}`, which may change objects")

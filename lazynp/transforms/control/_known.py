@@ -1,5 +1,5 @@
-"""Python's numbers in a staged loop: those that no traced value affects stay known, and no int
-silently exceeds 64 bits.
+"""Python's numbers in a staged loop: those that no traced value affects stay known, no int
+silently exceeds 64 bits, and in what is compiled unasked, division fails as in Python.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, new_scalar
 from lazynp._intervals import Interval, interval
 from lazynp._jaxpr import Jaxpr, Literal, eval_reference
 from lazynp._node import ARGS, OP, VALUE, aval_of_node
@@ -115,32 +115,77 @@ def _value(operand: Any, aval: Any) -> Any:
 
 _PLAIN = {
     "Add": operator.add, "Sub": operator.sub, "Mult": operator.mul, "Pow": operator.pow,
-    "LShift": operator.lshift,
+    "LShift": operator.lshift, "Div": operator.truediv, "FloorDiv": operator.floordiv,
+    "Mod": operator.mod,
 }  # fmt: skip
 _IN_PLACE = {
     "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Pow": operator.ipow,
-    "LShift": operator.ilshift,
+    "LShift": operator.ilshift, "Div": operator.itruediv, "FloorDiv": operator.ifloordiv,
+    "Mod": operator.imod,
 }  # fmt: skip
+_DIVISIONS = {"Div", "FloorDiv", "Mod"}
 _LARGE, _STEP = 2**63, 2**31
 
 
 def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
     """`a + b` and the like."""
-    if session.depth and _are_ints(a, b):
-        return _checked(name, a, b, line)
+    if session.depth and _are_numbers(a, b):
+        _check_failures(name, a, b, line)
+        if name not in _DIVISIONS and _is_int(a) and _is_int(b):
+            return _checked(name, a, b, line)
+        if session.strict is not None:
+            return _pythons(_PLAIN[name](a, b))
     return _PLAIN[name](a, b)
 
 
 def augmented(name: str, a: Any, b: Any, line: int) -> Any:
     """`a += b` and the like."""
-    if session.depth and _are_ints(a, b):
-        return _checked(name, a, b, line)
+    if session.depth and _are_numbers(a, b):
+        return arithmetic(name, a, b, line)
     return _IN_PLACE[name](a, b)
 
 
-def _are_ints(a: Any, b: Any) -> bool:
-    """Whether both are ints of Python's, and one is traced."""
-    return _is_int(a) and _is_int(b) and (undecided(a) or undecided(b))
+def _are_numbers(a: Any, b: Any) -> bool:
+    """Whether both are numbers of Python's, and one is traced."""
+    return (undecided(a) or undecided(b)) and _is_number(a) and _is_number(b)
+
+
+def _pythons(x: Any) -> Any:
+    """The result as a number of Python's."""
+    if not isinstance(x, Array) or x.dtype not in (np.int64, np.float64, np.complex128):
+        return x
+    return new_scalar(elementwise.convert(x, dtype=x.dtype, weak=True)._read())
+
+
+def _is_number(x: Any) -> bool:
+    if not isinstance(x, Array):
+        return type(x) in (bool, int, float, complex)
+    aval = aval_of_node(x._read())
+    return aval.weak and not aval.shape
+
+
+def _check_failures(name: str, a: Any, b: Any, line: int) -> None:
+    """Where Python's numbers raise, or become complex, and NumPy's do not. Only a program that
+    nobody asked for must not differ there.
+    """
+    if session.strict is None:
+        return
+    if name in _DIVISIONS and isinstance(b, Array):
+        check_later(elementwise.equal(b, 0), ZeroDivisionError, f"line {line}: division by zero")
+    if name == "Pow" and not (_is_int(a) and _is_int(b)):
+        _check_power(a, b, line)
+
+
+def _check_power(a: Any, b: Any, line: int) -> None:
+    """a**b may be complex for a < 0, divide by a zero, or exceed the range of floats."""
+    text = f"line {line}: a power of Python's numbers"
+    if type(b) not in (int, float) or b < 0 or b != int(b):
+        base = a if isinstance(a, Array) else np.asarray(a)
+        if base.dtype.kind == "c":
+            raise CannotStage(text)
+        check_later(elementwise.less_equal(base, 0), ArithmeticError, text)
+    out = a**b
+    check_later(elementwise.logical_not(elementwise.isfinite(out)), OverflowError, text)
 
 
 def _is_int(x: Any) -> bool:

@@ -325,7 +325,7 @@ class _Expressions(ast.NodeTransformer):
             ast.Constant(node.lineno),
         )  # fmt: skip
         first = _located(ast.Assign([ast.Name(node.target.id, ast.Store())], value), node)
-        if type(node.op).__name__ not in _GROWING:
+        if type(node.op).__name__ not in _GROWING | _DIVIDING:
             return [first, node]
         made = self._call(
             node, "augmented", ast.Constant(type(node.op).__name__), name(node.target.id),
@@ -336,7 +336,8 @@ class _Expressions(ast.NodeTransformer):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         kind = type(node.op).__name__
-        if kind not in _GROWING or _is_float(node.left) or _is_float(node.right):
+        growing = kind in _GROWING and not (_is_float(node.left) or _is_float(node.right))
+        if not growing and kind not in _DIVIDING:
             return node
         line = ast.Constant(node.lineno)
         return self._call(node, "arithmetic", ast.Constant(kind), node.left, node.right, line)
@@ -381,6 +382,7 @@ class _Expressions(ast.NodeTransformer):
 
 
 _GROWING = {"Add", "Sub", "Mult", "Pow", "LShift"}  # may make ints large
+_DIVIDING = {"Div", "FloorDiv", "Mod", "Pow"}  # NumPy's and Python's numbers fail differently
 
 
 def _is_float(node: ast.AST) -> bool:

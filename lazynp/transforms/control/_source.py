@@ -96,6 +96,19 @@ def tree_of(function: FunctionType) -> tuple[Function, str | None] | None:
     return nodes[0] if len(nodes) == 1 else None
 
 
+def whole_tree(function: FunctionType) -> ast.AST | None:
+    """The node that the function's code comes from: of a function, or of a whole module."""
+    code = function.__code__
+    if code.co_name != "<module>":
+        found = tree_of(function)
+        return None if found is None or isinstance(found[0], ast.Lambda) else found[0]
+    file = _file(function)
+    same = file is not None and any(
+        c == code and _span(c) == _span(code) for c in file[3].get(code.co_firstlineno, ())
+    )
+    return file[2] if file is not None and same else None
+
+
 def _span(code: CodeType) -> tuple[Any, ...]:
     return tuple(code.co_positions())
 

@@ -1,0 +1,5 @@
+/* See frames.c. */
+#include <Python.h>
+
+PyObject *frame_value(PyObject *module, PyObject *args);
+PyObject *set_frame_values(PyObject *module, PyObject *args);

@@ -1,0 +1,142 @@
+"""The variables around a running loop: what a program takes of them, and how they are bound."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import FrameType
+from typing import Any
+
+from lazynp._array import NDArray, Scalar
+from lazynp._fronts import fastpath
+from lazynp._node import is_tracer
+from lazynp._promotion._guards import MISSING, check
+from lazynp._promotion._loops import Loop
+from lazynp._promotion._program import ARRAY
+from lazynp.transforms.control import CannotStage
+
+_NUMBERS = (bool, int, float, complex)
+_ALONE = 3  # references to a value of one variable: the variable's, our dict's, the question's
+
+
+class Variables:
+    """What the rounds of a loop read, as of now. template: the values, with ARRAY for what varies.
+    varying: those values. shared: the names of arrays that the loop
+    binds again, and to which something else refers.
+    """
+
+    def __init__(self, loop: Loop, frame: FrameType) -> None:
+        self.names: list[str] = []
+        self.template: list[Any] = []
+        self.varying: list[Any] = []
+        key: list[Any] = []
+        found = _values(loop, frame)
+        held = {n for n in loop.carried if type(found.get(n)) is NDArray}
+        held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}
+        if held:  # by variables that the next round binds anew?
+            fresh = [value_of(n, frame) for n in loop.stored - loop.read]
+            counts = {n: sum(v is found[n] for v in fresh) for n in held}
+            del fresh
+            held = {n for n in held if sys.getrefcount(found[n]) > _ALONE + counts[n]}
+        self.shared = held
+        for name in sorted(loop.aliased):
+            if type(value_of(name, frame)) is NDArray:
+                raise CannotStage(f"a branch may give the array `{name}` another name")
+        for name, value in found.items():
+            if type(value) in (NDArray, Scalar):
+                self._take(found, name)
+                key.append((type(value), value.aval))
+                continue
+            if name in loop.carried and type(value) not in _NUMBERS:
+                raise CannotStage(f"`{name}`, {_a(value)}, changes from round to round")
+            if name in loop.stored and type(value) in _NUMBERS:
+                self.varying.append(value)
+                self._add(name, ARRAY)
+                key.append(type(value))
+                continue
+            check(value, f"`{name}`")
+            self._add(name, value)
+            key.append(_Constant(value))
+        self.key = tuple(key)
+
+    def _add(self, name: str, value: Any) -> None:
+        self.names.append(name)
+        self.template.append(value)
+
+    def _take(self, found: dict[str, Any], name: str) -> None:
+        value = found[name]
+        if is_tracer(value._node):
+            raise CannotStage(f"`{name}` is traced")
+        if type(value) is NDArray:
+            if value._base is not None or value._flags is not None or value._order is not None:
+                raise CannotStage(f"`{name}` is a view, read-only, or in another memory order")
+            if not value.dtype.isnative:
+                raise CannotStage(f"`{name}` is not in native byte order")
+            if sum(v is value for v in found.values()) > 1:
+                raise CannotStage(f"`{name}` has another name")
+        self.varying.append(value)
+        self._add(name, ARRAY)
+
+
+class _Constant:
+    """A value that a program contains, for comparisons."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Constant):
+            return NotImplemented
+        same = type(self.value) is type(other.value)
+        return self.value is other.value or same and repr(self.value) == repr(other.value)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _a(value: Any) -> str:
+    return "unbound" if value is MISSING else f"a {type(value).__name__}"
+
+
+def is_module(frame: FrameType) -> bool:
+    return not frame.f_code.co_flags & inspect.CO_NEWLOCALS
+
+
+def _values(loop: Loop, frame: FrameType) -> dict[str, Any]:
+    """The values of the names that the rounds take as arguments. Others are global."""
+    code = frame.f_code
+    if is_module(frame):
+        if frame.f_locals is not frame.f_globals:
+            raise CannotStage("its variables are neither a function's nor a module's")
+        scope = frame.f_globals
+        found = {n: scope.get(n, MISSING) for n in sorted(loop.read)}
+        return {
+            n: v for n, v in found.items()
+            if n in loop.stored or n in loop.carried or type(v) in (NDArray, Scalar)
+        }  # fmt: skip
+    if loop.read & {*code.co_cellvars, *code.co_freevars}:
+        raise CannotStage("shares variables with an inner or outer function")
+    places = {n: i for i, n in enumerate(code.co_varnames)}
+    names = sorted(loop.read & places.keys())
+    return {n: fastpath.frame_value(frame, places[n], MISSING) for n in names}
+
+
+def value_of(name: str, frame: FrameType) -> Any:
+    """A variable of the frame, or a global one."""
+    code = frame.f_code
+    if not is_module(frame) and name in code.co_varnames and name not in code.co_cellvars:
+        return fastpath.frame_value(frame, code.co_varnames.index(name), MISSING)
+    return frame.f_globals.get(name, MISSING)
+
+
+def bind(loop: Loop, frame: FrameType, values: list[Any]) -> list[Any]:
+    """Bind what is carried, all at once: no signal comes in between. Returns the values before,
+    so that none of them is destroyed here.
+    """
+    if is_module(frame):
+        scope = frame.f_globals
+        before = [scope[n] for n in loop.carried]
+        scope.update(zip(loop.carried, values))
+        return before
+    varnames = frame.f_code.co_varnames
+    fastpath.set_frame_values(frame, tuple(map(varnames.index, loop.carried)), values)
+    return values

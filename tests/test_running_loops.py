@@ -1,0 +1,203 @@
+"""Loops that continue as programs: the state after them is what Python would have left."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._array import Array
+from lazynp._promotion import _running, taken
+from tests.running_programs import FAILING, REFUSED, TAKEN, program
+
+pytestmark = [
+    pytest.mark.own_policy,
+    pytest.mark.skipif(not _running.KNOWN, reason="needs the fast path in C"),
+]
+
+
+@pytest.fixture(autouse=True)
+def eager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every loop counts as long, every program as fast, and chunks are short."""
+    monkeypatch.setattr(_running, "SECONDS", 0.0)
+    monkeypatch.setattr(_running, "LEFT", 0.0)
+    monkeypatch.setattr(_running, "_COMPILING", 0.0)
+    monkeypatch.setattr(_running, "FASTER", numpy.inf)
+    monkeypatch.setattr(_running, "_ROUNDS", 3)
+    monkeypatch.setattr(_running, "_CHUNK", 1e-9)
+    taken.clear()
+    with np.config(execution="adaptive", promotion=True):
+        yield
+
+
+def look() -> None:
+    """As if many operations had run in the frame of the caller."""
+    _running.seen(sys._getframe(1))
+
+
+def run(source: str, module: Any, path: Path, name: str = "program") -> dict[str, Any]:
+    """The variables of a script. `look()` in it stands in an `if` of its own."""
+    file = path / f"{name}.py"
+    text = textwrap.dedent(source)
+    file.write_text(text)
+    space = {"np": module, "look": look if module is np else lambda: None, "__name__": "script"}
+    exec(compile(text, str(file), "exec", dont_inherit=True), space)
+    for known in ("np", "look", "__builtins__"):
+        del space[known]
+    return space
+
+
+def told(x: Any) -> Any:
+    if isinstance(x, (Array, numpy.ndarray, numpy.generic)):
+        return x.dtype, x.shape, isinstance(x, numpy.generic) or type(x) is np.Scalar
+    return type(x)
+
+
+def assert_alike(got: dict[Any, Any], want: dict[Any, Any]) -> None:
+    assert got.keys() == want.keys()
+    for name, w in want.items():
+        g = got[name]
+        if callable(w):
+            continue
+        if isinstance(w, (tuple, list)):
+            assert type(g) is type(w)
+            assert_alike(dict(enumerate(g)), dict(enumerate(w)))
+            continue
+        assert told(g) == told(w), name
+        if isinstance(w, (int, str, bool)) or w is None:
+            assert g == w, name
+        else:
+            a, b = numpy.asarray(g), numpy.asarray(w)
+            numpy.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def check(source: str, path: Path, taking: bool = True) -> Any:
+    """A script gives what it gives with NumPy; whether programs ran rounds of it."""
+    taken.clear()
+    got, want = run(source, np, path), run(source, numpy, path)
+    assert_alike(got, want)
+    ran = sum(t.chunks for t in taken)
+    assert bool(ran) == taking, [t.explained() for t in taken]
+    return got
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_loop_that_was_taken_leaves_what_python_leaves(name: str, tmp_path: Path) -> None:
+    check(TAKEN[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_errors_are_pythons(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_running, "_CHUNK", 1e-9 if name != "a power is too large" else 1.0)
+    assert_alike(run(FAILING[name], np, tmp_path), run(FAILING[name], numpy, tmp_path))
+    assert taken
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_python_could_notice_is_refused(name: str, tmp_path: Path) -> None:
+    taken.clear()
+    assert_alike(run(REFUSED[name], np, tmp_path), run(REFUSED[name], numpy, tmp_path))
+    assert not sum(t.chunks for t in taken) or name == "a big int"
+
+
+# -- random loops ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_random_loops(block: int, tmp_path: Path) -> None:
+    ran = 0
+    for seed in range(12 * block, 12 * block + 12):
+        source = program(seed)
+        taken.clear()
+        got = run(source, np, tmp_path, f"p{seed}")
+        want = run(source, numpy, tmp_path, f"p{seed}")
+        g, w = got["out"], want["out"]
+        try:
+            assert_alike(dict(enumerate(g)), dict(enumerate(w)))
+        except AssertionError as error:
+            raise AssertionError(source) from error
+        ran += sum(t.chunks for t in taken)
+    assert ran, "no program ran"
+
+
+# -- scripts ---------------------------------------------------------------------------------------
+
+SCRIPT = """
+import lazynp as np
+from lazynp._promotion import _running
+_running.SECONDS, _running.LEFT, _running.FASTER = 0.0, 0.0, 1e9
+u = np.linspace(0, 1, 50)
+t, held = 0.0, u
+for step in range(400_000):
+    u[1:-1] = 0.5 * u[1:-1] + 0.25 * (u[2:] + u[:-2])
+    u[0] = 0.5
+    t += 1.0
+    last = u[3]
+"""
+
+
+def script(tmp_path: Path, text: str, *options: str, lines: str = "") -> Any:
+    """Run a script that prints; what it printed, in a process with its own settings."""
+    file = tmp_path / "script.py"
+    file.write_text(text + lines)
+    path = os.pathsep.join([str(Path(np.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, "LAZYNP_EXECUTION": "adaptive", "PYTHONPATH": path}
+    command = [sys.executable, "-m", "lazynp", *options, str(file)]
+    made = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300)
+    assert not made.returncode, made.stderr
+    return made
+
+
+def test_a_script_is_reported(tmp_path: Path) -> None:
+    last = "print(step, t, held is u, float(last), float(u.sum()))\n"
+    ran = script(tmp_path, SCRIPT, "--report", lines=last)
+    plain = script(tmp_path, SCRIPT, "--report", "--no-promotion", lines=last)
+    assert "rounds ran in" in ran.stderr and "line 7 of <module>" in ran.stderr
+    assert "long loops" not in plain.stderr
+    got, want = ran.stdout.split(), plain.stdout.split()
+    assert got[:3] == want[:3] == ["399999", "400000.0", "True"]
+    numpy.testing.assert_allclose([float(x) for x in got[3:]], [float(x) for x in want[3:]])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def test_an_interrupt_leaves_whole_rounds(tmp_path: Path) -> None:
+    """All variables have counted the same rounds."""
+    text = """
+        import os, signal, threading, time
+        import lazynp as np
+        from lazynp._promotion import _running, taken
+        _running._CHUNK, _running.FASTER = 0.02, 1e9
+        _running.SECONDS, _running.LEFT = 0.0, 0.0
+        u, w, t, n = np.zeros(60), np.zeros(3), 0.0, 0
+        def stop():
+            while not taken or taken[-1].chunks < CHUNKS:
+                time.sleep(0.001)
+            time.sleep(DELAY)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=stop, daemon=True).start()
+        try:
+            for step in range(10_000_000):
+                u[1:] += 1.0
+                w = w + 1
+                t += 1.0
+                n += 1
+                last = u[2]
+        except KeyboardInterrupt:
+            print("stopped", taken[-1].chunks > 0, len(u))
+        whole = set(u[1:].tolist()) | set(w.tolist()) | {t, float(n)}
+        print(max(whole) - min(whole), step + 1 - n, n > 1000)
+    """
+    for k in range(4):
+        source = textwrap.dedent(text).replace("CHUNKS", str(1 + k)).replace("DELAY", f"{k * 4e-3}")
+        stopped, counts, _ = script(tmp_path, source).stdout.split("\n")
+        assert stopped == "stopped True 60"
+        apart, after, many = counts.split()  # the signal may come in a round of Python's
+        assert float(apart) <= 1 and after in ("0", "1") and many == "True"

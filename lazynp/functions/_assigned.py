@@ -8,14 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import from_host
+from lazynp._array import Array, Scalar, from_host
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._intervals import interval
 from lazynp._node import aval_of_node
 from lazynp._trace import host_value, record
+from lazynp._values import knowable, seen_value
 from lazynp.functions._foreign import elements
 from lazynp.functions._nested import holds_lazy
 from lazynp.functions._operands import operand_of
-from lazynp.primitives import shaping
+from lazynp.primitives import elementwise, shaping
+from lazynp.primitives.checks import check_later
 
 # these convert differently from arrays
 _SCALARS = (str, bytes, np.str_, np.bytes_, np.datetime64, np.timedelta64)
@@ -92,6 +95,54 @@ def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
         cell[()] = value
         return cell.item()
     return from_host(np.asarray(value))
+
+
+def check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    """For a number stored into integers: NumPy's error, if it is too large, or nan. A traced
+    function records a check. (Arrays and stores by advanced indices wrap instead.) Returns whether
+    it was checked.
+    """
+    if dtype.kind not in "iu" or not isinstance(value, (Array, np.generic)):
+        return False
+    if value.ndim or value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype):
+        return False
+    if isinstance(value, np.generic) and type(value) is not Scalar:
+        assigned_scalar(value, dtype)
+    elif type(value) is Scalar:
+        if knowable(value._read()):
+            assigned_scalar(seen_value(value._read()), dtype)
+        elif dtype.kind == "i" or value.aval.weak:  # a number of NumPy's wraps in unsigned ones
+            _check_later(value, dtype)
+    return True  # a 0-d array too: it shares its memo entry with a scalar
+
+
+def _check_later(value: Any, dtype: np.dtype[Any]) -> None:
+    """Record NumPy's errors for a traced number that integers of this dtype do not hold."""
+    if value.dtype.kind == "f":
+        x = elementwise.convert(value, dtype=np.dtype(np.float64))
+        check_later(elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer")
+        infinite = elementwise.equal(elementwise.absolute(x), np.inf)
+        check_later(infinite, OverflowError, "cannot convert float infinity to integer")
+    outside = beyond(value, dtype)
+    if outside is not None:
+        text = f"Python integer {{}} out of bounds for {dtype}"
+        text = text if dtype.itemsize < 8 else "Python int too large to convert to C long"
+        at_fault = elementwise.convert(value, dtype=np.dtype(np.int64))
+        check_later(outside, OverflowError, text, at_fault)
+
+
+def beyond(x: Any, dtype: np.dtype[Any]) -> Any:
+    """Where the numbers, as ints, are not within integers of this dtype; None: nowhere."""
+    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    if x.dtype.kind == "f":
+        x = elementwise.convert(x, dtype=np.dtype(np.float64))
+        under = elementwise.less(x, float(low)) if low - 1.0 == low else (
+            elementwise.less_equal(x, low - 1.0))  # fmt: skip
+        return elementwise.logical_or(under, elementwise.greater_equal(x, high + 1.0))
+    least, most = interval(x._read())
+    under = elementwise.less(x, low) if low > least else None
+    over = elementwise.greater(x, high) if high < most else None
+    return under if over is None else over if under is None else elementwise.logical_or(under, over)
 
 
 def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:

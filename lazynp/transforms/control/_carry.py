@@ -18,7 +18,7 @@ from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
-from lazynp.transforms.control._choice import common_dtype
+from lazynp.transforms.control._choice import apart, common_dtype, lossy
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._state import (
     UNBOUND,
@@ -206,18 +206,24 @@ class Carry:
         first, tree_first = tree_flatten(start)
         if v is UNBOUND or tree != tree_first or not all(map(numeric, leaves)):
             raise OtherType(f"line {self.line}: `{n}` changes from {_shown(start)} to {_shown(v)}")
-        wanted = []
+        wanted: list[np.dtype[Any] | None] = []
         self.weak[n] = []
-        for x, y in zip(first, leaves, strict=True):
+        for k, (x, y) in enumerate(zip(first, leaves, strict=True)):
             a, b = weak_aval(x), weak_aval(y)
             self.weak[n].append(a.weak and b.weak)
             if a.shape != b.shape:
                 raise OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
-            wanted.append(_settles(a, b))
+            dtype = _settles(a, b)
+            why = lossy(x, a, dtype or b.dtype) or lossy(y, b, dtype or b.dtype) or apart(a, b)
+            if why:
+                raise OtherType(f"line {self.line}: `{n}` {why}")
+            if dtype is not None and not self.joining:
+                raise OtherType(f"line {self.line}: `{n}` changes type")
+            if dtype is not None and dtype == a.dtype:  # only the round's value is converted
+                leaves[k], dtype = _cast(y, dtype, a.weak and b.weak), None
+            wanted.append(dtype)
         if all(w is None for w in wanted):
-            return v
-        if not self.joining:
-            raise OtherType(f"line {self.line}: `{n}` changes type")
+            return tree_unflatten(tree, leaves)
         self.values[n] = _Recast(start, wanted)
         raise Again
 
@@ -294,9 +300,9 @@ def _weak(x: Any) -> Any:
     return new_scalar(made._read())
 
 
-def _cast(x: Any, dtype: np.dtype[Any]) -> Any:
+def _cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     array = new_array(argument_node(x))
-    made = elementwise.convert(array, dtype=dtype)
+    made = elementwise.convert(array, dtype=dtype, weak=weak)
     return made if type(x) is NDArray else made[()]
 
 

@@ -10,15 +10,14 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._intervals import interval
 from lazynp._node import aval_of_node
 from lazynp._trace import host_value, record
 from lazynp._values import knowable, seen_value
+from lazynp.functions._fitting import check_stored
 from lazynp.functions._foreign import elements
 from lazynp.functions._nested import holds_lazy
 from lazynp.functions._operands import operand_of
-from lazynp.primitives import elementwise, shaping
-from lazynp.primitives.checks import check_later
+from lazynp.primitives import shaping
 
 # these convert differently from arrays
 _SCALARS = (str, bytes, np.str_, np.bytes_, np.datetime64, np.timedelta64)
@@ -41,6 +40,8 @@ def assigned(
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
         aval = aval_of_node(operand)
     check_range(value, aval.dtype, dtype)
+    if by_index:
+        check_weak(value, dtype)
     if aval.dtype.kind == "c" and dtype.kind in "fiu":
         _warn_of_lost_imaginary_part()
     kept = _without_needless_axes(aval.shape, len(shape), by_index)
@@ -112,37 +113,14 @@ def check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
         if knowable(value._read()):
             assigned_scalar(seen_value(value._read()), dtype)
         elif dtype.kind == "i" or value.aval.weak:  # a number of NumPy's wraps in unsigned ones
-            _check_later(value, dtype)
+            check_stored(value, dtype)
     return True  # a 0-d array too: it shares its memo entry with a scalar
 
 
-def _check_later(value: Any, dtype: np.dtype[Any]) -> None:
-    """Record NumPy's errors for a traced number that integers of this dtype do not hold."""
-    if value.dtype.kind == "f":
-        x = elementwise.convert(value, dtype=np.dtype(np.float64))
-        check_later(elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer")
-        infinite = elementwise.equal(elementwise.absolute(x), np.inf)
-        check_later(infinite, OverflowError, "cannot convert float infinity to integer")
-    outside = beyond(value, dtype)
-    if outside is not None:
-        text = f"Python integer {{}} out of bounds for {dtype}"
-        text = text if dtype.itemsize < 8 else "Python int too large to convert to C long"
-        at_fault = elementwise.convert(value, dtype=np.dtype(np.int64))
-        check_later(outside, OverflowError, text, at_fault)
-
-
-def beyond(x: Any, dtype: np.dtype[Any]) -> Any:
-    """Where the numbers, as ints, are not within integers of this dtype; None: nowhere."""
-    low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
-    if x.dtype.kind == "f":
-        x = elementwise.convert(x, dtype=np.dtype(np.float64))
-        under = elementwise.less(x, float(low)) if low - 1.0 == low else (
-            elementwise.less_equal(x, low - 1.0))  # fmt: skip
-        return elementwise.logical_or(under, elementwise.greater_equal(x, high + 1.0))
-    least, most = interval(x._read())
-    under = elementwise.less(x, low) if low > least else None
-    over = elementwise.greater(x, high) if high < most else None
-    return under if over is None else over if under is None else elementwise.logical_or(under, over)
+def check_weak(value: Any, dtype: np.dtype[Any]) -> None:
+    """`check_fits` where a number of NumPy's wraps: only Python's own must fit."""
+    if type(value) is Scalar and value.aval.weak:
+        check_fits(value, dtype)
 
 
 def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:

@@ -214,7 +214,8 @@ class Carry:
             if a.shape != b.shape:
                 raise OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
             dtype = _settles(a, b)
-            why = lossy(x, a, dtype or b.dtype) or lossy(y, b, dtype or b.dtype) or apart(a, b)
+            final = dtype or b.dtype
+            why = lossy(x, a, final) or lossy(y, b, final) or apart(a, b, final)
             if why:
                 raise OtherType(f"line {self.line}: `{n}` {why}")
             if dtype is not None and not self.joining:

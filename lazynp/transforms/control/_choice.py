@@ -267,7 +267,8 @@ def _joined(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
                 "branch runs is not known while tracing: only arrays and numbers can depend on it"
             )
         aval = _common(p[1], q[1], name, line)
-        why = lossy(x, p[1], aval.dtype) or lossy(y, q[1], aval.dtype) or apart(p[1], q[1])
+        why = lossy(x, p[1], aval.dtype) or lossy(y, q[1], aval.dtype)
+        why = why or apart(p[1], q[1], aval.dtype)
         if why:
             raise CannotStage(f"line {line}: `{name}` {why}, and which branch runs is not known")
         slots.append((p[0], q[0], aval, _class(x, y, p[2], q[2])))
@@ -362,19 +363,19 @@ def _holds(number: Any, dtype: np.dtype[Any], exact: bool) -> bool:
     """exact: whether floats must not be rounded. (Under `jit`, they are of the lower precision.)"""
     try:
         with np.errstate(all="ignore"):
-            made = dtype.type(number)
+            made = dtype.type(number).item()
     except OverflowError:
         return False
-    if number != number or made == number and dtype.kind in "biu":
+    if number != number or made == number:
         return True
     if exact or isinstance(number, int):
-        return made.item() == number
+        return False
     return bool(np.isfinite(made) or not np.isfinite(number))
 
 
-def apart(a: Aval, b: Aval) -> str:
-    """Why numbers of two dtypes must not become one of both: where Python could notice it."""
-    if session.strict is None or a.dtype == b.dtype or a.weak or b.weak:
+def apart(a: Aval, b: Aval, dtype: np.dtype[Any]) -> str:
+    """Why numbers of NumPy's must not become of this dtype: where Python could notice it."""
+    if session.strict is None or all(x.weak or x.dtype == dtype for x in (a, b)):
         return ""
     return f"is of dtype {a.dtype} on one path and {b.dtype} on another"
 

@@ -189,10 +189,16 @@ def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., 
 def _bounds(ins: tuple[In, ...], explicit: tuple[Aval, ...]) -> tuple[int, int] | None:
     """The range of a Python int combined with an integer array; None if any int fits."""
     for known, aval in zip(ins, explicit, strict=True):
-        if known is int and aval.dtype.kind in "iu":
+        if aval.dtype.kind in "iu" and (known is int or narrowed(known, aval)):
             info = np.iinfo(aval.dtype)
             return int(info.min), int(info.max)
     return None
+
+
+def narrowed(known: In, aval: Aval) -> bool:
+    """Whether a traced int of Python's becomes an integer of another dtype."""
+    weak = isinstance(known, Aval) and known.weak and known.dtype.kind == "i"
+    return weak and aval.dtype.kind in "iu" and aval.dtype != known.dtype  # type: ignore[union-attr]
 
 
 def leaf(value: Any) -> Node:

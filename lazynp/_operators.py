@@ -96,10 +96,10 @@ def _in_place(function: Any, name: str) -> Any:
             return NotImplemented  # rebinds, as a Python number
         check_writeable(self)
         try:
-            if name == "matmul" and self.ndim and getattr(other, "ndim", 0) == 1:
+            if name == "matmul" and self.ndim and np.ndim(other) == 1:
                 raise ValueError(_IN_PLACE_MATMUL)
             return update(self, compute(self, other), function)
-        except (ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError):
             if is_ufunc:
                 function.check_in_place(self, other)
             raise

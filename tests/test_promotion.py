@@ -20,7 +20,7 @@ from lazynp import _recorder
 from lazynp._array import Array, Scalar
 from lazynp._promotion import Promoted, _function, _sampling, promote
 from lazynp.transforms.control import front_of
-from tests import promotion_programs as programs
+from tests import promotion_generator as generator, promotion_programs as programs
 from tests.transforms.test_python_loops_errors import blocks
 
 pytestmark = pytest.mark.own_policy
@@ -491,3 +491,70 @@ def test_generated_programs(tmp_path_factory: Any, body: list[str], values: list
         given_, same = (np.array(part) * 0.7 + 0.1 for _ in range(2))
         assert_alike(f(given_), hot.plain(same))
         assert_alike(given_, same)
+
+
+def run(f: Any, args: list[Any]) -> Any:
+    try:
+        return f(*args)
+    except Exception as error:
+        return error
+
+
+def is_like(got: Any, want: Any) -> bool:
+    """Whether a call gave the same classes, dtypes and shapes. (A number of Python's may be one of
+    another class where other paths give one.)
+    """
+    if isinstance(want, Exception):
+        builtin = next(c for c in type(want).__mro__ if c.__module__ == "builtins")
+        return isinstance(got, builtin)
+    if isinstance(got, Exception):
+        return False
+    if isinstance(want, (tuple, list)):
+        return type(got) is type(want) and len(got) == len(want) and all(map(is_like, got, want))
+    if isinstance(want, dict):
+        return list(got) == list(want) and all(is_like(got[k], want[k]) for k in want)
+    if want is None or type(want) in (bool, int, float, complex):
+        return (got is None) is (want is None) and numpy.ndim(got) == 0
+    return (numpy.asarray(got).dtype, numpy.shape(got)) == (want.dtype, want.shape)
+
+
+def values(x: Any) -> list[Any]:
+    if isinstance(x, (tuple, list)):
+        return [n for v in x for n in values(v)]
+    if isinstance(x, dict):
+        return values(list(x.values()))
+    return [] if x is None or isinstance(x, Exception) else [numpy.asarray(x)]
+
+
+@given(st.integers(0, 10**6))
+@pytest.mark.filterwarnings("ignore")
+def test_generated_functions_give_what_numpy_gives(tmp_path_factory: Any, seed: int) -> None:
+    """In each of many calls: results and arguments, or the exception and what was written."""
+    source = generator.Generator(seed).source()
+    path = tmp_path_factory.mktemp("generated") / "program.py"
+    path.write_text(source)
+    calls = generator.calls(seed, 20)
+    ours, theirs = ({"__name__": "program", "np": m, "G": m.arange(calls[0]["size"]) * 0.5}
+                    for m in (np, numpy))  # fmt: skip
+    for namespace in (ours, theirs):
+        exec(compile(source, str(path), "exec"), namespace)
+    hot = front(ours["f"])
+    for c, call in enumerate(calls):
+        for namespace in (ours, theirs):
+            if c == 8:
+                namespace["K"] = 0.5
+            if c in (4, 12):
+                namespace["G"][1] += 1
+        if "(k" in source and call["change"] == "large":
+            continue  # a loop of 2**63 rounds
+        given_, same = generator.arguments(call, np), generator.arguments(call, numpy)
+        with numpy.errstate(all="ignore"):
+            got, want = run(ours["f"], given_), run(theirs["f"], same)
+        told_ = f"{source}call {c}: {call}\n{got!r}\n{want!r}\n{hot.explained()}"
+        assert is_like(got, want), told_
+        for a, b in zip(values([got, *given_]), values([want, *same]), strict=True):
+            if b.dtype == object:  # ints of more than 64 bits
+                assert a == b, told_
+            else:
+                numpy.testing.assert_allclose(a, b, rtol=1e-6, err_msg=told_)
+    hot.restore()

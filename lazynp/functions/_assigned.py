@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import from_host
+from lazynp._array import Array, Scalar, from_host
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._flush import host_value
 from lazynp._node import aval_of_node
 from lazynp._trace import record
+from lazynp._values import knowable, seen_value
+from lazynp.functions._fitting import check_stored
 from lazynp.functions._foreign import elements
 from lazynp.functions._nested import holds_lazy
 from lazynp.functions._operands import operand_of
@@ -39,6 +41,8 @@ def assigned(
         operand = from_host(np.asarray(np.asarray(host_value(operand)).astype(dtype)))
         aval = aval_of_node(operand)
     check_range(value, aval.dtype, dtype)
+    if by_index:
+        check_weak(value, dtype)
     if aval.dtype.kind == "c" and dtype.kind in "fiu":
         _warn_of_lost_imaginary_part()
     kept = _without_needless_axes(aval.shape, len(shape), by_index)
@@ -93,6 +97,31 @@ def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
         cell[()] = value
         return cell.item()
     return from_host(np.asarray(value))
+
+
+def check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    """For a number stored into integers: NumPy's error, if it is too large, or nan. A traced
+    function records a check. (Arrays and stores by advanced indices wrap instead.) Returns whether
+    it was checked.
+    """
+    if dtype.kind not in "iu" or not isinstance(value, (Array, np.generic)):
+        return False
+    if value.ndim or value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype):
+        return False
+    if isinstance(value, np.generic) and type(value) is not Scalar:
+        assigned_scalar(value, dtype)
+    elif type(value) is Scalar:
+        if knowable(value._read()):
+            assigned_scalar(seen_value(value._read()), dtype)
+        elif dtype.kind == "i" or value.aval.weak:  # a number of NumPy's wraps in unsigned ones
+            check_stored(value, dtype)
+    return True  # a 0-d array too: it shares its memo entry with a scalar
+
+
+def check_weak(value: Any, dtype: np.dtype[Any]) -> None:
+    """`check_fits` where a number of NumPy's wraps: only Python's own must fit."""
+    if type(value) is Scalar and value.aval.weak:
+        check_fits(value, dtype)
 
 
 def _check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:

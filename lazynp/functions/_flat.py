@@ -97,7 +97,12 @@ class flatiter:
             return
         if not single:
             values = manipulation.resize(values, chosen.shape)
-        setitem(flat, index, getitem(values, 0) if single else values)
+        try:
+            setitem(flat, index, getitem(values, 0) if single else values)
+        except (OverflowError, ValueError):  # a Scalar that the dtype does not hold
+            if not single:
+                raise
+            raise ValueError("Error setting single item of array.") from None
         setitem(self.base, ..., manipulation.reshape(flat, self.base.shape))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

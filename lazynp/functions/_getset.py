@@ -38,10 +38,10 @@ from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
 from lazynp._strides import laid_out, order_of_strides, writeable
 from lazynp._trace import on_host, record_traced
-from lazynp._values import knowable, seen_value, there
+from lazynp._values import there
 from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
-from lazynp.functions._assigned import assigned, assigned_scalar
+from lazynp.functions._assigned import assigned, check_fits
 from lazynp.functions._host import to_host
 from lazynp.functions._index_keys import (
     NOT_BASIC,
@@ -422,7 +422,7 @@ def _store_op(
     if op is not None:
         return op, (node, u, *step.starts)
     _check_depth(value, aval, index, step.params["shape"])
-    looked_at = _check_fits(value, aval.dtype)
+    looked_at = check_fits(value, aval.dtype)
     u = assigned(value, aval.dtype, step.params["shape"])
     if state.watching and type(u) is list and known(u).dtype != aval.dtype:
         u = cast(new_array(u), aval.dtype)._read()  # which may overflow
@@ -510,22 +510,6 @@ def _is_itself(self: Array, step: Slice, value: Array) -> bool:
     return len(path) == len(value._path) and all(
         a is b or same_slice(a, b) for a, b in zip(path, value._path, strict=True)
     )
-
-
-def _check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
-    """For a number stored into integers: raise NumPy's error now if it is too large, or nan.
-    (Arrays and stores by advanced indices wrap instead.) Returns whether it was checked.
-    """
-    if dtype.kind not in "iu" or not isinstance(value, (Array, np.generic)):
-        return False
-    if value.ndim or value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype):
-        return False
-    if type(value) is Scalar:
-        if knowable(value._read()):
-            assigned_scalar(seen_value(value._read()), dtype)
-    elif isinstance(value, np.generic):
-        assigned_scalar(value, dtype)
-    return True  # a 0-d array too: it shares its memo entry with a scalar
 
 
 # -- in C ----------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from lazynp._recorder import known, local
 from lazynp._steps import expand_ellipsis
 from lazynp._trace import on_host, record, record_traced
 from lazynp._values import knowable
-from lazynp.functions._assigned import assigned, assigned_scalar
+from lazynp.functions._assigned import assigned, assigned_scalar, check_weak
 from lazynp.functions._operands import broadcast, cast, operand_of
 from lazynp.primitives import elementwise, indexing, shaping
 
@@ -54,6 +54,7 @@ def set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bo
         shape = known(operand).shape
         if len(shape) > len(rest) and not (len(shape) == len(rest) + 1 and shape[0] == 1):
             return False
+        check_weak(value, aval.dtype)
         try:
             u = assigned(value, aval.dtype, (1, *rest))
         except ValueError:

@@ -38,6 +38,7 @@ from lazynp._recorder import Recorder, known, local, staged
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._trace import check_bounds, node_of, record_traced, scalar_node
 from lazynp._values import watched
+from lazynp.functions._fitting import check_narrowed
 from lazynp.functions._operands import operand_of
 from lazynp.functions._scalars import AVALS
 
@@ -330,6 +331,8 @@ def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:
 def _made(op: Op, operands: tuple[Any, ...]) -> Any:
     if op.bounds is not None:
         check_bounds(op, operands)
+        if staged:
+            check_narrowed(op, operands)
     node = scalar_node(op, operands) if op.scalar and not watched() else None
     if node is None:
         node = node_of(op, operands)
@@ -354,4 +357,6 @@ def _ordered(out: Any, xs: tuple[Any, ...]) -> Any:
 
 def _out_of_bounds(op: Op, operands: tuple[Any, ...]) -> bool:
     low, high = op.bounds  # type: ignore[misc]
+    if staged:
+        check_narrowed(op, operands)
     return any([type(o) is int and not low <= o <= high for o in operands])

@@ -39,6 +39,7 @@ from lazynp.functions._arguments import (
     viewable,
     zero,
 )
+from lazynp.functions._assigned import check_weak
 from lazynp.functions._construct import (
     array,
     asanyarray,
@@ -163,6 +164,7 @@ def _full(shape: Shape, fill_value: Any, dtype: Any) -> Array:
     if not (on_device(dtype) and on_device(value.dtype)):
         return from_numpy(np.full(shape, static(fill_value), dtype))
     if isinstance(fill_value, Array):
+        check_weak(fill_value, dtype)
         out = converted(fill_value, dtype)
         if out.ndim == 0:
             return shaping.full(out, shape=shape, dtype=dtype)

@@ -117,9 +117,26 @@ def _abstract(name: str, ufunc: np.ufunc, output: int) -> Rule:
     return abstract
 
 
+_COMPARING = {
+    np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal,
+}  # fmt: skip
+_INT = np.dtype(np.int64)
+
+
+def _exceeds(known: In, dtype: Dtype) -> bool:
+    """Whether a traced int of Python's may exceed a dtype that int64 contains: NumPy compares the
+    numbers themselves.
+    """
+    weak = isinstance(known, Aval) and known.weak and known.dtype == _INT
+    return weak and dtype.kind in "iu" and dtype.itemsize < 8
+
+
 def _explicit(ufunc: np.ufunc) -> Rule:
     def explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...]:
-        return made_explicit(ins, loop_dtypes(ufunc, ins))
+        dtypes = loop_dtypes(ufunc, ins)
+        if ufunc in _COMPARING and any(map(_exceeds, ins, dtypes)):
+            dtypes = (_INT, _INT)
+        return made_explicit(ins, dtypes)
 
     return explicit
 

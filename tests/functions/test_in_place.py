@@ -55,3 +55,33 @@ def test_out(name: str) -> None:
             for operand in OPERANDS if name == "imatmul" else [*OPERANDS, *NUMBERS]:
                 want = _outcome(numpy, target, operand, call)
                 assert _outcome(lazynp, target, operand, call) == want, (target, operand)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i8", "f8", "?"])
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "imatmul"])
+@pytest.mark.parametrize("other", [None, "x", {}, [1, 2], 1j], ids=repr)
+def test_operands_that_no_array_takes(name: str, other: Any, dtype: str) -> None:
+    """NumPy's exception, of its own class."""
+    found = []
+    for module in (numpy, lazynp):
+        x: Any = module.ones(2, dtype)
+        try:
+            found.append(numpy.asarray(getattr(operator, name)(x, other)).tolist())
+        except Exception as error:
+            found.append((type(error), str(error)))
+    assert found[1] == found[0]
+
+
+@pytest.mark.parametrize("value", [300.0, -129.0, numpy.nan, numpy.inf, 1e20, 3.7])
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i8"])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_scalar_stored_by_flat(dtype: str, value: float) -> None:
+    found = []
+    for module in (numpy, lazynp):
+        x: Any = module.zeros((2, 2), dtype)
+        try:
+            x.flat[1] = module.array([value])[0]
+            found.append(numpy.asarray(x).tolist())
+        except Exception as error:
+            found.append((type(error), str(error)))
+    assert found[1] == found[0]

@@ -13,11 +13,12 @@ from lazynp._array import NDArray, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._ownership import COUNTED, counts
 from lazynp._recorder import StagingRecorder, local
+from lazynp._strides import writeable
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
-from lazynp.transforms.control._choice import common_dtype
+from lazynp.transforms.control._choice import apart, common_dtype, lossy
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._state import (
     UNBOUND,
@@ -68,6 +69,7 @@ class Carry:
         self.fixed: set[str] = set()
         self.weak: dict[str, list[bool]] = {}  # which leaves stay Python's numbers
         self.bound: set[str] = set()  # first bound in the loop, by every round
+        self.unclear: set[str] = set()  # may be another array's memory afterwards
         for n in names:
             v = self.values[n]
             if v is UNBOUND or n in self.kept:
@@ -98,6 +100,7 @@ class Carry:
         if moved:
             self.kept -= moved
             raise Again
+        self.unclear = set()
         self._refuse_exchanges(made, first)
         out = {}
         for n in self.names:
@@ -112,7 +115,7 @@ class Carry:
             else:
                 self._written(n, made[n], first[n])
                 out[n] = self._same(n, v)
-        self._refuse_aliases(out)
+        self._refuse_aliases(out, made)
         return out
 
     def _refuse_exchanges(self, made: dict[str, Any], first: dict[str, Any]) -> None:
@@ -122,13 +125,17 @@ class Carry:
         begun = {id(x): n for n, x in made.items() if type(x) is NDArray}
         came = {n: begun.get(id(value_of(self.cells[n]))) for n in begun.values()}
         for n in begun.values():
-            if made[n]._node is first[n][0]:
-                continue
             names, m = {n}, came[n]
             while m is not None and m not in names:
                 names.add(m)
                 m = came[m]
-            if len(names) > 1 and not names <= self.private:
+            if names <= self.private:
+                continue
+            if m is not None or self.least < len(names) or not _writeable(value_of(self.cells[n])):
+                self.unclear.add(n)
+            if made[n]._node is first[n][0] and (m is None or names.isdisjoint(self.written)):
+                continue
+            if len(names) > 1:
                 if m != n:
                     raise CannotStage(
                         f"line {self.line}: `{n}` is written in place, and takes the array of "
@@ -136,7 +143,7 @@ class Carry:
                     )
                 raise Exchanged(len(names), names)
 
-    def _refuse_aliases(self, out: dict[str, Any]) -> None:
+    def _refuse_aliases(self, out: dict[str, Any], made: dict[str, Any]) -> None:
         """The carry is passed by value. So no array in it may be another's memory, if one of the
         two is written in place.
         """
@@ -147,8 +154,11 @@ class Carry:
                 if _is_array(x):
                     shown.setdefault(id(x._owner()), set()).add(n)
         handles = local.recorder.handles  # type: ignore[attr-defined]
+        begun = {id(x) for v in made.values() if type(v) is not NDArray for x in tree_flatten(v)[0]}
         for n, v in out.items():
             arrays = list(filter(_is_array, tree_flatten(v)[0]))
+            if type(v) is not NDArray and (not self.least or any(id(x) in begun for x in arrays)):
+                self.unclear.add(n)
             for x in [*arrays, *filter(_is_array, tree_flatten(self.values[n])[0])]:
                 owner = x._owner()
                 outside = handles.get(id(owner))
@@ -156,6 +166,8 @@ class Carry:
                 if any(x is a for a in arrays):  # as the round leaves it
                     names = shown.get(id(owner), set())
                     shared = len(names) > 1 or outside is not None
+                    if shared or not _writeable(x):
+                        self.unclear.add(n)
                     bad = bad or shared and not names.isdisjoint(self.written)
                 if bad:
                     raise CannotStage(
@@ -194,22 +206,29 @@ class Carry:
         first, tree_first = tree_flatten(start)
         if v is UNBOUND or tree != tree_first or not all(map(numeric, leaves)):
             raise OtherType(f"line {self.line}: `{n}` changes from {_shown(start)} to {_shown(v)}")
-        wanted = []
+        wanted: list[np.dtype[Any] | None] = []
         self.weak[n] = []
-        for x, y in zip(first, leaves, strict=True):
+        for k, (x, y) in enumerate(zip(first, leaves, strict=True)):
             a, b = weak_aval(x), weak_aval(y)
             self.weak[n].append(a.weak and b.weak)
             if a.shape != b.shape:
                 raise OtherType(f"line {self.line}: `{n}` changes shape: {a.shape} and {b.shape}")
-            wanted.append(_settles(a, b))
+            dtype = _settles(a, b)
+            final = dtype or b.dtype
+            why = lossy(x, a, final) or lossy(y, b, final) or apart(a, b, final)
+            if why:
+                raise OtherType(f"line {self.line}: `{n}` {why}")
+            if dtype is not None and not self.joining:
+                raise OtherType(f"line {self.line}: `{n}` changes type")
+            if dtype is not None and dtype == a.dtype:  # only the round's value is converted
+                leaves[k], dtype = _cast(y, dtype, a.weak and b.weak), None
+            wanted.append(dtype)
         if all(w is None for w in wanted):
-            return v
-        if not self.joining:
-            raise OtherType(f"line {self.line}: `{n}` changes type")
-        cast = [x if w is None else _cast(x, w) for x, w in zip(first, wanted, strict=True)]
-        self.values[n] = tree_unflatten(tree, cast)
+            return tree_unflatten(tree, leaves)
+        self.values[n] = _Recast(start, wanted)
         raise Again
 
+    least = 0  # rounds that run at least
     joining = False  # whether types that differ are joined
     exact = False  # whether the loop is short enough to be unrolled if ints may grow large
 
@@ -219,6 +238,9 @@ class Carry:
         for n, v in results.items():
             leaves, tree = tree_flatten(v)
             made = [_weak(x) if w else x for x, w in zip(leaves, self.weak[n], strict=True)]
+            if n in self.unclear:  # a write would not reach the array that it shows
+                for x in filter(_is_array, made):
+                    x._flags = {"readonly": True}
             v = tree_unflatten(tree, made)
             if some and n in self.bound:
                 v = v.value
@@ -234,8 +256,19 @@ class _Blank:
         self.tree, self.avals = tree, avals
 
 
+class _Recast:
+    """A variable whose type the body has found. It is converted outside of the body's trace."""
+
+    def __init__(self, value: Any, dtypes: list[np.dtype[Any] | None]) -> None:
+        self.value, self.dtypes = value, dtypes
+
+
 def _is_array(x: Any) -> bool:
     return type(x) is NDArray and x.ndim > 0
+
+
+def _writeable(x: Any) -> bool:
+    return type(x) is not NDArray or writeable(x)
 
 
 def _private(cell: Any) -> bool:
@@ -268,14 +301,18 @@ def _weak(x: Any) -> Any:
     return new_scalar(made._read())
 
 
-def _cast(x: Any, dtype: np.dtype[Any]) -> Any:
+def _cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:
     array = new_array(argument_node(x))
-    made = elementwise.convert(array, dtype=dtype)
+    made = elementwise.convert(array, dtype=dtype, weak=weak)
     return made if type(x) is NDArray else made[()]
 
 
 def started(v: Any) -> Any:
-    """The initial value of a variable that is first bound in the loop."""
+    """The initial value of a variable that is first bound in the loop, or changes its type."""
+    if type(v) is _Recast:
+        leaves, tree = tree_flatten(v.value)
+        cast = [x if d is None else _cast(x, d) for x, d in zip(leaves, v.dtypes, strict=True)]
+        return tree_unflatten(tree, cast)
     if type(v) is Maybe and type(v.value) is _Blank:
         blank = [_zero(a) for a in v.value.avals]
         return Maybe(tree_unflatten(v.value.tree, blank), False)

@@ -266,7 +266,12 @@ def _joined(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
                 f"line {line}: `{name}` is {y!r} in one branch and {x!r} in the other, and which "
                 "branch runs is not known while tracing: only arrays and numbers can depend on it"
             )
-        slots.append((p[0], q[0], _common(p[1], q[1], name, line), _class(x, y, p[2], q[2])))
+        aval = _common(p[1], q[1], name, line)
+        why = lossy(x, p[1], aval.dtype) or lossy(y, q[1], aval.dtype)
+        why = why or apart(p[1], q[1], aval.dtype)
+        if why:
+            raise CannotStage(f"line {line}: `{name}` {why}, and which branch runs is not known")
+        slots.append((p[0], q[0], aval, _class(x, y, p[2], q[2])))
         parts.append((False, None))
 
     def rebuild(handles: Any) -> Any:
@@ -337,6 +342,42 @@ def common_dtype(a: Aval, b: Aval) -> np.dtype[Any]:
         return a.dtype
     given = [x.dtype.type(0).item() if x.weak else x.dtype for x in (a, b)]
     return np.result_type(*given) if a.weak is not b.weak else np.result_type(a.dtype, b.dtype)
+
+
+def lossy(x: Any, a: Aval, dtype: np.dtype[Any]) -> str:
+    """Why a number of Python's cannot become a number of this dtype, which another path gives."""
+    if not a.weak or a.dtype == dtype:
+        return ""
+    number = x if isinstance(x, (bool, int, float, complex)) else None
+    exact = session.strict is not None and dtype in (np.float32, np.complex64)
+    if number is None:
+        lost = exact or a.dtype.kind == "i" and dtype.kind in "iu"
+    else:
+        lost = not _holds(number, dtype, exact)
+    kinds = {"b": "a bool", "i": "an int", "f": "a float"}
+    shown = kinds.get(a.dtype.kind, "a complex") if number is None else repr(number)
+    return f"is {shown} of Python's on one path, which {dtype} of the other may not hold" * lost
+
+
+def _holds(number: Any, dtype: np.dtype[Any], exact: bool) -> bool:
+    """exact: whether floats must not be rounded. (Under `jit`, they are of the lower precision.)"""
+    try:
+        with np.errstate(all="ignore"):
+            made = dtype.type(number).item()
+    except OverflowError:
+        return False
+    if number != number or made == number:
+        return True
+    if exact or isinstance(number, int):
+        return False
+    return bool(np.isfinite(made) or not np.isfinite(number))
+
+
+def apart(a: Aval, b: Aval, dtype: np.dtype[Any]) -> str:
+    """Why numbers of NumPy's must not become of this dtype: where Python could notice it."""
+    if session.strict is None or all(x.weak or x.dtype == dtype for x in (a, b)):
+        return ""
+    return f"is of dtype {a.dtype} on one path and {b.dtype} on another"
 
 
 def _class(x: Any, y: Any, old_x: Any, old_y: Any) -> Any:

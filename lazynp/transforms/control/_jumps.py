@@ -129,7 +129,8 @@ class Jumps:
         if s.orelse:
             last = self.block(s.orelse, flags)
             if t.stop:
-                last = [ast.copy_location(ast.If(no(t.stop), last, []), s.orelse[0])]
+                guarded = ast.copy_location(ast.If(no(t.stop), last, []), s.orelse[0])
+                last = [ast.fix_missing_locations(guarded)]
             out += last
         return out, back or jumps(s.orelse)
 

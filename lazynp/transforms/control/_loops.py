@@ -67,7 +67,10 @@ def _round(carry: Carry, carried: dict[str, Any], body: Callable[[], Any]) -> di
 
 def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry) -> None:
     low, high = rounds.bounds(skipped)
-    carry.exact = not undecided(rounds.length) and int(rounds.length) <= _FEW
+    if not undecided(rounds.length):
+        count = int(rounds.length)
+        carry.exact = count <= _FEW
+        carry.least = 1 if callable(ends) else count - skipped
 
     def step(counter: Any, carried: dict[str, Any]) -> dict[str, Any]:
         return _round(carry, carried, lambda: body(rounds.at(counter)))

@@ -195,7 +195,8 @@ class _Function:
             bind = self._expressions.visit(bind)
             bound = bind if isinstance(bind, list) else [bind]
             functions = [self._inner(f".body{k}", [*bound, *body], stores, s, ".item")]
-            ends = thunk(self._expression(no(stop).operand)) if stop else ast.Constant(None)
+            ended = _located(no(stop).operand, s) if stop else ast.Constant(None)
+            ends = thunk(self._expression(ended)) if stop else ended
             made = call("for_", self._iterable(s.iter), name(f".body{k}"), ends, *facts)
             loads = names(s.iter).loads
         else:

@@ -1,20 +1,23 @@
 """A whole function as one program: traced more strictly than under `jit`.
 
 What the function does to objects of Python's would happen only while it is traced, so nothing of
-the kind passes. Results that are Python's numbers, or structure, are rebuilt at each call.
+the kind passes, but for attributes of plain objects: stand-ins keep what the function sets, and each
+call sets it. Results that are Python's numbers, or structure, are rebuilt at each call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, write_lock
-from lazynp._jaxpr import Jaxpr
+from lazynp._array import Array, NDArray, write_lock
+from lazynp._jaxpr import Jaxpr, Literal, Var
+from lazynp._promotion._given import Again, Given
 from lazynp._promotion._guards import Guards
-from lazynp._tree import register_pytree_node
+from lazynp._promotion._results import Results, rebuilt
 from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._stack import name_of
@@ -22,134 +25,144 @@ from lazynp.transforms.control import CannotStage, converted, session
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
-ARRAY = object()  # in a template, the place of an array
 
-_FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
-
-
-class _Fixed:
-    """A result that is the same at each call."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class _Number:
-    """A number of Python's that the program computes."""
-
-    def __init__(self, value: Any, kind: type) -> None:
-        self.value, self.kind = value, kind
-
-
-class _Dict:
-    """A dict in its own order; trees sort the keys."""
-
-    def __init__(self, items: dict[Any, Any]) -> None:
-        self.items = items
-
-
-register_pytree_node(
-    _Dict,
-    lambda d: (tuple(d.items.values()), tuple(d.items)),
-    lambda keys, values: dict(zip(keys, values, strict=True)),
-)
-register_pytree_node(_Fixed, lambda x: ((), _Same(x.value)), lambda same, _: same.value)
-register_pytree_node(_Number, lambda x: ((x.value,), x.kind), lambda kind, parts: kind(*parts))
-
-
-class _Same:
-    """By identity, so that every object has a hash."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+Changes = list[tuple[int, str, Any]]  # object, attribute, value
 
 
 class Program:
-    """The function for arguments like these. template: the arguments, with ARRAY for each array."""
+    """The function for calls like this one."""
 
-    def __init__(self, plain: Callable[..., Any], template: tuple[Any, ...]) -> None:
+    def __init__(self, plain: FunctionType, given: Given) -> None:
         self.guards: Guards | None = None  # since it was traced
-        self._plain, self._template = plain, template
+        self.replaced: list[tuple[int, str]] = []  # numbers: object, attribute
+        self.read: frozenset[str] = frozenset()  # names that may be those of attributes
+        self._plain, self._template = plain, given.template
+        self._moving, self._unread = given.moving, frozenset(given.unread)
+        self._results: Results | None = None
         self._jitted = Jitted(_named(self._staged, name_of(plain)), (), (), loops="auto")
 
-    def serves(self, arrays: list[Any]) -> bool:
+    def serves(self, leaves: list[Any], objects: list[Any]) -> bool:
         """Whether the trace still holds, and for these arguments."""
         traces = self._jitted._cache
         if len(traces) != 1 or self.guards is None or not self.guards.hold():
             return False
-        valid = all(traced.valid() for traced in traces.values())
-        return valid and not any(a is c for a in arrays for c in self._captured())
+        if not all(traced.valid() for traced in traces.values()):
+            return False
+        if any(x is o for x in objects for o in self.guards.objects):
+            return False
+        captured = self._captured()
+        owners = [x._owner() for x in leaves if type(x) is NDArray] if captured else []
+        return not any(a is c for a in owners for c in captured)
 
-    def __call__(self, arrays: list[Any]) -> Any:
-        """The results, computed: else they would be compiled together with what uses them. After an
-        error nothing is written.
+    def __call__(self, leaves: list[Any], objects: list[Any]) -> tuple[Any, Changes]:
+        """The result, and what becomes of attributes, computed: else they would be compiled
+        together with what uses them. After an error nothing is written.
         """
-        before = [(x, x._node) for x in (*arrays, *self._captured())]
+        owners = [x._owner() for x in leaves if type(x) is NDArray]
+        before = [(x, x._node) for x in (*owners, *self._captured())]
+        results = self._results
+        if results is None:
+            raise AssertionError("the program was not traced")
         try:
-            out = self._jitted(*arrays)
-            materialize((out, arrays))
-            return out
+            values = self._jitted(*leaves)
+            materialize((values, owners))
+            out = rebuilt(results.out, values, leaves, objects)
+            changes = [
+                (k, name, rebuilt(spec, values, leaves, objects))
+                for k, name, spec in results.changes
+            ]
         except BaseException:
             with write_lock:
                 for x, node in before:
                     x._node = node
             raise
+        return out, changes
 
     def _captured(self) -> list[Array]:
         return [x for traced in self._jitted._cache.values() for x in traced.captured]
 
-    def trace(self, arrays: list[Any]) -> int:
+    def trace(self, leaves: list[Any]) -> int:
         """Trace it, and count its operations. Raises whatever forbids it."""
-        operations = _count(self._jitted.trace(*arrays))
+        if self._moving:
+            jaxpr = self._jitted.lower(*leaves).jaxpr
+        else:
+            jaxpr = self._jitted.trace(*leaves)
+        operations = _count(jaxpr)
         if operations > EQUATIONS:
             raise CannotStage(f"more than {EQUATIONS} operations")
         if any(where == "captured" for t in self._jitted._cache.values() for where, _ in t.written):
             raise CannotStage("writes an array that is no argument")  # a trial would write it too
+        if any(type(x) in (int, float, complex) for x in leaves):
+            _check_numbers(jaxpr)
+        if self._results is not None:
+            self._results.values.clear()  # they belong to the trace
         return operations
 
-    def _staged(self, *arrays: Any) -> Any:
-        given = iter(arrays)
-        args = [next(given) if x is ARRAY else x for x in self._template]
-        with session.strictly(UNROLLED) as traced:
+    def _staged(self, *leaves: Any) -> Any:
+        again = Again(self._template, self._plain, list(leaves))
+        with session.strictly(UNROLLED, again.cells, again.objects) as traced:
             function = converted(self._plain, True)
             if function is self._plain:
                 raise CannotStage("its source is not available, or not supported")
-            out = function(*args)
-        self.guards = Guards(list(traced.values()))
-        return _described(out, set())
+            out = function(*again.args, **again.kwargs)
+        classes = [type(x) for x in again.objects]
+        classes += [x for x in self._template.fixed if isinstance(x, type)]
+        self.guards = Guards(list(traced.values()), again.cells, classes)
+        self.read = self.guards.names
+        for name in self._unread & self.guards.names:
+            raise CannotStage(f"reads the attribute `{name}`, which may change")
+        self._results = Results(again, out)
+        self.replaced = self._results.replaced_numbers(again)
+        return list(self._results.values)
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def staged(*arrays: Any) -> Any:
-        return function(*arrays)
+    def staged(*leaves: Any) -> Any:
+        return function(*leaves)
 
     staged.__name__ = staged.__qualname__ = name
     return staged
 
 
 def _count(jaxpr: Jaxpr) -> int:
-    inner = (v for e in jaxpr.eqns for v in e.params.values() if isinstance(v, Jaxpr))
-    return len(jaxpr.eqns) + sum(map(_count, inner))
+    return len(jaxpr.eqns) + sum(map(_count, _inner(jaxpr)))
 
 
-def _described(out: Any, seen: set[int]) -> Any:
-    """The results as a tree. seen: arrays among them; the same memory twice is refused."""
-    if type(out) in (tuple, list):
-        return type(out)([_described(x, seen) for x in out])
-    if isinstance(out, tuple) and hasattr(out, "_fields"):
-        return type(out)(*[_described(x, seen) for x in out])
-    if type(out) is dict:
-        return _Dict({k: _described(x, seen) for k, x in out.items()})
-    if type(out) is NDArray:
-        owner = id(out if out._base is None else out._owner())
-        if owner in seen:
-            raise CannotStage("two results share memory")
-        seen.add(owner)
-        return out
-    if type(out) is Scalar:
-        aval = out.aval
-        kind = {"b": bool, "i": int, "f": float, "c": complex}.get(aval.dtype.kind)
-        return _Number(out, kind) if aval.weak and kind is not None else out
-    if isinstance(out, _FIXED):
-        return _Fixed(out)
-    raise CannotStage(f"returns a {type(out).__name__}")
+def _inner(jaxpr: Jaxpr) -> list[Jaxpr]:
+    return [v for e in jaxpr.eqns for p in e.params.values() for v in _jaxprs(p)]
+
+
+def _jaxprs(x: Any) -> list[Jaxpr]:
+    if isinstance(x, Jaxpr):
+        return [x]
+    return [j for y in x for j in _jaxprs(y)] if isinstance(x, (tuple, list)) else []
+
+
+# -- numbers of Python's that are inputs -----------------------------------------------------------
+
+# what Python does without an exception where NumPy does it without a warning
+_ALIKE = {
+    "add", "subtract", "multiply", "negative", "absolute", "convert", "select", "where", "minimum",
+    "maximum", "square", "copy", "positive", "cond", "while", "scan", "jit", "constant",
+}  # fmt: skip
+_BY_A_NUMBER = {"divide", "floor_divide", "remainder"}
+
+
+def _check_numbers(jaxpr: Jaxpr) -> None:
+    """Refuse arithmetic between Python's numbers that raises where NumPy's gives inf or nan, and
+    ints that NumPy may refuse to convert.
+    """
+    for eqn in jaxpr.eqns:
+        weak = [a for a in eqn.inputs if a.aval.weak and not isinstance(a, Literal)]
+        name = eqn.primitive.name
+        made = [v.aval for v in eqn.outputs if v.aval.weak and v.aval.dtype.kind != "b"]
+        if made and weak and name not in _ALIKE:
+            by = eqn.inputs[-1]
+            if name not in _BY_A_NUMBER or isinstance(by, Var) or not np.all(by.value):
+                raise CannotStage(f"{name} of a number of Python's that varies")
+        if name == "convert" and weak and weak[0].aval.dtype.kind == "i":
+            to = eqn.outputs[0].aval
+            if to.dtype.kind in "iu" and to.dtype != np.int64:
+                raise CannotStage(f"an int that varies becomes {to.dtype}")
+    for inner in _inner(jaxpr):
+        _check_numbers(inner)

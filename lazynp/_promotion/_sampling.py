@@ -14,7 +14,7 @@ from typing import Any
 from lazynp._config import config
 from lazynp._memo import Memo
 from lazynp._promotion._function import promote
-from lazynp.transforms.control import Front, is_users
+from lazynp.transforms.control import Door, is_users
 
 HOT = 48  # ticks
 _DEEP = 24  # frames of a stack that are looked at
@@ -44,7 +44,7 @@ def ticked(frame: FrameType) -> None:
 def _count(frame: FrameType, code: CodeType) -> None:
     tally = _tallies.get(id(code))
     if tally is None:
-        front = any(isinstance(c, Front) for c in code.co_consts)
+        front = any(isinstance(c, Door) for c in code.co_consts)
         tally = _tallies.put(id(code), [0 if is_users(code) and not front else None, code])
     if tally[0] is None:
         return

@@ -29,7 +29,7 @@ from lazynp.transforms.control._choice import (
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._sequences import sequence
-from lazynp.transforms.control._source import Front, front_of, inner_codes
+from lazynp.transforms.control._source import Door, Front, front_of, inner_codes, plain_of
 from lazynp.transforms.control._state import (
     CannotStage,
     changed,
@@ -54,6 +54,6 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "CannotStage", "Front", "bounds_only", "converted", "front_of", "inner_codes",
-    "is_users", "session",
+    "PURE", "CannotStage", "Door", "Front", "bounds_only", "converted", "front_of", "inner_codes",
+    "is_users", "plain_of", "session",
 ]  # fmt: skip

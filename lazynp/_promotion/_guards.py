@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import dis
+import sys
 from collections.abc import Container, Iterator, Sequence
 from types import (
     BuiltinFunctionType,
@@ -28,7 +29,7 @@ from lazynp._array import NDArray, Scalar
 from lazynp._promotion._objects import MISSING, MOST, is_plain, slots_of
 from lazynp.functions._ufunc import ufunc
 from lazynp.transforms._jit import Jitted
-from lazynp.transforms.control import PURE, CannotStage, inner_codes
+from lazynp.transforms.control import PURE, CannotStage, inner_codes, is_users, plain_of
 
 _UNCHANGING = (
     bool, int, float, complex, str, bytes, type(None), range, slice, np.generic, np.dtype, np.ufunc,
@@ -184,6 +185,63 @@ def _names_of(code: CodeType) -> Iterator[str]:
     for c in inner_codes(code):
         yield from c.co_names
         yield from (x for x in c.co_consts if type(x) is str and x.isidentifier())
+
+
+def refuse_computed(function: FunctionType, values: Sequence[Any]) -> None:
+    """Refuse, before a trace runs it, what Python may compute behind the name of an attribute.
+
+    values: the classes of the objects that the function is given, and functions. This looks at all
+    functions that it may call by name.
+    """
+    functions: dict[int, FunctionType] = {}
+    classes: dict[type, None] = {}
+    names: set[str] = set()
+    found: list[Any] = [function, *values]
+    while found:
+        for x in found:
+            x = x.__func__ if type(x) in (staticmethod, classmethod) else x
+            if isinstance(x, FunctionType) and is_users(x.__code__):
+                functions[id(x)] = plain_of(x)
+                names.update(_names_of(x.__code__))
+                names.update(_names_of(plain_of(x).__code__))
+            elif isinstance(x, type) and not _is_library(x.__module__):
+                classes.update(dict.fromkeys(c for c in x.__mro__ if c is not object))
+        scopes: list[Any] = [f.__globals__ for f in functions.values()]
+        scopes += [vars(v) for s in scopes for n in names if _is_module(v := s.get(n))]
+        scopes += map(vars, classes)
+        near = {id(v): v for s in scopes for n in names if (v := s.get(n, MISSING)) is not MISSING}
+        for name in names:
+            for c in classes:
+                _check_descriptor(c.__dict__.get(name), name)
+        made = [*near.values(), *(type(v) for v in near.values() if is_plain(type(v)))]
+        found = [
+            x for x in made
+            if isinstance(x, (FunctionType, staticmethod, classmethod))
+            and id(getattr(x, "__func__", x)) not in functions
+            and is_users(getattr(x, "__func__", x).__code__)
+            or isinstance(x, type) and x not in classes and not _is_library(x.__module__)
+            and x.__module__ not in sys.stdlib_module_names
+        ]  # fmt: skip
+
+
+def _is_module(x: Any) -> bool:
+    return isinstance(x, ModuleType) and not _is_library(x.__name__) and (
+        x.__name__.partition(".")[0] not in sys.stdlib_module_names or x.__name__ == "__main__")
+
+
+def _check_descriptor(value: Any, name: str) -> None:
+    if type(value) is property:
+        getter = value.fget
+        if value.fset or not isinstance(getter, FunctionType) or not _is_harmless(getter):
+            raise CannotStage(f"uses the property `{name}`")
+    elif hasattr(type(value), "__get__") and not isinstance(value, _PLAIN_DESCRIPTORS):
+        raise CannotStage(f"reads `{name}`, a {type(value).__name__}, which computes it")
+
+
+_PLAIN_DESCRIPTORS = (
+    FunctionType, BuiltinFunctionType, staticmethod, classmethod, MemberDescriptorType,
+    GetSetDescriptorType, type, type(None),
+)  # fmt: skip
 
 
 def _getters(functions: Sequence[FunctionType], classes: Sequence[type]) -> list[FunctionType]:

@@ -16,7 +16,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._promotion._given import Again, Given
-from lazynp._promotion._guards import Guards
+from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._results import Results, rebuilt
 from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import Jitted
@@ -83,6 +83,8 @@ class Program:
 
     def trace(self, leaves: list[Any]) -> int:
         """Trace it, and count its operations. Raises whatever forbids it."""
+        classes = [cls for cls, _ in self._template.specs]
+        refuse_computed(self._plain, [*classes, *self._template.fixed])
         if self._moving:
             jaxpr = self._jitted.lower(*leaves).jaxpr
         else:
@@ -93,7 +95,7 @@ class Program:
         if any(where == "captured" for t in self._jitted._cache.values() for where, _ in t.written):
             raise CannotStage("writes an array that is no argument")  # a trial would write it too
         if any(type(x) in (int, float, complex) for x in leaves):
-            _check_numbers(jaxpr)
+            _check_numbers(jaxpr, {v for v in jaxpr.inputs if v.aval.weak})
         if self._results is not None:
             self._results.values.clear()  # they belong to the trace
         return operations
@@ -140,29 +142,40 @@ def _jaxprs(x: Any) -> list[Jaxpr]:
 
 # -- numbers of Python's that are inputs -----------------------------------------------------------
 
-# what Python does without an exception where NumPy does it without a warning
-_ALIKE = {
-    "add", "subtract", "multiply", "negative", "absolute", "convert", "select", "where", "minimum",
-    "maximum", "square", "copy", "positive", "cond", "while", "scan", "jit", "constant",
+# operators that raise for Python's numbers where NumPy's give inf or nan, or give complex numbers
+_STRICT = {
+    "divide", "true_divide", "floor_divide", "remainder", "fmod", "mod", "divmod", "power", "pow",
+    "float_power", "left_shift", "right_shift", "square", "sqrt", "exp2", "reciprocal", "integer_pow",
 }  # fmt: skip
 _BY_A_NUMBER = {"divide", "floor_divide", "remainder"}
+# what may be Python's arithmetic: its results are Python's numbers as well
+_PLAIN = {
+    "add", "subtract", "multiply", "negative", "absolute", "positive", "convert", "select", "where",
+    "minimum", "maximum", "copy", "reshape", "broadcast_in_dim", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "invert", *_BY_A_NUMBER,
+}  # fmt: skip
 
 
-def _check_numbers(jaxpr: Jaxpr) -> None:
-    """Refuse arithmetic between Python's numbers that raises where NumPy's gives inf or nan, and
-    ints that NumPy may refuse to convert.
+def _check_numbers(jaxpr: Jaxpr, numbers: set[Var]) -> None:
+    """Refuse arithmetic between Python's numbers that NumPy does in another way, and ints that
+    NumPy may refuse to convert. numbers: the inputs that are Python's.
     """
+    numbers = set(numbers)
     for eqn in jaxpr.eqns:
-        weak = [a for a in eqn.inputs if a.aval.weak and not isinstance(a, Literal)]
-        name = eqn.primitive.name
-        made = [v.aval for v in eqn.outputs if v.aval.weak and v.aval.dtype.kind != "b"]
-        if made and weak and name not in _ALIKE:
+        ours = [a for a in eqn.inputs if a in numbers]
+        if not ours:
+            continue
+        name, to = eqn.primitive.name, eqn.outputs[0].aval
+        only = all(a in numbers or isinstance(a, Literal) for a in eqn.inputs)
+        if only and name in _STRICT:
             by = eqn.inputs[-1]
-            if name not in _BY_A_NUMBER or isinstance(by, Var) or not np.all(by.value):
+            if name not in _BY_A_NUMBER or not isinstance(by, Literal) or not np.all(by.value):
                 raise CannotStage(f"{name} of a number of Python's that varies")
-        if name == "convert" and weak and weak[0].aval.dtype.kind == "i":
-            to = eqn.outputs[0].aval
-            if to.dtype.kind in "iu" and to.dtype != np.int64:
-                raise CannotStage(f"an int that varies becomes {to.dtype}")
-    for inner in _inner(jaxpr):
-        _check_numbers(inner)
+        kinds = ours[0].aval.dtype.kind, to.dtype.kind
+        if name == "convert" and kinds in (("i", "i"), ("i", "u")) and to.dtype != np.int64:
+            raise CannotStage(f"an int of Python's that varies becomes {to.dtype}")
+        inner = [j for p in eqn.params.values() for j in _jaxprs(p)]
+        for j in inner:
+            _check_numbers(j, {v for v in j.inputs if not v.aval.shape})
+        if inner or only and name in _PLAIN:
+            numbers.update(v for v in eqn.outputs if not v.aval.shape and v.aval.dtype.kind != "b")

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import lazynp as np
 from lazynp._promotion import Promoted, _function, promote
@@ -200,7 +199,7 @@ def test_generated_views(places: list[tuple[int, ...]]) -> None:
         hot.restore()
 
 
-# -- numbers that vary -------------------------------------------------------------------------------
+# -- numbers that vary -----------------------------------------------------------------------------
 
 
 def advances(y, t, dt=0.5):
@@ -421,10 +420,9 @@ def test_closures() -> None:
             changes["scale"] = 3
         if k == 28:
             changes["slope"] = lambda i: 1.0
-        if k == 34:
-            changes["u"] = numpy.zeros(6)
         for c in (change, change_same):
-            c(**{**changes, **({"u": np.zeros(6)} if k == 24 else {})})
+            new = {24: np.zeros, 34: numpy.zeros}.get(k)
+            c(**changes, **({"u": new(6)} if new else {}))
         assert k != 11 or hot.programs == 2, hot.explained()  # `t` began to vary
 
 
@@ -449,7 +447,7 @@ def test_variables_that_are_unbound_or_rebound() -> None:
     def make() -> Any:
         def step(x: Any) -> Any:
             for i in range(4):
-                x[i] += later
+                x[i] += later  # noqa: F821
             return x
 
         with pytest.raises(NameError):
@@ -507,5 +505,5 @@ def test_lambdas_and_functions_as_arguments() -> None:
     scale = 3.0
     made = lambda x: [v * scale for v in x]  # noqa: E731
     other = front(made)
-    for scale in (3.0, 3.0, 3.0, 0.5):
+    for scale in (3.0, 3.0, 3.0, 0.5):  # noqa: B007
         assert_alike(made(np.arange(4.0)), other.plain(np.arange(4.0)), {})

@@ -108,7 +108,7 @@ class Given:
     )  # fmt: skip
 
     def __init__(
-        self, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any],
+        self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any],
         numbers: Numbers,
     ) -> None:  # fmt: skip
         self._numbers = numbers
@@ -149,7 +149,7 @@ class Given:
             return ("fixed", x, self._keep(x)) if known else _refused(x)
         if isinstance(x, (np.dtype, np.bool_, np.number)):
             return "fixed", t, repr(x), self._keep(x)
-        if t is MethodType and isinstance(x.__func__, FunctionType):
+        if isinstance(x, MethodType) and isinstance(x.__func__, FunctionType):
             return "method", x.__func__, self._keep(x.__func__), self._enter(
                 x.__self__, path, depth)  # fmt: skip
         return self._object(x, depth) if is_plain(t) and depth < _DEEP else _refused(x)
@@ -213,7 +213,7 @@ class Given:
             self.unread.add(name)
             return ("unread",)
 
-    def _variables(self, function: FunctionType) -> Spec:
+    def _variables(self, function: Any) -> Spec:
         """The variables of the functions around it. Those that cannot be taken are left to the
         guards.
         """
@@ -247,7 +247,7 @@ class Template(NamedTuple):
 class Again:
     """A call like a given one with other leaves, on stand-ins in place of its objects."""
 
-    def __init__(self, given: Template, function: FunctionType, leaves: list[Any]) -> None:
+    def __init__(self, given: Template, function: Any, leaves: list[Any]) -> None:
         self._given, self.leaves = given, leaves
         self.objects = [bare(cls) for cls, _ in given.specs]
         self.before: dict[tuple[int, str], Any] = {}

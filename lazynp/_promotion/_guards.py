@@ -43,8 +43,8 @@ class Guards:
     """The values that some functions read from outside."""
 
     def __init__(
-        self, functions: list[FunctionType], given: Container[int] = (), classes: Sequence[type] = ()
-    ) -> None:  # fmt: skip
+        self, functions: list[FunctionType], given: Container[int], classes: Sequence[type]
+    ) -> None:
         """given: ids of cells whose values are inputs. classes: those of the objects among the
         arguments.
         """
@@ -214,19 +214,31 @@ def refuse_computed(function: FunctionType, values: Sequence[Any]) -> None:
             for c in classes:
                 _check_descriptor(c.__dict__.get(name), name)
         made = [*near.values(), *(type(v) for v in near.values() if is_plain(type(v)))]
-        found = [
-            x for x in made
-            if isinstance(x, (FunctionType, staticmethod, classmethod))
-            and id(getattr(x, "__func__", x)) not in functions
-            and is_users(getattr(x, "__func__", x).__code__)
-            or isinstance(x, type) and x not in classes and not _is_library(x.__module__)
-            and x.__module__ not in sys.stdlib_module_names
-        ]  # fmt: skip
+        found = [x for x in made if _is_new(x, functions, classes)]
+
+
+def _is_new(x: Any, functions: Container[int], classes: Container[type]) -> bool:
+    """Whether it is a function or a class of the user's, and not among these."""
+    x = x.__func__ if type(x) in (staticmethod, classmethod) else x
+    if isinstance(x, FunctionType):
+        return id(x) not in functions and is_users(x.__code__)
+    if not isinstance(x, type) or x in classes or _is_library(x.__module__):
+        return False
+    return x.__module__.partition(".")[0] not in sys.stdlib_module_names or _is_main(x.__module__)
+
+
+def _is_main(name: str) -> bool:
+    return name == "__main__"
 
 
 def _is_module(x: Any) -> bool:
-    return isinstance(x, ModuleType) and not _is_library(x.__name__) and (
-        x.__name__.partition(".")[0] not in sys.stdlib_module_names or x.__name__ == "__main__")
+    return (
+        isinstance(x, ModuleType)
+        and not _is_library(x.__name__)
+        and (
+            x.__name__.partition(".")[0] not in sys.stdlib_module_names or x.__name__ == "__main__"
+        )
+    )
 
 
 def _check_descriptor(value: Any, name: str) -> None:

@@ -1,8 +1,8 @@
 """Objects of the user's whose attributes a program may read and replace.
 
 Such an object is plain: its attributes are what its dict and its slots hold. Reading or setting one
-runs no code. While a function is traced, a stand-in takes the place of the object. It is of the same
-class, so that it has the same methods, and nothing that happens to it is seen by the user.
+runs no code. While a function is traced, a stand-in takes the place of the object. It is of the
+same class, so that it has the same methods. The user sees nothing of what happens to it.
 """
 
 from __future__ import annotations

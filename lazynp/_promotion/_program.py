@@ -1,14 +1,13 @@
 """A whole function as one program: traced more strictly than under `jit`.
 
 What the function does to objects of Python's would happen only while it is traced, so nothing of
-the kind passes, but for attributes of plain objects: stand-ins keep what the function sets, and each
-call sets it. Results that are Python's numbers, or structure, are rebuilt at each call.
+the kind passes, but for attributes of plain objects: stand-ins keep what the function sets, and
+each call sets it. Results that are Python's numbers, or structure, are rebuilt at each call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ Changes = list[tuple[int, str, Any]]  # object, attribute, value
 class Program:
     """The function for calls like this one."""
 
-    def __init__(self, plain: FunctionType, given: Given) -> None:
+    def __init__(self, plain: Any, given: Given) -> None:
         self.guards: Guards | None = None  # since it was traced
         self.replaced: list[tuple[int, str]] = []  # numbers: object, attribute
         self.read: frozenset[str] = frozenset()  # names that may be those of attributes
@@ -145,7 +144,7 @@ def _jaxprs(x: Any) -> list[Jaxpr]:
 # operators that raise for Python's numbers where NumPy's give inf or nan, or give complex numbers
 _STRICT = {
     "divide", "true_divide", "floor_divide", "remainder", "fmod", "mod", "divmod", "power", "pow",
-    "float_power", "left_shift", "right_shift", "square", "sqrt", "exp2", "reciprocal", "integer_pow",
+    "float_power", "left_shift", "right_shift", "square", "sqrt", "exp2",
 }  # fmt: skip
 _BY_A_NUMBER = {"divide", "floor_divide", "remainder"}
 # what may be Python's arithmetic: its results are Python's numbers as well

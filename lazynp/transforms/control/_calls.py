@@ -79,7 +79,9 @@ def converted(function: Any, always: bool = False) -> Any:
         return function
     cells = {
         name: session.cells.get(id(cell), cell)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        )
     }
     cells[RUNTIME] = CellType(operators[0])
     return _remade(function, code, tuple(cells[n] for n in code.co_freevars))

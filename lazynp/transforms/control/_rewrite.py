@@ -312,9 +312,7 @@ class _Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             names = [ast.Constant(node.attr)] if isinstance(node, ast.Attribute) else []
-            node.value = self._call(
-                node, "changed", node.value, ast.Constant(node.lineno), *names
-            )
+            node.value = self._call(node, "changed", node.value, ast.Constant(node.lineno), *names)
         return node
 
     visit_Subscript = visit_Attribute

@@ -129,6 +129,14 @@ class Grid:
             x[i] *= by
         return x + 1
 
+    def asks_for_more(self):
+        for i in range(len(self.u)):
+            self.u[i] += 1
+        return self.bonus() if self.on else 0.0
+
+    def bonus(self):
+        return self.u.sum() * getattr(self, "extra", 0.0)
+
     # -- not for programs ---------------------------------------------------------------------
 
     def appends(self):

@@ -146,6 +146,16 @@ def test_a_number_that_varies_compiles_nothing_again() -> None:
     assert (x.n, x.t) == (25, 25 * 0.125)
 
 
+def test_an_attribute_that_only_one_kind_of_call_reads() -> None:
+    hot = front(Grid.asks_for_more)
+    x, y = Grid(), Grid()
+    x.extra = y.extra = 3.0  # type: ignore[attr-defined]
+    for k in range(16):
+        x.on = y.on = k % 8 >= 4
+        assert_alike((x.asks_for_more(), x), (hot.plain(y), y), {})
+    assert hot.programs >= 2, hot.explained()
+
+
 def test_a_large_int_is_pythons() -> None:
     hot = front(Grid.random_numbers)
     x, y = Grid(), Grid()

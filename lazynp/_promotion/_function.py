@@ -165,7 +165,9 @@ class Promoted(Front):
                 with np.errstate(all="ignore"):
                     operations = program.trace(copies(given.leaves, empty=True))
             except (Exception, CannotStage) as why:
-                if not numbers.keep():
+                if given.skipped:
+                    numbers.names = None  # it may need one of them
+                elif not numbers.keep():
                     case.refused = str(why) or type(why).__name__
                     break
             else:
@@ -191,9 +193,10 @@ class Promoted(Front):
         read = program.read | (numbers.names or frozenset())
         changed = _replaced(program, given) - numbers.varying
         dropped = {name for _, name in given.paths} - read
+        missing = given.skipped & read
         numbers.names = read
         numbers.varying |= changed
-        return bool(changed or dropped)
+        return bool(changed or dropped or missing)
 
     # -- running -----------------------------------------------------------------------------------
 

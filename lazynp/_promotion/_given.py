@@ -99,11 +99,11 @@ class Given:
     key: of the kind of call; `base` is the key without the places of views. leaves: arrays and
     varying numbers, each once. fixed: the other values. objects: plain objects, each once.
     paths: where the fixed numbers among their attributes stand. unread: names of attributes that
-    no program can be given.
+    no program can be given. skipped: of those that no program has read so far.
     """
 
     __slots__ = (
-        "args", "names", "closure", "base", "key", "leaves", "fixed", "objects", "paths", "unread",
+        "args", "names", "closure", "base", "key", "leaves", "fixed", "objects", "paths", "unread", "skipped",
         "moving", "_numbers", "_known", "_specs",
     )  # fmt: skip
 
@@ -117,6 +117,7 @@ class Given:
         self.objects: list[Any] = []
         self.paths: dict[tuple[int, str], Path] = {}
         self.unread: set[str] = set()
+        self.skipped: set[str] = set()
         self._known: dict[int, Spec] = {}
         self._specs: list[Any] = []
         self.names = tuple(kwargs)
@@ -192,6 +193,8 @@ class Given:
         parts = []
         for name, value in found.items():
             if names is not None and name not in names:
+                parts.append((name, ("unread",)))
+                self.skipped.add(name)
                 continue
             path = ("attribute", k, name)
             self.paths[k, name] = path

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import lazynp as np
-from lazynp._promotion import Promoted, _function, promote
+from lazynp._promotion import Promoted, _function, _given, promote
 from lazynp.transforms.control import front_of
 from tests.test_promotion_objects import assert_alike
 
@@ -121,7 +121,9 @@ def memory(k: int) -> Any:
 
 @pytest.mark.parametrize("views", VIEWS, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("f", [mixes, reads, flattens], ids=lambda f: f.__name__)
-def test_views(f: Any, views: Any) -> None:
+@pytest.mark.parametrize("small", [2**16, 0])
+def test_views(f: Any, views: Any, small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_given, "_SMALL", small)
     hot = front(f)
     for k in range(9):
         mine, its = memory(k), memory(k)
@@ -151,6 +153,34 @@ def test_views_have_a_program(views: Any) -> None:
     for k in range(9):
         mixes(*views(memory(0), k))
     assert np.stats().compiles == compiles
+
+
+def test_views_of_large_shared_memory_are_only_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_given, "_SMALL", 0)
+    reading, writing = front(reads), front(mixes)
+    for k in range(5):
+        mine, its = memory(k), memory(k)
+        got = reads(mine[0, 1:], mine[0, :-1]), mixes(mine[0, 1:], mine[0, :-1])
+        want = reading.plain(its[0, 1:], its[0, :-1]), writing.plain(its[0, 1:], its[0, :-1])
+        assert_alike((got, mine), (want, its), {})
+    assert (reading.programs, writing.programs) == (1, 0)
+
+
+def test_a_view_of_a_view_is_not_given_back() -> None:
+    hot = front(inner_part)
+    mine, its = memory(0), memory(0)
+    for _ in range(5):
+        got, want = inner_part(mine[1:-1, 2]), hot.plain(its[1:-1, 2])
+        got += 1
+        want += 1
+        assert_alike((got, mine), (want, its), {})
+    assert hot.programs == 0
+
+
+def inner_part(x):
+    for i in range(len(x)):
+        x[i] += 1
+    return x[1:]
 
 
 def test_views_that_are_read_only() -> None:

@@ -106,13 +106,17 @@ class Promoted(Front):
             return self.plain(*args, **kwargs)
         program = case.program
         if program is not None:
-            if program.serves(given.leaves, given.objects):
+            if program.serves(given.originals, given.objects):
+                nodes = [given.leaves[i]._node for i in given.compact]
                 try:
                     computed(given.leaves)
-                    out, changes = program(given.leaves, given.objects)
+                    out, changes = program(given.leaves, given.originals, given.objects)
                 except Exception as error:  # nothing was written: Python raises it at its line
                     case.refused = f"{type(error).__name__}: {error}"
                 else:
+                    for i, node in zip(given.compact, nodes, strict=True):
+                        if given.leaves[i]._node is not node:
+                            given.originals[i][...] = given.leaves[i]
                     for k, name, value in changes:
                         put(given.objects[k], name, value)
                     return out
@@ -220,27 +224,27 @@ class Promoted(Front):
         kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
         """Run it in Python, then as a program on copies; compare."""
-        leaves, objects = given.leaves, given.objects
+        leaves, originals, objects = given.leaves, given.originals, given.objects
         first, second = [copies(leaves) for _ in range(2)]
         before = [attributes(x) or {} for x in objects]
         begin = time.perf_counter()
         want = materialize(self.plain(*args, **kwargs))
-        computed(leaves)
+        computed(originals)
         python = time.perf_counter() - begin
         case.candidate = None
         try:
-            if not program.serves(first, objects) or not program.serves(leaves, objects):
+            if not program.serves(originals, objects):
                 raise CannotStage(_CHANGED)
             with np.errstate(all="ignore"):
-                got, changes = program(first, objects)
+                got, changes = program(first, originals, objects)
                 if not (
-                    _same_leaves(first, leaves)
+                    _same_leaves(first, originals)
                     and agree(got, want)
                     and _same_attributes(changes, objects, before)
                 ):
                     raise CannotStage("its results differ")
                 begin = time.perf_counter()
-                program(second, objects)
+                program(second, originals, objects)
                 compiled = time.perf_counter() - begin
             if compiled > FASTER * python:
                 raise CannotStage(f"it takes {compiled / python:.1f} of Python's time")

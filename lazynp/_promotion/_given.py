@@ -9,6 +9,7 @@ arrays; the key contains only their types.
 
 from __future__ import annotations
 
+from collections import Counter
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -90,6 +91,7 @@ class Numbers:
 
 
 _SIZES = 4
+_SMALL = 2**16  # bytes: views of less memory are passed as views, if they share it
 _LARGE = 2**53  # it is a float as well, and a program has room to add to it
 
 
@@ -100,11 +102,16 @@ class Given:
     varying numbers, each once. fixed: the other values. objects: plain objects, each once.
     paths: where the fixed numbers among their attributes stand. unread: names of attributes that
     no program can be given. skipped: of those that no program has read so far.
+
+    A view among the leaves is replaced by an array of its own with the same elements: a program
+    writes that in place, and a loop would copy all of the owner's memory in each round. originals:
+    the leaves with the views. compact: the places of the views, and whether they are contiguous.
+    apart: leaves that share memory and must not be written.
     """
 
     __slots__ = (
-        "args", "names", "closure", "base", "key", "leaves", "fixed", "objects", "paths", "unread", "skipped",
-        "moving", "_numbers", "_known", "_specs",
+        "args", "names", "closure", "base", "key", "leaves", "fixed", "objects", "paths", "unread",
+        "skipped", "moving", "originals", "compact", "apart", "_numbers", "_known", "_specs",
     )  # fmt: skip
 
     def __init__(
@@ -124,14 +131,34 @@ class Given:
         self.args = tuple([self._enter(x, ("argument", i), 0) for i, x in enumerate(args)])
         self.args += tuple([self._enter(kwargs[n], ("argument", n), 0) for n in kwargs])
         self.closure = self._variables(function)
+        self.originals = list(self.leaves)
+        self.compact: dict[int, bool] = {}
+        self.apart: tuple[int, ...] = ()
+        self._detach()
         arrays = Arguments((self.leaves,), "a hot function")
         if arrays.places is None:
             raise NotTaken("a view at a traced place")
         whole = (self.args, self.names, self.closure, tuple(self._specs))
-        self.base = whole, arrays.key
+        self.base = whole, tuple(self.compact.items()), self.apart, arrays.key
         starts = numbers.starts(self.base, arrays.places)
         self.moving = starts is None and bool(arrays.starts)
         self.key = (*self.base, starts)
+
+    def _detach(self) -> None:
+        owners = [x._owner() if type(x) is NDArray else None for x in self.leaves]
+        counts = Counter(id(o) for o in owners if o is not None)
+        large: set[int] = set()
+        for i, (x, owner) in enumerate(zip(self.originals, owners, strict=True)):
+            if owner is None or x._base is None:
+                continue
+            if counts[id(owner)] > 1:
+                if owner.aval.nbytes <= _SMALL:
+                    continue
+                large.add(id(owner))
+            made = self.leaves[i] = new_array(x._read())
+            made._flags = x._flags
+            self.compact[i] = x.flags.c_contiguous
+        self.apart = tuple([i for i, o in enumerate(owners) if o is not None and id(o) in large])
 
     # -- taking apart ------------------------------------------------------------------------------
 
@@ -234,7 +261,10 @@ class Given:
 
     @property
     def template(self) -> Template:
-        return Template(self.args, self.names, self.closure, tuple(self._specs), list(self.fixed))
+        return Template(
+            self.args, self.names, self.closure, tuple(self._specs), list(self.fixed),
+            dict(self.compact), self.apart,
+        )  # fmt: skip
 
 
 class Template(NamedTuple):
@@ -245,13 +275,15 @@ class Template(NamedTuple):
     closure: Spec
     specs: Spec  # of the objects: class, attributes
     fixed: list[Any]
+    compact: dict[int, bool]
+    apart: tuple[int, ...]
 
 
 class Again:
     """A call like a given one with other leaves, on stand-ins in place of its objects."""
 
     def __init__(self, given: Template, function: Any, leaves: list[Any]) -> None:
-        self._given, self.leaves = given, leaves
+        self._given, self.leaves, self.compact = given, leaves, given.compact
         self.objects = [bare(cls) for cls, _ in given.specs]
         self.before: dict[tuple[int, str], Any] = {}
         for k, (_, parts) in enumerate(given.specs):

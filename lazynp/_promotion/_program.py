@@ -25,6 +25,13 @@ from lazynp.transforms.control import CannotStage, converted, session
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
 
+# of an array: what these give, or whether that is a view, depends on strides
+_LAYOUT = {
+    "ravel", "reshape", "view", "flags", "strides", "base", "data", "ascontiguousarray",
+    "asfortranarray", "require", "resize", "ctypes", "order", "tobytes", "may_share_memory",
+    "shares_memory", "as_strided", "sliding_window_view", "lib", "nditer", "newbyteorder",
+}  # fmt: skip
+
 Changes = list[tuple[int, str, Any]]  # object, attribute, value
 
 
@@ -40,7 +47,7 @@ class Program:
         self._results: Results | None = None
         self._jitted = Jitted(_named(self._staged, name_of(plain)), (), (), loops="auto")
 
-    def serves(self, leaves: list[Any], objects: list[Any]) -> bool:
+    def serves(self, originals: list[Any], objects: list[Any]) -> bool:
         """Whether the trace still holds, and for these arguments."""
         traces = self._jitted._cache
         if len(traces) != 1 or self.guards is None or not self.guards.hold():
@@ -50,12 +57,15 @@ class Program:
         if any(x is o for x in objects for o in self.guards.objects):
             return False
         captured = self._captured()
-        owners = [x._owner() for x in leaves if type(x) is NDArray] if captured else []
+        owners = [x._owner() for x in originals if type(x) is NDArray] if captured else []
         return not any(a is c for a in owners for c in captured)
 
-    def __call__(self, leaves: list[Any], objects: list[Any]) -> tuple[Any, Changes]:
+    def __call__(
+        self, leaves: list[Any], originals: list[Any], objects: list[Any]
+    ) -> tuple[Any, Changes]:
         """The result, and what becomes of attributes, computed: else they would be compiled
-        together with what uses them. After an error nothing is written.
+        together with what uses them. After an error nothing is written. originals: the leaves as
+        they are given back.
         """
         owners = [x._owner() for x in leaves if type(x) is NDArray]
         before = [(x, x._node) for x in (*owners, *self._captured())]
@@ -65,9 +75,9 @@ class Program:
         try:
             values = self._jitted(*leaves)
             materialize((values, owners))
-            out = rebuilt(results.out, values, leaves, objects)
+            out = rebuilt(results.out, values, originals, objects)
             changes = [
-                (k, name, rebuilt(spec, values, leaves, objects))
+                (k, name, rebuilt(spec, values, originals, objects))
                 for k, name, spec in results.changes
             ]
         except BaseException:
@@ -101,6 +111,7 @@ class Program:
 
     def _staged(self, *leaves: Any) -> Any:
         again = Again(self._template, self._plain, list(leaves))
+        before = [leaves[i]._node for i in self._template.apart]
         with session.strictly(UNROLLED, again.cells, again.objects) as traced:
             function = converted(self._plain, True)
             if function is self._plain:
@@ -112,6 +123,10 @@ class Program:
         self.read = self.guards.names
         for name in self._unread & self.guards.names:
             raise CannotStage(f"reads the attribute `{name}`, which may change")
+        if not all(self._template.compact.values()) and self.read & _LAYOUT:
+            raise CannotStage("what it does to a view depends on the order of its memory")
+        if any(leaves[i]._node is not n for i, n in zip(self._template.apart, before, strict=True)):
+            raise CannotStage("writes a view of memory that another argument shows")
         self._results = Results(again, out)
         self.replaced = self._results.replaced_numbers(again)
         return list(self._results.values)

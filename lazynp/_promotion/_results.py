@@ -27,6 +27,7 @@ class Results:
         self._keep: list[Any] = []  # so that no id comes twice
         self._given = {id(x._owner()) for x in again.leaves if type(x) is NDArray}
         self._owners: set[int] = set()
+        self._compact = {id(again.leaves[i]) for i in again.compact}
         self.out = self._described(out)
         self.changes = [
             (k, name, ("missing",) if value is MISSING else self._described(value))
@@ -67,6 +68,8 @@ class Results:
             kind = _KINDS.get(aval.dtype.kind)
             return ("number", place, kind) if aval.weak and kind is not None else ("new", place)
         owner = id(x._owner())
+        if owner in self._compact:
+            raise CannotStage("gives back a view of a view")
         if owner in self._owners and owner not in self._given:
             raise CannotStage("two results share memory")
         self._owners.add(owner)

@@ -22,7 +22,7 @@ from lazynp._config import config
 from lazynp._memo import state
 from lazynp._plan import STATS
 from lazynp._promotion._agreement import agree, close
-from lazynp._promotion._given import Given, NotTaken, Numbers, Path, computed, copies
+from lazynp._promotion._given import Given, Numbers, Path, computed, copies
 from lazynp._promotion._objects import MISSING, attributes, put
 from lazynp._promotion._program import Changes, Program
 from lazynp._recorder import local
@@ -137,7 +137,7 @@ class Promoted(Front):
         before = len(numbers.varying), len(numbers.moving)
         try:
             return Given(self.plain, args, kwargs, numbers)
-        except NotTaken:
+        except Exception:  # `NotTaken`, or whatever a strange object does when it is looked at
             return None
         finally:
             if before != (len(numbers.varying), len(numbers.moving)):
@@ -181,7 +181,11 @@ class Promoted(Front):
                 if not self._learns(program, given):
                     case.candidate, case.price = program, SECONDS + _COMPILING * operations
                     break
-            given = Given(self.plain, args, kwargs, numbers)
+            taken = self._given(args, kwargs)
+            if taken is None:
+                case.refused = "it cannot be taken apart"
+                break
+            given = taken
         else:
             case.refused = "its numbers and attributes change"
         if given.key != key:

@@ -147,9 +147,10 @@ class Report:
         if self.lines:
             parts.append("lazynp: lines that needed values:")
             parts += [f"  {count:6}  {line}" for line, count in self.lines.most_common(20)]
-        if fronts:
+        hot = fronts()
+        if hot:
             parts.append("lazynp: hot functions:")
-            parts += [f"  {line}" for f in fronts for line in f.explained().splitlines()]
+            parts += [f"  {line}" for f in hot for line in f.explained().splitlines()]
         if taken:
             parts.append("lazynp: long loops:")
             parts += [f"  {loop.explained()}" for loop in taken]

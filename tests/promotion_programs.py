@@ -140,6 +140,18 @@ def scalars(x):
     return a, float(b), int(b > 0), a > b
 
 
+def twice_the_same(x):
+    for _ in range(20):
+        x = x * 0.5
+    return x, x
+
+
+def reads_an_object(x):
+    for _ in range(20):
+        x = x * SETTINGS.gain
+    return x
+
+
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (sweep, ("vector", 3)), (stencil, ("vector", 20)), (total, ("vector",)),
     (first_above, ("vector", 0.5)), (first_above, ("vector", 100.0)), (count_steps, ("vector",)),
@@ -147,7 +159,8 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (many_kinds, ("four", True, 12, "name", (3, 4))), (many_kinds, ("four", False, 9, "", (0, 4))),
     (view_of_argument, ("vector",)), (comprehension, ("four",)), (class_constants, ("four",)),
     (scalars, ("four",)), (sweep, ("floats", 2)), (in_place, ("complex",)), (total, ("empty",)),
-    (stencil, ("matrix", 9)), (total, ("integers",)),
+    (stencil, ("matrix", 9)), (total, ("integers",)), (twice_the_same, ("four",)),
+    (reads_an_object, ("four",)),
 ]  # fmt: skip
 
 
@@ -220,12 +233,6 @@ def sets_an_attribute(x):
     return x
 
 
-def reads_an_object(x):
-    for _ in range(20):
-        x = x * SETTINGS.gain
-    return x
-
-
 def reads_a_list(x):
     for _ in range(20):
         x = x * len(LOG)
@@ -242,12 +249,6 @@ def freezes_its_argument(x):
     for _ in range(20):
         x += 1
     x.setflags(write=False)
-
-
-def twice_the_same(x):
-    for _ in range(20):
-        x = x * 0.5
-    return x, x
 
 
 def shared_results(x):
@@ -315,8 +316,8 @@ def strange_types(x):
 
 REFUSED = [
     prints, appends_outside, draws, draws_of_numpy, draws_of_generator, asks_the_clock,
-    counts_globally, sets_an_attribute, reads_an_object, reads_a_list, reshapes_its_argument,
-    freezes_its_argument, twice_the_same, shared_results, returns_a_function, returns_an_object,
+    counts_globally, sets_an_attribute, reads_a_list, reshapes_its_argument,
+    freezes_its_argument, shared_results, returns_a_function, returns_an_object,
     keeps_what_it_saw, imports, sets_errstate, formats,
     writes_a_global_array, reads_a_computed_attribute, reads_a_class_with_a_metaclass,
 ]  # fmt: skip

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import copy
+import gc
 import inspect
+import pathlib
 import pickle
 import sys
 import threading
+import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -300,8 +304,8 @@ def scaled(x, by):
 
 def test_too_many_kinds_of_arguments() -> None:
     hot = front(programs.stencil)
-    for steps in range(1, 12):
-        programs.stencil(np.ones(10), steps)
+    for n in range(3, 14):
+        programs.stencil(np.ones(n), 9)
     assert front_of(programs.stencil) is None
     assert len(hot.cases) <= 8
 
@@ -460,17 +464,102 @@ def busy(x):
         x[i % 8] = x[(i + 1) % 8] * 0.5
 
 
-def test_closures_methods_and_generators_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hot_closures_and_methods_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_sampling, "HOT", 1)
+    factor = 0.5
 
     def inner(x: Any) -> None:
         for i in range(8000):
+            x[i % 8] = x[(i + 1) % 8] * factor
+
+    class Sim:
+        def step(self, x: Any) -> None:
+            for i in range(8000):
+                x[i % 8] = x[(i + 1) % 8] * 0.5
+
+        @staticmethod
+        def other(x: Any) -> None:
+            for i in range(8000):
+                x[i % 8] = x[(i + 1) % 8] * 0.5
+
+    def generates(x: Any) -> Iterator[int]:
+        for i in range(8000):
             x[i % 8] = x[(i + 1) % 8] * 0.5
+            yield i
 
     inner(np.ones(8))
-    assert front_of(inner) is None
-    assert front_of(test_closures_methods_and_generators_are_left_alone) is not None  # it is hot
-    front_of(test_closures_methods_and_generators_are_left_alone).restore()  # type: ignore
+    Sim().step(np.ones(8))
+    Sim.other(np.ones(8))
+    list(generates(np.ones(8)))
+    assert front_of(inner) is not None
+    assert front_of(Sim.step) is not None
+    assert front_of(Sim.other) is not None
+    assert front_of(generates) is None
+    front_of(test_hot_closures_and_methods_are_found).restore()  # type: ignore
+
+
+def test_functions_made_again_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_sampling, "HOT", 1)
+
+    def make(factor: float) -> Callable[[Any], None]:
+        def inner(x: Any) -> None:
+            for i in range(8000):
+                x[i % 8] = x[(i + 1) % 8] * factor
+
+        return inner
+
+    for factor in (0.5, 0.25, 2.0):
+        inner = make(factor)
+        x = np.ones(8)
+        for _ in range(4):
+            inner(x)
+        assert front_of(inner) is not None
+        same = np.ones(8)
+        for _ in range(4):
+            front_of(inner).plain(same)  # type: ignore[union-attr]
+        assert_alike(x, same)
+    front_of(test_functions_made_again_are_found_again).restore()  # type: ignore
+
+
+def test_the_second_call_of_a_long_function_is_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ticks tell that its first call is long while that runs."""
+    monkeypatch.setattr(_sampling, "HOT", 1)
+    long(np.ones(8))
+    hot = front_of(long)
+    assert isinstance(hot, Promoted)
+    assert hot.running > 0
+    assert hot.calls == 0
+    x = np.ones(8)
+    long(x)
+    assert (hot.calls, hot.programs) == (0, 1)
+    same = np.ones(8)
+    hot.plain(same)
+    assert_alike(x, same)
+    hot.restore()
+
+
+def long(x):
+    for i in range(12000):
+        x[i % 8] = x[(i + 1) % 8] * 0.5 + i
+
+
+def test_a_front_ends_with_its_function() -> None:
+    """Nothing keeps the module of a promoted function alive."""
+    path = pathlib.Path(programs.__file__)
+    made = types.ModuleType("tests.made_again")
+    exec(compile(path.read_text(), str(path), "exec"), vars(made))
+    hot = front(made.stencil)
+    for seed in range(4):
+        made.stencil(*arguments(("vector", 9), seed, np))
+    assert hot.programs == 1
+    code, gone = made.stencil.__code__, weakref.ref(made.stencil)
+    alive = weakref.ref(hot)
+    copied = types.FunctionType(code, {"np": np})
+    del made, hot
+    gc.collect()
+    assert gone() is None
+    assert alive() is None
+    assert copied(np.ones(4), 3).tolist() == [1.0] * 4  # code without its front runs in Python
 
 
 # -- generated programs -------------------------------------------------------------------------

@@ -1,12 +1,13 @@
 """Promotion: a hot function of the user's is compiled as a whole, without a decorator.
 
 `_sampling` counts operations by the functions on the stack. A function in which many of them ran
-gets a `Promoted` in front of it (`_function`). Once its calls have taken long enough, one runs in
-Python as before, and then again, on copies of its arguments, as one program (`_program`). If both
-agree in every result, type and written argument (`_agreement`), and the program is faster, later
-calls with arguments like these run the program. Anything that Python could notice forbids it: a
-function that changes objects other than arrays, prints, draws random numbers or reads what changes
-between calls (`_guards`) stays as it is.
+gets a `Promoted` in front of it (`_function`), which takes each call apart (`_given`, `_objects`).
+Once its calls have taken long enough, one runs in Python as before, and then again, on copies of
+its arguments, as one program (`_program`, `_results`). If both agree in every result, type, written
+array and attribute (`_agreement`), and the program is faster, later calls with arguments like these
+run the program. Anything else that Python could notice forbids it: a function that changes other
+objects, prints, draws random numbers or reads what changes between calls (`_guards`) stays as it
+is.
 """
 
 from lazynp._promotion._function import Promoted, fronts, promote

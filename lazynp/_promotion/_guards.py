@@ -1,47 +1,78 @@
 """What a traced function read from outside, and whether it is still the same.
 
-A trace keeps the values of global names, of closures and of defaults. Before each call the program
-compares them. What may change without its name being bound again, such as a list, is refused.
+A trace keeps the values of global names, of closures, of defaults and of the attributes of classes
+and global objects. Before each call the program compares them. What may change without its name
+being bound again, such as a list, is refused.
 """
 
 from __future__ import annotations
 
+import abc
 import dis
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, ModuleType
+import sys
+from collections.abc import Container, Iterator, Sequence
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import NDArray, Scalar
+from lazynp._promotion._objects import MISSING, MOST, is_plain, slots_of
+from lazynp.functions._ufunc import ufunc
 from lazynp.transforms._jit import Jitted
-from lazynp.transforms.control import PURE, CannotStage, inner_codes
+from lazynp.transforms.control import PURE, CannotStage, inner_codes, is_users, plain_of
 
-MISSING = object()
 _UNCHANGING = (
     bool, int, float, complex, str, bytes, type(None), range, slice, np.generic, np.dtype, np.ufunc,
-    FunctionType, BuiltinFunctionType, Scalar, type(Ellipsis),
+    FunctionType, BuiltinFunctionType, ufunc, Scalar, type(Ellipsis),
 )  # fmt: skip
+_PASSING = (*_UNCHANGING, tuple, frozenset, NDArray, ModuleType, type, Jitted)
 _LIBRARIES = {*PURE, "builtins"}
 
 
 class Guards:
     """The values that some functions read from outside."""
 
-    def __init__(self, functions: list[FunctionType]) -> None:
+    def __init__(
+        self, functions: list[FunctionType], given: Container[int], classes: Sequence[type]
+    ) -> None:
+        """given: ids of cells whose values are inputs. classes: those of the objects among the
+        arguments.
+        """
+        self.objects: list[Any] = []  # plain objects that global names refer to
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[CellType, Any]] = []
+        self._given = given
+        self._scopes: dict[int, Any] = {}  # of classes
+        getters = _getters(functions, classes)
+        self._getters = set(map(id, getters))
+        functions = [*functions, *getters]
+        self.names = frozenset(n for f in functions for n in _names_of(f.__code__))
         inside = {
             _place(c) for f in functions for c in inner_codes(f.__code__) if c is not f.__code__
         }
         seen: set[tuple[int, str]] = set()
         for f in functions:
             _check_code(f.__code__)
-            names = {n for c in inner_codes(f.__code__) for n in c.co_names}
-            self._add(f.__globals__, names, seen, f.__builtins__)
+            self._add(f.__globals__, set(_names_of(f.__code__)), seen, f.__builtins__)
             for value in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
                 check(value, "a default")
             if _place(f.__code__) not in inside:  # not made during the call
                 self._close(f)
+        if classes and "__dict__" in self.names:
+            raise CannotStage("looks at the dict of an object")
+        for c in dict.fromkeys(classes):
+            for inner in self._classes(c, c.__name__):
+                self._add(inner, {*self.names, "__call__"}, seen, {})
 
     def _add(
         self, scope: dict[str, Any], names: set[str], seen: set[tuple[int, str]], rest: Any
@@ -54,16 +85,62 @@ class Guards:
             self._names.append((scope, name, value))
             if value is MISSING:
                 value = rest.get(name, MISSING)
-            inside = _namespaces(value, name)
+            inside = self._namespaces(value, name)
             for inner in inside:
-                self._add(inner, names, seen, {})
+                self._add(inner, {*self.names, "__call__"}, seen, {})
             if not inside and value is not MISSING:
+                if type(scope) is not dict:
+                    value = self._unwrapped(value, name)
                 check(value, f"`{name}`")
+
+    def _namespaces(self, value: Any, name: str) -> list[Any]:
+        """Those of a module, class or plain object of the user's, whose attributes are read by
+        name.
+        """
+        if isinstance(value, ModuleType) and not _is_library(value.__name__):
+            if "__getattr__" in value.__dict__:
+                raise CannotStage(f"reads attributes of `{name}`, which computes them")
+            return [value.__dict__]
+        if isinstance(value, type) and not _is_library(value.__module__):
+            return self._classes(value, name)
+        if not isinstance(value, _PASSING) and is_plain(type(value)):
+            if any(value is x for x in self.objects):
+                return [{}]
+            if any(slots_of(type(value))) or len(self.objects) >= MOST:
+                raise CannotStage(f"reads `{name}`, an object with slots, or of many parts")
+            self.objects.append(value)
+            return [value.__dict__, *self._classes(type(value), name)]
+        return []
+
+    def _classes(self, cls: type, name: str) -> list[Any]:
+        """The namespaces of a class and of those that it inherits from."""
+        if cls is SimpleNamespace:
+            return []
+        if type(cls) not in (type, abc.ABCMeta):
+            raise CannotStage(f"reads `{name}`, a class with a metaclass")
+        users = [c for c in cls.__mro__ if c is not object and not _is_library(c.__module__)]
+        return [self._scopes.setdefault(id(c), vars(c)) for c in users]
+
+    def _unwrapped(self, value: Any, name: str) -> Any:
+        """What a class's attribute gives; other descriptors than methods and slots compute it."""
+        if type(value) in (staticmethod, classmethod):
+            return value.__func__
+        if type(value) is property:
+            if id(value.fget) not in self._getters:
+                raise CannotStage(f"uses the property `{name}`")
+            return value.fget
+        if type(value) in (MemberDescriptorType, GetSetDescriptorType):
+            return None
+        if hasattr(type(value), "__get__") and not isinstance(value, FunctionType):
+            raise CannotStage(f"reads `{name}`, a {type(value).__name__}, which computes it")
+        return value
 
     def _close(self, function: FunctionType) -> None:
         if any(n.startswith(".") for n in function.__code__.co_freevars):
             return  # part of a function that was rewritten
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if id(cell) in self._given:
+                continue
             try:
                 value = cell.cell_contents
             except ValueError:
@@ -94,7 +171,7 @@ def _check_code(code: CodeType) -> None:
                 raise CannotStage(f"line {c.co_firstlineno} ff.: {i.opname} {i.argval}")
 
 
-_CHANGES = {"STORE_ATTR", "DELETE_ATTR", "STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME"}
+_CHANGES = {"STORE_GLOBAL", "DELETE_GLOBAL", "IMPORT_NAME"}
 _READS = {"LOAD_ATTR", "LOAD_METHOD"}
 _CHANGING = {"setflags", "resize"}
 
@@ -103,17 +180,110 @@ def _place(code: CodeType) -> tuple[str, int, str]:
     return code.co_filename, code.co_firstlineno, code.co_name
 
 
-def _namespaces(value: Any, name: str) -> list[Any]:
-    """Those of a module, or class, of the user's, whose attributes are read by name."""
-    if isinstance(value, ModuleType) and not _is_library(value.__name__):
-        if "__getattr__" in value.__dict__:
-            raise CannotStage(f"reads attributes of `{name}`, which computes them")
-        return [value.__dict__]
-    if isinstance(value, type) and not _is_library(value.__module__):
-        if type(value) is not type:
-            raise CannotStage(f"reads `{name}`, a class with a metaclass")
-        return [vars(c) for c in value.__mro__ if not _is_library(c.__module__)]
-    return []
+def _names_of(code: CodeType) -> Iterator[str]:
+    """The names of globals and attributes that it reads; strings may be names as well."""
+    for c in inner_codes(code):
+        yield from c.co_names
+        yield from (x for x in c.co_consts if type(x) is str and x.isidentifier())
+
+
+def refuse_computed(function: FunctionType, values: Sequence[Any]) -> None:
+    """Refuse, before a trace runs it, what Python may compute behind the name of an attribute.
+
+    values: the classes of the objects that the function is given, and functions. This looks at all
+    functions that it may call by name.
+    """
+    functions: dict[int, FunctionType] = {}
+    classes: dict[type, None] = {}
+    names: set[str] = set()
+    found: list[Any] = [function, *values]
+    while found:
+        for x in found:
+            x = x.__func__ if type(x) in (staticmethod, classmethod) else x
+            if isinstance(x, FunctionType) and is_users(x.__code__):
+                functions[id(x)] = plain_of(x)
+                names.update(_names_of(x.__code__))
+                names.update(_names_of(plain_of(x).__code__))
+            elif isinstance(x, type) and not _is_library(x.__module__):
+                classes.update(dict.fromkeys(c for c in x.__mro__ if c is not object))
+        scopes: list[Any] = [f.__globals__ for f in functions.values()]
+        scopes += [vars(v) for s in scopes for n in names if _is_module(v := s.get(n))]
+        scopes += map(vars, classes)
+        near = {id(v): v for s in scopes for n in names if (v := s.get(n, MISSING)) is not MISSING}
+        for name in names:
+            for c in classes:
+                _check_descriptor(c.__dict__.get(name), name)
+        made = [*near.values(), *(type(v) for v in near.values() if is_plain(type(v)))]
+        found = [x for x in made if _is_new(x, functions, classes)]
+
+
+def _is_new(x: Any, functions: Container[int], classes: Container[type]) -> bool:
+    """Whether it is a function or a class of the user's, and not among these."""
+    x = x.__func__ if type(x) in (staticmethod, classmethod) else x
+    if isinstance(x, FunctionType):
+        return id(x) not in functions and is_users(x.__code__)
+    if not isinstance(x, type) or x in classes or _is_library(x.__module__):
+        return False
+    return x.__module__.partition(".")[0] not in sys.stdlib_module_names or _is_main(x.__module__)
+
+
+def _is_main(name: str) -> bool:
+    return name == "__main__"
+
+
+def _is_module(x: Any) -> bool:
+    return (
+        isinstance(x, ModuleType)
+        and not _is_library(x.__name__)
+        and (
+            x.__name__.partition(".")[0] not in sys.stdlib_module_names or x.__name__ == "__main__"
+        )
+    )
+
+
+def _check_descriptor(value: Any, name: str) -> None:
+    if type(value) is property:
+        getter = value.fget
+        if value.fset or not isinstance(getter, FunctionType) or not _is_harmless(getter):
+            raise CannotStage(f"uses the property `{name}`")
+    elif hasattr(type(value), "__get__") and not isinstance(value, _PLAIN_DESCRIPTORS):
+        raise CannotStage(f"reads `{name}`, a {type(value).__name__}, which computes it")
+
+
+_PLAIN_DESCRIPTORS = (
+    FunctionType, BuiltinFunctionType, staticmethod, classmethod, MemberDescriptorType,
+    GetSetDescriptorType, type, type(None),
+)  # fmt: skip
+
+
+def _getters(functions: Sequence[FunctionType], classes: Sequence[type]) -> list[FunctionType]:
+    """The functions of properties that may have been read. A trace runs them as they are."""
+    names = {n for f in functions for n in _names_of(f.__code__)}
+    found: dict[int, FunctionType] = {}
+    todo = list(names)
+    while todo:
+        name = todo.pop()
+        for c in (c for cls in classes for c in cls.__mro__):
+            value = c.__dict__.get(name)
+            if type(value) is not property or id(value.fget) in found:
+                continue
+            getter = value.fget
+            if value.fset or not isinstance(getter, FunctionType) or not _is_harmless(getter):
+                raise CannotStage(f"uses the property `{name}`")
+            found[id(getter)] = getter
+            todo += [n for n in _names_of(getter.__code__) if n not in names]
+            names.update(todo)
+    return list(found.values())
+
+
+def _is_harmless(function: FunctionType) -> bool:
+    return not any(
+        i.opname.startswith(_ACTIVE) for c in inner_codes(function.__code__)
+        for i in dis.get_instructions(c)
+    )  # fmt: skip
+
+
+_ACTIVE = ("CALL", "PRECALL", "STORE_", "DELETE_", "IMPORT", "YIELD", "SEND", "FORMAT")
 
 
 def _is_library(name: str) -> bool:
@@ -131,7 +301,7 @@ def check(value: Any, what: str) -> None:
     if isinstance(value, (tuple, frozenset)):
         for x in value:
             check(x, what)
-    elif not isinstance(value, (*_UNCHANGING, NDArray, ModuleType, type, Jitted)):
+    elif not isinstance(value, _PASSING):
         raise CannotStage(f"reads {what}, a {type(value).__name__}, which may change")
 
 

@@ -1,7 +1,8 @@
 """A whole function as one program: traced more strictly than under `jit`.
 
 What the function does to objects of Python's would happen only while it is traced, so nothing of
-the kind passes. Results that are Python's numbers, or structure, are rebuilt at each call.
+the kind passes, but for attributes of plain objects: stand-ins keep what the function sets, and
+each call sets it. Results that are Python's numbers, or structure, are rebuilt at each call.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, write_lock
-from lazynp._jaxpr import Jaxpr
-from lazynp._promotion._guards import Guards
-from lazynp._tree import register_pytree_node
+from lazynp._array import Array, NDArray, write_lock
+from lazynp._jaxpr import Jaxpr, Literal, Var
+from lazynp._promotion._given import Again, Given, Listed
+from lazynp._promotion._guards import Guards, refuse_computed
+from lazynp._promotion._results import Results, rebuilt
 from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._stack import name_of
@@ -23,137 +25,176 @@ from lazynp.transforms.control import CannotStage, converted, session
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
-ARRAY = object()  # in a template, the place of an array
 
-_FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
+# of an array: what these give, or whether that is a view, depends on strides
+_LAYOUT = {
+    "ravel", "reshape", "view", "flags", "strides", "base", "data", "ascontiguousarray",
+    "asfortranarray", "require", "resize", "ctypes", "order", "tobytes", "may_share_memory",
+    "shares_memory", "as_strided", "sliding_window_view", "lib", "nditer", "newbyteorder",
+}  # fmt: skip
 
-
-class _Fixed:
-    """A result that is the same at each call."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class _Number:
-    """A number of Python's that the program computes."""
-
-    def __init__(self, value: Any, kind: type) -> None:
-        self.value, self.kind = value, kind
-
-
-class _Dict:
-    """A dict in its own order; trees sort the keys."""
-
-    def __init__(self, items: dict[Any, Any]) -> None:
-        self.items = items
-
-
-register_pytree_node(
-    _Dict,
-    lambda d: (tuple(d.items.values()), tuple(d.items)),
-    lambda keys, values: dict(zip(keys, values, strict=True)),
-)
-register_pytree_node(_Fixed, lambda x: ((), _Same(x.value)), lambda same, _: same.value)
-register_pytree_node(_Number, lambda x: ((x.value,), x.kind), lambda kind, parts: kind(*parts))
-
-
-class _Same:
-    """By identity, so that every object has a hash."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+Changes = list[tuple[int, str, Any]]  # object, attribute, value
 
 
 class Program:
-    """The function for arguments like these. template: the arguments, with ARRAY for each array."""
+    """The function for calls like this one."""
 
-    def __init__(self, plain: Callable[..., Any], template: tuple[Any, ...]) -> None:
+    def __init__(self, plain: Any, given: Given | Listed) -> None:
+        self.functions: list[FunctionType] = []  # of the user's, that were traced
         self.guards: Guards | None = None  # since it was traced
         self.functions: list[FunctionType] = []  # of the user's, that were traced
-        self._plain, self._template = plain, template
+        self.replaced: list[tuple[int, str]] = []  # numbers: object, attribute
+        self.read: frozenset[str] = frozenset()  # names that may be those of attributes
+        self._plain, self._template = plain, given.template
+        self._moving, self._unread = given.moving, frozenset(given.unread)
+        self._in_calls = isinstance(given, Given)
+        self._results: Results | None = None
         self._jitted = Jitted(_named(self._staged, name_of(plain)), (), (), loops="auto")
 
-    def serves(self, arrays: list[Any]) -> bool:
+    def serves(self, originals: list[Any], objects: list[Any]) -> bool:
         """Whether the trace still holds, and for these arguments."""
         traces = self._jitted._cache
         if len(traces) != 1 or self.guards is None or not self.guards.hold():
             return False
-        valid = all(traced.valid() for traced in traces.values())
-        return valid and not any(a is c for a in arrays for c in self._captured())
+        if not all(traced.valid() for traced in traces.values()):
+            return False
+        if any(x is o for x in objects for o in self.guards.objects):
+            return False
+        captured = self._captured()
+        owners = [x._owner() for x in originals if type(x) is NDArray] if captured else []
+        return not any(a is c for a in owners for c in captured)
 
-    def __call__(self, arrays: list[Any]) -> Any:
-        """The results, computed: else they would be compiled together with what uses them. After an
-        error nothing is written.
+    def __call__(
+        self, leaves: list[Any], originals: list[Any], objects: list[Any]
+    ) -> tuple[Any, Changes]:
+        """The result, and what becomes of attributes, computed: else they would be compiled
+        together with what uses them. After an error nothing is written. originals: the leaves as
+        they are given back.
         """
-        given = [x for x in arrays if isinstance(x, Array)]  # others are numbers
-        before = [(x, x._node) for x in (*given, *self._captured())]
+        owners = [x._owner() for x in leaves if type(x) is NDArray]
+        before = [(x, x._node) for x in (*owners, *self._captured())]
+        results = self._results
+        if results is None:
+            raise AssertionError("the program was not traced")
         try:
-            out = self._jitted(*arrays)
-            materialize((out, arrays))
-            return out
+            values = self._jitted(*leaves)
+            materialize((values, owners))
+            out = rebuilt(results.out, values, originals, objects)
+            changes = [
+                (k, name, rebuilt(spec, values, originals, objects))
+                for k, name, spec in results.changes
+            ]
         except BaseException:
             with write_lock:
                 for x, node in before:
                     x._node = node
             raise
+        return out, changes
 
     def _captured(self) -> list[Array]:
         return [x for traced in self._jitted._cache.values() for x in traced.captured]
 
-    def trace(self, arrays: list[Any]) -> int:
+    def trace(self, leaves: list[Any]) -> int:
         """Trace it, and count its operations. Raises whatever forbids it."""
-        operations = _count(self._jitted.trace(*arrays))
+        classes = [cls for cls, _ in self._template.specs]
+        refuse_computed(self._plain, [*classes, *self._template.fixed])
+        if self._moving:
+            jaxpr = self._jitted.lower(*leaves).jaxpr
+        else:
+            jaxpr = self._jitted.trace(*leaves)
+        operations = _count(jaxpr)
         if operations > EQUATIONS:
             raise CannotStage(f"more than {EQUATIONS} operations")
         if any(where == "captured" for t in self._jitted._cache.values() for where, _ in t.written):
             raise CannotStage("writes an array that is no argument")  # a trial would write it too
+        if self._in_calls and any(type(x) in (int, float, complex) for x in leaves):
+            _check_numbers(jaxpr, {v for v in jaxpr.inputs if v.aval.weak})
+        if self._results is not None:
+            self._results.values.clear()  # they belong to the trace
         return operations
 
-    def _staged(self, *arrays: Any) -> Any:
-        given = iter(arrays)
-        args = [next(given) if x is ARRAY else x for x in self._template]
-        with session.strictly(UNROLLED) as traced:
+    def _staged(self, *leaves: Any) -> Any:
+        again = Again(self._template, self._plain, list(leaves))
+        before = [leaves[i]._node for i in self._template.apart]
+        with session.strictly(UNROLLED, again.cells, again.objects) as traced:
             function = converted(self._plain, True)
             if function is self._plain:
                 raise CannotStage("its source is not available, or not supported")
-            out = function(*args)
+            out = function(*again.args, **again.kwargs)
+        classes = [type(x) for x in again.objects]
+        classes += [x for x in self._template.fixed if isinstance(x, type)]
         self.functions = list(traced.values())
-        self.guards = Guards(self.functions)
-        return _described(out, set())
+        self.guards = Guards(self.functions, again.cells, classes)
+        self.read = self.guards.names
+        for name in self._unread & self.guards.names:
+            raise CannotStage(f"reads the attribute `{name}`, which may change")
+        if not all(self._template.compact.values()) and self.read & _LAYOUT:
+            raise CannotStage("what it does to a view depends on the order of its memory")
+        if any(leaves[i]._node is not n for i, n in zip(self._template.apart, before, strict=True)):
+            raise CannotStage("writes a view of memory that another argument shows")
+        self._results = Results(again, out)
+        self.replaced = self._results.replaced_numbers(again)
+        return list(self._results.values)
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def staged(*arrays: Any) -> Any:
-        return function(*arrays)
+    def staged(*leaves: Any) -> Any:
+        return function(*leaves)
 
     staged.__name__ = staged.__qualname__ = name
     return staged
 
 
 def _count(jaxpr: Jaxpr) -> int:
-    inner = (v for e in jaxpr.eqns for v in e.params.values() if isinstance(v, Jaxpr))
-    return len(jaxpr.eqns) + sum(map(_count, inner))
+    return len(jaxpr.eqns) + sum(map(_count, _inner(jaxpr)))
 
 
-def _described(out: Any, seen: set[int]) -> Any:
-    """The results as a tree. seen: arrays among them; the same memory twice is refused."""
-    if type(out) in (tuple, list):
-        return type(out)([_described(x, seen) for x in out])
-    if isinstance(out, tuple) and hasattr(out, "_fields"):
-        return type(out)(*[_described(x, seen) for x in out])
-    if type(out) is dict:
-        return _Dict({k: _described(x, seen) for k, x in out.items()})
-    if type(out) is NDArray:
-        owner = id(out if out._base is None else out._owner())
-        if owner in seen:
-            raise CannotStage("two results share memory")
-        seen.add(owner)
-        return out
-    if type(out) is Scalar:
-        aval = out.aval
-        kind = {"b": bool, "i": int, "f": float, "c": complex}.get(aval.dtype.kind)
-        return _Number(out, kind) if aval.weak and kind is not None else out
-    if isinstance(out, _FIXED):
-        return _Fixed(out)
-    raise CannotStage(f"returns a {type(out).__name__}")
+def _inner(jaxpr: Jaxpr) -> list[Jaxpr]:
+    return [v for e in jaxpr.eqns for p in e.params.values() for v in _jaxprs(p)]
+
+
+def _jaxprs(x: Any) -> list[Jaxpr]:
+    if isinstance(x, Jaxpr):
+        return [x]
+    return [j for y in x for j in _jaxprs(y)] if isinstance(x, (tuple, list)) else []
+
+
+# -- numbers of Python's that are inputs -----------------------------------------------------------
+
+# operators that raise for Python's numbers where NumPy's give inf or nan, or give complex numbers
+_STRICT = {
+    "divide", "true_divide", "floor_divide", "remainder", "fmod", "mod", "divmod", "power", "pow",
+    "float_power", "left_shift", "right_shift", "square", "sqrt", "exp2",
+}  # fmt: skip
+_BY_A_NUMBER = {"divide", "floor_divide", "remainder"}
+# what may be Python's arithmetic: its results are Python's numbers as well
+_PLAIN = {
+    "add", "subtract", "multiply", "negative", "absolute", "positive", "convert", "select", "where",
+    "minimum", "maximum", "copy", "reshape", "broadcast_in_dim", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "invert", *_BY_A_NUMBER,
+}  # fmt: skip
+
+
+def _check_numbers(jaxpr: Jaxpr, numbers: set[Var]) -> None:
+    """Refuse arithmetic between Python's numbers that NumPy does in another way, and ints that
+    NumPy may refuse to convert. numbers: the inputs that are Python's.
+    """
+    numbers = set(numbers)
+    for eqn in jaxpr.eqns:
+        ours = [a for a in eqn.inputs if a in numbers]
+        if not ours:
+            continue
+        name, to = eqn.primitive.name, eqn.outputs[0].aval
+        only = all(a in numbers or isinstance(a, Literal) for a in eqn.inputs)
+        if only and name in _STRICT:
+            by = eqn.inputs[-1]
+            if name not in _BY_A_NUMBER or not isinstance(by, Literal) or not np.all(by.value):
+                raise CannotStage(f"{name} of a number of Python's that varies")
+        kinds = ours[0].aval.dtype.kind, to.dtype.kind
+        if name == "convert" and kinds in (("i", "i"), ("i", "u")) and to.dtype != np.int64:
+            raise CannotStage(f"an int of Python's that varies becomes {to.dtype}")
+        inner = [j for p in eqn.params.values() for j in _jaxprs(p)]
+        for j in inner:
+            _check_numbers(j, {v for v in j.inputs if not v.aval.shape})
+        if inner or only and name in _PLAIN:
+            numbers.update(v for v in eqn.outputs if not v.aval.shape and v.aval.dtype.kind != "b")

@@ -25,9 +25,10 @@ from lazynp._node import leaf
 from lazynp._plan import STATS
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._function import FASTER, may_run
+from lazynp._promotion._given import ARRAY, Listed
 from lazynp._promotion._guards import reads
 from lazynp._promotion._loops import Loop, loops_at, rounds_function
-from lazynp._promotion._program import ARRAY, Program
+from lazynp._promotion._program import Program
 from lazynp._promotion._variables import Variables, bind, is_module, value_of
 from lazynp.functions.tools import materialize
 from lazynp.transforms.control import CannotStage
@@ -129,7 +130,7 @@ class Running:
     def _traced(self, frame: FrameType, given: Variables) -> Program:
         names = tuple(given.names)
         function = rounds_function(self.loop, frame, names, self.values.step)
-        program = Program(function, (*given.template, ARRAY, ARRAY))
+        program = Program(function, Listed([*given.template, ARRAY, ARRAY]))
         operations = program.trace([*map(_copy, given.varying), *self._bounds(2)])
         if (len(self.values) - self.at) * self.rate < LEFT + _COMPILING * operations:
             raise CannotStage("it ends too soon")
@@ -151,10 +152,10 @@ class Running:
             raise CannotStage("a variable changes its type")
         count = self.at - self._first
         bounds = [self._value(self._first), self._value(self.at)]
-        if not program.serves([x for x in now.varying if isinstance(x, Array)]):
+        if not program.serves(now.varying, []):
             raise CannotStage("what it reads from outside has changed, or is written by it")
         materialize(inputs)
-        got = program([*inputs[0], *bounds])
+        got = _results_of(program, [*inputs[0], *bounds])
         want = [value_of(n, frame) for n in self.loop.carried]
         varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
         kept = [n not in self.loop.carried for n in varying]
@@ -196,7 +197,7 @@ class Running:
             times = []
             for _ in range(2):  # numbers that vary may have it compiled again
                 begin = time.perf_counter()
-                program([*inputs, *bounds])
+                _results_of(program, [*inputs, *bounds])
                 times.append(time.perf_counter() - begin)
             compiled = min(times)
             if compiled <= FASTER * python * count:
@@ -218,7 +219,7 @@ class Running:
         self._check_shared(now)
         program = self.program
         assert program is not None
-        if not program.serves([x for x in now.varying if isinstance(x, Array)]):
+        if not program.serves(now.varying, []):
             raise CannotStage("what it reads from outside has changed")
         bounds = [self._value(self.at), self._value(self.at + count)]
         self._commit(program, frame, now, bounds, self.at + count)
@@ -249,7 +250,7 @@ class Running:
         before = [(x, x._node) for x in arrays]
         done: list[Any] = []
         try:
-            values = list(program([*now.varying, *bounds]))
+            values = list(_results_of(program, [*now.varying, *bounds]))
             done, self.at, self._due = bind(self.loop, frame, values), at, at + 1
         except BaseException:
             if not done:
@@ -290,6 +291,11 @@ class Running:
                     end = i
                     break
         return end
+
+
+def _results_of(program: Program, leaves: list[Any]) -> Any:
+    out, _ = program(leaves, leaves, [])
+    return out
 
 
 def _copy(x: Any) -> Any:

@@ -2,30 +2,45 @@
 
 `Recorder.ticked` calls `ticked` once for so many operations. Each tick counts for every function of
 the user's on the stack. After `HOT` ticks, a `Promoted` is put in front of the function. Counts are
-exact: the same function is promoted at the same operation each time.
+exact: the same function is promoted at the same operation each time. Later ticks tell how long the
+call takes that runs meanwhile.
 """
 
 from __future__ import annotations
 
+import gc
 import inspect
+import time
+import weakref
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._config import config
 from lazynp._memo import Memo
 from lazynp._promotion import _running
-from lazynp._promotion._function import promote
-from lazynp.transforms.control import Front, is_users
+from lazynp._promotion._function import Promoted, fronts, in_front, promote
+from lazynp.transforms.control import Door, front_of, is_users
 
 HOT = 48  # ticks
 _DEEP = 24  # frames of a stack that are looked at
+_MANY = 8  # functions of one code, and searches for them
 _UNSUITED = (
-    inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR | inspect.CO_COROUTINE
-    | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
+    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
 )  # fmt: skip
 
-# by code: ticks, or None once it is decided; and the code, kept alive
-_tallies: Memo[int, list[Any]] = Memo("hot functions", 1024)
+
+class _Tally:
+    """ticks: None once it is decided. code: kept alive. running: the front of a function whose call
+    has begun before, and when the front was put there.
+    """
+
+    def __init__(self, code: CodeType, ticks: int | None) -> None:
+        self.code, self.ticks, self.searches = code, ticks, 0
+        self.running: tuple[weakref.ref[Promoted], float] | None = None
+
+
+_tallies: Memo[int, _Tally] = Memo("hot functions", 1024)  # by id of the code
 
 
 def ticked(frame: FrameType) -> None:
@@ -47,23 +62,44 @@ def ticked(frame: FrameType) -> None:
 def _count(frame: FrameType, code: CodeType) -> None:
     tally = _tallies.get(id(code))
     if tally is None:
-        front = any(isinstance(c, Front) for c in code.co_consts)
-        tally = _tallies.put(id(code), [0 if is_users(code) and not front else None, code])
-    if tally[0] is None:
+        door = any(isinstance(c, Door) for c in code.co_consts)
+        tally = _tallies.put(id(code), _Tally(code, 0 if is_users(code) and not door else None))
+    if tally.running is not None:
+        _still_runs(tally, tally.running)
+    if tally.ticks is None or frame.f_back is not None and frame.f_back.f_code in in_front:
         return
-    tally[0] += 1
-    if tally[0] >= HOT:
-        tally[0] = None
-        function = _function_of(frame, code)
-        if function is not None:
-            promote(function)
+    tally.ticks += 1
+    if tally.ticks >= HOT << tally.searches:
+        tally.searches += 1
+        # a function within another one is made again and again: each may be hot
+        again = bool(code.co_freevars) and tally.searches < _MANY
+        tally.ticks = 0 if again else None
+        for function in _functions_of(frame, code):
+            promoted = front_of(function) if promote(function) else None
+            if isinstance(promoted, Promoted):
+                tally.running = weakref.ref(promoted), time.perf_counter()
 
 
-def _function_of(frame: FrameType, code: CodeType) -> FunctionType | None:
-    """The function of a module that has this code."""
-    found: Any = frame.f_globals.get(code.co_name)
-    for _ in range(4):
-        if isinstance(found, FunctionType) and found.__code__ is code:
-            return None if code.co_freevars else found
-        found = getattr(found, "__wrapped__", None)
-    return None
+def _still_runs(tally: _Tally, running: tuple[weakref.ref[Promoted], float]) -> None:
+    """Its first call goes on."""
+    promoted, begin = running[0](), running[1]
+    if promoted is None or promoted.entered:
+        tally.running = None
+    else:
+        promoted.running = time.perf_counter() - begin
+
+
+def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:
+    """The functions that have this code: of a module, of a class, or made within a function."""
+    if not code.co_freevars:
+        found: Any = frame.f_globals.get(code.co_name)
+        for _ in range(4):
+            if isinstance(found, FunctionType) and found.__code__ is code:
+                return [found]
+            found = getattr(found, "__wrapped__", None)
+    behind = {id(p.plain) for p in fronts()}
+    functions = [
+        f for f in gc.get_referrers(code)
+        if type(f) is FunctionType and f.__code__ is code and id(f) not in behind
+    ]  # fmt: skip
+    return functions if len(functions) <= _MANY else []

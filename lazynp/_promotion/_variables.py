@@ -10,9 +10,10 @@ from typing import Any
 from lazynp._array import NDArray, Scalar
 from lazynp._fronts import fastpath
 from lazynp._node import is_tracer
-from lazynp._promotion._guards import MISSING, check
+from lazynp._promotion._given import ARRAY
+from lazynp._promotion._guards import check
 from lazynp._promotion._loops import Loop
-from lazynp._promotion._program import ARRAY
+from lazynp._promotion._objects import MISSING
 from lazynp.transforms.control import CannotStage
 
 _NUMBERS = (bool, int, float, complex)

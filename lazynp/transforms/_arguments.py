@@ -30,7 +30,10 @@ def _meanings(path: Sequence[Any]) -> list[Any]:
 
 def _key_of_path(steps: Sequence[Any]) -> tuple[Any, ...]:
     """The part of the key for a view's path. Slices that mean the same are equal."""
-    return tuple([(type(step).__name__, _frozen(vars(step))) for step in steps])
+    return tuple([
+        ("Slice" if isinstance(step, Slice) else type(step).__name__, _frozen(vars(step)))
+        for step in steps
+    ])  # fmt: skip
 
 
 def _frozen(value: Any) -> Any:

@@ -27,8 +27,8 @@ Operands = tuple[tuple[Any, ...], tuple[Node, ...]]
 
 
 def operands_of(args: Sequence[Any]) -> Operands | None:
-    """The key of the arguments, and their nodes in the order of a trace's operands, arrays first;
-    None if the call must take the general path.
+    """The key of the arguments, and their nodes in the order of a trace's inputs: arrays, then the
+    others. None if the call must take the general path.
     """
     if local.recorder.staging:
         return None
@@ -52,7 +52,7 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
             key.append(aval)
             if x._order is not None:
                 key.append(x._order)
-            (nodes if t is NDArray else values).append(node)
+            (values if t is Scalar else nodes).append(node)
         elif t in SCALAR_DTYPES:
             key.append(t)
             values.append(leaf(SCALAR_DTYPES[t].type(x)))

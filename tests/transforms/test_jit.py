@@ -398,3 +398,15 @@ def test_functions_are_pickled_by_name() -> None:
     assert g(np.ones(2), 3).tolist() == copy.deepcopy(f)(np.ones(2), 3).tolist() == [4, 4]
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(np.jit(lambda x: x))
+
+
+def test_later_calls_with_scalars_before_arrays() -> None:
+    """A trace takes arrays first; its arguments may come in any order."""
+
+    def f(k: Any, x: Any, s: Any, y: Any) -> Any:
+        return x - k + 10 * s - 100 * y
+
+    f_jitted = np.jit(f)
+    for k in (2.0, 3.0, 2.0):
+        args = k, np.array(5.0), np.ones(3).sum(), np.array(7.0)
+        assert float(f_jitted(*args)) == float(f(*args)) == 5.0 - k + 30.0 - 700.0

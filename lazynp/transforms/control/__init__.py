@@ -31,7 +31,14 @@ from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
 from lazynp.transforms.control._names import names
 from lazynp.transforms.control._sequences import sequence
-from lazynp.transforms.control._source import Front, front_of, inner_codes, whole_tree
+from lazynp.transforms.control._source import (
+    Door,
+    Front,
+    front_of,
+    inner_codes,
+    plain_of,
+    whole_tree,
+)
 from lazynp.transforms.control._state import (
     CannotStage,
     changed,
@@ -56,6 +63,6 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "CannotStage", "Front", "bounds_only", "converted", "front_of", "inner_codes",
-    "is_users", "names", "session", "transplanted", "whole_tree",
+    "PURE", "CannotStage", "Door", "Front", "bounds_only", "converted", "front_of", "inner_codes",
+    "is_users", "names", "plain_of", "session", "transplanted", "whole_tree",
 ]  # fmt: skip

@@ -77,7 +77,12 @@ def converted(function: Any, always: bool = False) -> Any:
     code = _code_of(function, always)
     if code is None:
         return function
-    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells = {
+        name: session.cells.get(id(cell), cell)
+        for name, cell in zip(
+            function.__code__.co_freevars, function.__closure__ or (), strict=True
+        )
+    }
     cells[RUNTIME] = CellType(operators[0])
     return _remade(function, code, tuple(cells[n] for n in code.co_freevars))
 

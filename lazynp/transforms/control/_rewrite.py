@@ -312,12 +312,15 @@ class _Expressions(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute | ast.Subscript) -> ast.AST:
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
-            node.value = self._call(node, "changed", node.value, ast.Constant(node.lineno))
+            names = [ast.Constant(node.attr)] if isinstance(node, ast.Attribute) else []
+            node.value = self._call(node, "changed", node.value, ast.Constant(node.lineno), *names)
         return node
 
     visit_Subscript = visit_Attribute
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        if isinstance(node.target, ast.Attribute) and _is_chain(node.target):
+            return self._attribute(node, node.target)
         self.generic_visit(node)
         if not isinstance(node.target, ast.Name):
             return node
@@ -333,6 +336,19 @@ class _Expressions(ast.NodeTransformer):
             node.value, ast.Constant(node.lineno),
         )  # fmt: skip
         return [first, _located(ast.Assign([ast.Name(node.target.id, ast.Store())], made), node)]
+
+    def _attribute(self, node: ast.AugAssign, target: ast.Attribute) -> Any:
+        """`x.name += v`. The object is looked at before anything happens."""
+        kind, line = type(node.op).__name__, ast.Constant(node.lineno)
+        read = ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
+        old, value = self.visit(copy.deepcopy(read)), self.visit(node.value)
+        set_ = self.visit(copy.deepcopy(target))
+        if kind not in _GROWING:
+            node.target, node.value = set_, value
+            return node
+        first = ast.copy_location(ast.Expr(copy.deepcopy(set_.value)), node)
+        made = self._call(node, "augmented", ast.Constant(kind), old, value, line)
+        return [first, _located(ast.Assign([set_], made), node)]
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
@@ -384,6 +400,13 @@ class _Expressions(ast.NodeTransformer):
 
 _GROWING = {"Add", "Sub", "Mult", "Pow", "LShift"}  # may make ints large
 _DIVIDING = {"Div", "FloorDiv", "Mod", "Pow"}  # NumPy's and Python's numbers fail differently
+
+
+def _is_chain(node: ast.expr) -> bool:
+    """Whether it is a name, or attributes of one: reading it twice does nothing more."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
 
 
 def _is_float(node: ast.AST) -> bool:

@@ -42,13 +42,14 @@ class Session(threading.local):
         # by id, the user's functions that were traced, where anything that Python could notice is
         # refused
         self.strict: dict[int, FunctionType] | None = None
+        self.cells: dict[int, CellType] = {}  # by id of a variable's cell: what stands for it
 
     @contextmanager
     def tracing(self, mode: str, notes: list[str]) -> Any:
         """Trace a function; another may be traced meanwhile."""
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
-        self.exact, self.limit, self.strict = False, LIMIT, None
+        self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
         try:
             yield
         except CannotStage as why:
@@ -68,12 +69,18 @@ class Session(threading.local):
             self.exact = before
 
     @contextmanager
-    def strictly(self, limit: int) -> Iterator[dict[int, FunctionType]]:
+    def strictly(
+        self, limit: int, cells: dict[int, CellType], objects: Iterable[Any]
+    ) -> Iterator[dict[int, FunctionType]]:
         """The whole function is like a staged body: what changes an object of Python's, or draws
         a random number, is refused. Gives the functions that were traced. (`tracing` ends it.)
+
+        cells: stand for variables of functions around it. objects: may be changed.
         """
-        self.limit, self.strict = limit, {}
+        self.limit, self.strict, self.cells = limit, {}, cells
         with self.staged():
+            for x in objects:
+                self.fresh[id(x)] = x, self.depth
             yield self.strict
 
 
@@ -207,10 +214,12 @@ def may_change(x: Any) -> bool:
     return made is not None and made[0] is x and made[1] == session.depth
 
 
-def changed(x: Any, line: int) -> Any:
-    """The object of a statement `x[i] = v` or `x.name = v`."""
+def changed(x: Any, line: int, attribute: str = "") -> Any:
+    """The object of a statement `x[i] = v`, or `x.attribute = v`."""
     if type(x) is Maybe:
         x = x.value
+    if attribute and session.strict is not None and isinstance(x, Array):
+        raise CannotStage(f"line {line}: `{attribute}` of an array is set")
     if not may_change(x):
         raise CannotStage(f"line {line}: an object that is no lazynp array ({kind(x)}) is changed")
     return x

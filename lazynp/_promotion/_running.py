@@ -248,16 +248,20 @@ class Running:
         arrays = [x for x in now.varying if isinstance(x, Array)]
         materialize(arrays)
         before = [(x, x._node) for x in arrays]
-        done: list[Any] = []
+        last = self._value(at - 1)
         try:
             values = list(_results_of(program, [*now.varying, *bounds]))
-            done, self.at, self._due = bind(self.loop, frame, values), at, at + 1
+            bound = bind(self.loop, frame, values, last)  # so that none is destroyed there
         except BaseException:
-            if not done:
-                with write_lock:
-                    for x, node in before:
-                        x._node = node
+            if value_of(self.loop.variable, frame) == last:  # a signal came after it was bound
+                self.at, self._due = at, at + 1
+                raise
+            with write_lock:
+                for x, node in before:
+                    x._node = node
             raise
+        self.at, self._due = at, at + 1
+        del bound
 
     # -- rounds ------------------------------------------------------------------------------------
 

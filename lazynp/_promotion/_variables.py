@@ -129,15 +129,22 @@ def value_of(name: str, frame: FrameType) -> Any:
     return frame.f_globals.get(name, MISSING)
 
 
-def bind(loop: Loop, frame: FrameType, values: list[Any]) -> list[Any]:
-    """Bind what is carried, all at once: no signal comes in between. Returns the values before,
-    so that none of them is destroyed here.
+def bind(loop: Loop, frame: FrameType, values: list[Any], last: int) -> list[Any]:
+    """Bind what is carried, and the loop's variable to its last value, all at once: no signal comes
+    in between. Returns the values before, so that none of them is destroyed here.
     """
+    code, names, values = frame.f_code, [*loop.carried], [*values]
+    if (
+        is_module(frame)
+        or loop.variable in code.co_varnames
+        and (loop.variable not in code.co_cellvars)
+    ):
+        names.append(loop.variable)
+        values.append(last)
     if is_module(frame):
         scope = frame.f_globals
-        before = [scope[n] for n in loop.carried]
-        scope.update(zip(loop.carried, values))
+        before = [scope[n] for n in names]
+        scope.update(zip(names, values))
         return before
-    varnames = frame.f_code.co_varnames
-    fastpath.set_frame_values(frame, tuple(map(varnames.index, loop.carried)), values)
+    fastpath.set_frame_values(frame, tuple(map(code.co_varnames.index, names)), values)
     return values

@@ -20,7 +20,7 @@ import numpy
 
 import lazynp as np
 from lazynp._node import OP
-from lazynp._trace import Recorder, local
+from lazynp._recorder import Recorder, local
 
 PAGE = Path(__file__).with_name("coverage.md")
 # where array functions are counted

@@ -16,7 +16,7 @@ from lazynp._jaxpr import Eqn, Jaxpr, JaxprTypeError, Literal, Var, check, eval_
 from lazynp._node import ARGS, VALUE
 from lazynp.lowering import _runtime
 from lazynp.primitives import elementwise, shaping
-from tests import test_trace
+from tests import test_flush
 from tests.helpers import POLICIES, Counted, fresh_start
 
 F8 = numpy.dtype("f8")
@@ -268,7 +268,7 @@ def test_explain_shows_the_jaxpr_of_what_is_pending_and_of_what_was_run() -> Non
     assert str(done).splitlines()[0].startswith("state: computed")
 
 
-@pytest.mark.parametrize("loop", test_trace.LOOPS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("loop", test_flush.LOOPS, ids=lambda f: f.__name__)
 def test_the_jaxprs_of_programs_type_check(loop: Callable[[Any, int], Any]) -> None:
     with np.config(debug=True):
         np.materialize(loop(np, 40))

@@ -14,13 +14,14 @@ from __future__ import annotations
 import sys
 import time
 from collections import deque
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array, NDArray, new_array, write_lock
 from lazynp._fronts import BUILT, fastpath
+from lazynp._memo import Memo
 from lazynp._node import leaf
 from lazynp._plan import STATS
 from lazynp._promotion._agreement import agree, close
@@ -316,8 +317,17 @@ class _Watch:
         self.iterator, self.at, self.time = iterator, at, time.perf_counter()
 
 
+# by code: when it was first seen, and the code, kept alive. (Its source is parsed later: that takes
+# time, and most code has no long loops.)
+_first: Memo[int, tuple[float, CodeType]] = Memo("code with loops", 1024)
+
+
 def seen(frame: FrameType) -> None:
     """Operations have run in this frame: whether one of its loops has taken long, and will."""
+    code = frame.f_code
+    first = _first.get(id(code)) or _first.put(id(code), (time.perf_counter(), code))
+    if time.perf_counter() - first[0] < SECONDS:
+        return
     for loop in loops_at(frame):
         if loop.refused:
             continue

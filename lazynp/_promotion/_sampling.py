@@ -63,7 +63,9 @@ def _count(frame: FrameType, code: CodeType) -> None:
     tally = _tallies.get(id(code))
     if tally is None:
         door = any(isinstance(c, Door) for c in code.co_consts)
-        tally = _tallies.put(id(code), _Tally(code, 0 if is_users(code) and not door else None))
+        inner = code.co_varnames[:1] == (".0",)  # a comprehension: no name calls it
+        counts = is_users(code) and not door and not inner
+        tally = _tallies.put(id(code), _Tally(code, 0 if counts else None))
     if tally.running is not None:
         _still_runs(tally, tally.running)
     if tally.ticks is None or frame.f_back is not None and frame.f_back.f_code in in_front:

@@ -10,6 +10,7 @@ import __future__
 import ast
 import copy
 import linecache
+import threading
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 from typing import Any
@@ -61,6 +62,9 @@ def plain_of(function: Any) -> Any:
     return function if front is None else front.plain
 
 
+_parsing = threading.RLock()  # Python 3.11 counts the depth of a tree for all threads together
+
+
 def _file(function: FunctionType) -> _File | None:
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
@@ -68,9 +72,10 @@ def _file(function: FunctionType) -> _File | None:
     found = _files.get(code.co_filename)
     if found is None or found[0] != lines or found[1] != flags:
         try:
-            tree = ast.parse("".join(lines), code.co_filename)
-            whole = compile(tree, code.co_filename, "exec", flags, dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError):
+            with _parsing:
+                tree = ast.parse("".join(lines), code.co_filename)
+                whole = compile(tree, code.co_filename, "exec", flags, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, SystemError):
             return None
         codes: dict[int, list[CodeType]] = {}
         for inner in inner_codes(whole):

@@ -9,12 +9,13 @@ is staged, everything is recorded.
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from sys import _getframe
-from types import CodeType, FrameType
+from types import CodeType, FrameType, SimpleNamespace
 from typing import Any
 
 from lazynp._avals import In, aval_of, native
@@ -139,8 +140,16 @@ class Recorder:
     def ticked(self) -> None:
         """`TICK` more operations have come."""
         self.countdown = TICK
-        for observer in tick_observers:
-            observer(user_frame(_getframe(1)))
+        try:
+            for observer in tick_observers:
+                observer(user_frame(_getframe(1)))
+        except Exception as error:  # no operation of the user's fails because it is counted
+            sys.unraisablehook(
+                SimpleNamespace(
+                    exc_type=type(error), exc_value=error, exc_traceback=error.__traceback__,
+                    err_msg="lazynp: while counting operations", object=self,
+                )
+            )  # fmt: skip
 
     def chose(self) -> None:
         """The data determined the shape of a result."""

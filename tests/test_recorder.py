@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import gc
 import inspect
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _policy
+from lazynp import _policy, _recorder
 from lazynp._avals import aval_of
 from lazynp._backends import EAGER, STRICT
 from lazynp._node import OP, VALUE, Trace, Tracer, is_tracer, leaf, op_of, tracer_node
@@ -269,3 +270,15 @@ def test_dead_tracers_are_refused() -> None:
     x._node = tracer_node(tracer)
     with staging("jit of f") as recorder, pytest.raises(TypeError, match="traced by grad of g"):
         recorder.capture(x)
+
+
+def test_no_operation_fails_because_it_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+
+    def fails(frame: Any) -> None:
+        raise ValueError("of the observer")
+
+    monkeypatch.setattr(_recorder, "tick_observers", [fails])
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    local.recorder.ticked()
+    assert [type(t.exc_value) for t in told] == [ValueError]

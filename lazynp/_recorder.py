@@ -144,12 +144,11 @@ class Recorder:
             for observer in tick_observers:
                 observer(user_frame(_getframe(1)))
         except Exception as error:  # no operation of the user's fails because it is counted
-            sys.unraisablehook(
-                SimpleNamespace(
-                    exc_type=type(error), exc_value=error, exc_traceback=error.__traceback__,
-                    err_msg="lazynp: while counting operations", object=self,
-                )
+            told: Any = SimpleNamespace(
+                exc_type=type(error), exc_value=error, exc_traceback=error.__traceback__,
+                err_msg="lazynp: while counting operations", object=self,
             )  # fmt: skip
+            sys.unraisablehook(told)
 
     def chose(self) -> None:
         """The data determined the shape of a result."""

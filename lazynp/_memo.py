@@ -138,6 +138,13 @@ def forget_all() -> None:
     _forget(costly=True)
 
 
+def forget_programs() -> None:
+    """Empty the tables that hold programs."""
+    for memo in list(_memos):
+        if memo.costly:
+            memo.clear()
+
+
 def _forget(costly: bool) -> None:
     for memo in list(_memos):
         if costly or not memo.costly:

@@ -27,6 +27,7 @@ from lazynp.lowering._host import (
     room_for_client,
     room_for_compiling,
 )
+from lazynp.lowering._maps import room_for_maps
 from lazynp.lowering._options import compile_options, forget_unknown
 from lazynp.lowering._progress import Told
 
@@ -116,6 +117,7 @@ def has_room(platform: str = "cpu") -> bool:
     try:
         backend(platform)
         room_for_compiling("")
+        room_for_maps()
     except MemoryError:
         return False
     return True
@@ -287,6 +289,7 @@ def compile_text(
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
     room_for_compiling(text)
+    room_for_maps()
     options = compile_options(platform, text)
     key = _cache.key_of(text, options, f"{platform} alone" if alone else platform)
     loaded = None if key is None else _from_disk(here, key)

@@ -311,10 +311,10 @@ def _copy(x: Any) -> Any:
 
 
 class _Watch:
-    """A loop that was seen: since when, and at which round it was then."""
+    """A loop that was seen: since when, and how many rounds were left then."""
 
-    def __init__(self, iterator: Any, at: int) -> None:
-        self.iterator, self.at, self.time = iterator, at, time.perf_counter()
+    def __init__(self, iterator: Any, left: int) -> None:
+        self.iterator, self.left, self.time = iterator, left, time.perf_counter()
 
 
 # by code: when it was first seen, and the code, kept alive. (Its source is parsed later: that takes
@@ -336,31 +336,29 @@ def seen(frame: FrameType) -> None:
             return
         if type(iterator) is not _RANGE:
             continue
-        values, at = _state(iterator)
-        watch = loop.watch
+        values = _rest(iterator)
+        watch, left = loop.watch, len(values)
         if watch is None or watch.iterator is not iterator:
-            loop.watch = _Watch(iterator, at)
+            loop.watch = _Watch(iterator, left)
             continue
-        elapsed, done = time.perf_counter() - watch.time, at - watch.at
+        elapsed, done = time.perf_counter() - watch.time, watch.left - left
         if elapsed < SECONDS or done < 1:
             continue
-        rate, left = elapsed / done, len(values) - at
+        rate = elapsed / done
         if left < 4 or left * rate < LEFT:
             continue
         loop.watch = None
         told = Taken(loop, frame.f_code.co_qualname)
-        running = Running(loop, told, values[at:], rate)
+        running = Running(loop, told, values, rate)
         fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
         taken.append(told)
         return
 
 
-def _state(iterator: Any) -> tuple[range, int]:
-    """The whole range, and how many of its values have been taken. (From Python 3.12 on, what is
-    left.)
-    """
+def _rest(iterator: Any) -> range:
+    """The values that a range's iterator has not given yet."""
     _, (values,), *state = iterator.__reduce__()
-    return values, (state[0] or 0) if state else 0
+    return values[(state[0] or 0) if state else 0 :]  # before Python 3.12, the range was whole
 
 
 def _known() -> bool:

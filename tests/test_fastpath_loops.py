@@ -18,6 +18,8 @@ import lazynp as np
 from lazynp._recorder import local
 from tests.helpers import be_eager
 
+pytestmark = pytest.mark.own_policy
+
 UFUNCS = sorted(
     name
     for name, f in vars(numpy).items()

@@ -143,6 +143,11 @@ def forget_programs() -> None:
     for memo in list(_memos):
         if memo.costly:
             memo.clear()
+    for forget in holders:
+        forget()
+
+
+holders: list[Callable[[], None]] = []  # called where programs must go
 
 
 def _forget(costly: bool) -> None:

@@ -22,7 +22,7 @@ from lazynp import _cost, lowering
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
-from lazynp._memo import Memo, sizes
+from lazynp._memo import Memo, holders, sizes
 from lazynp._node import CODE, LENT, OP, PROJECT, VALUE, Node, Op
 from lazynp._observers import observers
 from lazynp._pieces import Pieces
@@ -279,8 +279,9 @@ def _ranks(op: Op) -> tuple[Any, ...]:
     return tuple((a.ndim, a.dtype) for a in avals)
 
 
-# An executable takes about ten of the 65530 memory maps that Linux grants a process.
-_MOST_PROGRAMS = 3000
+# An executable takes ten to twenty of the 65530 memory maps that Linux grants a process; see also
+# `lowering/_maps.py`.
+_MOST_PROGRAMS = 2000
 _compiled: deque[Plan] = deque()  # a plan for each program, the oldest first
 
 
@@ -294,10 +295,18 @@ def _make_room() -> None:
         plan = _compiled.popleft()
         if not plan.forget_programs():
             _compiled.append(plan)
-    while len(_compiled) >= _MOST_PROGRAMS:  # all are in use
+    _keep(_MOST_PROGRAMS - 1)  # if all are in use
+
+
+def _keep(most: int = 0) -> None:
+    """Drop the oldest programs, used or not."""
+    while len(_compiled) > most:
         plan = _compiled.popleft()
         plan.runs_seen = plan.runs
         plan.forget_programs()
+
+
+holders.append(_keep)
 
 
 def _same(slots: list[Any], constants: list[Any], zero_slots: list[int]) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import lazynp as np
+from lazynp import _plan
 from lazynp._memo import sizes
 from lazynp.lowering import _maps
 from tests.helpers import fresh_start
@@ -46,6 +47,7 @@ def test_programs_are_forgotten_when_few_maps_are_left(monkeypatch: pytest.Monke
     programs(12, 14)
     assert before >= 10
     assert dict(sizes())["plans"] <= 4
+    assert len(_plan._compiled) <= 4
 
 
 @needs_limit

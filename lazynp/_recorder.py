@@ -143,6 +143,8 @@ class Recorder:
         try:
             for observer in tick_observers:
                 observer(user_frame(_getframe(1)))
+        except RecursionError:  # a full stack is no matter
+            pass
         except Exception as error:  # no operation of the user's fails because it is counted
             told: Any = SimpleNamespace(
                 exc_type=type(error), exc_value=error, exc_traceback=error.__traceback__,

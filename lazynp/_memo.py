@@ -108,7 +108,7 @@ class Interned(Generic[K, V]):
 
 def sweep() -> None:
     """Reduce the interned tables to the entries in use."""
-    _forget(costly=False)
+    _forget_others()
     for interned in _interned:
         if interned.before is not None:
             for value in list(interned.table.values()):
@@ -129,13 +129,14 @@ def cached(bound: int = 1 << 12) -> Callable[[F], F]:
 
 
 def adopt(size: Callable[[], int], clear: Callable[[], None]) -> None:
-    """Let `forget_all` empty, and `sizes` count, tables kept elsewhere."""
+    """Let `forget_programs` empty, and `sizes` count, a table of programs kept elsewhere."""
     _others.append((size, clear))
 
 
 def forget_all() -> None:
     """Empty every memo table. Only time is lost."""
-    _forget(costly=True)
+    forget_programs()
+    _forget_others()
 
 
 def forget_programs() -> None:
@@ -143,21 +144,17 @@ def forget_programs() -> None:
     for memo in list(_memos):
         if memo.costly:
             memo.clear()
-    for forget in holders:
-        forget()
+    for _, clear in _others:
+        clear()
 
 
-holders: list[Callable[[], None]] = []  # called where programs must go
-
-
-def _forget(costly: bool) -> None:
+def _forget_others() -> None:
+    """Empty the tables that hold no programs."""
     for memo in list(_memos):
-        if costly or not memo.costly:
+        if not memo.costly:
             memo.clear()
     for function in _cached:
         function.cache_clear()
-    for _, clear in _others:
-        clear()
 
 
 def sizes() -> Iterator[tuple[str, int]]:

@@ -22,7 +22,7 @@ from lazynp import _cost, lowering
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Rules, Var, check
-from lazynp._memo import Memo, holders, sizes
+from lazynp._memo import Memo, adopt, sizes
 from lazynp._node import CODE, LENT, OP, PROJECT, VALUE, Node, Op
 from lazynp._observers import observers
 from lazynp._pieces import Pieces
@@ -306,7 +306,7 @@ def _keep(most: int = 0) -> None:
         plan.forget_programs()
 
 
-holders.append(_keep)
+adopt(lambda: len(_compiled), _keep)
 
 
 def _same(slots: list[Any], constants: list[Any], zero_slots: list[int]) -> bool:

@@ -22,35 +22,23 @@ from hypothesis import given
 import lazynp as np
 from lazynp import _recorder
 from lazynp._array import Array, Scalar
-from lazynp._promotion import Promoted, _function, _sampling, promote
+from lazynp._promotion import Promoted, _function, _sampling
 from lazynp.transforms.control import front_of
 from tests import promotion_generator as generator, promotion_programs as programs
+from tests.promoting import front, promoting
 from tests.transforms.test_python_loops_errors import blocks
 
 pytestmark = pytest.mark.own_policy
 
 
 @pytest.fixture(autouse=True)
-def adaptive(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every program counts as long and fast enough."""
-    monkeypatch.setattr(_function, "_SHORT", 0.0)
-    monkeypatch.setattr(_function, "SECONDS", 0.0)
-    monkeypatch.setattr(_function, "_COMPILING", 0.0)
-    monkeypatch.setattr(_function, "FASTER", numpy.inf)
-    with np.config(execution="adaptive", promotion=True):
+def adaptive() -> Iterator[None]:
+    with promoting():
         yield
     for f in vars(programs).values():
         front = front_of(f)
         if front is not None:
             front.restore()  # type: ignore[attr-defined]
-
-
-def front(f: Callable[..., Any]) -> Promoted:
-    """Promote it."""
-    assert promote(f)  # type: ignore[arg-type]
-    found = front_of(f)
-    assert isinstance(found, Promoted)
-    return found
 
 
 def arguments(kinds: tuple[Any, ...], seed: int, module: Any) -> list[Any]:

@@ -12,30 +12,17 @@ import pytest
 from hypothesis import given, strategies as st
 
 import lazynp as np
-from lazynp._promotion import Promoted, _function, _given, promote
-from lazynp.transforms.control import front_of
+from lazynp._promotion import _given
+from tests.promoting import front, promoting
 from tests.test_promotion_objects import assert_alike
 
 pytestmark = pytest.mark.own_policy
 
 
 @pytest.fixture(autouse=True)
-def adaptive(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every program counts as long and fast enough."""
-    for name in ("_SHORT", "SECONDS", "_COMPILING"):
-        monkeypatch.setattr(_function, name, 0.0)
-    monkeypatch.setattr(_function, "FASTER", numpy.inf)
-    with np.config(execution="adaptive", promotion=True):
+def adaptive() -> Iterator[None]:
+    with promoting():
         yield
-    for hot in _function.fronts():
-        hot.restore()
-
-
-def front(f: Callable[..., Any]) -> Promoted:
-    assert promote(f)  # type: ignore[arg-type]
-    found = front_of(f)
-    assert isinstance(found, Promoted)
-    return found
 
 
 # -- views -----------------------------------------------------------------------------------------

@@ -12,33 +12,19 @@ import pytest
 
 import lazynp as np
 from lazynp._array import Array
-from lazynp._promotion import Promoted, _function, promote
+from lazynp._promotion import Promoted
 from lazynp._promotion._objects import attributes, is_plain
-from lazynp.transforms.control import front_of
 from tests import promotion_objects as objects
+from tests.promoting import front, promoting
 from tests.promotion_objects import Grid
 
 pytestmark = pytest.mark.own_policy
 
 
 @pytest.fixture(autouse=True)
-def adaptive(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every program counts as long and fast enough."""
-    for name in ("_SHORT", "SECONDS", "_COMPILING"):
-        monkeypatch.setattr(_function, name, 0.0)
-    monkeypatch.setattr(_function, "FASTER", numpy.inf)
-    with np.config(execution="adaptive", promotion=True):
+def adaptive() -> Iterator[None]:
+    with promoting():
         yield
-    for hot in _function.fronts():
-        hot.restore()
-
-
-def front(f: Any) -> Promoted:
-    f = getattr(f, "__func__", f)
-    assert promote(f)
-    found = front_of(f)
-    assert isinstance(found, Promoted)
-    return found
 
 
 def assert_alike(a: Any, b: Any, known: dict[int, Any]) -> None:

@@ -201,10 +201,14 @@ static inline int is_python_number(PyObject *x)
 }
 
 /* Whether programs support the dtype. Python handles the dtypes of ml_dtypes. */
+static inline int is_number_type(int type)
+{
+    return PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE;
+}
+
 static inline int is_of_numbers(PyArrayObject *memory)
 {
-    int type = PyArray_TYPE(memory);
-    return PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE;
+    return is_number_type(PyArray_TYPE(memory));
 }
 
 /* The aval of a NumPy scalar if programs support its type; else NULL, never with an error.

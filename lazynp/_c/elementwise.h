@@ -126,6 +126,24 @@ static PyObject *looked_up(Front *front, PyObject *key, Py_ssize_t n)
     return entry;
 }
 
+/* The same, by the key if necessary; then `*key` is new. NULL without a key: forward, or an error. */
+static PyObject *entry_for(Front *front, PyObject *const *xs, Operand *them, Py_ssize_t n,
+                           PyObject **order, PyObject **key)
+{
+    PyObject *entry = recent_entry(front, them[0].known, them[1].known);
+    if (entry)
+        return entry;
+    *key = n == 1 ? Py_NewRef(them[0].known) : PyTuple_New(2);
+    for (Py_ssize_t i = 0; *key && n == 2 && i < 2; i++) { /* again: a new tuple may run code */
+        if (!look_at(xs[i], &them[i], order)) {
+            Py_CLEAR(*key);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(*key, i, Py_NewRef(them[i].known));
+    }
+    return *key ? looked_up(front, *key, n) : NULL;
+}
+
 static inline int is_two(PyObject *x)
 {
     int overflow;
@@ -197,17 +215,12 @@ static PyObject *recorded_again(PyObject *function, PyObject *const *xs, int dep
 {
     Front *front = (Front *)function;
     Operand them[2] = {{NULL}};
-    PyObject *order = NULL, *key, *entry, *op, *operands, *new = NULL;
+    PyObject *order = NULL, *key = NULL, *entry, *op, *operands, *new = NULL;
     if (Py_TYPE(function) != &FrontType || front->operands != 2 || !front->records || front->swap)
         return NULL;
-    key = PyTuple_New(2); /* may run code, so it comes first: all later references are borrowed */
-    for (int i = 0; key && i < 2; i++) {
-        if (look_at(xs[i], &them[i], &order))
-            PyTuple_SET_ITEM(key, i, Py_NewRef(them[i].known));
-        else
-            Py_CLEAR(key);
-    }
-    entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
+    if (!look_at(xs[0], &them[0], &order) || !look_at(xs[1], &them[1], &order))
+        return NULL;
+    entry = entry_for(front, xs, them, 2, &order, &key);
     op = entry ? OF(entry, Entry, op) : NULL;
     if (op && Py_TYPE(op) == (PyTypeObject *)the.Op && OF(op, Op, scalar) == Py_False &&
         OF(op, Op, bounds) == Py_None && OF(op, Op, aval) == them[0].known) {
@@ -285,18 +298,9 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         if (out || PyErr_Occurred())
             goto end;
     }
-    PyObject *entry = recent_entry(front, them[0].known, them[1].known);
-    if (!entry) {
-        key = n == 1 ? Py_NewRef(them[0].known) : PyTuple_New(2);
-        for (Py_ssize_t i = 0; key && n == 2 && i < 2; i++) { /* again: a new tuple may run code */
-            if (!look_at(xs[i], &them[i], &order))
-                goto end;
-            PyTuple_SET_ITEM(key, i, Py_NewRef(them[i].known));
-        }
-        entry = key ? looked_up(front, key, n) : NULL;
-        if (PyErr_Occurred())
-            goto end;
-    }
+    PyObject *entry = entry_for(front, xs, them, n, &order, &key);
+    if (!entry && (!key || PyErr_Occurred()))
+        goto end;
     if (is_eager(now)) {
         found = entry && OF(entry, Entry, aval) != Py_None ? Py_NewRef(OF(entry, Entry, aval)) : NULL;
         if (!them[0].value || (n == 2 && !them[1].value) ||

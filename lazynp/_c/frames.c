@@ -1,4 +1,5 @@
-/* The variables of a running frame, and the iterators of its loops: see lazynp._promotion._frames.
+/* The variables of a running frame, and the iterators of its loops: see `_promotion/_running.py` and
+ * `_promotion/_variables.py`.
  *
  * The values of a frame lie one after the other: its variables, its cells, then the stack. An open
  * `for` loop keeps its iterator on the stack, above those of the loops around it. CPython has no

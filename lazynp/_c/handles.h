@@ -1,60 +1,67 @@
-/* How handles are allocated and freed. See core.h.
+/* How handles, and the steps of views, are allocated and freed. See core.h.
 
-   Every operation makes a handle, and most handles die soon. Python frees an object of a class with
-   slots by a walk over its classes; these functions know the slots. They keep a few dead handles
-   for the next ones, as Python does with its lists. */
+   Every operation makes a handle, every slice a step, and most of them die soon. Python frees an
+   object of a class with slots by a walk over its classes; these functions know the slots. They
+   keep a few dead objects for the next ones, as Python does with its lists. */
 
 #pragma once
 
 #include "core.h"
 
-enum { KEPT = 32 }; /* of each class */
-static struct {
+enum { KEPT = 32, POOLS = 3 }; /* dead objects of each class; classes */
+static struct Pool {
     PyTypeObject *type;
-    Py_ssize_t weak; /* the offset of the list of weak references */
+    Py_ssize_t items; /* of each object, for a class of tuples */
     int count;
-    PyObject *dead[KEPT]; /* their slots are NULL */
-} handles[2];
+    PyObject *dead[KEPT]; /* their slots, and items, are NULL */
+} pools[POOLS];
 
-static inline int kind_of_handle(PyTypeObject *type)
+static inline struct Pool *pool_of(PyTypeObject *type)
 {
-    return type == handles[0].type ? 0 : type == handles[1].type ? 1 : -1;
+    for (int i = 0; i < POOLS; i++)
+        if (pools[i].type == type)
+            return &pools[i];
+    return NULL; /* a class of the user's */
 }
 
-static PyObject *new_handle(PyTypeObject *type, Py_ssize_t items)
+static PyObject *allocate(PyTypeObject *type, Py_ssize_t items)
 {
-    int kind = kind_of_handle(type);
-    if (kind < 0 || !handles[kind].count)
+    struct Pool *pool = pool_of(type);
+    if (!pool || !pool->count || pool->items != items)
         return PyType_GenericAlloc(type, items);
-    PyObject *self = PyObject_Init(handles[kind].dead[--handles[kind].count], type);
+    PyObject *self = pool->dead[--pool->count];
+    if (items)
+        PyObject_InitVar((PyVarObject *)self, type, items);
+    else
+        PyObject_Init(self, type);
     PyObject_GC_Track(self);
     return self;
 }
 
-/* A destructor may run at each of these, and see no more of this handle than is left. */
-static void clear_slots(PyObject *self)
+/* Keep an object whose slots or items are NULL by now, or free its memory. */
+static inline void bury(PyObject *self, Py_ssize_t items)
 {
+    PyTypeObject *type = Py_TYPE(self);
+    struct Pool *pool = pool_of(type);
+    if (pool && pool->items == items && pool->count < KEPT)
+        pool->dead[pool->count++] = self;
+    else
+        type->tp_free(self);
+    Py_DECREF(type);
+}
+
+/* A destructor may run at each line, and sees no more of this handle than is left. */
+static void clear_handle(PyObject *self)
+{
+    if (SLOT(self, ((PyTypeObject *)the.Array)->tp_weaklistoffset))
+        PyObject_ClearWeakRefs(self);
     Py_CLEAR(OF(self, Array, _node));
     Py_CLEAR(OF(self, Array, _base));
     Py_CLEAR(OF(self, Array, _path));
     Py_CLEAR(OF(self, Array, _seen));
     Py_CLEAR(OF(self, Array, _flags));
     Py_CLEAR(OF(self, Array, _order));
-}
-
-/* What is left of a handle when its class has no more use for it. */
-static inline void bury(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    int kind = kind_of_handle(type);
-    if (SLOT(self, handles[0].weak))
-        PyObject_ClearWeakRefs(self);
-    clear_slots(self);
-    if (kind >= 0 && handles[kind].count < KEPT)
-        handles[kind].dead[handles[kind].count++] = self;
-    else
-        type->tp_free(self);
-    Py_DECREF(type);
+    bury(self, 0);
 }
 
 /* Free a handle. For one of a subclass, Python has freed what that adds. */
@@ -62,68 +69,58 @@ static void free_handle(PyObject *self)
 {
     PyObject_GC_UnTrack(self);
     if (OF(self, Array, _base) == Py_None) { /* else it may be the last to hold another handle */
-        bury(self);
+        clear_handle(self);
         return;
     }
     Py_TRASHCAN_BEGIN(self, free_handle)
-    bury(self);
+    clear_handle(self);
     Py_TRASHCAN_END
 }
 
-/* The same for `Basic`, a tuple of two: each view that a slice makes has one. */
-static struct {
-    int count;
-    PyObject *dead[KEPT];
-} steps;
-
-static PyObject *new_step(PyTypeObject *type, Py_ssize_t items)
-{
-    if (items != 2 || (PyObject *)type != the.Basic || !steps.count)
-        return PyType_GenericAlloc(type, items);
-    PyObject *self = (PyObject *)PyObject_InitVar((PyVarObject *)steps.dead[--steps.count], type, 2);
-    PyObject_GC_Track(self);
-    return self;
-}
-
+/* Free a `Basic`, which is a tuple. */
 static void free_step(PyObject *self)
 {
-    PyTypeObject *type = Py_TYPE(self);
+    Py_ssize_t items = PyTuple_GET_SIZE(self);
     PyObject_GC_UnTrack(self);
-    for (Py_ssize_t i = PyTuple_GET_SIZE(self); i-- > 0;) {
+    for (Py_ssize_t i = items; i-- > 0;) {
         PyObject *item = PyTuple_GET_ITEM(self, i);
         PyTuple_SET_ITEM(self, i, NULL);
         Py_XDECREF(item);
     }
-    if ((PyObject *)type == the.Basic && PyTuple_GET_SIZE(self) == 2 && steps.count < KEPT)
-        steps.dead[steps.count++] = self;
-    else
-        type->tp_free(self);
-    Py_DECREF(type);
+    bury(self, items);
 }
 
-/* Let these functions make and free the handles, and the steps, of lazynp's own classes. */
-static int take_handles(void)
+/* Whether objects of the class have no more than those of the class below it, and its slots. */
+static int is_as_small_as(PyTypeObject *type, PyTypeObject *below)
 {
-    PyObject *classes[2] = {the.NDArray, the.Scalar};
-    PyTypeObject *step = (PyTypeObject *)the.Basic;
-    if (step->tp_basicsize != PyTuple_Type.tp_basicsize || step->tp_finalize) {
-        PyErr_Format(PyExc_TypeError, "%R has more than the items of a tuple", step);
-        return -1;
-    }
-    step->tp_alloc = new_step;
-    step->tp_dealloc = free_step;
-    for (int kind = 0; kind < 2; kind++) {
-        PyTypeObject *type = (PyTypeObject *)classes[kind];
-        if (type->tp_basicsize != ((PyTypeObject *)the.Array)->tp_basicsize ||
-            !type->tp_weaklistoffset || type->tp_dictoffset || type->tp_finalize ||
-            type->tp_itemsize || !PyType_IS_GC(type)) {
-            PyErr_Format(PyExc_TypeError, "%R has more than the slots of Array", type);
+    if (type->tp_basicsize == below->tp_basicsize && !type->tp_finalize && PyType_IS_GC(type) &&
+        type->tp_dictoffset == below->tp_dictoffset && type->tp_itemsize == below->tp_itemsize &&
+        type->tp_weaklistoffset == below->tp_weaklistoffset)
+        return 1;
+    PyErr_Format(PyExc_TypeError, "%R has more than %R", type, below);
+    return 0;
+}
+
+/* Let these functions make and free the objects of lazynp's own classes. */
+static int take_pools(void)
+{
+    PyTypeObject *array = (PyTypeObject *)the.Array;
+    struct {
+        PyObject *type;
+        PyTypeObject *below;
+        Py_ssize_t items;
+        destructor free;
+    } all[POOLS] = {{the.NDArray, array, 0, free_handle},
+                    {the.Scalar, array, 0, free_handle},
+                    {the.Basic, &PyTuple_Type, 2, free_step}};
+    for (int i = 0; i < POOLS; i++) {
+        PyTypeObject *type = (PyTypeObject *)all[i].type;
+        if (!is_as_small_as(type, all[i].below))
             return -1;
-        }
-        handles[kind].type = (PyTypeObject *)Py_NewRef((PyObject *)type);
-        handles[kind].weak = type->tp_weaklistoffset;
-        type->tp_alloc = new_handle;
-        type->tp_dealloc = free_handle;
+        pools[i].type = (PyTypeObject *)Py_NewRef(all[i].type);
+        pools[i].items = all[i].items;
+        type->tp_alloc = allocate;
+        type->tp_dealloc = all[i].free;
     }
     return 0;
 }

@@ -10,6 +10,13 @@
 
 enum { LOOPED = 1024 }; /* elements; more of them make up for the ufunc */
 
+/* Whether this file takes Python's numbers of a class as elements of this type. */
+static inline int takes_numbers(PyTypeObject *class, int type)
+{
+    return type == NPY_DOUBLE || type == NPY_FLOAT ||
+           (type == NPY_LONG && class == &PyLong_Type);
+}
+
 /* The type number of an operand that a front knows by `known` beside one known by `other`; -1: none
    that this file handles. */
 static int type_of(PyObject *known, PyObject *other)
@@ -22,10 +29,7 @@ static int type_of(PyObject *known, PyObject *other)
     if (!PyArray_DescrCheck(dtype) || !PyArray_ISNBO(dtype->byteorder))
         return -1;
     int type = dtype->type_num;
-    if (!PyTypeNum_ISNUMBER(type) || type == NPY_LONGDOUBLE || type == NPY_CLONGDOUBLE)
-        return -1;
-    if (python && type != NPY_DOUBLE && type != NPY_FLOAT &&
-        (type != NPY_LONG || known != (PyObject *)&PyLong_Type))
+    if (!is_number_type(type) || (python && !takes_numbers((PyTypeObject *)known, type)))
         return -1;
     return type;
 }
@@ -90,8 +94,7 @@ static inline int is_of(PyArrayObject *memory, int type)
 static int is_number_of(PyObject *x, int type)
 {
     if (PyFloat_CheckExact(x) || PyLong_CheckExact(x))
-        return type == NPY_DOUBLE || type == NPY_FLOAT ||
-               (type == NPY_LONG && PyLong_CheckExact(x));
+        return takes_numbers(Py_TYPE(x), type);
     PyObject *aval = is_python_number(x) ? NULL : aval_of_number(x);
     return aval && type_of(aval, NULL) == type;
 }
@@ -276,7 +279,7 @@ static int may_be_written(PyArrayObject *target, PyArrayObject *other)
            !memcmp(PyArray_STRIDES(target), PyArray_STRIDES(other), ndim * sizeof(npy_intp));
 }
 
-/* Run `target op= other`; whether that worked. */
+/* Run `target op= other`; whether that worked. 0 without an error: the ufunc must do it. */
 static int looped_into(Front *front, PyArrayObject *target, PyObject *other)
 {
     Walk walk = {0};

@@ -331,7 +331,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
         return NULL;
     }
-    if (take_handles() < 0)
+    if (take_pools() < 0)
         return NULL;
     Py_RETURN_NONE;
 }

@@ -540,13 +540,10 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     PyObject *result = NULL;
     if (target && other) {
         PyObject *values[3] = {Py_NewRef(target), Py_NewRef(other), (PyObject *)target};
-        if (looped_into(front, target, other)) {
-            again = 0;
-            result = Py_NewRef(Py_None);
-        }
-        else if (PyErr_Occurred())
-            again = 0;
-        else
+        again = 0;
+        if (looped_into(front, target, other))
+            result = Py_NewRef(target);
+        else if (!PyErr_Occurred())
             result = quiet(OF(now, Recorder, quiet), front->function, values, 3, &again);
         Py_DECREF(values[0]);
         Py_DECREF(values[1]);

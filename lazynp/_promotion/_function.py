@@ -8,6 +8,7 @@ The function's dict keeps the `Promoted`, so both end together.
 from __future__ import annotations
 
 import inspect
+import math
 import sys
 import threading
 import time
@@ -33,6 +34,7 @@ from lazynp.transforms.control import CannotStage, Door, Front
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
 _COMPILING = 0.002  # more of these seconds for each operation of the program
 FASTER = 0.8  # a program must take less than this part of Python's time
+_RUNS = 3  # of a program in its trial: the machine may be busy with something else
 _SHORT = 1e-3  # seconds: calls that are shorter are not worth it
 _CALLS = 16  # ... after so many
 _CASES = 8  # kinds of arguments
@@ -229,7 +231,7 @@ class Promoted(Front):
     ) -> Any:  # fmt: skip
         """Run it in Python, then as a program on copies; compare."""
         leaves, originals, objects = given.leaves, given.originals, given.objects
-        first, second = [copies(leaves) for _ in range(2)]
+        first, *others = [copies(leaves) for _ in range(1 + _RUNS)]
         before = [attributes(x) or {} for x in objects]
         begin = time.perf_counter()
         want = materialize(self.plain(*args, **kwargs))
@@ -247,9 +249,13 @@ class Promoted(Front):
                     and _same_attributes(changes, objects, before)
                 ):
                     raise CannotStage("its results differ")
-                begin = time.perf_counter()
-                program(second, originals, objects)
-                compiled = time.perf_counter() - begin
+                compiled = math.inf
+                while compiled > FASTER * python and others:
+                    begin = time.perf_counter()
+                    program(others.pop(), originals, objects)
+                    compiled = min(compiled, time.perf_counter() - begin)
+                    if compiled > SECONDS:
+                        break
             if compiled > FASTER * python:
                 raise CannotStage(f"it takes {compiled / python:.1f} of Python's time")
             case.program = program

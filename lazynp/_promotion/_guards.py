@@ -224,30 +224,32 @@ def _is_new(x: Any, functions: Container[int], classes: Container[type]) -> bool
         return id(x) not in functions and is_users(x.__code__)
     if not isinstance(x, type) or x in classes or _is_library(x.__module__):
         return False
-    return x.__module__.partition(".")[0] not in sys.stdlib_module_names or _is_main(x.__module__)
+    return not _is_pythons(x.__module__)
 
 
-def _is_main(name: str) -> bool:
-    return name == "__main__"
+def _is_pythons(name: str) -> bool:
+    """Whether a module of this name belongs to the standard library."""
+    return name != "__main__" and name.partition(".")[0] in sys.stdlib_module_names
 
 
 def _is_module(x: Any) -> bool:
-    return (
-        isinstance(x, ModuleType)
-        and not _is_library(x.__name__)
-        and (
-            x.__name__.partition(".")[0] not in sys.stdlib_module_names or x.__name__ == "__main__"
-        )
-    )
+    """Whether it is a module of the user's."""
+    return isinstance(x, ModuleType) and not (_is_library(x.__name__) or _is_pythons(x.__name__))
 
 
 def _check_descriptor(value: Any, name: str) -> None:
     if type(value) is property:
-        getter = value.fget
-        if value.fset or not isinstance(getter, FunctionType) or not _is_harmless(getter):
-            raise CannotStage(f"uses the property `{name}`")
+        _getter(value, name)
     elif hasattr(type(value), "__get__") and not isinstance(value, _PLAIN_DESCRIPTORS):
         raise CannotStage(f"reads `{name}`, a {type(value).__name__}, which computes it")
+
+
+def _getter(value: property, name: str) -> FunctionType:
+    """The function that computes a property, if it does nothing else."""
+    getter = value.fget
+    if value.fset or not isinstance(getter, FunctionType) or not _is_harmless(getter):
+        raise CannotStage(f"uses the property `{name}`")
+    return getter
 
 
 _PLAIN_DESCRIPTORS = (
@@ -267,10 +269,7 @@ def _getters(functions: Sequence[FunctionType], classes: Sequence[type]) -> list
             value = c.__dict__.get(name)
             if type(value) is not property or id(value.fget) in found:
                 continue
-            getter = value.fget
-            if value.fset or not isinstance(getter, FunctionType) or not _is_harmless(getter):
-                raise CannotStage(f"uses the property `{name}`")
-            found[id(getter)] = getter
+            getter = found[id(value.fget)] = _getter(value, name)
             todo += [n for n in _names_of(getter.__code__) if n not in names]
             names.update(todo)
     return list(found.values())

@@ -32,7 +32,7 @@ _SIMPLE = (
     ast.Expression, ast.Compare, ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Constant, ast.Name,
     ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context,
 )  # fmt: skip
-_UNSUITED = (
+SUSPENDED = (  # flags of code that gives up its frame before it ends
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
     | inspect.CO_ASYNC_GENERATOR
 )  # fmt: skip
@@ -83,7 +83,7 @@ def loops_at(frame: FrameType) -> list[Loop]:
 
 def _known(frame: FrameType, code: CodeType) -> _Known:
     found: list[tuple[_Place, _Place, Loop]] = []
-    if is_users(code) and not code.co_flags & _UNSUITED:
+    if is_users(code) and not code.co_flags & SUSPENDED:
         tree: Any = whole_tree(FunctionType(code, frame.f_globals, closure=_no_cells(code)))
         if tree is not None:
             _collect(tree.body, 0, found)

@@ -106,21 +106,6 @@ def attributes(x: Any) -> dict[str, Any] | None:
     return found if len(found) <= MOST else None
 
 
-def read(x: Any, name: str) -> Any:
-    """An attribute as it is stored."""
-    try:
-        return x.__dict__[name]
-    except (KeyError, AttributeError):
-        pass
-    for slot, descriptor in slots_of(type(x)):
-        if slot == name:
-            try:
-                return descriptor.__get__(x)
-            except AttributeError:
-                break
-    return MISSING
-
-
 def bare(cls: type) -> Any:
     """A stand-in without attributes. No `__init__` or `__new__` of the user's runs."""
     return SimpleNamespace() if cls is SimpleNamespace else object.__new__(cls)

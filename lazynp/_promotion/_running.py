@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, new_array, write_lock
+from lazynp._array import Array, NDArray, write_lock
 from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
-from lazynp._node import leaf
 from lazynp._plan import STATS
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._function import FASTER, may_run
-from lazynp._promotion._given import ARRAY, Listed
+from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
 from lazynp._promotion._loops import Loop, loops_at, rounds_function
 from lazynp._promotion._program import Program
@@ -117,7 +116,7 @@ class Running:
         program = self._traced(frame, given)
         count = self._whole(min(count, _ROUNDS, max(2, int(_TRIAL / self.rate))))
         self._key = given.key
-        self._inputs = [list(map(_copy, given.varying)) for _ in range(2)]
+        self._inputs = [copies(given.varying) for _ in range(2)]
         self._candidate, self._first = program, self.at
         self._due, self._step = self.at + count, Running._compare
         self._started = time.perf_counter()
@@ -132,7 +131,7 @@ class Running:
         names = tuple(given.names)
         function = rounds_function(self.loop, frame, names, self.values.step)
         program = Program(function, Listed([*given.template, ARRAY, ARRAY]))
-        operations = program.trace([*map(_copy, given.varying), *self._bounds(2)])
+        operations = program.trace([*copies(given.varying), *self._bounds(2)])
         if (len(self.values) - self.at) * self.rate < LEFT + _COMPILING * operations:
             raise CannotStage("it ends too soon")
         if is_module(frame):
@@ -301,10 +300,6 @@ class Running:
 def _results_of(program: Program, leaves: list[Any]) -> Any:
     out, _ = program(leaves, leaves, [])
     return out
-
-
-def _copy(x: Any) -> Any:
-    return new_array(leaf(np.array(x))) if type(x) is NDArray else x
 
 
 # -- sampling --------------------------------------------------------------------------------------

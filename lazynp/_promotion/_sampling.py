@@ -19,15 +19,12 @@ from lazynp._config import config
 from lazynp._memo import Memo
 from lazynp._promotion import _running
 from lazynp._promotion._function import Promoted, fronts, in_front, promote
+from lazynp._promotion._loops import SUSPENDED
 from lazynp.transforms.control import Door, front_of, is_users
 
 HOT = 48  # ticks
 _DEEP = 24  # frames of a stack that are looked at
 _MANY = 8  # functions of one code, and searches for them
-_UNSUITED = (
-    inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE
-    | inspect.CO_ASYNC_GENERATOR
-)  # fmt: skip
 
 
 class _Tally:
@@ -54,7 +51,7 @@ def ticked(frame: FrameType) -> None:
         if _running.KNOWN:
             _running.seen(found)
         is_function = code.co_flags & inspect.CO_NEWLOCALS  # not a module
-        if is_function and not code.co_flags & _UNSUITED:
+        if is_function and not code.co_flags & SUSPENDED:
             _count(found, code)
         found = found.f_back
 

@@ -201,7 +201,7 @@ def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
 
 def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     """The call, into available memory."""
-    if not getattr(out, "ndim", 1) and reference.__name__.startswith("cum"):
+    if not getattr(out, "ndim", 1) and "cum" in reference.__name__:
         return False  # NumPy ends the process where `out` has no axis and another dtype
     named = {k: _value(v, math.inf) for k, v in kwargs.items() if k != "out"}
     if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):

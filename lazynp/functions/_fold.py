@@ -16,6 +16,7 @@ from lazynp.functions._operands import as_array, cast, scalar_if_0d, store
 from lazynp.functions._reduce import (
     NO_VALUE,
     Reduction,
+    accumulated_axis,
     check_out,
     kept_shape,
     loop_dtype,
@@ -87,7 +88,7 @@ def fold_along(
     x, out = as_array(array), single_out(out)
     if x.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
-    axis = single_axis(axis, x.ndim, "accumulate")
+    axis = accumulated_axis(axis, x, out)
     if needs_host(x) or not 0 < x.shape[axis] <= _UNROLLED:
         return host_into(ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
     x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))

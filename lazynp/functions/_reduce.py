@@ -390,7 +390,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
     x, out = as_array(array), single_out(out)
     if x.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
-    axis = single_axis(axis, x.ndim, "accumulate")
+    axis = accumulated_axis(axis, x, out)
     if needs_host(x) or out is not None and not on_device(out.dtype):
         return host_into(row.ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
     loop = loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype)
@@ -405,12 +405,23 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
     return store(result, out, "unsafe")
 
 
+def accumulated_axis(axis: Any, x: Array, out: Array | None) -> int:
+    """The axis of `accumulate`. An `out` without axes is refused here: it ends NumPy's process."""
+    axis = single_axis(axis, x.ndim, "accumulate")
+    if out is not None and not out.ndim:
+        raise ValueError(_WRONG_SIZE)
+    return axis
+
+
 def _repeated_into(x: Array, axis: int, shape: tuple[int, ...]) -> Array:
     """The operand of an accumulation into an array that repeats it along other axes."""
     if len(shape) == x.ndim and shape[axis] == x.shape[axis] and accumulates_repeatedly():
         with contextlib.suppress(ValueError):
             return broadcast(x, shape)
-    raise ValueError("provided out is the wrong size for the accumulation.")
+    raise ValueError(_WRONG_SIZE)
+
+
+_WRONG_SIZE = "provided out is the wrong size for the accumulation."
 
 
 def count_of(shape: Sequence[int], axes: Axes) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import lazynp as lazy
 from lazynp.functions._reduce import ROWS as NATIVE
 from tests.functions.rows import check
 
@@ -219,3 +220,16 @@ np.add.reduceat(a, [0, 3])
 @pytest.mark.parametrize("row", MESSAGES.strip().splitlines())
 def test_message(row: str) -> None:
     check(row, DATA, message=True)
+
+
+@pytest.mark.parametrize("dtype", [int, float, "f2", object])
+@pytest.mark.parametrize("call", [
+    lambda x, o: lazy.add.accumulate(x, out=o), lambda x, o: lazy.logaddexp.accumulate(x, out=o),
+    lambda x, o: lazy.subtract.accumulate(x, out=o), lambda x, o: lazy.cumsum(x, out=o),
+    lambda x, o: lazy.nancumsum(x, out=o), lambda x, o: lazy.nancumprod(x, out=o),
+    lambda x, o: lazy.cumulative_sum(x, out=o), lambda x, o: x.cumprod(out=o),
+])  # fmt: skip
+def test_accumulate_into_an_array_without_axes(call: Any, dtype: Any) -> None:
+    """NumPy 2.4 ends the process."""
+    with pytest.raises(ValueError):
+        call(lazy.ones(1), lazy.array(7, dtype))

@@ -19,7 +19,7 @@ needs_limit = pytest.mark.skipif(_maps.limit() is None, reason="this system tell
 def clean() -> Iterator[None]:
     fresh_start()
     yield
-    _maps._left, _maps._full = 64, False
+    _maps._left, _maps._full = _maps._EVERY, False
 
 
 def programs(first: int, last: int) -> None:

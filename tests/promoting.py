@@ -1,0 +1,35 @@
+"""What tests of hot functions share: each program counts as long and fast enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._promotion import Promoted, _function, promote
+from lazynp.transforms.control import front_of
+
+
+@contextmanager
+def promoting() -> Iterator[None]:
+    """A block in which no program waits for its price. Its end restores the functions."""
+    with pytest.MonkeyPatch.context() as patch, np.config(execution="adaptive", promotion=True):
+        for name in ("_SHORT", "SECONDS", "_COMPILING"):
+            patch.setattr(_function, name, 0.0)
+        patch.setattr(_function, "FASTER", numpy.inf)
+        yield
+    for hot in _function.fronts():
+        hot.restore()
+
+
+def front(f: Any) -> Promoted:
+    """Promote a function, or the function of a method."""
+    f = getattr(f, "__func__", f)
+    assert promote(f)
+    found = front_of(f)
+    assert isinstance(found, Promoted)
+    return found

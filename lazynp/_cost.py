@@ -143,14 +143,15 @@ def _of_call(name: str, params: dict[str, Any]) -> Cost:
     return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
 
 
-def work(jaxpr: Jaxpr) -> float:
-    """The cost of a compiled program's operations. Loops count one round, because threads gain or
-    lose in each round.
+def work(jaxpr: Jaxpr, rounds: bool = False) -> float:
+    """The cost of a compiled program's operations. rounds: with all rounds of its loops, where
+    their number is known. Else loops count one, because threads gain or lose in each round.
     """
     total = 0.0
     for eqn in jaxpr.eqns:
         if eqn.primitive.kind == "call":
-            total += max(map(work, jaxprs_in(eqn.params)), default=0.0)
+            inner = max([work(j, rounds) for j in jaxprs_in(eqn.params)], default=0.0)
+            total += inner * (eqn.params.get("length") or 1 if rounds else 1)
         else:
             ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
             total += cost(eqn.primitive, eqn.params, ins, outs)[1]

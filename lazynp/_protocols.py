@@ -52,7 +52,7 @@ from lazynp.functions import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._memory import scipy_asks
 from lazynp.functions._operands import cast
-from lazynp.functions._parts import Part, elementwise_of, outer, product, reduced
+from lazynp.functions._part_functions import least
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
@@ -208,80 +208,10 @@ def _extremum(name: str) -> Any:
         if self.dtype.kind == "c":
             self.unknown()
         refuse(ufuncs.logical_not(reductions.any(self.mask)), ValueError, message)
-        options.setdefault("initial", _least(self.dtype, name))
+        options.setdefault("initial", least(self.dtype, name))
         return self.reduced(function, axis, options)
 
     return reduce
-
-
-# -- x[:k] with a traced k -------------------------------------------------------------------------
-
-
-def part_ufunc(self: Part, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    reduction = _REDUCTIONS.get(function.__name__)
-    if method == "reduce" and reduction is not None and inputs[0] is self:
-        return getattr(self, reduction)(**kwargs)
-    ours: Any = find(function.__name__)
-    if method != "__call__" or kwargs or not isinstance(ours, ufunc):
-        return self.unknown()
-    if function.__name__ == "matmul":
-        return product(ours, *inputs)
-    numpys = getattr(function, "_numpy", function)
-    return self.unknown() if numpys.signature else elementwise_of(ours, inputs)
-
-
-def part_function(self: Part, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    name = str(_AMAX.get(function.__name__, function.__name__))
-    if name in ("dot", "outer", "matmul") and len(args) == 2 and not kwargs:
-        if name == "outer":
-            return outer(ufuncs.multiply, *args)
-        return product(products.matmul, *args)
-    if name not in _SELECTED - {"var", "std"} or not args or args[0] is not self:
-        return self.unknown()
-    return getattr(self, name)(*args[1:], **kwargs)
-
-
-def _part_reduction(name: str) -> Any:
-    function = getattr(reductions, name)
-
-    def reduce(self: Part, axis: Any = None, **options: Any) -> Any:
-        return self.unknown() if options else reduced(self, function, axis, {})
-
-    return reduce
-
-
-def _part_extremum(name: str) -> Any:
-    """Of one axis: of several, whether NumPy raises for an empty one depends on the others."""
-    function, words = getattr(reductions, name), {"max": "maximum", "min": "minimum"}[name]
-    message = f"zero-size array to reduction operation {words} which has no identity"
-
-    def reduce(self: Part, axis: Any = None, **options: Any) -> Any:
-        if self.dtype.kind == "c" or self.ndim != 1 or axis not in (None, 0, -1) or options:
-            return self.unknown()
-        refuse(ufuncs.logical_not(reductions.any(self.mask())), ValueError, message)
-        return reduced(self, function, axis, {"initial": _least(self.dtype, name)})
-
-    return reduce
-
-
-def _least(dtype: np.dtype[Any], name: str) -> Any:
-    """What changes no maximum or minimum."""
-    if dtype.kind == "f":
-        return -np.inf if name == "max" else np.inf
-    if dtype.kind == "b":
-        return name == "min"
-    limits = np.iinfo(dtype)
-    return limits.min if name == "max" else limits.max
-
-
-def _attach_to_parts() -> None:
-    Part.__matmul__ = lambda x, y: product(products.matmul, x, y)  # type: ignore[attr-defined]
-    Part.__rmatmul__ = lambda x, y: product(products.matmul, y, x)  # type: ignore[attr-defined]
-    Part.dot = Part.__matmul__  # type: ignore[attr-defined]
-    for name in ("sum", "prod", "mean", "any", "all"):
-        setattr(Part, name, _part_reduction(name))
-    for name in ("max", "min"):
-        setattr(Part, name, _part_extremum(name))
 
 
 # -- NumPy's functions -----------------------------------------------------------------------------
@@ -362,9 +292,6 @@ def attach() -> None:
     Selection.__array_ufunc__ = selection_ufunc  # type: ignore[attr-defined]
     Selection.__array_function__ = selection_function  # type: ignore[attr-defined]
     _attach_to_selections()
-    Part.__array_ufunc__ = part_ufunc  # type: ignore[attr-defined]
-    Part.__array_function__ = part_function  # type: ignore[attr-defined]
-    _attach_to_parts()
 
 
 attach()

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_view
 from lazynp._node import is_tracer, leaf
 from lazynp._promotion._objects import MISSING, Unread, attributes, bare, is_plain, put
@@ -367,7 +368,7 @@ def copies(leaves: list[Any], empty: bool = False) -> list[Any]:
         made = owners.get(id(owner))
         if made is None:
             aval = owner.aval
-            values = np.zeros(aval.shape, aval.dtype) if empty else np.array(owner)
+            values = np.zeros(aval.shape, aval.dtype) if empty else _copy(owner)
             made = owners[id(owner)] = new_array(leaf(values))
             made._flags, made._order = owner._flags, owner._order
         if owner is x:
@@ -380,6 +381,14 @@ def copies(leaves: list[Any], empty: bool = False) -> list[Any]:
         return view
 
     return [copied(x) for x in leaves]
+
+
+def _copy(owner: Array) -> Any:
+    """Memory that a program takes as it is, as it does that of the original."""
+    value = np.asarray(owner)
+    made = lowering.aligned_empty(value.shape, value.dtype)
+    made[...] = value
+    return made
 
 
 def computed(leaves: list[Any]) -> None:

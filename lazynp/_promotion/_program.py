@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, write_lock
+from lazynp._cost import work
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._promotion._given import Again, Given, Listed
 from lazynp._promotion._guards import Guards, refuse_computed
@@ -42,12 +43,12 @@ class Program:
     def __init__(self, plain: Any, given: Given | Listed) -> None:
         self.functions: list[FunctionType] = []  # of the user's, that were traced
         self.guards: Guards | None = None  # since it was traced
-        self.functions: list[FunctionType] = []  # of the user's, that were traced
         self.replaced: list[tuple[int, str]] = []  # numbers: object, attribute
         self.read: frozenset[str] = frozenset()  # names that may be those of attributes
         self._plain, self._template = plain, given.template
         self._moving, self._unread = given.moving, frozenset(given.unread)
         self._in_calls = isinstance(given, Given)
+        self.seconds = 0.0  # that a call may take, by estimate
         self._results: Results | None = None
         self._jitted = Jitted(_named(self._staged, name_of(plain)), (), (), loops="auto")
 
@@ -111,6 +112,7 @@ class Program:
             _check_numbers(jaxpr, {v for v in jaxpr.inputs if v.aval.weak})
         if self._results is not None:
             self._results.values.clear()  # they belong to the trace
+        self.seconds = 1e-6 * work(jaxpr, rounds=True)
         return operations
 
     def _staged(self, *leaves: Any) -> Any:

@@ -1,22 +1,21 @@
 """Slices of unknown size in staged functions: `a[i, :j]`, `x[k + 1 :]` in a loop over j or k.
 
-Such a slice is held as its whole axis with a mask. Elementwise functions work on whole axes;
-reductions and products put their neutral element outside of the mask; a store selects. What would
-need the size raises the error of a bound that is only traced, so that Python runs the loop after
-all.
+Such a slice is held as a window of its axis with a mask. Elementwise functions (`_part_functions`)
+work on whole windows; reductions and products put their neutral element outside of the mask; a
+store selects. What would need the size raises the error of a bound that is only traced, so that
+Python runs the loop after all.
 """
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array
+from lazynp._array import Array, new_array, new_scalar
 from lazynp._intervals import distance, interval
-from lazynp._node import aval_of_node
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._steps import expand_ellipsis
 from lazynp.functions._assigned import assigned
@@ -29,42 +28,118 @@ _INT = np.dtype(np.int64)
 
 
 class Region:
-    """The places of one axis between two bounds, which NumPy counts from the end or cuts off."""
+    """The places of one axis between two bounds, which NumPy counts from the end or cuts off.
 
-    __slots__ = ("bounds", "length", "mask")
+    Only a window of the axis is held: from the least that the start may be to the most that the
+    stop may be. Bounds count from its first place, so `x[1 : k + 1]` and `y[:k]` have one region.
+    """
 
-    def __init__(self, item: slice, length: int) -> None:
-        self.length = length
-        self.bounds = tuple(_bound(b, length, d) for b, d in ((item.start, 0), (item.stop, length)))
+    __slots__ = ("bounds", "length", "mask", "given")
+
+    def __init__(self, start: Any, stop: Any, length: int, given: Any = None) -> None:
+        """given: the bounds as they are written, and what tells their windows apart."""
+        self.bounds, self.length, self.given = (start, stop), length, given
         places = shaping.iota(shape=(length,), axis=0, dtype=_INT)
-        start, stop = (_from_front(b, length) for b in self.bounds)
         inside = elementwise.greater_equal(places, start)
         self.mask = elementwise.logical_and(inside, elementwise.less(places, stop))
 
     def same(self, other: Region | None) -> bool:
-        """Whether these are the same places of axes of one length."""
+        """Whether these are the same places of windows of one length."""
         if other is None or self.length != other.length:
             return False
+        if self.given is not None and other.given is not None:
+            if all(map(_equal, self.given, other.given)):
+                return True
         return self is other or all(map(_equal, self.bounds, other.bounds))
 
+    def size(self) -> Any:
+        """How many places it has: a scalar without a value."""
+        start, stop = self.bounds
+        first = elementwise.maximum(start, 0) if isinstance(start, Array) else start
+        end = elementwise.minimum(stop, self.length) if isinstance(stop, Array) else stop
+        count = elementwise.maximum(elementwise.subtract(end, first), 0)
+        return new_scalar(count._read())
 
-def _bound(b: Any, length: int, default: int) -> Any:
-    """An int within the axis, or an integer without a value."""
+    def flipped(self) -> Region:
+        start, stop = (_less(self.length, b) for b in reversed(self.bounds))
+        return Region(start, stop, self.length)
+
+
+def _window(item: slice, length: int) -> tuple[Region, slice]:
+    """The region of a slice of an axis, and its window."""
+    start, stop = _from_front(item.start, 0, length), _from_front(item.stop, length, length)
+    low = min(max(_ends(start)[0], 0), length)
+    high = max(min(_ends(stop)[1], length), low)
+    given = _written(item.start, 0, length), _written(item.stop, length, length), low, length
+    region = Region(_less(start, low), _less(stop, low), high - low, given)
+    whole = low == 0 and high == length
+    return region, slice(None) if whole else slice(low, high)
+
+
+def _written(b: Any, default: int, length: int) -> Any:
+    return new_array(b._read()) if isinstance(b, Array) else _from_front(b, default, length)
+
+
+def _from_front(b: Any, default: int, length: int) -> Any:
+    """An int within the axis, or an integer without a value that counts from its front."""
     if b is None:
         return default
-    if isinstance(b, Array):
-        return new_array(b._read())
-    return min(max(b + length if b < 0 else b, 0), length)
-
-
-def _from_front(b: Any, length: int) -> Any:
-    if type(b) is int:
-        return b
-    counted = cast(b, _INT)
-    if interval(b._read())[0] >= 0:
+    if not isinstance(b, Array):
+        return min(max(b + length if b < 0 else b, 0), length)
+    least, most = interval(b._read())
+    counted = cast(new_array(b._read()), _INT)
+    if least >= 0:
         return counted
+    if most < 0:
+        return elementwise.add(counted, length)
     negative = elementwise.less(counted, 0)
     return elementwise.select(negative, elementwise.add(counted, length), counted)
+
+
+def moved(x: Part, regions: Regions) -> Part:
+    """The part in windows with these regions, if it is certain to have their sizes."""
+    for axis, wanted in enumerate(regions):
+        region = x.regions[axis]
+        if wanted is None or region is None or wanted.same(region):
+            continue
+        if _within(region) and _within(wanted) and _one_size(region, wanted):
+            x = _shifted(x, axis, region, wanted)
+    return x
+
+
+def _within(region: Region) -> bool:
+    """Whether the window cuts off nothing."""
+    start, stop = region.bounds
+    return _ends(start)[0] >= 0 and _ends(stop)[1] <= region.length
+
+
+def _one_size(a: Region, b: Region) -> bool:
+    return _equal(*[_less(region.bounds[1], region.bounds[0]) for region in (a, b)])
+
+
+def _shifted(x: Part, axis: int, region: Region, wanted: Region) -> Part:
+    """The slice of a window at other places of another window."""
+    around = list(x.whole.shape)
+    around[axis] = wanted.length
+    blank = shaping.full(0, shape=tuple(around), dtype=x.dtype)
+    whole = new_array(x.whole._read())
+    padded = shaping.concatenate(blank, whole, blank, axis=axis)
+    first = _less(elementwise.add(region.bounds[0], wanted.length), wanted.bounds[0])
+    out = shaping.slice(
+        padded, first, axes=(axis,), sizes=(wanted.length,), strides=(1,), shape=tuple(around)
+    )
+    return Part(out, (*x.regions[:axis], wanted, *x.regions[axis + 1 :]))
+
+
+def _ends(b: Any) -> tuple[int, int]:
+    return interval(b._read()) if isinstance(b, Array) else (b, b)
+
+
+def _less(a: Any, b: Any) -> Any:
+    """`a - b`, of ints or of integers without a value."""
+    if not isinstance(a, Array) and not isinstance(b, Array):
+        return a - b
+    return elementwise.subtract(a, b) if not (type(b) is int and b == 0) else a
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -100,7 +175,7 @@ class Part:
 
     def mask(self) -> Array:
         """Where the slice is, in the shape of the whole."""
-        return _mask(self.regions, self.whole.shape)
+        return mask_of(self.regions, self.whole.shape)
 
     def filled(self, value: Any) -> Array:
         """The whole with this value outside."""
@@ -124,7 +199,39 @@ class Part:
             self.unknown()
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    __array__ = __len__ = __iter__ = __getitem__ = __setitem__ = __contains__ = unknown
+    def __getitem__(self, index: Any) -> Part:
+        """Whole axes, also backwards, and new ones: what needs no size."""
+        items = index if type(index) is tuple else (index,)
+        if sum(i is Ellipsis for i in items) > 1 or sum(_is_whole(i) for i in items) > self.ndim:
+            return self.unknown()
+        regions: list[Region | None] = []
+        left = list(self.regions)
+        for item in expand_ellipsis(items, self.ndim):
+            if item is None:
+                regions.append(None)
+            elif not _is_whole(item):
+                return self.unknown()
+            else:
+                region = left.pop(0)
+                back = item.step is not None and item.step == -1
+                regions.append(region.flipped() if back and region is not None else region)
+        return Part(self.whole[index], tuple(regions))
+
+    @property
+    def T(self) -> Part:
+        return Part(self.whole.T, self.regions[::-1])
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes that are not known are scalars without a value."""
+        sizes = zip(self.whole.shape, self.regions, strict=True)
+        return tuple([n if r is None else r.size() for n, r in sizes])
+
+    @property
+    def size(self) -> Any:
+        return math.prod(self.shape)
+
+    __array__ = __len__ = __iter__ = __setitem__ = __contains__ = unknown
     __bool__ = __float__ = __int__ = __index__ = __complex__ = unknown
     __hash__ = None  # type: ignore[assignment]
 
@@ -132,7 +239,14 @@ class Part:
         return f"<{self.dtype} slice of {self.whole.aval}, between traced bounds>"
 
 
-def _mask(regions: Regions, shape: tuple[int, ...]) -> Array:
+def _is_whole(item: Any) -> bool:
+    """`:` or `::-1`"""
+    return isinstance(item, slice) and item.start is None and item.stop is None and (
+        item.step is None or type(item.step) is int and item.step in (1, -1)
+    )  # fmt: skip
+
+
+def mask_of(regions: Regions, shape: tuple[int, ...]) -> Array:
     out = None
     for axis, region in enumerate(regions):
         if region is not None:
@@ -163,8 +277,9 @@ def part(x: Array, index: Any) -> Part | None:
             if not has_window(item, x.shape[axis]):
                 if item.step is not None and (type(item.step) is not int or item.step != 1):
                     return None
-                regions.append(Region(item, x.shape[axis]))
-                fixed.append(slice(None))
+                region, window = _window(item, x.shape[axis])
+                regions.append(region)
+                fixed.append(window)
                 continue
         fixed.append(item)
         if isinstance(item, slice):
@@ -185,10 +300,13 @@ def store(target: Part, value: Any) -> None:
     if type(value) is Part:
         if _shows(value.whole, whole) and _matches(target.regions, value.regions):
             return  # the second half of `x[:k] += v`
+        if value.ndim > target.ndim:
+            target.unknown()
+        value = moved(value, target.regions[target.ndim - value.ndim :])
         if not _fits(target, value.whole.shape, value.regions):
             target.unknown()
         value = value.filled(1)
-    elif not _fits(target, np.shape(value), (None,) * _ndim(value)):
+    elif not _fits(target, np.shape(value), (None,) * ndim_of(value)):
         target.unknown()
     if whole.dtype.kind in "iu" and type(value) is not int:
         kind = getattr(value, "dtype", None)
@@ -200,7 +318,7 @@ def store(target: Part, value: Any) -> None:
     whole[...] = elementwise.select(target.mask(), u, new_array(whole._read()))
 
 
-def _ndim(x: Any) -> int:
+def ndim_of(x: Any) -> int:
     return x.ndim if type(x) is Part else np.ndim(x)
 
 
@@ -227,95 +345,3 @@ def _shows(a: Array, b: Array) -> bool:
     if a._base is None or a._base is not b._base or len(a._path) != len(b._path):
         return False
     return all(map(same_slice, a._path, b._path))
-
-
-# -- functions -------------------------------------------------------------------------------------
-
-
-def elementwise_of(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """An elementwise function of parts and of values that broadcast to them."""
-    first = next(x for x in operands if type(x) is Part)
-    for x in operands:
-        if type(x) is not Part and not isinstance(x, (Array, np.ndarray, np.generic, *_NUMBERS)):
-            first.unknown()
-    ndim = max(map(_ndim, operands))
-    regions: list[Region | None] = [None] * ndim
-    for x in operands:
-        for axis, region in enumerate(x.regions if type(x) is Part else (), ndim - _ndim(x)):
-            if region is not None and regions[axis] is None:
-                regions[axis] = region
-    for x in operands:
-        of = x.regions if type(x) is Part else (None,) * _ndim(x)
-        shape = x.whole.shape if type(x) is Part else np.shape(x)
-        for axis, (region, size) in enumerate(zip(of, shape, strict=True), ndim - _ndim(x)):
-            wanted = regions[axis]
-            if wanted is not None and not (wanted.same(region) if region else size == 1):
-                first.unknown()
-    shapes = [x.whole.shape if type(x) is Part else np.shape(x) for x in operands]
-    shape = np.broadcast_shapes(*shapes)
-    mask = _mask(tuple(regions), shape)
-    found = function(*[_operand(x, mask, first.dtype) for x in operands])
-    if isinstance(found, tuple):
-        return tuple([Part(f, tuple(regions)) for f in found])
-    return Part(found, tuple(regions))
-
-
-_NUMBERS = (bool, int, float, complex)
-
-
-def _operand(x: Any, mask: Array, dtype: np.dtype[Any]) -> Any:
-    """An operand with 1 outside, where functions and their derivatives are defined. Each operand is
-    selected for itself: where a derivative is not, its select drops the cotangent.
-    """
-    if type(x) is Part:
-        return x.filled(1)
-    if not isinstance(x, Array) or x.dtype.kind not in "fc":
-        return x
-    if not x.ndim and aval_of_node(x._read()).weak:  # it takes the dtype of the part
-        number: Any = 0.0 if x.dtype.kind == "f" else 0j
-        x = cast(new_array(x._read()), np.result_type(dtype, number))
-    one = shaping.full(1, shape=(), dtype=x.dtype)
-    return elementwise.select(mask, broadcast(new_array(x._read()), mask.shape), one)
-
-
-def product(function: Callable[..., Any], a: Any, b: Any) -> Any:
-    """`a @ b` of parts and arrays of one or two axes."""
-    some = a if type(a) is Part else b
-    for x in (a, b):
-        if not isinstance(x, (Part, Array, np.ndarray)) or not 1 <= _ndim(x) <= 2:
-            some.unknown()
-    of_a, of_b = (x.regions if type(x) is Part else (None,) * _ndim(x) for x in (a, b))
-    inner, other = of_a[-1], of_b[0]
-    if not (other is None if inner is None else inner.same(other)):
-        some.unknown()
-    out = function(*[x.filled(0) if type(x) is Part else x for x in (a, b)])
-    left = (*of_a[:-1], *of_b[1:])
-    return Part(out, left) if any(left) else out
-
-
-def outer(function: Callable[..., Any], a: Any, b: Any) -> Any:
-    """`np.outer` of two vectors; function: multiplies."""
-    some = a if type(a) is Part else b
-    for x in (a, b):
-        if not isinstance(x, (Part, Array, np.ndarray)) or _ndim(x) != 1:
-            some.unknown()
-    return elementwise_of(function, (_spread(a, (-1, 1)), _spread(b, (1, -1))))
-
-
-def _spread(x: Any, shape: tuple[int, int]) -> Any:
-    if type(x) is not Part:
-        return x.reshape(shape)
-    regions = (x.regions[0], None) if shape[1] == 1 else (None, x.regions[0])
-    return Part(x.whole.reshape(shape), regions)
-
-
-def reduced(x: Part, function: Callable[..., Any], axis: Any, options: dict[str, Any]) -> Any:
-    """`function(x, axis=axis)` for reductions that take `where`."""
-    if axis is not None and type(axis) is not int:
-        x.unknown()
-    axes = set(range(x.ndim)) if axis is None else {axis % x.ndim if -x.ndim <= axis < x.ndim
-                                                   else x.unknown()}  # fmt: skip
-    left = tuple(r for k, r in enumerate(x.regions) if k not in axes)
-    whole = x.filled(1)  # its derivative outside would be 0 times what is there
-    out = function(whole, axis=axis, where=x.mask(), **options)
-    return Part(out, left) if any(left) else out

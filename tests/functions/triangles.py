@@ -173,18 +173,68 @@ def durbin(x, a):
     return y
 
 
-# -- these are unrolled ----------------------------------------------------------------------------
-
-
 def at_other_places(x, a):
     for k in range(1, 10):
         a[0, : min(k, 5)] = a[1, 1 : min(k, 5) + 1]
+    for k in range(6):
+        a[2, 6 - k :] += a[3, :k] * a[:k, 4] * a[4:3:-1, 1 : 1 + k].sum(axis=0)
+        a[5, k:] -= a[4, : 6 - k] * a[: 6 - k, 1]
+
+
+def flipped(x, a):
+    """Levinson and Durbin's recursion, and what else runs backwards."""
+    y = np.zeros(6)
+    y[0] = -0.1 * x[0]
+    beta, alpha = 1.0, -0.1 * x[0]
+    for k in range(1, 6):
+        beta *= 1.0 - alpha * alpha
+        alpha = -(0.1 * x[k] + np.dot(np.flip(x[:k]), y[:k]) * 0.01) / beta
+        y[:k] += alpha * np.flip(y[:k]) * 0.1
+        y[k] = alpha
+        a[k, :k] = a[k, :k][::-1] + x[k:][::-1].sum()
+        a[:k, k:] *= np.flip(a[:k, k:], axis=0) + np.flip(a[:k, k:])
+    return y
+
+
+def new_axes(x, a):
+    for k in range(5):
+        a[k + 1 :, k + 1 :] -= a[k + 1 :, k][:, None] * a[k, k + 1 :][None, :] * 0.1
+        a[k + 1 :, : k + 1] += a[: k + 1, k + 1 :].T + x[: k + 1]
+
+
+def pivots(x, a):
+    for k in range(6):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        q = a[k, : k + 1].argmin()
+        t = a[k, :].copy()
+        a[k, :] = a[p, :]
+        a[p, :] = t + q
+        x[k] += a[q, k]
+
+
+def functions_of_numpy(x, a):
+    out = np.zeros(6)
+    for k in range(1, 6):
+        out[k] = np.linalg.norm(x[:k]) + np.linalg.norm(a[:k, k:]) + np.count_nonzero(a[k, k:] > 0)
+        out[k] += np.where(x[:k] > 1.0, x[:k], a[k, :k]).sum() + np.vdot(x[k:], a[0, k:])
+        out[:k] += np.cumsum(x[:k]) * np.clip(x[:k], 0.7, 1.2) + np.cumprod(x[:k]).copy()
+        out[k] += (a[k, :k] > 0).astype(float).sum() / x[:k].shape[0] + np.inner(x[k:], x[k:])
+        out[0] += x[k:].size
+    return out
+
+
+def reversed_parts(x, a):
+    for k in range(1, 10):
+        x[0] += x[: min(k, 5) + 1][::-1].sum() * 0.5
+
+
+# -- these are unrolled ----------------------------------------------------------------------------
 
 
 def elements_of(x, a):
     out = 0.0
     for k in range(1, 10):
-        out = out + x[: min(k, 6)][0] + x[: min(k, 6)].shape[0] + len(x[: min(k, 6)])
+        out = out + x[: min(k, 6)][0] + len(x[: min(k, 6)])
     return out
 
 
@@ -193,7 +243,7 @@ def sorted_parts(x, a):
         x[: min(k, 6)] = np.sort(x[: min(k, 6)])[::-1]
 
 
-def reversed_parts(x, a):
+def backward_parts(x, a):
     for k in range(1, 10):
         x[0] += x[min(k, 5) :: -1].sum() * 0.5
 
@@ -206,6 +256,4 @@ def changed_by_another_name(x, a):
         x[0] += v.sum()
 
 
-UNROLLED = [
-    "changed_by_another_name", "at_other_places", "elements_of", "sorted_parts", "reversed_parts",
-]  # fmt: skip
+UNROLLED = ["changed_by_another_name", "elements_of", "sorted_parts", "backward_parts"]

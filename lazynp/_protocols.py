@@ -168,11 +168,22 @@ def selection_ufunc(
         return getattr(self, reduction)(**kwargs)
     if ours is None or method != "__call__" or kwargs:
         return self.unknown()
-    return ours(*inputs)
+    if function.__name__ in _PRODUCTS:
+        return _product_of_selections(self, *inputs)
+    return self.unknown() if getattr(function, "signature", None) else ours(*inputs)
+
+
+def _product_of_selections(self: Selection, a: Any, b: Any) -> Any:
+    """Of two vectors that one mask selects."""
+    if not all(type(x) is Selection and x.ndim == 1 for x in (a, b)):
+        return self.unknown()
+    return ufuncs.multiply(a, b).sum()
 
 
 def selection_function(self: Selection, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
     name = str(_AMAX.get(function.__name__, function.__name__))
+    if name in _PRODUCTS and len(args) == 2 and not kwargs:
+        return _product_of_selections(self, *args)
     if name not in _SELECTED or not args or args[0] is not self:
         return self.unknown()
     return getattr(self, name)(*args[1:], **kwargs)
@@ -182,6 +193,7 @@ _REDUCTIONS: dict[str, str] = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any",
 }  # fmt: skip
+_PRODUCTS = {"matmul", "dot", "inner"}
 _AMAX = {"amax": "max", "amin": "min"}
 _SELECTED = {"sum", "prod", "mean", "var", "std", "any", "all", "max", "min"}
 

@@ -176,7 +176,7 @@ class StagingRecorder(Recorder):
 
     __slots__ = (
         "level", "outer", "handles", "aliases", "inputs", "effects", "ranges", "checked", "_own",
-        "_counted", "_fresh", "fuses",
+        "_counted", "_fresh", "fuses", "windows",
     )  # fmt: skip
 
     def __init__(self, what: str, outer: Recorder, level: int) -> None:
@@ -190,6 +190,7 @@ class StagingRecorder(Recorder):
         self.ranges: dict[int, tuple[int, int]] = {}  # of inputs (by id) that count rounds
         # indices checked so far, by id and length of the axis: the index, and it in bounds
         self.checked: dict[tuple[int, int], tuple[Node, Node]] = {}
+        self.windows = 0  # bytes that slices of unknown size may take in a round
         self.fuses = True  # whether what is staged will be compiled as a whole
         self._own: set[int] = set()
         self._counted = 0

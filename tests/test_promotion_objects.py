@@ -267,6 +267,19 @@ def test_an_attribute_that_changes_between_calls(name: str, change: Any) -> None
         assert_alike(x, y, {})
 
 
+def test_a_method_that_calls_one_with_a_front() -> None:
+    x, y = Grid(), Grid()
+    inner = warm("sweep", x)
+    hot = warm("calls_another", x)
+    for _ in range(5):
+        inner.plain(y)
+        hot.plain(y)
+    for _ in range(5):
+        inner.plain(y)
+        x.sweep()
+    assert_alike(x.calls_another(), hot.plain(y), {id(x): y})
+
+
 @pytest.mark.parametrize("name", ["sweep", "scale", "_factor", "ratio"])
 def test_a_class_that_changes(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = Grid(), Grid()

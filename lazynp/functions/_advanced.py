@@ -34,10 +34,17 @@ from lazynp._values import extent, knowable, without_repeats
 from lazynp.functions._assigned import assigned, tuple_text
 from lazynp.functions._checks import traced
 from lazynp.functions._foreign import elements
-from lazynp.functions._masks import check_mask, mismatch, set_mask, set_masked_view, set_selected
+from lazynp.functions._masks import (
+    check_mask,
+    masked_view,
+    mismatch,
+    set_mask,
+    set_masked_view,
+    set_selected,
+)
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._refused import refused_as
-from lazynp.functions._selected import Selection, selection
+from lazynp.functions._selected import Selection, selection, store_selection
 from lazynp.functions._stores import host_index
 from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.primitives.checks import check_later
@@ -294,6 +301,9 @@ def get_advanced(self: Array, index: Any) -> Any:
     if mask is not None and mask.shape == aval.shape and aval.device:
         chosen = host_value(mask._read())
         return indexing.take_mask(new_array(node), mask, size=int(np.count_nonzero(chosen)))
+    masked = masked_view(self, aval, index) if mask is None and local.level else None
+    if masked is not None:
+        return selection(*masked)
     found = advanced(aval, index)
     sliced = found.basic.get(node) if _selects(found.basic, aval) else node
     out = indexing.take(new_array(sliced), *found.indices, axes=found.axes)
@@ -323,11 +333,11 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
     whole = mask is not None and mask.ndim == aval.ndim
     whole = whole and not (isinstance(index, tuple) and len(index) > 1)
     if type(value) is Selection:
-        if mask is None or not value.fits(mask):
+        masked = (self, mask, 0) if mask is not None else masked_view(self, aval, index)
+        if masked is None:
             value.unknown()
-        assigned(value.whole, aval.dtype, aval.shape)  # for its warning
-        values = broadcast(cast(value.whole, aval.dtype), aval.shape)
-        self._write(elementwise.select(value.spread, values, new_array(node))._read())
+        else:
+            store_selection(*masked, value)
         return
     if whole or not aval.ndim and _is_truth(index):
         if np.ndim(value) > 1:

@@ -28,6 +28,7 @@ from lazynp._trace import on_host, record, record_traced
 from lazynp._values import knowable
 from lazynp.functions._assigned import assigned, assigned_scalar, check_weak
 from lazynp.functions._operands import broadcast, cast, operand_of
+from lazynp.functions._selected import spread_mask
 from lazynp.primitives import elementwise, indexing, shaping
 
 
@@ -92,26 +93,34 @@ def set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bo
     return True
 
 
-def set_masked_view(self: Any, aval: Aval, index: Any, value: Any) -> bool:
-    """`x[i, mask, :] = scalar` with a traced mask, as a select in a view. False for anything
-    else.
+def masked_view(self: Any, aval: Aval, index: Any) -> tuple[Any, Array, int] | None:
+    """Of `x[i, mask, :]` with a traced mask: the view `x[i]`, the mask, and at which of its axes
+    those of the mask begin. None for anything else.
     """
-    if not isinstance(index, tuple) or np.ndim(value):
-        return False
+    if not isinstance(index, tuple):
+        return None
     masks = [i for i in index if isinstance(i, Array) and i.dtype.kind == "b" and i.ndim]
     rest = [i for i in index if i is None or isinstance(i, (int, np.integer, slice, EllipsisType))]
     if len(masks) != 1 or len(rest) + 1 != len(index) or knowable(masks[0]._read()):
-        return False
+        return None
     (mask,) = masks
     taken = mask.ndim + sum(i is not None and not isinstance(i, EllipsisType) for i in rest)
     items = expand_ellipsis(index, aval.ndim, taken)
     place = next(k for k, i in enumerate(items) if i is mask)
     view = self[(*items[:place], *[slice(None)] * mask.ndim, *items[place + 1 :])]
     first = sum(i is None or isinstance(i, slice) for i in items[:place])
-    if view.shape[first : first + mask.ndim] != mask.shape:
+    return (view, mask, first) if view.shape[first : first + mask.ndim] == mask.shape else None
+
+
+def set_masked_view(self: Any, aval: Aval, index: Any, value: Any) -> bool:
+    """`x[i, mask, :] = scalar` with a traced mask, as a select in a view. False for anything
+    else.
+    """
+    found = None if np.ndim(value) else masked_view(self, aval, index)
+    if found is None:
         return False
-    shape = (*mask.shape, *[1] * (view.ndim - first - mask.ndim))
-    view[broadcast(shaping.reshape(mask, shape=shape), view.shape)] = value
+    view, mask, first = found
+    view[spread_mask(mask, first, view.shape)] = value
     return True
 
 

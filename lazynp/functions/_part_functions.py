@@ -31,7 +31,8 @@ def by_element(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         for axis, region in enumerate(x.regions if type(x) is Part else (), ndim - ndim_of(x)):
             if region is not None and regions[axis] is None:
                 regions[axis] = region
-    operands = [moved(x, tuple(regions[ndim - x.ndim :])) if type(x) is Part else x for x in operands]
+    found = tuple(regions)
+    operands = [moved(x, found[ndim - x.ndim :]) if type(x) is Part else x for x in operands]
     for x in operands:
         of = x.regions if type(x) is Part else (None,) * ndim_of(x)
         shape = x.whole.shape if type(x) is Part else np.shape(x)
@@ -41,11 +42,11 @@ def by_element(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
                 first.unknown()
     shapes = [x.whole.shape if type(x) is Part else np.shape(x) for x in operands]
     shape = np.broadcast_shapes(*shapes)
-    mask = mask_of(tuple(regions), shape)
-    found = function(*[_operand(x, mask, first.dtype) for x in operands])
-    if isinstance(found, tuple):
-        return tuple([Part(f, tuple(regions)) for f in found])
-    return Part(found, tuple(regions))
+    mask = mask_of(found, shape)
+    out = function(*[_operand(x, mask, first.dtype) for x in operands])
+    if isinstance(out, tuple):
+        return tuple([Part(o, found) for o in out])
+    return Part(out, found)
 
 
 _NUMBERS = (bool, int, float, complex)

@@ -284,7 +284,14 @@ def part(x: Array, index: Any) -> Part | None:
         fixed.append(item)
         if isinstance(item, slice):
             regions.append(None)
-    return Part(x[tuple(fixed)], tuple(regions)) if any(regions) else None
+    if not any(regions):
+        return None
+    whole = x[tuple(fixed)]
+    recorder: Any = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        recorder.windows += whole.aval.nbytes
+        recorder = recorder.outer
+    return Part(whole, tuple(regions))
 
 
 def store_part(x: Array, index: Any, value: Any) -> bool:

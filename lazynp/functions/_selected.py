@@ -1,7 +1,8 @@
 """`x[mask]` with a traced mask, whose number of elements is unknown.
 
 The most common uses work nevertheless: elementwise functions, storing by the same mask again, sums
-and similar reductions. `x[m] *= 2`, `x[m] = sqrt(x[m]) + y[m]`, `x[m].mean()`.
+and similar reductions. `x[m] *= 2`, `x[m] = sqrt(x[m]) + y[m]`, `x[m].mean()`. The mask may stand
+beside slices, and other axes may be indexed: `f[:, m] = f[:, m][order]`.
 """
 
 from __future__ import annotations
@@ -15,25 +16,28 @@ from lazynp._array import Array, new_array
 from lazynp._flush import host_value
 from lazynp._node import ARGS, OP, VALUE, Tracer
 from lazynp._recorder import local, user_position
+from lazynp._steps import expand_ellipsis
 from lazynp._values import knowable
-from lazynp.functions._operands import broadcast
+from lazynp.functions._assigned import assigned
+from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.primitives import elementwise, shaping
 
 _DEEP = 16  # operations to search when comparing two masks
 
 
 class Selection:
-    """The elements of an array that a mask of its leading axes selects.
+    """The elements of an array that a mask selects, of neighbouring axes, of which `first` is the
+    first.
 
     It holds all elements of the array, with 1 in place of unselected ones. There, functions and
     their derivatives are defined; the derivatives are multiplied by zero later.
     """
 
-    __slots__ = ("mask", "spread", "where", "whole")
+    __slots__ = ("first", "mask", "spread", "where", "whole")
 
-    def __init__(self, whole: Array, mask: Array, spread: Array) -> None:
-        # spread: the mask in the shape of `whole`
-        self.whole, self.mask, self.spread = whole, mask, spread
+    def __init__(self, whole: Array, mask: Array, first: int = 0) -> None:
+        self.whole, self.mask, self.first = whole, mask, first
+        self.spread = spread_mask(mask, first, whole.shape)  # in the shape of `whole`
         self.where = user_position()
 
     @property
@@ -50,35 +54,79 @@ class Selection:
         """
         wholes = [self._whole_of(x) for x in operands]
         found = function(*wholes)
-        if isinstance(found, tuple):
-            return tuple([Selection(f, self.mask, self.spread) for f in found])
-        return Selection(found, self.mask, self.spread)
+        parts = found if isinstance(found, tuple) else (found,)
+        first = max(x.first for x in operands if type(x) is Selection)
+        first = max(first, *[f.ndim - self.mask.ndim - self.behind for f in parts])
+        made = tuple([Selection(f, self.mask, first) for f in parts])
+        return made if isinstance(found, tuple) else made[0]
+
+    @property
+    def behind(self) -> int:
+        """How many axes come after that of what is selected."""
+        return self.whole.ndim - self.mask.ndim - self.first
 
     def _whole_of(self, x: Any) -> Any:
         if type(x) is Selection:
-            if not self.fits(x.mask):
+            if not self.fits(x.mask) or x.behind != self.behind:
                 raise TypeError(
                     "x[m] and y[n] are of masks that are only traced, and not known to be equal; "
                     "select by one mask, or use where(m, x, 0)"
                 )
             return x.whole
-        if np.ndim(x) >= self.ndim:
+        shape = np.shape(x)
+        at = len(shape) - self.behind - 1  # the axis that meets that of what is selected
+        if at < 0:
+            return x
+        if shape[at] != 1:
             raise TypeError(
-                f"x[m] beside an array of shape {np.shape(x)}: m is only traced, so how many "
+                f"x[m] beside an array of shape {shape}: m is only traced, so how many "
                 "elements it selects is not known; index the array by m too"
             )
-        return x
+        return as_array(
+            x
+        ).reshape(  # type: ignore[attr-defined]
+            (*shape[:at], *[1] * self.mask.ndim, *shape[at + 1 :])
+        )
 
     def fits(self, mask: Array) -> bool:
         """Whether this mask made the selection."""
         return mask.shape == self.mask.shape and _same(mask._read(), self.mask._read(), _DEEP)
 
     def reduced(self, function: Callable[..., Any], axis: Any, options: dict[str, Any]) -> Any:
-        """`function(self, axis=axis)`, over everything selected or along its first axis."""
-        if axis is not None and axis not in (0, -self.ndim):
-            self.unknown()
-        axes = None if axis is None else tuple(range(self.mask.ndim))
-        return function(self.whole, axis=axes, where=self.spread, **options)
+        """`function(self, axis=axis)`, over everything, over what is selected, or along another
+        axis.
+        """
+        if axis is None:
+            return function(self.whole, where=self.spread, **options)
+        if type(axis) is not int or not -self.ndim <= axis < self.ndim:
+            return self.unknown()
+        axis, wide = axis % self.ndim, self.mask.ndim
+        if axis == self.first:
+            axes = tuple(range(axis, axis + wide))
+            return function(self.whole, axis=axes, where=self.spread, **options)
+        before = axis < self.first
+        out = function(self.whole, axis=axis if before else axis + wide - 1, **options)
+        kept = out.ndim == self.whole.ndim
+        return Selection(out, self.mask, self.first - (before and not kept))
+
+    def __getitem__(self, index: Any) -> Any:
+        """An index of other axes: of ints and slices, or one array of ints."""
+        items = index if type(index) is tuple else (index,)
+        if sum(i is Ellipsis for i in items) > 1 or any(i is None for i in items):
+            return self.unknown()
+        if len(items) - any(i is Ellipsis for i in items) > self.ndim:
+            return self.unknown()
+        items = expand_ellipsis(items, self.ndim)
+        basic = [isinstance(i, (int, np.integer, slice)) for i in items]
+        whole = isinstance(items[self.first], slice) and items[self.first] == slice(None)
+        if not whole or not all(basic) and sum(_is_all(i) for i in items) != self.ndim - 1:
+            return self.unknown()
+        if not all(basic) and np.ndim(items[basic.index(False)]) != 1:
+            return self.unknown()
+        before, after = items[: self.first], items[self.first + 1 :]
+        chosen = self.whole[(*before, *[slice(None)] * self.mask.ndim, *after)]
+        first = sum(not isinstance(i, (int, np.integer)) for i in before)
+        return Selection(chosen, self.mask, first)
 
     def unknown(self, *_: Any, **__: Any) -> Any:
         """Raise the error that says the mask has no value, at the line that selects."""
@@ -93,21 +141,41 @@ class Selection:
             self.unknown()
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    __array__ = __len__ = __iter__ = __getitem__ = __bool__ = __float__ = __int__ = unknown
+    __array__ = __len__ = __iter__ = __bool__ = __float__ = __int__ = unknown
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"<{self.dtype} elements of {self.whole.aval}, selected by a traced mask>"
 
 
-def selection(x: Array, mask: Array) -> Selection:
-    """`x[mask]`. The mask covers leading axes of x; shapes have been checked."""
-    rest = (1,) * (x.ndim - mask.ndim)
+def _is_all(item: Any) -> bool:
+    return isinstance(item, slice) and item == slice(None)
+
+
+def selection(x: Array, mask: Array, first: int = 0) -> Selection:
+    """`x[mask]`. The mask covers axes of x from `first` on; shapes have been checked."""
     mask = new_array(mask._read())  # as it is now
-    spread = shaping.reshape(mask, shape=mask.shape + rest) if rest else mask
-    spread = broadcast(spread, x.shape)
     one = shaping.full(1, shape=(), dtype=x.dtype)
-    return Selection(elementwise.select(spread, x, one), mask, spread)
+    spread = spread_mask(mask, first, x.shape)
+    return Selection(elementwise.select(spread, new_array(x._read()), one), mask, first)
+
+
+def spread_mask(mask: Array, first: int, shape: tuple[int, ...]) -> Array:
+    """The mask in the shape of an array whose axes it covers from `first` on."""
+    behind = (1,) * (len(shape) - first - mask.ndim)
+    spread = shaping.reshape(mask, shape=mask.shape + behind) if behind else mask
+    return broadcast(spread, shape)
+
+
+def store_selection(target: Array, mask: Array, first: int, value: Selection) -> None:
+    """`target[mask] = value`"""
+    behind = target.ndim - mask.ndim - first
+    if not value.fits(mask) or value.behind != behind or value.first > first:
+        value.unknown()
+    assigned(value.whole, target.dtype, target.shape)  # for its warning
+    values = broadcast(cast(value.whole, target.dtype), target.shape)
+    spread = spread_mask(mask, first, target.shape)
+    target[...] = elementwise.select(spread, values, new_array(target._read()))  # type: ignore[index]
 
 
 def _same(a: Any, b: Any, deep: int) -> bool:

@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import lazynp as np
-from lazynp import fori_loop, grad, jit, jvp, vmap
+from lazynp import fori_loop, grad, jit, jvp, make_jaxpr, vmap
+from lazynp._jaxpr import jaxprs_in
+from lazynp.transforms.control import _loops
 from tests.helpers import loaded
 
 FILE = Path(__file__).with_name("triangles.py")
@@ -49,6 +51,38 @@ def test_as_numpy_runs_it(name: str) -> None:
         for x, y in zip(ours, theirs, strict=True):
             same(x, y)
         assert ("unrolled" in str(np.explain(jitted))) == (name in PLAIN.UNROLLED)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in PLAIN.UNROLLED])
+def test_in_quarters(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops in pieces, each with windows of its own."""
+    monkeypatch.setattr(_loops, "BYTES", 0)
+    monkeypatch.setattr(_loops, "ROUNDS", 4)
+    theirs, ours = operands(), [np.array(x) for x in operands()]
+    want = getattr(PLAIN, name)(*theirs)
+    jitted = jit(getattr(OURS, name), loops="stage")
+    same(jitted(*ours), want)
+    for x, y in zip(ours, theirs, strict=True):
+        same(x, y)
+
+
+def test_quarters_hold_less() -> None:
+    """The largest array in the loops."""
+
+    def f(a):
+        for k in range(a.shape[0] - 1):
+            a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+        return a.sum()
+
+    def largest(n: int) -> list[int]:
+        loops = [e for e in make_jaxpr(jit(f))(np.ones((n, n))).eqns[0].params["jaxpr"].eqns
+                 if e.primitive.name == "scan"]  # fmt: skip
+        bodies = [j for e in loops for j in jaxprs_in(e.params)]
+        return [max(e.outputs[0].aval.size for e in j.eqns
+                    if e.primitive.name == "select") for j in bodies]  # fmt: skip
+
+    assert largest(40) == [39 * 39]
+    assert largest(401) == [400**2, 300**2, 200**2, 100**2]
 
 
 def mode(name: str) -> str:

@@ -207,3 +207,118 @@ def test_numbers_are_stored_through_masks_beside_other_indices(store: Any) -> No
     numpy.testing.assert_array_equal(
         jit(np.jacfwd(lambda x: f(x).sum()))(matrix), grad(lambda x: f(x).sum())(np.array(matrix))
     )
+
+
+# -- a mask beside other indices -------------------------------------------------------------------
+
+
+def exchanged_rows(x: Any, m: Any, c: Any) -> Any:
+    before = x[:, m][[2, 0, 1]]
+    x *= 2
+    x[:, m] = before
+    return x
+
+
+def rows_with_one(x: Any, m: Any, c: Any) -> Any:
+    part = x[:, m] * c[m] + x[:, m].sum(axis=0)
+    x[:, m] -= part
+    return numpy.abs(x[:, m]).mean(axis=1)
+
+
+def columns(x: Any, m: Any, c: Any) -> Any:
+    y = x.transpose(1, 2, 0).copy()
+    part = y[m, :]
+    y[m, :] = part[:, [0, 2, 1]]
+    y[m] *= numpy.array([1.0, 2.0, 3.0])
+    return y, y[m].sum(axis=0), y[m].sum(axis=-1).max()
+
+
+def with_places(x: Any, m: Any, c: Any) -> Any:
+    x[1, m] = x[0, m] * c[m]
+    x[0][m] += 1
+    x[:2, m] = x[1:, m]
+    x[::-1, m] = x[:, m] + 0.5
+    return x[2, m].sum(), x[:, m][0].sum(), x[:, m][1:].sum(), x[:, m].min(axis=1)
+
+
+def against_columns(x: Any, m: Any, c: Any) -> Any:
+    x[:, m] = x[:, m] * numpy.array([[1.0], [2.0], [3.0]]) - c[m]
+    x[:2, m] = c[m]
+    return x
+
+
+BESIDE = [exchanged_rows, rows_with_one, columns, with_places, against_columns]
+
+
+def three() -> tuple[Any, Any, Any]:
+    rng = numpy.random.default_rng(0)
+    return rng.random((3, 4, 5)), rng.random((4, 5)) > 0.5, rng.random((4, 5))
+
+
+def leaves(out: Any) -> list[Any]:
+    return list(out) if isinstance(out, tuple) else [out]
+
+
+@pytest.mark.parametrize("f", BESIDE, ids=lambda f: f.__name__)
+def test_beside_other_indices(f: Any) -> None:
+    x, m, c = three()
+    ours = np.array(x)
+    got = leaves(jit(f)(ours, np.array(m), np.array(c)))
+    batch = [numpy.stack([v, v[::-1]]) for v in three()]
+    several = leaves(vmap(lambda *v: f(v[0] * 1.0, *v[1:]))(*map(np.array, batch)))
+    want = leaves(f(x, m, c))
+    for g, w in zip([*got, ours], [*want, x], strict=True):
+        assert g.shape == w.shape and g.dtype == w.dtype
+        numpy.testing.assert_allclose(g, w, rtol=1e-13)
+    for k, values in enumerate(zip(*batch, strict=True)):
+        for g, w in zip(several, leaves(f(*values)), strict=True):
+            numpy.testing.assert_allclose(g[k], w, rtol=1e-13)
+
+
+@pytest.mark.parametrize("f", BESIDE, ids=lambda f: f.__name__)
+def test_derivatives_beside_other_indices(f: Any) -> None:
+    def loss(x: Any, m: Any, c: Any) -> Any:
+        x = x * 1.0
+        return sum((np.sin(p) * 1.0).sum() for p in leaves(f(x, m, c))) + (x * x).sum()
+
+    given = list(map(np.array, three()))
+    known = grad(lambda x, c: loss(x, three()[1], c), argnums=(0, 1))(given[0], given[2])
+    for got, want in zip(jit(grad(loss, argnums=(0, 2)))(*given), known, strict=True):
+        numpy.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-13)
+
+
+def test_what_a_mask_beside_other_indices_cannot() -> None:
+    x, m, c = map(np.array, three())
+    for ask in (
+        lambda s: s[:, 0], lambda s: s[:, :2], lambda s: s[:, None], lambda s: s[[0, 1], [0, 1]],
+        lambda s: s + np.ones((3, 7)), lambda s: s @ np.ones(3), lambda s: s.T, lambda s: s[0, 0],
+        lambda s: s.sum(axis=(0, 1)),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=r"x\[m\]|selected by a traced mask"):
+            jit(lambda x, m, ask=ask: ask(x[:, m]))(x, m)
+
+    def wrong(x: Any, m: Any) -> Any:
+        x[:, m] = x[:, ~m]
+        return x
+
+    def turned(x: Any, m: Any) -> Any:
+        y = x.transpose(1, 2, 0)
+        x[:, m] = y[m]
+        return x
+
+    for f in (wrong, turned):
+        with pytest.raises(TypeError, match="mask"):
+            jit(f)(x, m)
+    for ask in (lambda s: s @ np.ones(20), lambda s: np.ones(20) @ s, lambda s: np.dot(s, 2.0)):
+        with pytest.raises(TypeError, match=r"x\[m\]|selected by a traced mask"):
+            jit(lambda x, m, ask=ask: ask(x[0][m]))(x, m)
+
+
+def test_products() -> None:
+    x, m, c = three()
+
+    def f(x: Any, m: Any, c: Any) -> Any:
+        return x[0, m] @ c[m], np.dot(x[1][m], x[2, m]), numpy.inner(c[m], c[m])
+
+    for g, w in zip(jit(f)(*map(np.array, (x, m, c))), f(x, m, c), strict=True):
+        numpy.testing.assert_allclose(g, w, rtol=1e-13)

@@ -228,6 +228,7 @@ class Carry:
         self.values[n] = _Recast(start, wanted)
         raise Again
 
+    loop: Any = None  # what is traced of it, if its rounds are counted
     least = 0  # rounds that run at least
     joining = False  # whether types that differ are joined
     exact = False  # whether the loop is short enough to be unrolled if ints may grow large

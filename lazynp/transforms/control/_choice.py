@@ -24,6 +24,7 @@ from lazynp.transforms._cond import cond_call
 from lazynp.transforms._elements import by_elements
 from lazynp.transforms._stack import node_of, result_handle, zeros
 from lazynp.transforms._stage import Program, run_jaxpr, stage, stage_closed, weak_aval
+from lazynp.transforms.control._divided import decided
 from lazynp.transforms.control._state import (
     UNBOUND,
     CannotStage,
@@ -64,6 +65,7 @@ def branch(
     written: tuple[str, ...], line: int,
 ) -> None:  # fmt: skip
     """`if test: ... else: ...`. names: what is read afterwards of what a branch binds."""
+    test = _known(test)
     if undecided(test):
         cells = cells_of(then, other)
         _decided(test, then, other, cells, names, written, line)
@@ -73,9 +75,16 @@ def branch(
 
 def choose(test: Any, then: Callable[[], Any], other: Callable[[], Any], line: int) -> Any:
     """`then() if test else other()`"""
+    test = _known(test)
     if not undecided(test):
         return then() if test else other()
     return _decided(test, then, other, {}, (), (), line)
+
+
+def _known(test: Any) -> Any:
+    """The test, or what it gives in every round."""
+    found = decided(test) if undecided(test) else None
+    return test if found is None else found
 
 
 def and_(first: Any, second: Callable[[], Any], line: int) -> Any:

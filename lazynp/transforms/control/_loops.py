@@ -7,7 +7,10 @@ changes nothing in Python; where it fails, the variables are as before, and Pyth
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
+from itertools import pairwise
 from typing import Any
 
 from lazynp._array import NDArray
@@ -17,6 +20,18 @@ from lazynp._tree import tree_flatten
 from lazynp.transforms._loops import counted_loop, fori_loop, while_loop
 from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType, started
 from lazynp.transforms.control._choice import branch, not_
+from lazynp.transforms.control._divided import (
+    BYTES,
+    EQUATIONS,
+    ROUNDS,
+    Counting,
+    Divided,
+    Measured,
+    apart,
+    gain,
+    quarters,
+    windows,
+)
 from lazynp.transforms.control._sequences import Rounds, rounds_of
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -65,15 +80,30 @@ def _round(carry: Carry, carried: dict[str, Any], body: Callable[[], Any]) -> di
     return carry.taken(made, first)
 
 
-def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry) -> None:
+def _staged_for(
+    rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry, measure: bool
+) -> None:
     low, high = rounds.bounds(skipped)
+    counting = None
     if not undecided(rounds.length):
         count = int(rounds.length)
         carry.exact = count <= _FEW
         carry.least = 1 if callable(ends) else count - skipped
+        if not callable(ends):
+            counting = carry.loop = Counting(rounds.first, rounds.step, count)
 
     def step(counter: Any, carried: dict[str, Any]) -> dict[str, Any]:
-        return _round(carry, carried, lambda: body(rounds.at(counter)))
+        number = rounds.number(counter)
+        if counting is None:
+            return _round(carry, carried, lambda: body(rounds.item(number)))
+        with counting.traced(number):
+            made = _round(carry, carried, lambda: body(rounds.item(number)))
+        if measure:
+            raise Measured(windows())
+        large = windows() >= BYTES and equations() <= EQUATIONS
+        if not rounds.divided and count >= ROUNDS and large:
+            raise Divided(counting, (), windows())
+        return made
 
     def going(carried: dict[str, Any]) -> Any:
         carry.put(carried)
@@ -88,12 +118,13 @@ def _staged_for(rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry
 
 
 def _attempt(
-    rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry, joining: bool
-) -> str | None:
+    rounds: Rounds, skipped: int, body: Any, ends: Any, carry: Carry, joining: bool,
+    measure: bool = False,
+) -> str | None:  # fmt: skip
     """Stage a loop; returns why that cannot be."""
     carry.joining = joining
     try:
-        _staged_for(rounds, skipped, body, ends, carry)
+        _staged_for(rounds, skipped, body, ends, carry, measure)
         return None
     except CannotStage as why:
         bind_all(carry.cells.values(), carry.before)
@@ -132,6 +163,7 @@ def _exchanged(
             body(rounds.item(first + (place * together + k) * step))
 
     groups = Rounds(0, 1, count // together, lambda place: place)
+    groups.divided = True
     carry = Carry(carry.names, carry.written, carry.line, body, kept=exchanged.names)
     try:
         why = _attempt(groups, 0, several, None, carry, True)
@@ -140,6 +172,37 @@ def _exchanged(
     for k in range(count - count % together if why is None else count, count):
         body(rounds.item(first + k * step))
     return why
+
+
+def _in_pieces(
+    divided: Divided, rounds: Rounds, skipped: int, body: Any, names: tuple[str, ...],
+    written: tuple[str, ...], nested: bool, line: int,
+) -> None:  # fmt: skip
+    """Stage a loop as several, one after the other."""
+    count, places = int(rounds.length), divided.places
+    if not places:
+        places = tuple([skipped + p for p in quarters(count - skipped)])
+        ends = [(skipped, places[0]), (places[-1], count)]
+        found = [_windows_of(rounds.part(*e), body, names, written, line) for e in ends]
+        if not gain(divided.bytes, *found):
+            places = ()
+    whole = rounds.divided or not divided.places
+    for begin, end in pairwise([skipped, *[p for p in places if p > skipped], count]):
+        piece = rounds.part(begin, end, whole)
+        for_(piece, body, None, names, written, nested, line)
+
+
+def _windows_of(
+    rounds: Rounds, body: Any, names: tuple[str, ...], written: tuple[str, ...], line: int
+) -> float:
+    carry = Carry(names, written, line, body)
+    try:
+        _attempt(rounds, 0, body, None, carry, True, measure=True)
+    except Measured as found:
+        return found.bytes
+    except (OtherType, Exchanged, Divided):
+        pass
+    return math.inf
 
 
 # -- the operators ---------------------------------------------------------------------------------
@@ -161,6 +224,14 @@ def for_(
         return
     known = not undecided(rounds.length)
     count = int(rounds.length) if known else -1
+    with apart() if known else nullcontext():
+        _for(rounds, known, count, over, body, ends, names, written, nested, line)
+
+
+def _for(
+    rounds: Rounds, known: bool, count: int, over: Any, body: Any, ends: Any,
+    names: tuple[str, ...], written: tuple[str, ...], nested: bool, line: int,
+) -> None:  # fmt: skip
     mode = session.mode
     short = count <= 1 or mode == "auto" and count <= SHORT and not nested
     if known and (short and mode != "stage" or mode == "unroll" or not count):
@@ -169,12 +240,18 @@ def for_(
     if known and mode == "auto" and not _involves(body, over):
         _in_python(rounds, body, ends, names, written, line, 0, None)
         return
-    skipped, why = 0, None
+    skipped, why, said = 0, None, len(session.notes)
     while True:
         carry = Carry(names, written, line, body, ends)
         try:
             why = _attempt(rounds, skipped, body, ends, carry, not known or skipped > 1)
             break
+        except Divided as divided:
+            if divided.loop is not carry.loop:
+                raise
+            del session.notes[said:]
+            _in_pieces(divided, rounds, skipped, body, names, written, nested, line)
+            return
         except OtherType as error:
             why = str(error)
         except Exchanged as exchanged:

@@ -33,13 +33,22 @@ class Rounds:
             return self.first + skipped, self.stop
         return skipped, self.length
 
-    def at(self, counter: Any) -> Any:
-        """The item of a counter between the bounds."""
+    def number(self, counter: Any) -> Any:
+        """Of a counter between the bounds, what the item is made of."""
         if self.step == 1:
-            return self.item(counter)
-        if self.step == -1:
-            return self.item(self.first - counter)
-        return self.item(self.first + counter * self.step)
+            return counter
+        return self.first - counter if self.step == -1 else self.first + counter * self.step
+
+    def at(self, counter: Any) -> Any:
+        return self.item(self.number(counter))
+
+    def part(self, begin: int, end: int, divided: bool = True) -> Rounds:
+        """These of the rounds."""
+        made = Rounds(self.first + begin * self.step, self.step, end - begin, self.item)
+        made.divided = divided
+        return made
+
+    divided = False  # by the windows of slices; see `_divided`
 
     def reverse(self) -> Rounds:
         last = self.first + (self.length - 1) * self.step

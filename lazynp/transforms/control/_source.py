@@ -12,7 +12,7 @@ import copy
 import linecache
 import threading
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from lazynp._memo import Memo
@@ -59,7 +59,10 @@ def front_of(function: Any) -> Front | None:
 def plain_of(function: Any) -> Any:
     """The function behind a front, if there is one."""
     front = front_of(function)
-    return function if front is None else front.plain
+    if front is None:
+        return function
+    plain = front.plain
+    return MethodType(plain, function.__self__) if isinstance(function, MethodType) else plain
 
 
 _parsing = threading.RLock()  # Python 3.11 counts the depth of a tree for all threads together

@@ -43,6 +43,8 @@ class Session(threading.local):
         # refused
         self.strict: dict[int, FunctionType] | None = None
         self.cells: dict[int, CellType] = {}  # by id of a variable's cell: what stands for it
+        self.counting: list[Any] = []  # loops over numbers whose bodies are being traced
+        self.pieces = 0  # that loops were divided into
 
     @contextmanager
     def tracing(self, mode: str, notes: list[str]) -> Any:
@@ -50,6 +52,7 @@ class Session(threading.local):
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
+        self.counting, self.pieces = [], 0
         try:
             yield
         except CannotStage as why:

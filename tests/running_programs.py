@@ -234,11 +234,12 @@ out = main(np.arange(20.0))
 }
 REFUSED = {
     "an effect in each round": """
-out, x = [], np.ones(2)
+out, x = set(), np.ones(2)
 for i in range(30):
     if i == 2 or i == 3: look()
     x = x * 0.5
-    out.append(float(x[0]))
+    out.add(float(x[0]))
+out = sorted(out)
 """,
     "an alias is left behind": """
 u = np.ones(3)

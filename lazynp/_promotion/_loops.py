@@ -16,6 +16,16 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._memo import Memo
+from lazynp._promotion._histories import (
+    Rewriting,
+    Site,
+    begun,
+    ended,
+    flushed,
+    grown,
+    prologue,
+    results,
+)
 from lazynp.transforms.control import is_users, names, transplanted, whole_tree
 
 FIRST, LAST = ".first", ".last"  # parameters of the function: the range of its rounds
@@ -45,7 +55,8 @@ class Loop:
     back, because a later round may read them. aliased: those that may get a second name. events:
     the tests by which a round has effects, each with its names. rounds: the bodies of so many
     rounds that exchanged names are back; a program runs a multiple of them. watch: since when it
-    is known to run.
+    is known to run. grown: names that may be those of lists which it changes; lists: those that
+    are; sites: where.
     """
 
     line: int
@@ -59,6 +70,10 @@ class Loop:
     events: list[tuple[CodeType, frozenset[str]]] = field(default_factory=list)
     rounds: list[list[ast.stmt]] = field(default_factory=list)
     watch: Any = None
+    node: Any = None
+    grown: set[str] = field(default_factory=set)
+    lists: set[str] = field(default_factory=set)
+    sites: list[Site] = field(default_factory=list)
 
 
 _Place = tuple[int, int]  # line and column
@@ -125,7 +140,7 @@ def _over_range(s: ast.For) -> bool:
 
 def _described(s: ast.For, depth: int) -> Loop:
     loop = Loop(s.lineno, depth)
-    loop.variable = s.target.id  # type: ignore[attr-defined]
+    loop.node, loop.variable = s, s.target.id  # type: ignore[attr-defined]
     for part in ast.walk(s):
         if isinstance(part, _REFUSED):
             loop.refused = f"line {part.lineno}: {type(part).__name__}"  # type: ignore
@@ -134,15 +149,25 @@ def _described(s: ast.For, depth: int) -> Loop:
     if loop.variable in names(*s.body).stores:
         loop.refused = "the loop binds its own variable"
         return loop
-    body = _Leaving().block(_without_events(s.body, loop))
+    loop.grown = grown(s.body) - loop.stored
+    describe(loop, set())
+    return loop
+
+
+def describe(loop: Loop, lists: set[str]) -> None:
+    """What a program of its rounds takes and gives, if these names are those of lists."""
+    rewriting = Rewriting(loop.node.body, lists, lambda s: _is_event(s, loop))
+    loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
+    body = _Leaving().block(_without_events(rewriting.body, loop))
     loop.rounds, exchanged = _without_exchanges(body)
+    for site in loop.sites:
+        site.name = "" if site.name in exchanged else site.name
     body = [t for one in loop.rounds for t in one]
     loop.aliased = _aliases(body, False)
     inside = names(*body)
     fresh = {loop.variable} | _fresh(loop.rounds[0], {loop.variable}) - exchanged
-    loop.carried = tuple(sorted(inside.stores - fresh))
-    loop.read = (inside.loads | inside.stores) - fresh
-    return loop
+    loop.carried = tuple(sorted(n for n in inside.stores - fresh if n[0] != "."))
+    loop.read = {n for n in (inside.loads | inside.stores) - fresh if n[0] != "."}
 
 
 def _without_events(statements: list[ast.stmt], loop: Loop) -> list[ast.stmt]:
@@ -283,6 +308,7 @@ def rounds_function(
     carried.
     """
     variable, body, period = loop.variable, copy.deepcopy(loop.rounds[0]), len(loop.rounds)
+    sites = loop.sites
     if period > 1:
         variable, body = _ROUND, []
         for k, one in enumerate(loop.rounds):
@@ -290,19 +316,21 @@ def rounds_function(
             bound = ast.Assign([ast.Name(loop.variable, ast.Store())], value)
             bound.lineno = bound.end_lineno = loop.line
             bound.col_offset = bound.end_col_offset = 0
-            body += [bound, *copy.deepcopy(one)]
+            body += [*(flushed(sites) if k else []), bound, *copy.deepcopy(one)]
     over = ast.Call(
         ast.Name("range", ast.Load()),
         [ast.Name(FIRST, ast.Load()), ast.Name(LAST, ast.Load()),
          ast.Constant(stride * period)], [],
     )  # fmt: skip
+    body = [*begun(sites, loop.carried), *body, *ended(sites)]
     made = ast.For(ast.Name(variable, ast.Store()), over, body, [])
-    results: list[ast.expr] = [ast.Name(n, ast.Load()) for n in loop.carried]
-    out = ast.Return(ast.Tuple(results, ast.Load()))
+    left: list[ast.expr] = [ast.Name(n, ast.Load()) for n in loop.carried]
+    out = ast.Return(ast.Tuple([*left, *results(sites)], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
     head = ast.arguments([], given, None, [], [], None, [])
-    node = ast.FunctionDef(_NAME, head, [made, out], [], None)
-    for part in (node, made, out):
+    whole_body = [*prologue(sites), made, *flushed(sites), out]
+    node = ast.FunctionDef(_NAME, head, whole_body, [], None)
+    for part in (node, *whole_body):
         part.lineno = part.end_lineno = loop.line
         part.col_offset = part.end_col_offset = 0
     ast.fix_missing_locations(node)

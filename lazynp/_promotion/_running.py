@@ -11,6 +11,7 @@ loops do, and every variable that a round binds anew is there.
 
 from __future__ import annotations
 
+import ast
 import sys
 import time
 from collections import deque
@@ -27,7 +28,9 @@ from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._function import FASTER, may_run
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
-from lazynp._promotion._loops import Loop, loops_at, rounds_function
+from lazynp._promotion._histories import KEPT, Histories
+from lazynp._promotion._lists import Changes, check_sites
+from lazynp._promotion._loops import Loop, describe, loops_at, rounds_function
 from lazynp._promotion._program import Program
 from lazynp._promotion._variables import Variables, bind, is_module, value_of
 from lazynp.functions.tools import materialize
@@ -77,6 +80,8 @@ class Running:
         self._due, self._attempts, self._started = 0, 0, 0.0
         self._step = Running._begin
         self._event, self._length, self._key = -1, 2, ()
+        self._most = _NEVER  # rounds of a program that makes histories
+        self._lengths: dict[str, int] = {}  # of lists, before the trial
         self._stays: set[str] = set()  # arrays that the loop binds again only to themselves
 
     def __iter__(self) -> Running:
@@ -112,10 +117,19 @@ class Running:
         if count < 2 or not may_run():
             self._wait(count)
             return
-        given = Variables(self.loop, frame)
+        loop = self.loop
+        lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
+        if lists != loop.lists:
+            describe(loop, lists)
+            count = self._free(frame, again=True)
+        given = Variables(loop, frame)
         program = self._traced(frame, given)
-        count = self._whole(min(count, _ROUNDS, max(2, int(_TRIAL / self.rate))))
+        count = self._whole(min(self._free(frame), _ROUNDS, max(2, int(_TRIAL / self.rate))))
+        if count < 2:
+            self._wait(count)
+            return
         self._key = given.key
+        self._lengths = {n: len(of) for n, of in self._lists(frame).items()}
         self._inputs = [copies(given.varying) for _ in range(2)]
         self._candidate, self._first = program, self.at
         self._due, self._step = self.at + count, Running._compare
@@ -128,9 +142,18 @@ class Running:
         self._due = self.at + max(count, 0) + 1
 
     def _traced(self, frame: FrameType, given: Variables) -> Program:
-        names = tuple(given.names)
+        sites = self.loop.sites
+        check_sites(sites, self._lists(frame))
+        names = (*given.names, KEPT)
         function = rounds_function(self.loop, frame, names, self.values.step)
-        program = Program(function, Listed([*given.template, ARRAY, ARRAY]))
+        histories = Histories(sites)
+        template = [*given.template, histories, ARRAY, ARRAY]
+        if sites:
+            probe = Program(function, Listed(template))
+            probe.trace([*copies(given.varying), *self._bounds(2)])
+            histories.check(lambda e: _evaluated(e, frame), self.values.step)
+            self._most = self._whole(histories.capacity)
+        program = Program(function, Listed(template))
         operations = program.trace([*copies(given.varying), *self._bounds(2)])
         if (len(self.values) - self.at) * self.rate < LEFT + _COMPILING * operations:
             raise CannotStage("it ends too soon")
@@ -155,7 +178,7 @@ class Running:
         if not program.serves(now.varying, []):
             raise CannotStage("what it reads from outside has changed, or is written by it")
         materialize(inputs)
-        got = _results_of(program, [*inputs[0], *bounds])
+        got, changes = self._parted(_results_of(program, [*inputs[0], *bounds]), frame)
         want = [value_of(n, frame) for n in self.loop.carried]
         varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
         kept = [n not in self.loop.carried for n in varying]
@@ -165,10 +188,14 @@ class Running:
                     raise CannotStage(f"`{name}` becomes another array")
                 self._stays.add(name)  # `u += v` writes it
         self._check_shared(now)
-        same = agree(list(got), want) and all(
-            close(np.asarray(ours), np.asarray(theirs))
-            for ours, theirs, stays in zip(inputs[0], now.varying, kept)
-            if stays
+        same = (
+            agree(got, want)
+            and changes.agree(self._lengths)
+            and all(
+                close(np.asarray(ours), np.asarray(theirs))
+                for ours, theirs, stays in zip(inputs[0], now.varying, kept)
+                if stays
+            )
         )
         if not same:
             raise CannotStage("its results differ")
@@ -177,7 +204,7 @@ class Running:
         self.program = program
         self._step = Running._run
         STATS.promotions += 1
-        del now, want, got, inputs
+        del now, want, got, inputs, changes
         self._run(frame)
 
     def _check_shared(self, now: Variables) -> None:
@@ -195,7 +222,7 @@ class Running:
         while True:
             bounds = [self._value(self._first), self._value(self._first + count)]
             times = []
-            for _ in range(2):  # numbers that vary may have it compiled again
+            for _ in range(3):  # numbers that vary may have it compiled again; memory may be new
                 begin = time.perf_counter()
                 _results_of(program, [*inputs, *bounds])
                 times.append(time.perf_counter() - begin)
@@ -248,12 +275,16 @@ class Running:
         arrays = [x for x in now.varying if isinstance(x, Array)]
         materialize(arrays)
         before = [(x, x._node) for x in arrays]
-        last = self._value(at - 1)
+        last, changes = self._value(at - 1), None
         try:
-            values = list(_results_of(program, [*now.varying, *bounds]))
+            out = _results_of(program, [*now.varying, *bounds])
+            values, changes = self._parted(out, frame)
+            changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
             bound = bind(self.loop, frame, values, last)  # so that none is destroyed there
+            changes.apply()
         except BaseException:
-            if value_of(self.loop.variable, frame) == last:  # a signal came after it was bound
+            if changes and value_of(self.loop.variable, frame) == last:
+                changes.apply()  # a signal came after it was bound
                 self.at, self._due = at, at + 1
                 raise
             with write_lock:
@@ -261,7 +292,17 @@ class Running:
                     x._node = node
             raise
         self.at, self._due = at, at + 1
-        del bound
+        del bound, changes
+
+    def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
+        """What a program gives: what is carried, and what becomes of lists."""
+        count, sites = len(self.loop.carried), self.loop.sites
+        lists = self._lists(frame)
+        check_sites(sites, lists)
+        return list(out[:count]), Changes(sites, list(out[count:]), lists)
+
+    def _lists(self, frame: FrameType) -> dict[str, Any]:
+        return {n: value_of(n, frame) for n in sorted({s.of for s in self.loop.sites})}
 
     # -- rounds ------------------------------------------------------------------------------------
 
@@ -275,11 +316,13 @@ class Running:
     def _whole(self, count: int) -> int:
         return count - count % len(self.loop.rounds)
 
-    def _free(self, frame: FrameType) -> int:
-        """The number of rounds from here on that have no effects, without the last of the loop."""
-        if self._event < self.at:
+    def _free(self, frame: FrameType, again: bool = False) -> int:
+        """The number of rounds from here on that have no effects, without the last of the loop, up
+        to the number that a program may run at once. again: the effects are others by now.
+        """
+        if again or self._event < self.at:
             self._event = self._next_event(frame)
-        return min(self._event, len(self.values) - 1) - self.at
+        return min(min(self._event, len(self.values) - 1) - self.at, self._most)
 
     def _next_event(self, frame: FrameType) -> int:
         at, end = self.at, min(len(self.values), self.at + 100_000)
@@ -295,6 +338,11 @@ class Running:
                     end = i
                     break
         return end
+
+
+def _evaluated(e: ast.expr, frame: FrameType) -> Any:
+    """A constant or a variable."""
+    return value_of(e.id, frame) if isinstance(e, ast.Name) else getattr(e, "value", None)
 
 
 def _results_of(program: Program, leaves: list[Any]) -> Any:

@@ -38,6 +38,11 @@ class Variables:
             fresh = [value_of(n, frame) for n in loop.stored - loop.read]
             counts = {n: sum(v is found[n] for v in fresh) for n in held}
             del fresh
+            for site in loop.sites:
+                if site.name in held:  # the newest array is in a list
+                    newest = value_of(site.of, frame)[-len(loop.sites) :]
+                    counts[site.name] += sum(v is found[site.name] for v in newest)
+                    del newest
             held = {n for n in held if sys.getrefcount(found[n]) > _ALONE + counts[n]}
         self.shared = held
         for name in sorted(loop.aliased):

@@ -143,25 +143,26 @@ def _round(*args: Any, **kwargs: Any) -> Any:
         if any(map(undecided, args)) and _is_pythons(args[0]):
             raise CannotStage("round() of a traced number to so many digits")
         return round(*args, **kwargs)
+    plain: Any = x
     if not undecided(x) or x.ndim or x.dtype.kind not in "biuf" or type(x) is NDArray:
-        return round(x)
+        return round(plain)
     if x.dtype.kind != "f":
-        return _whole(x, "round()") if _is_pythons(x) else round(x)
+        return _whole(x, "round()") if _is_pythons(x) else round(plain)
     return _whole(elementwise.rint(x), "round()")
 
 
 def _sum(*args: Any, **kwargs: Any) -> Any:
-    numbers = type(args[0]) in (list, tuple) if args else False
-    if not numbers or not any(map(undecided, args[0])):
-        return sum(*args, **kwargs)
-    if any(type(x) is float or undecided(x) and x.dtype == _FLOAT and _is_pythons(x)
-           for x in args[0]) and _SUMS_CAREFULLY and session.strict is not None:  # fmt: skip
-        raise CannotStage("sum() of floats of Python's, which compensates for rounding")
+    values: Any = args[0] if args else None
+    plain: Any = sum
     start = args[1] if len(args) == 2 else kwargs.get("start", 0)
-    if len(args) > 2 or kwargs.keys() - {"start"} or len(args) == 2 and kwargs:
-        return sum(*args, **kwargs)
+    wrong = len(args) > 2 or kwargs.keys() - {"start"} or len(args) == 2 and kwargs
+    if wrong or type(values) not in (list, tuple) or not any(map(undecided, values)):
+        return plain(*args, **kwargs)
+    floats = [undecided(x) and x.dtype == _FLOAT and _is_pythons(x) for x in values]
+    if any(floats) and _SUMS_CAREFULLY and session.strict is not None:
+        raise CannotStage("sum() of floats of Python's, which compensates for rounding")
     out = start
-    for x in args[0]:
+    for x in values:
         out = operators[0].arithmetic("Add", out, x, 0)
     return out
 

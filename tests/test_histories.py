@@ -133,3 +133,38 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path, monkeypatch: pytest.Mo
         assert ns == list(range(1, len(ns) + 1)) and abs(len(ns) - n) <= 1
         assert xs == [float(v) for v in range(1, len(xs) + 1)] and abs(len(xs) - len(ns)) <= 1
         assert taken[-1].chunks and abs(float(space["x"][0]) - n) <= 1
+
+
+def test_reports_say_why_a_loop_stays_with_python(tmp_path: Path) -> None:
+    source = """
+        def main():
+            x, xs, t = np.ones(3), [0.0], 0.0
+            while t < 9:
+                look()
+                x = x * 0.9
+                t += 1.0
+            for y in x:
+                look()
+                x = x * 0.9
+            for k in range(40):
+                if k == 2 or k == 3: look()
+                x = x + xs[-1]
+                xs.append(float(x[0]))
+            for k in range(40):
+                if k == 2 or k == 3: look()
+                x = x * 0.9
+        main()
+        """
+    taken.clear()
+    space = run(source, np, tmp_path)
+    told = str(np.explain(space["main"])).splitlines()
+    assert told == [t.explained() for t in taken if t.name == "main"]
+    assert [line.split(" of main")[0] for line in told] == [
+        f"the loop at line {k}" for k in (4, 8, 11, 15)
+    ]
+    reasons = [line.partition("runs in Python: ")[2] for line in told]
+    assert "`while`" in reasons[0] and "range" in reasons[1]
+    assert reasons[2] == "reads `xs`, a list, which may change" and not reasons[3]
+    assert "rounds ran in" in told[3]
+    with pytest.raises(TypeError):
+        np.explain(len)

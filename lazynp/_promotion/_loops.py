@@ -50,7 +50,8 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 
 @dataclass
 class Loop:
-    """A `for` loop over a range. depth: the loops around it, in its function. stored: names that
+    """A loop; only `for` loops over ranges are not refused. depth: the `for` loops around
+    it, in its function. stored: names that
     a round may bind, in Python. read: names that the program takes. carried: those that it gives
     back, because a later round may read them. aliased: those that may get a second name. events:
     the tests by which a round has effects, each with its names. rounds: the bodies of so many
@@ -84,7 +85,7 @@ _loops: Memo[int, _Known] = Memo("running loops", 256)
 
 
 def loops_at(frame: FrameType) -> list[Loop]:
-    """The loops over ranges in whose bodies the frame is, from the outermost on."""
+    """The loops in whose bodies the frame is, from the outermost on."""
     code = frame.f_code
     known = _loops.get(id(code))
     if known is None:
@@ -117,15 +118,14 @@ def _collect(
     statements: list[ast.stmt], depth: int, found: list[tuple[_Place, _Place, Loop]]
 ) -> None:
     for s in statements:
-        if isinstance(s, ast.For):
-            if _over_range(s):
-                first, last = s.body[0], s.body[-1]
-                begin = first.lineno, first.col_offset
-                end = last.end_lineno or 0, last.end_col_offset or 0
-                found.append((begin, end, _described(s, depth)))
-            _collect(s.body, depth + 1, found)
+        if isinstance(s, (ast.For, ast.While)):
+            first, last = s.body[0], s.body[-1]
+            begin = first.lineno, first.col_offset
+            end = last.end_lineno or 0, last.end_col_offset or 0
+            found.append((begin, end, _described(s, depth)))
+            _collect(s.body, depth + isinstance(s, ast.For), found)
             _collect(s.orelse, depth, found)
-        elif isinstance(s, (ast.While, ast.If)):
+        elif isinstance(s, ast.If):
             _collect([*s.body, *s.orelse], depth, found)
         elif isinstance(s, ast.Try):
             _collect([*s.body, *s.orelse], depth, found)
@@ -138,8 +138,14 @@ def _over_range(s: ast.For) -> bool:
     return named and call.func.id == "range" and isinstance(s.target, ast.Name)  # type: ignore
 
 
-def _described(s: ast.For, depth: int) -> Loop:
+def _described(s: ast.For | ast.While, depth: int) -> Loop:
     loop = Loop(s.lineno, depth)
+    if isinstance(s, ast.While):
+        loop.refused = "it is a `while` loop"
+        return loop
+    if not _over_range(s):
+        loop.refused = "it is not over a `range`"
+        return loop
     loop.node, loop.variable = s, s.target.id  # type: ignore[attr-defined]
     for part in ast.walk(s):
         if isinstance(part, _REFUSED):

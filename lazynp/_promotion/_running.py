@@ -33,7 +33,7 @@ from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe, loops_at, rounds_function
 from lazynp._promotion._program import Program
 from lazynp._promotion._variables import Variables, bind, is_module, value_of
-from lazynp.functions.tools import materialize
+from lazynp.functions.tools import about_loops, materialize
 from lazynp.transforms.control import CannotStage
 
 SECONDS = 0.2  # in a loop, before it is looked at
@@ -54,14 +54,24 @@ taken: deque[Taken] = deque(maxlen=64)
 class Taken:
     """What became of a loop, for reports."""
 
-    def __init__(self, loop: Loop, name: str) -> None:
-        self.loop, self.name = loop, name
+    def __init__(self, loop: Loop, code: CodeType, why: str = "") -> None:
+        self.loop, self.code, self.why = loop, code, why
+        self.name = code.co_qualname
         self.rounds, self.chunks = 0, 0  # that programs have run
 
     def explained(self) -> str:
         head = f"the loop at line {self.loop.line} of {self.name}"
         ran = f"{head}: {self.rounds} rounds ran in {self.chunks} programs" if self.rounds else head
-        return f"{ran}; runs in Python: {self.loop.refused}" if self.loop.refused else ran
+        why = self.loop.refused or self.why
+        return f"{ran}; runs in Python: {why}" if why else ran
+
+
+def _about(code: Any) -> list[str]:
+    """What became of the loops of this code."""
+    return [t.explained() for t in taken if t.code is code]
+
+
+about_loops.append(_about)
 
 
 class Running:
@@ -373,11 +383,13 @@ def seen(frame: FrameType) -> None:
         return
     for loop in loops_at(frame):
         if loop.refused:
+            _tell(loop, code, loop.refused)
             continue
         iterator = fastpath.frame_value(frame, -1 - loop.depth, None)
         if type(iterator) is Running:
             return
         if type(iterator) is not _RANGE:
+            _tell(loop, code, f"it is over a {type(iterator).__name__}")
             continue
         values = _rest(iterator)
         watch, left = loop.watch, len(values)
@@ -391,11 +403,17 @@ def seen(frame: FrameType) -> None:
         if left < 4 or left * rate < LEFT:
             continue
         loop.watch = None
-        told = Taken(loop, frame.f_code.co_qualname)
+        told = Taken(loop, code)
         running = Running(loop, told, values, rate)
         fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
         taken.append(told)
         return
+
+
+def _tell(loop: Loop, code: CodeType, why: str) -> None:
+    """Report that a long loop stays with Python, once."""
+    if not any(t.loop is loop for t in taken):
+        taken.append(Taken(loop, code, why))
 
 
 def _rest(iterator: Any) -> range:

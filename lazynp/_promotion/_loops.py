@@ -26,6 +26,7 @@ from lazynp._promotion._histories import (
     prologue,
     results,
 )
+from lazynp._promotion._items import AT, Items
 from lazynp.transforms.control import is_users, names, transplanted, whole_tree
 
 FIRST, LAST = ".first", ".last"  # parameters of the function: the range of its rounds
@@ -50,10 +51,11 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 
 @dataclass
 class Loop:
-    """A loop; only `for` loops over ranges are not refused. depth: the `for` loops around
+    """A loop; `while` loops are refused. depth: the `for` loops around
     it, in its function. stored: names that
     a round may bind, in Python. read: names that the program takes. carried: those that it gives
-    back, because a later round may read them. aliased: those that may get a second name. events:
+    back, because a later round may read them. aliased: those that may get a second name.
+    variables: those of the loop; counters: numbers among them. events:
     the tests by which a round has effects, each with its names. rounds: the bodies of so many
     rounds that exchanged names are back; a program runs a multiple of them. watch: since when it
     is known to run. grown: names that may be those of lists which it changes; lists: those that
@@ -67,7 +69,8 @@ class Loop:
     read: set[str] = field(default_factory=set)
     carried: tuple[str, ...] = ()
     aliased: set[str] = field(default_factory=set)
-    variable: str = ""
+    variables: set[str] = field(default_factory=set)
+    counters: set[str] = field(default_factory=set)
     events: list[tuple[CodeType, frozenset[str]]] = field(default_factory=list)
     rounds: list[list[ast.stmt]] = field(default_factory=list)
     watch: Any = None
@@ -132,10 +135,19 @@ def _collect(
         # `with`, `match`, `except` and `finally` keep values of their own on the stack
 
 
-def _over_range(s: ast.For) -> bool:
-    call = s.iter
-    named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-    return named and call.func.id == "range" and isinstance(s.target, ast.Name)  # type: ignore
+def _counters(target: ast.expr, over: ast.expr) -> set[str]:
+    """The names that count the rounds: an `if` that looks only at these is known beforehand."""
+    if not isinstance(over, ast.Call) or not isinstance(over.func, ast.Name):
+        return set()
+    kind, args = over.func.id, over.args
+    if isinstance(target, ast.Name):
+        return {target.id} if kind in ("range", "reversed") else set()
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    if kind == "enumerate" and len(parts) == 2 and args and isinstance(parts[0], ast.Name):
+        return {parts[0].id} | _counters(parts[1], args[0])
+    if kind == "zip":
+        return {n for t, a in zip(parts, args) for n in _counters(t, a)}
+    return set()
 
 
 def _described(s: ast.For | ast.While, depth: int) -> Loop:
@@ -143,16 +155,18 @@ def _described(s: ast.For | ast.While, depth: int) -> Loop:
     if isinstance(s, ast.While):
         loop.refused = "it is a `while` loop"
         return loop
-    if not _over_range(s):
-        loop.refused = "it is not over a `range`"
+    kinds = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
+    if not all(isinstance(n, kinds) for n in ast.walk(s.target)):
+        loop.refused = "it binds other things than variables"
         return loop
-    loop.node, loop.variable = s, s.target.id  # type: ignore[attr-defined]
+    loop.node, loop.counters = s, _counters(s.target, s.iter)
+    loop.variables = names(s.target).stores
     for part in ast.walk(s):
         if isinstance(part, _REFUSED):
             loop.refused = f"line {part.lineno}: {type(part).__name__}"  # type: ignore
             return loop
-    loop.stored = names(*s.body).stores | {loop.variable}
-    if loop.variable in names(*s.body).stores:
+    loop.stored = names(*s.body).stores | loop.variables
+    if loop.variables & names(*s.body).stores:
         loop.refused = "the loop binds its own variable"
         return loop
     loop.grown = grown(s.body) - loop.stored
@@ -171,7 +185,7 @@ def describe(loop: Loop, lists: set[str]) -> None:
     body = [t for one in loop.rounds for t in one]
     loop.aliased = _aliases(body, False)
     inside = names(*body)
-    fresh = {loop.variable} | _fresh(loop.rounds[0], {loop.variable}) - exchanged
+    fresh = loop.variables | _fresh(loop.rounds[0], loop.variables) - exchanged
     loop.carried = tuple(sorted(n for n in inside.stores - fresh if n[0] != "."))
     loop.read = {n for n in (inside.loads | inside.stores) - fresh if n[0] != "."}
 
@@ -188,10 +202,10 @@ def _without_events(statements: list[ast.stmt], loop: Loop) -> list[ast.stmt]:
 
 
 def _is_event(s: ast.If, loop: Loop) -> bool:
-    """Whether an `if` has effects, and looks at nothing that changes but the loop's variable."""
+    """Whether an `if` has effects, and looks at nothing that changes but counters of the loop."""
     if not all(isinstance(n, _SIMPLE) for n in ast.walk(s.test)):
         return False
-    if names(s.test).loads & (loop.stored - {loop.variable}):
+    if names(s.test).loads & (loop.stored - loop.counters):
         return False
     return any(
         isinstance(n, (ast.Break, ast.Return, ast.Raise))
@@ -308,18 +322,19 @@ def _fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
 
 
 def rounds_function(
-    loop: Loop, frame: FrameType, parameters: tuple[str, ...], stride: int
+    loop: Loop, frame: FrameType, parameters: tuple[str, ...], items: Items, head: list[ast.stmt]
 ) -> FunctionType:
     """A function of `parameters`, FIRST and LAST that runs the rounds and returns what is
-    carried.
+    carried. head: statements before.
     """
-    variable, body, period = loop.variable, copy.deepcopy(loop.rounds[0]), len(loop.rounds)
-    sites = loop.sites
-    if period > 1:
-        variable, body = _ROUND, []
+    body, period = copy.deepcopy(loop.rounds[0]), len(loop.rounds)
+    sites, stride, target = loop.sites, items.step, copy.deepcopy(loop.node.target)
+    if period > 1 or not items.plain:
+        target, body = ast.Name(_ROUND if items.plain else AT, ast.Store()), []
         for k, one in enumerate(loop.rounds):
             value = ast.BinOp(ast.Name(_ROUND, ast.Load()), ast.Add(), ast.Constant(k * stride))
-            bound = ast.Assign([ast.Name(loop.variable, ast.Store())], value)
+            plain = ast.Assign([copy.deepcopy(loop.node.target)], value)
+            bound = plain if items.plain else copy.deepcopy(items.binding(k))
             bound.lineno = bound.end_lineno = loop.line
             bound.col_offset = bound.end_col_offset = 0
             body += [*(flushed(sites) if k else []), bound, *copy.deepcopy(one)]
@@ -329,13 +344,13 @@ def rounds_function(
          ast.Constant(stride * period)], [],
     )  # fmt: skip
     body = [*begun(sites, loop.carried), *body, *ended(sites)]
-    made = ast.For(ast.Name(variable, ast.Store()), over, body, [])
+    made = ast.For(target, over, body, [])
     left: list[ast.expr] = [ast.Name(n, ast.Load()) for n in loop.carried]
     out = ast.Return(ast.Tuple([*left, *results(sites)], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
-    head = ast.arguments([], given, None, [], [], None, [])
-    whole_body = [*prologue(sites), made, *flushed(sites), out]
-    node = ast.FunctionDef(_NAME, head, whole_body, [], None)
+    takes = ast.arguments([], given, None, [], [], None, [])
+    whole_body = [*head, *prologue(sites), made, *flushed(sites), out]
+    node = ast.FunctionDef(_NAME, takes, whole_body, [], None)
     for part in (node, *whole_body):
         part.lineno = part.end_lineno = loop.line
         part.col_offset = part.end_col_offset = 0

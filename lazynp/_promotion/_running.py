@@ -29,6 +29,7 @@ from lazynp._promotion._function import FASTER, may_run
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
 from lazynp._promotion._histories import KEPT, Histories
+from lazynp._promotion._items import ITEMS, Items, Taking, source_of
 from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe, loops_at, rounds_function
 from lazynp._promotion._program import Program
@@ -45,6 +46,7 @@ _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
 _WEIGHED = 16  # runs of the program, before their time is compared with Python's again
 _NEVER = sys.maxsize
+_ALONE = 3  # references to an iterator: the frame's, our variable's, the question's
 _RANGE = type(iter(range(0)))
 
 # of this process, for its report
@@ -79,8 +81,9 @@ class Running:
     something is to be done, which is `_step`.
     """
 
-    def __init__(self, loop: Loop, told: Taken, values: range, rate: float) -> None:
-        self.loop, self.told, self.values, self.at = loop, told, values, 0
+    def __init__(self, loop: Loop, told: Taken, items: Items, rate: float) -> None:
+        self.loop, self.told, self.items, self.at = loop, told, items, 0
+        self._source = items.source
         self.rate = rate  # seconds of a round in Python
         self.program: Program | None = None
         self._candidate: Program | None = None
@@ -97,14 +100,14 @@ class Running:
     def __iter__(self) -> Running:
         return self
 
-    def __next__(self) -> int:
+    def __next__(self) -> Any:
         if self.at >= self._due:
             self._do(sys._getframe(1))
         at = self.at
-        if at >= len(self.values):
+        if at >= len(self._source):
             self.program, self._due = None, _NEVER
             raise StopIteration
-        value = self.values[at]
+        value = self._source.value(at)
         self.at = at + 1
         return value
 
@@ -132,7 +135,7 @@ class Running:
         if lists != loop.lists:
             describe(loop, lists)
             count = self._free(frame, again=True)
-        given = Variables(loop, frame)
+        given = Variables(loop, frame, self.items)
         program = self._traced(frame, given)
         count = self._whole(min(self._free(frame), _ROUNDS, max(2, int(_TRIAL / self.rate))))
         if count < 2:
@@ -154,18 +157,19 @@ class Running:
     def _traced(self, frame: FrameType, given: Variables) -> Program:
         sites = self.loop.sites
         check_sites(sites, self._lists(frame))
-        names = (*given.names, KEPT)
-        function = rounds_function(self.loop, frame, names, self.values.step)
+        names = (*given.names, KEPT, ITEMS)
+        head = [_same(name, variable) for name, variable in given.same.items()]
+        function = rounds_function(self.loop, frame, names, self.items, head)
         histories = Histories(sites)
-        template = [*given.template, histories, ARRAY, ARRAY]
+        template = [*given.template, histories, Taking(), ARRAY, ARRAY]
         if sites:
             probe = Program(function, Listed(template))
             probe.trace([*copies(given.varying), *self._bounds(2)])
-            histories.check(lambda e: _evaluated(e, frame), self.values.step)
+            histories.check(lambda e: _evaluated(e, frame), self.items.step)
             self._most = self._whole(histories.capacity)
         program = Program(function, Listed(template))
         operations = program.trace([*copies(given.varying), *self._bounds(2)])
-        if (len(self.values) - self.at) * self.rate < LEFT + _COMPILING * operations:
+        if (len(self.items) - self.at) * self.rate < LEFT + _COMPILING * operations:
             raise CannotStage("it ends too soon")
         if is_module(frame):
             shared = reads(program.functions, function.__code__) & self.loop.stored
@@ -175,7 +179,7 @@ class Running:
 
     def _compare(self, frame: FrameType) -> None:
         """Python has run the rounds of the trial: do the same by the program."""
-        now = Variables(self.loop, frame)
+        now = Variables(self.loop, frame, self.items)
         materialize(now.varying)
         python = time.perf_counter() - self._started
         program, inputs = self._candidate, self._inputs
@@ -250,7 +254,7 @@ class Running:
         if count < 1 or not may_run():
             return
         begin, compiles = time.perf_counter(), STATS.compiles
-        now = Variables(self.loop, frame)
+        now = Variables(self.loop, frame, self.items)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
         self._check_shared(now)
@@ -285,7 +289,7 @@ class Running:
         arrays = [x for x in now.varying if isinstance(x, Array)]
         materialize(arrays)
         before = [(x, x._node) for x in arrays]
-        last, changes = self._value(at - 1), None
+        last, changes = self.items.bindings(at - 1), None
         try:
             out = _results_of(program, [*now.varying, *bounds])
             values, changes = self._parted(out, frame)
@@ -293,7 +297,7 @@ class Running:
             bound = bind(self.loop, frame, values, last)  # so that none is destroyed there
             changes.apply()
         except BaseException:
-            if changes and value_of(self.loop.variable, frame) == last:
+            if changes and all(value_of(n, frame) is v for n, v in last):
                 changes.apply()  # a signal came after it was bound
                 self.at, self._due = at, at + 1
                 raise
@@ -317,8 +321,7 @@ class Running:
     # -- rounds ------------------------------------------------------------------------------------
 
     def _value(self, at: int) -> int:
-        values = self.values
-        return values[at] if at < len(values) else values.start + at * values.step
+        return self.items.bound(at)
 
     def _bounds(self, count: int) -> list[int]:
         return [self._value(self.at), self._value(self.at + count)]
@@ -332,18 +335,18 @@ class Running:
         """
         if again or self._event < self.at:
             self._event = self._next_event(frame)
-        return min(min(self._event, len(self.values) - 1) - self.at, self._most)
+        return min(min(self._event, len(self.items) - 1) - self.at, self._most)
 
     def _next_event(self, frame: FrameType) -> int:
-        at, end = self.at, min(len(self.values), self.at + 100_000)
+        at, end = self.at, min(len(self.items), self.at + 100_000)
         for test, names in self.loop.events:
             scope: dict[str, Any] = {"__builtins__": {}}
-            for name in names - {self.loop.variable}:
+            for name in names - self.loop.counters:
                 scope[name] = value_of(name, frame)
                 if type(scope[name]) not in (int, float, bool):
                     raise CannotStage(f"`{name}`, which decides about effects, is no number")
             for i in range(at, end):
-                scope[self.loop.variable] = self.values[i]
+                scope.update(self.items.bindings(i))
                 if eval(test, scope):
                     end = i
                     break
@@ -353,6 +356,12 @@ class Running:
 def _evaluated(e: ast.expr, frame: FrameType) -> Any:
     """A constant or a variable."""
     return value_of(e.id, frame) if isinstance(e, ast.Name) else getattr(e, "value", None)
+
+
+def _same(name: str, variable: str) -> ast.stmt:
+    """`name = variable`"""
+    made = ast.Assign([ast.Name(name, ast.Store())], ast.Name(variable, ast.Load()))
+    return ast.fix_missing_locations(made)
 
 
 def _results_of(program: Program, leaves: list[Any]) -> Any:
@@ -388,11 +397,13 @@ def seen(frame: FrameType) -> None:
         iterator = fastpath.frame_value(frame, -1 - loop.depth, None)
         if type(iterator) is Running:
             return
-        if type(iterator) is not _RANGE:
+        source = source_of(iterator)
+        watched = loop.watch is not None and loop.watch.iterator is iterator
+        named = sys.getrefcount(iterator) > _ALONE + watched and type(iterator) is not _RANGE
+        if source is None or named:
             _tell(loop, code, f"it is over a {type(iterator).__name__}")
             continue
-        values = _rest(iterator)
-        watch, left = loop.watch, len(values)
+        watch, left = loop.watch, len(source)
         if watch is None or watch.iterator is not iterator:
             loop.watch = _Watch(iterator, left)
             continue
@@ -404,7 +415,7 @@ def seen(frame: FrameType) -> None:
             continue
         loop.watch = None
         told = Taken(loop, code)
-        running = Running(loop, told, values, rate)
+        running = Running(loop, told, Items(source, loop.node.target), rate)
         fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
         taken.append(told)
         return
@@ -414,12 +425,6 @@ def _tell(loop: Loop, code: CodeType, why: str) -> None:
     """Report that a long loop stays with Python, once."""
     if not any(t.loop is loop for t in taken):
         taken.append(Taken(loop, code, why))
-
-
-def _rest(iterator: Any) -> range:
-    """The values that a range's iterator has not given yet."""
-    _, (values,), *state = iterator.__reduce__()
-    return values[(state[0] or 0) if state else 0 :]  # before Python 3.12, the range was whole
 
 
 def _known() -> bool:

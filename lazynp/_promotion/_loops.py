@@ -36,7 +36,7 @@ _NAME = "loop"
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom, ast.Yield, ast.YieldFrom,
     ast.Await, ast.Try, ast.TryStar, ast.With, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef,
-    ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+    ast.ClassDef, ast.Lambda, ast.SetComp, ast.DictComp, ast.GeneratorExp,
     ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
 )  # fmt: skip
 _SIMPLE = (

@@ -25,7 +25,7 @@ from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control import CannotStage, names, session
 
 KEPT = ".kept"  # the function's name of the `Histories`
-_BYTES = 2**23  # of the rows of one program
+_BYTES = 2**21  # of the rows of one program
 _ROWS = 2**16
 _OFTEN = 32  # an `if` that is taken less often is left to Python
 

@@ -169,6 +169,22 @@ for i in range(30):
     d = ~d
     e = e + 1
 """,
+    "comprehensions": """
+x, w = np.arange(6.0), [0.0]
+for i in range(40):
+    if i == 2 or i == 3: look()
+    parts = [x[k] * 0.5 + k for k in range(3)]
+    x = x * 0.9 + np.array([p + q for p in parts for q in [0, i]])
+    row = [float(v) for v in x]
+""",
+    "a comprehension with the loop's names": """
+u, v, i = np.arange(6.0), np.ones(6), 7
+for k in range(40):
+    if k == 2 or k == 3: look()
+    w = [u[i] for i in range(3)]
+    v[0:3] = np.array(w)
+    u, v = v, u
+""",
     "a number counts": """
 n, z, x = 0, 1j, np.ones(2)
 for i in range(40):
@@ -234,11 +250,12 @@ out = main(np.arange(20.0))
 }
 REFUSED = {
     "an effect in each round": """
-out, x = [], np.ones(2)
+out, x = set(), np.ones(2)
 for i in range(30):
     if i == 2 or i == 3: look()
     x = x * 0.5
-    out.append(float(x[0]))
+    out.add(float(x[0]))
+out = sorted(out)
 """,
     "an alias is left behind": """
 u = np.ones(3)
@@ -290,6 +307,26 @@ for i in range(90):
     if i == 2 or i == 3: look()
     n = n * 7
     x = x + 1
+""",
+    "a comprehension that shares variables": """
+def main(x):
+    for i in range(30):
+        if i == 2 or i == 3: look()
+        x = np.array([x[k] + 1 for k in range(3)])
+    return x, i
+out = main(np.zeros(3))
+""",
+    "a comprehension that binds": """
+x = np.zeros(3)
+for i in range(30):
+    if i == 2 or i == 3: look()
+    x = np.array([(y := x[k] + 1) for k in range(3)])
+""",
+    "a list that is carried": """
+x = [0.0, 1.0, 2.0]
+for i in range(30):
+    if i == 2 or i == 3: look()
+    x = [v * 0.5 + np.sqrt(i) for v in x]
 """,
     "in try": """
 x = np.zeros(2)

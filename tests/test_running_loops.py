@@ -14,8 +14,8 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._array import Array
 from lazynp._promotion import _running, taken
+from tests.running import assert_alike, check, eager, run
 from tests.running_programs import FAILING, REFUSED, TAKEN, program
 
 pytestmark = [
@@ -25,68 +25,9 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def eager(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every loop counts as long, every program as fast, and chunks are short."""
-    monkeypatch.setattr(_running, "SECONDS", 0.0)
-    monkeypatch.setattr(_running, "LEFT", 0.0)
-    monkeypatch.setattr(_running, "_COMPILING", 0.0)
-    monkeypatch.setattr(_running, "FASTER", numpy.inf)
-    monkeypatch.setattr(_running, "_ROUNDS", 3)
-    monkeypatch.setattr(_running, "_CHUNK", 1e-9)
-    taken.clear()
-    with np.config(execution="adaptive", promotion=True):
+def every_loop() -> Iterator[None]:
+    with eager():
         yield
-
-
-def look() -> None:
-    """As if many operations had run in the frame of the caller."""
-    _running.seen(sys._getframe(1))
-
-
-def run(source: str, module: Any, path: Path, name: str = "program") -> dict[str, Any]:
-    """The variables of a script. `look()` in it stands in an `if` of its own."""
-    file = path / f"{name}.py"
-    text = textwrap.dedent(source)
-    file.write_text(text)
-    space = {"np": module, "look": look if module is np else lambda: None, "__name__": "script"}
-    exec(compile(text, str(file), "exec", dont_inherit=True), space)
-    for known in ("np", "look", "__builtins__"):
-        del space[known]
-    return space
-
-
-def told(x: Any) -> Any:
-    if isinstance(x, (Array, numpy.ndarray, numpy.generic)):
-        return x.dtype, x.shape, isinstance(x, numpy.generic) or type(x) is np.Scalar
-    return type(x)
-
-
-def assert_alike(got: dict[Any, Any], want: dict[Any, Any]) -> None:
-    assert got.keys() == want.keys()
-    for name, w in want.items():
-        g = got[name]
-        if callable(w):
-            continue
-        if isinstance(w, (tuple, list)):
-            assert type(g) is type(w)
-            assert_alike(dict(enumerate(g)), dict(enumerate(w)))
-            continue
-        assert told(g) == told(w), name
-        if isinstance(w, (int, str, bool)) or w is None:
-            assert g == w, name
-        else:
-            a, b = numpy.asarray(g), numpy.asarray(w)
-            numpy.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=name)
-
-
-def check(source: str, path: Path, taking: bool = True) -> Any:
-    """A script gives what it gives with NumPy; whether programs ran rounds of it."""
-    taken.clear()
-    got, want = run(source, np, path), run(source, numpy, path)
-    assert_alike(got, want)
-    ran = sum(t.chunks for t in taken)
-    assert bool(ran) == taking, [t.explained() for t in taken]
-    return got
 
 
 @pytest.mark.parametrize("name", TAKEN)

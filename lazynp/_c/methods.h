@@ -139,6 +139,12 @@ static PyObject *iterator_hint(PyObject *self, PyObject *Py_UNUSED(none))
     return PyLong_FromSsize_t(((Iterator *)self)->length - ((Iterator *)self)->at);
 }
 
+/* The array, and the place of the next item. */
+static PyObject *iterator_source(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    return Py_BuildValue("On", ((Iterator *)self)->array, ((Iterator *)self)->at);
+}
+
 static int iterator_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(((Iterator *)self)->array);
@@ -156,6 +162,7 @@ static void iterator_dealloc(PyObject *self)
 
 static PyMethodDef ITERATOR_METHODS[] = {
     {"__length_hint__", iterator_hint, METH_NOARGS, NULL},
+    {"source", iterator_source, METH_NOARGS, NULL},
     {NULL},
 };
 

@@ -378,10 +378,11 @@ PyMODINIT_FUNC PyInit__fastpath(void)
         return NULL;
     PyObject *module = PyModule_Create(&MODULE);
     if (module && (PyModule_AddObjectRef(module, "Front", (PyObject *)&FrontType) < 0 ||
+                   PyModule_AddObjectRef(module, "Iterator", (PyObject *)&IteratorType) < 0 ||
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 15) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 16) < 0)
         Py_CLEAR(module);
     return module;
 }

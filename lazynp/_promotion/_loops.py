@@ -16,6 +16,17 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._memo import Memo
+from lazynp._promotion._histories import (
+    Rewriting,
+    Site,
+    begun,
+    ended,
+    flushed,
+    grown,
+    prologue,
+    results,
+)
+from lazynp._promotion._items import AT, Items
 from lazynp.transforms.control import is_users, names, transplanted, whole_tree
 
 FIRST, LAST = ".first", ".last"  # parameters of the function: the range of its rounds
@@ -25,7 +36,7 @@ _NAME = "loop"
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom, ast.Yield, ast.YieldFrom,
     ast.Await, ast.Try, ast.TryStar, ast.With, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef,
-    ast.ClassDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+    ast.ClassDef, ast.Lambda, ast.SetComp, ast.DictComp, ast.GeneratorExp,
     ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
 )  # fmt: skip
 _SIMPLE = (
@@ -40,12 +51,15 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 
 @dataclass
 class Loop:
-    """A `for` loop over a range. depth: the loops around it, in its function. stored: names that
+    """A loop; `while` loops are refused. depth: the `for` loops around
+    it, in its function. stored: names that
     a round may bind, in Python. read: names that the program takes. carried: those that it gives
-    back, because a later round may read them. aliased: those that may get a second name. events:
+    back, because a later round may read them. aliased: those that may get a second name.
+    variables: those of the loop; counters: numbers among them. events:
     the tests by which a round has effects, each with its names. rounds: the bodies of so many
     rounds that exchanged names are back; a program runs a multiple of them. watch: since when it
-    is known to run.
+    is known to run. grown: names that may be those of lists which it changes; lists: those that
+    are; sites: where.
     """
 
     line: int
@@ -55,10 +69,15 @@ class Loop:
     read: set[str] = field(default_factory=set)
     carried: tuple[str, ...] = ()
     aliased: set[str] = field(default_factory=set)
-    variable: str = ""
+    variables: set[str] = field(default_factory=set)
+    counters: set[str] = field(default_factory=set)
     events: list[tuple[CodeType, frozenset[str]]] = field(default_factory=list)
     rounds: list[list[ast.stmt]] = field(default_factory=list)
     watch: Any = None
+    node: Any = None
+    grown: set[str] = field(default_factory=set)
+    lists: set[str] = field(default_factory=set)
+    sites: list[Site] = field(default_factory=list)
 
 
 _Place = tuple[int, int]  # line and column
@@ -69,7 +88,7 @@ _loops: Memo[int, _Known] = Memo("running loops", 256)
 
 
 def loops_at(frame: FrameType) -> list[Loop]:
-    """The loops over ranges in whose bodies the frame is, from the outermost on."""
+    """The loops in whose bodies the frame is, from the outermost on."""
     code = frame.f_code
     known = _loops.get(id(code))
     if known is None:
@@ -102,47 +121,73 @@ def _collect(
     statements: list[ast.stmt], depth: int, found: list[tuple[_Place, _Place, Loop]]
 ) -> None:
     for s in statements:
-        if isinstance(s, ast.For):
-            if _over_range(s):
-                first, last = s.body[0], s.body[-1]
-                begin = first.lineno, first.col_offset
-                end = last.end_lineno or 0, last.end_col_offset or 0
-                found.append((begin, end, _described(s, depth)))
-            _collect(s.body, depth + 1, found)
+        if isinstance(s, (ast.For, ast.While)):
+            first, last = s.body[0], s.body[-1]
+            begin = first.lineno, first.col_offset
+            end = last.end_lineno or 0, last.end_col_offset or 0
+            found.append((begin, end, _described(s, depth)))
+            _collect(s.body, depth + isinstance(s, ast.For), found)
             _collect(s.orelse, depth, found)
-        elif isinstance(s, (ast.While, ast.If)):
+        elif isinstance(s, ast.If):
             _collect([*s.body, *s.orelse], depth, found)
         elif isinstance(s, ast.Try):
             _collect([*s.body, *s.orelse], depth, found)
         # `with`, `match`, `except` and `finally` keep values of their own on the stack
 
 
-def _over_range(s: ast.For) -> bool:
-    call = s.iter
-    named = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-    return named and call.func.id == "range" and isinstance(s.target, ast.Name)  # type: ignore
+def _counters(target: ast.expr, over: ast.expr) -> set[str]:
+    """The names that count the rounds: an `if` that looks only at these is known beforehand."""
+    if not isinstance(over, ast.Call) or not isinstance(over.func, ast.Name):
+        return set()
+    kind, args = over.func.id, over.args
+    if isinstance(target, ast.Name):
+        return {target.id} if kind in ("range", "reversed") else set()
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else []
+    if kind == "enumerate" and len(parts) == 2 and args and isinstance(parts[0], ast.Name):
+        return {parts[0].id} | _counters(parts[1], args[0])
+    if kind == "zip":
+        return {n for t, a in zip(parts, args) for n in _counters(t, a)}
+    return set()
 
 
-def _described(s: ast.For, depth: int) -> Loop:
+def _described(s: ast.For | ast.While, depth: int) -> Loop:
     loop = Loop(s.lineno, depth)
-    loop.variable = s.target.id  # type: ignore[attr-defined]
+    if isinstance(s, ast.While):
+        loop.refused = "it is a `while` loop"
+        return loop
+    kinds = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
+    if not all(isinstance(n, kinds) for n in ast.walk(s.target)):
+        loop.refused = "it binds other things than variables"
+        return loop
+    loop.node, loop.counters = s, _counters(s.target, s.iter)
+    loop.variables = names(s.target).stores
     for part in ast.walk(s):
         if isinstance(part, _REFUSED):
             loop.refused = f"line {part.lineno}: {type(part).__name__}"  # type: ignore
             return loop
-    loop.stored = names(*s.body).stores | {loop.variable}
-    if loop.variable in names(*s.body).stores:
+    loop.stored = names(*s.body).stores | loop.variables
+    if loop.variables & names(*s.body).stores:
         loop.refused = "the loop binds its own variable"
         return loop
-    body = _Leaving().block(_without_events(s.body, loop))
+    loop.grown = grown(s.body) - loop.stored
+    describe(loop, set())
+    return loop
+
+
+def describe(loop: Loop, lists: set[str]) -> None:
+    """What a program of its rounds takes and gives, if these names are those of lists."""
+    rewriting = Rewriting(loop.node.body, lists, lambda s: _is_event(s, loop))
+    loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
+    body = _Leaving().block(_without_events(rewriting.body, loop))
     loop.rounds, exchanged = _without_exchanges(body)
+    for site in loop.sites:
+        site.name = "" if site.name in exchanged else site.name
     body = [t for one in loop.rounds for t in one]
     loop.aliased = _aliases(body, False)
     inside = names(*body)
-    fresh = {loop.variable} | _fresh(loop.rounds[0], {loop.variable}) - exchanged
-    loop.carried = tuple(sorted(inside.stores - fresh))
-    loop.read = (inside.loads | inside.stores) - fresh
-    return loop
+    fresh = loop.variables | _fresh(loop.rounds[0], loop.variables) - exchanged
+    loop.carried = tuple(sorted(n for n in inside.stores - fresh if n[0] != "."))
+    loop.read = {n for n in (inside.loads | inside.stores) - fresh if n[0] != "."}
 
 
 def _without_events(statements: list[ast.stmt], loop: Loop) -> list[ast.stmt]:
@@ -157,10 +202,10 @@ def _without_events(statements: list[ast.stmt], loop: Loop) -> list[ast.stmt]:
 
 
 def _is_event(s: ast.If, loop: Loop) -> bool:
-    """Whether an `if` has effects, and looks at nothing that changes but the loop's variable."""
+    """Whether an `if` has effects, and looks at nothing that changes but counters of the loop."""
     if not all(isinstance(n, _SIMPLE) for n in ast.walk(s.test)):
         return False
-    if names(s.test).loads & (loop.stored - {loop.variable}):
+    if names(s.test).loads & (loop.stored - loop.counters):
         return False
     return any(
         isinstance(n, (ast.Break, ast.Return, ast.Raise))
@@ -277,32 +322,36 @@ def _fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
 
 
 def rounds_function(
-    loop: Loop, frame: FrameType, parameters: tuple[str, ...], stride: int
+    loop: Loop, frame: FrameType, parameters: tuple[str, ...], items: Items, head: list[ast.stmt]
 ) -> FunctionType:
     """A function of `parameters`, FIRST and LAST that runs the rounds and returns what is
-    carried.
+    carried. head: statements before.
     """
-    variable, body, period = loop.variable, copy.deepcopy(loop.rounds[0]), len(loop.rounds)
-    if period > 1:
-        variable, body = _ROUND, []
+    body, period = copy.deepcopy(loop.rounds[0]), len(loop.rounds)
+    sites, stride, target = loop.sites, items.step, copy.deepcopy(loop.node.target)
+    if period > 1 or not items.plain:
+        target, body = ast.Name(_ROUND if items.plain else AT, ast.Store()), []
         for k, one in enumerate(loop.rounds):
             value = ast.BinOp(ast.Name(_ROUND, ast.Load()), ast.Add(), ast.Constant(k * stride))
-            bound = ast.Assign([ast.Name(loop.variable, ast.Store())], value)
+            plain = ast.Assign([copy.deepcopy(loop.node.target)], value)
+            bound = plain if items.plain else copy.deepcopy(items.binding(k))
             bound.lineno = bound.end_lineno = loop.line
             bound.col_offset = bound.end_col_offset = 0
-            body += [bound, *copy.deepcopy(one)]
+            body += [*(flushed(sites) if k else []), bound, *copy.deepcopy(one)]
     over = ast.Call(
         ast.Name("range", ast.Load()),
         [ast.Name(FIRST, ast.Load()), ast.Name(LAST, ast.Load()),
          ast.Constant(stride * period)], [],
     )  # fmt: skip
-    made = ast.For(ast.Name(variable, ast.Store()), over, body, [])
-    results: list[ast.expr] = [ast.Name(n, ast.Load()) for n in loop.carried]
-    out = ast.Return(ast.Tuple(results, ast.Load()))
+    body = [*begun(sites, loop.carried), *body, *ended(sites)]
+    made = ast.For(target, over, body, [])
+    left: list[ast.expr] = [ast.Name(n, ast.Load()) for n in loop.carried]
+    out = ast.Return(ast.Tuple([*left, *results(sites)], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
-    head = ast.arguments([], given, None, [], [], None, [])
-    node = ast.FunctionDef(_NAME, head, [made, out], [], None)
-    for part in (node, made, out):
+    takes = ast.arguments([], given, None, [], [], None, [])
+    whole_body = [*head, *prologue(sites), made, *flushed(sites), out]
+    node = ast.FunctionDef(_NAME, takes, whole_body, [], None)
+    for part in (node, *whole_body):
         part.lineno = part.end_lineno = loop.line
         part.col_offset = part.end_col_offset = 0
     ast.fix_missing_locations(node)

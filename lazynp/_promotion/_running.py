@@ -11,6 +11,7 @@ loops do, and every variable that a round binds anew is there.
 
 from __future__ import annotations
 
+import ast
 import sys
 import time
 from collections import deque
@@ -27,10 +28,13 @@ from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._function import FASTER, may_run
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
-from lazynp._promotion._loops import Loop, loops_at, rounds_function
+from lazynp._promotion._histories import KEPT, Histories
+from lazynp._promotion._items import ITEMS, Items, Taking, source_of
+from lazynp._promotion._lists import Changes, check_sites
+from lazynp._promotion._loops import Loop, describe, loops_at, rounds_function
 from lazynp._promotion._program import Program
 from lazynp._promotion._variables import Variables, bind, is_module, value_of
-from lazynp.functions.tools import materialize
+from lazynp.functions.tools import about_loops, materialize
 from lazynp.transforms.control import CannotStage
 
 SECONDS = 0.2  # in a loop, before it is looked at
@@ -42,6 +46,7 @@ _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
 _WEIGHED = 16  # runs of the program, before their time is compared with Python's again
 _NEVER = sys.maxsize
+_ALONE = 3  # references to an iterator: the frame's, our variable's, the question's
 _RANGE = type(iter(range(0)))
 
 # of this process, for its report
@@ -51,14 +56,24 @@ taken: deque[Taken] = deque(maxlen=64)
 class Taken:
     """What became of a loop, for reports."""
 
-    def __init__(self, loop: Loop, name: str) -> None:
-        self.loop, self.name = loop, name
+    def __init__(self, loop: Loop, code: CodeType, why: str = "") -> None:
+        self.loop, self.code, self.why = loop, code, why
+        self.name = code.co_qualname
         self.rounds, self.chunks = 0, 0  # that programs have run
 
     def explained(self) -> str:
         head = f"the loop at line {self.loop.line} of {self.name}"
         ran = f"{head}: {self.rounds} rounds ran in {self.chunks} programs" if self.rounds else head
-        return f"{ran}; runs in Python: {self.loop.refused}" if self.loop.refused else ran
+        why = self.loop.refused or self.why
+        return f"{ran}; runs in Python: {why}" if why else ran
+
+
+def _about(code: Any) -> list[str]:
+    """What became of the loops of this code."""
+    return [t.explained() for t in taken if t.code is code]
+
+
+about_loops.append(_about)
 
 
 class Running:
@@ -66,8 +81,9 @@ class Running:
     something is to be done, which is `_step`.
     """
 
-    def __init__(self, loop: Loop, told: Taken, values: range, rate: float) -> None:
-        self.loop, self.told, self.values, self.at = loop, told, values, 0
+    def __init__(self, loop: Loop, told: Taken, items: Items, rate: float) -> None:
+        self.loop, self.told, self.items, self.at = loop, told, items, 0
+        self._source = items.source
         self.rate = rate  # seconds of a round in Python
         self.program: Program | None = None
         self._candidate: Program | None = None
@@ -77,19 +93,21 @@ class Running:
         self._due, self._attempts, self._started = 0, 0, 0.0
         self._step = Running._begin
         self._event, self._length, self._key = -1, 2, ()
+        self._most = _NEVER  # rounds of a program that makes histories
+        self._lengths: dict[str, int] = {}  # of lists, before the trial
         self._stays: set[str] = set()  # arrays that the loop binds again only to themselves
 
     def __iter__(self) -> Running:
         return self
 
-    def __next__(self) -> int:
+    def __next__(self) -> Any:
         if self.at >= self._due:
             self._do(sys._getframe(1))
         at = self.at
-        if at >= len(self.values):
+        if at >= len(self._source):
             self.program, self._due = None, _NEVER
             raise StopIteration
-        value = self.values[at]
+        value = self._source.value(at)
         self.at = at + 1
         return value
 
@@ -112,10 +130,19 @@ class Running:
         if count < 2 or not may_run():
             self._wait(count)
             return
-        given = Variables(self.loop, frame)
+        loop = self.loop
+        lists = {n for n in loop.grown if type(value_of(n, frame)) is list}
+        if lists != loop.lists:
+            describe(loop, lists)
+            count = self._free(frame, again=True)
+        given = Variables(loop, frame, self.items)
         program = self._traced(frame, given)
-        count = self._whole(min(count, _ROUNDS, max(2, int(_TRIAL / self.rate))))
+        count = self._whole(min(self._free(frame), _ROUNDS, max(2, int(_TRIAL / self.rate))))
+        if count < 2:
+            self._wait(count)
+            return
         self._key = given.key
+        self._lengths = {n: len(of) for n, of in self._lists(frame).items()}
         self._inputs = [copies(given.varying) for _ in range(2)]
         self._candidate, self._first = program, self.at
         self._due, self._step = self.at + count, Running._compare
@@ -128,11 +155,21 @@ class Running:
         self._due = self.at + max(count, 0) + 1
 
     def _traced(self, frame: FrameType, given: Variables) -> Program:
-        names = tuple(given.names)
-        function = rounds_function(self.loop, frame, names, self.values.step)
-        program = Program(function, Listed([*given.template, ARRAY, ARRAY]))
+        sites = self.loop.sites
+        check_sites(sites, self._lists(frame))
+        names = (*given.names, KEPT, ITEMS)
+        head = [_same(name, variable) for name, variable in given.same.items()]
+        function = rounds_function(self.loop, frame, names, self.items, head)
+        histories = Histories(sites)
+        template = [*given.template, histories, Taking(), ARRAY, ARRAY]
+        if sites:
+            probe = Program(function, Listed(template))
+            probe.trace([*copies(given.varying), *self._bounds(2)])
+            histories.check(lambda e: _evaluated(e, frame), self.items.step)
+            self._most = self._whole(histories.capacity)
+        program = Program(function, Listed(template))
         operations = program.trace([*copies(given.varying), *self._bounds(2)])
-        if (len(self.values) - self.at) * self.rate < LEFT + _COMPILING * operations:
+        if (len(self.items) - self.at) * self.rate < LEFT + _COMPILING * operations:
             raise CannotStage("it ends too soon")
         if is_module(frame):
             shared = reads(program.functions, function.__code__) & self.loop.stored
@@ -142,7 +179,7 @@ class Running:
 
     def _compare(self, frame: FrameType) -> None:
         """Python has run the rounds of the trial: do the same by the program."""
-        now = Variables(self.loop, frame)
+        now = Variables(self.loop, frame, self.items)
         materialize(now.varying)
         python = time.perf_counter() - self._started
         program, inputs = self._candidate, self._inputs
@@ -155,7 +192,7 @@ class Running:
         if not program.serves(now.varying, []):
             raise CannotStage("what it reads from outside has changed, or is written by it")
         materialize(inputs)
-        got = _results_of(program, [*inputs[0], *bounds])
+        got, changes = self._parted(_results_of(program, [*inputs[0], *bounds]), frame)
         want = [value_of(n, frame) for n in self.loop.carried]
         varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
         kept = [n not in self.loop.carried for n in varying]
@@ -165,10 +202,14 @@ class Running:
                     raise CannotStage(f"`{name}` becomes another array")
                 self._stays.add(name)  # `u += v` writes it
         self._check_shared(now)
-        same = agree(list(got), want) and all(
-            close(np.asarray(ours), np.asarray(theirs))
-            for ours, theirs, stays in zip(inputs[0], now.varying, kept)
-            if stays
+        same = (
+            agree(got, want)
+            and changes.agree(self._lengths)
+            and all(
+                close(np.asarray(ours), np.asarray(theirs))
+                for ours, theirs, stays in zip(inputs[0], now.varying, kept)
+                if stays
+            )
         )
         if not same:
             raise CannotStage("its results differ")
@@ -177,7 +218,7 @@ class Running:
         self.program = program
         self._step = Running._run
         STATS.promotions += 1
-        del now, want, got, inputs
+        del now, want, got, inputs, changes
         self._run(frame)
 
     def _check_shared(self, now: Variables) -> None:
@@ -195,7 +236,7 @@ class Running:
         while True:
             bounds = [self._value(self._first), self._value(self._first + count)]
             times = []
-            for _ in range(2):  # numbers that vary may have it compiled again
+            for _ in range(3):  # numbers that vary may have it compiled again; memory may be new
                 begin = time.perf_counter()
                 _results_of(program, [*inputs, *bounds])
                 times.append(time.perf_counter() - begin)
@@ -213,7 +254,7 @@ class Running:
         if count < 1 or not may_run():
             return
         begin, compiles = time.perf_counter(), STATS.compiles
-        now = Variables(self.loop, frame)
+        now = Variables(self.loop, frame, self.items)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
         self._check_shared(now)
@@ -248,12 +289,16 @@ class Running:
         arrays = [x for x in now.varying if isinstance(x, Array)]
         materialize(arrays)
         before = [(x, x._node) for x in arrays]
-        last = self._value(at - 1)
+        last, changes = self.items.bindings(at - 1), None
         try:
-            values = list(_results_of(program, [*now.varying, *bounds]))
+            out = _results_of(program, [*now.varying, *bounds])
+            values, changes = self._parted(out, frame)
+            changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
             bound = bind(self.loop, frame, values, last)  # so that none is destroyed there
+            changes.apply()
         except BaseException:
-            if value_of(self.loop.variable, frame) == last:  # a signal came after it was bound
+            if changes and all(value_of(n, frame) is v for n, v in last):
+                changes.apply()  # a signal came after it was bound
                 self.at, self._due = at, at + 1
                 raise
             with write_lock:
@@ -261,13 +306,22 @@ class Running:
                     x._node = node
             raise
         self.at, self._due = at, at + 1
-        del bound
+        del bound, changes
+
+    def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
+        """What a program gives: what is carried, and what becomes of lists."""
+        count, sites = len(self.loop.carried), self.loop.sites
+        lists = self._lists(frame)
+        check_sites(sites, lists)
+        return list(out[:count]), Changes(sites, list(out[count:]), lists)
+
+    def _lists(self, frame: FrameType) -> dict[str, Any]:
+        return {n: value_of(n, frame) for n in sorted({s.of for s in self.loop.sites})}
 
     # -- rounds ------------------------------------------------------------------------------------
 
     def _value(self, at: int) -> int:
-        values = self.values
-        return values[at] if at < len(values) else values.start + at * values.step
+        return self.items.bound(at)
 
     def _bounds(self, count: int) -> list[int]:
         return [self._value(self.at), self._value(self.at + count)]
@@ -275,26 +329,39 @@ class Running:
     def _whole(self, count: int) -> int:
         return count - count % len(self.loop.rounds)
 
-    def _free(self, frame: FrameType) -> int:
-        """The number of rounds from here on that have no effects, without the last of the loop."""
-        if self._event < self.at:
+    def _free(self, frame: FrameType, again: bool = False) -> int:
+        """The number of rounds from here on that have no effects, without the last of the loop, up
+        to the number that a program may run at once. again: the effects are others by now.
+        """
+        if again or self._event < self.at:
             self._event = self._next_event(frame)
-        return min(self._event, len(self.values) - 1) - self.at
+        return min(min(self._event, len(self.items) - 1) - self.at, self._most)
 
     def _next_event(self, frame: FrameType) -> int:
-        at, end = self.at, min(len(self.values), self.at + 100_000)
+        at, end = self.at, min(len(self.items), self.at + 100_000)
         for test, names in self.loop.events:
             scope: dict[str, Any] = {"__builtins__": {}}
-            for name in names - {self.loop.variable}:
+            for name in names - self.loop.counters:
                 scope[name] = value_of(name, frame)
                 if type(scope[name]) not in (int, float, bool):
                     raise CannotStage(f"`{name}`, which decides about effects, is no number")
             for i in range(at, end):
-                scope[self.loop.variable] = self.values[i]
+                scope.update(self.items.bindings(i))
                 if eval(test, scope):
                     end = i
                     break
         return end
+
+
+def _evaluated(e: ast.expr, frame: FrameType) -> Any:
+    """A constant or a variable."""
+    return value_of(e.id, frame) if isinstance(e, ast.Name) else getattr(e, "value", None)
+
+
+def _same(name: str, variable: str) -> ast.stmt:
+    """`name = variable`"""
+    made = ast.Assign([ast.Name(name, ast.Store())], ast.Name(variable, ast.Load()))
+    return ast.fix_missing_locations(made)
 
 
 def _results_of(program: Program, leaves: list[Any]) -> Any:
@@ -325,14 +392,18 @@ def seen(frame: FrameType) -> None:
         return
     for loop in loops_at(frame):
         if loop.refused:
+            _tell(loop, code, loop.refused)
             continue
         iterator = fastpath.frame_value(frame, -1 - loop.depth, None)
         if type(iterator) is Running:
             return
-        if type(iterator) is not _RANGE:
+        source = source_of(iterator)
+        watched = loop.watch is not None and loop.watch.iterator is iterator
+        named = sys.getrefcount(iterator) > _ALONE + watched and type(iterator) is not _RANGE
+        if source is None or named:
+            _tell(loop, code, f"it is over a {type(iterator).__name__}")
             continue
-        values = _rest(iterator)
-        watch, left = loop.watch, len(values)
+        watch, left = loop.watch, len(source)
         if watch is None or watch.iterator is not iterator:
             loop.watch = _Watch(iterator, left)
             continue
@@ -343,17 +414,17 @@ def seen(frame: FrameType) -> None:
         if left < 4 or left * rate < LEFT:
             continue
         loop.watch = None
-        told = Taken(loop, frame.f_code.co_qualname)
-        running = Running(loop, told, values, rate)
+        told = Taken(loop, code)
+        running = Running(loop, told, Items(source, loop.node.target), rate)
         fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
         taken.append(told)
         return
 
 
-def _rest(iterator: Any) -> range:
-    """The values that a range's iterator has not given yet."""
-    _, (values,), *state = iterator.__reduce__()
-    return values[(state[0] or 0) if state else 0 :]  # before Python 3.12, the range was whole
+def _tell(loop: Loop, code: CodeType, why: str) -> None:
+    """Report that a long loop stays with Python, once."""
+    if not any(t.loop is loop for t in taken):
+        taken.append(Taken(loop, code, why))
 
 
 def _known() -> bool:

@@ -7,11 +7,12 @@ import sys
 from types import FrameType
 from typing import Any
 
-from lazynp._array import NDArray, Scalar
+from lazynp._array import NDArray, Scalar, new_array
 from lazynp._fronts import fastpath
 from lazynp._node import is_tracer
 from lazynp._promotion._given import ARRAY
 from lazynp._promotion._guards import check
+from lazynp._promotion._items import Items
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._objects import MISSING
 from lazynp.transforms.control import CannotStage
@@ -26,7 +27,7 @@ class Variables:
     binds again, and to which something else refers.
     """
 
-    def __init__(self, loop: Loop, frame: FrameType) -> None:
+    def __init__(self, loop: Loop, frame: FrameType, items: Items) -> None:
         self.names: list[str] = []
         self.template: list[Any] = []
         self.varying: list[Any] = []
@@ -38,6 +39,11 @@ class Variables:
             fresh = [value_of(n, frame) for n in loop.stored - loop.read]
             counts = {n: sum(v is found[n] for v in fresh) for n in held}
             del fresh
+            for site in loop.sites:
+                if site.name in held:  # the newest array is in a list
+                    newest = value_of(site.of, frame)[-len(loop.sites) :]
+                    counts[site.name] += sum(v is found[site.name] for v in newest)
+                    del newest
             held = {n for n in held if sys.getrefcount(found[n]) > _ALONE + counts[n]}
         self.shared = held
         for name in sorted(loop.aliased):
@@ -58,7 +64,24 @@ class Variables:
             check(value, f"`{name}`")
             self._add(name, value)
             key.append(_Constant(value))
+        self.same: dict[str, str] = {}  # arrays that the loop goes over, and their variables
+        for name, value in items.arrays().items():
+            variable = next((n for n, v in found.items() if v is value), None)
+            if variable is not None:
+                self.same[name] = variable
+            else:
+                self._take({name: self._apart(value, found)}, name)
+            key.append((variable, value.aval))
         self.key = tuple(key)
+
+    def _apart(self, value: Any, found: dict[str, Any]) -> Any:
+        """An array that no program writes: an array of its own in place of a view."""
+        if value._base is None:
+            return value
+        owner = value._owner()
+        if any(type(v) is NDArray and v._owner() is owner for v in found.values()):
+            raise CannotStage("it is over a view of an array that it uses")
+        return new_array(value._read())
 
     def _add(self, name: str, value: Any) -> None:
         self.names.append(name)
@@ -129,18 +152,16 @@ def value_of(name: str, frame: FrameType) -> Any:
     return frame.f_globals.get(name, MISSING)
 
 
-def bind(loop: Loop, frame: FrameType, values: list[Any], last: int) -> list[Any]:
-    """Bind what is carried, and the loop's variable to its last value, all at once: no signal comes
-    in between. Returns the values before, so that none of them is destroyed here.
+def bind(loop: Loop, frame: FrameType, values: list[Any], last: list[tuple[str, Any]]) -> list[Any]:
+    """Bind what is carried, and the loop's variables to what they are in its last round, all at
+    once: no signal comes in between. Returns the values before, so that none of them is destroyed
+    here.
     """
     code, names, values = frame.f_code, [*loop.carried], [*values]
-    if (
-        is_module(frame)
-        or loop.variable in code.co_varnames
-        and (loop.variable not in code.co_cellvars)
-    ):
-        names.append(loop.variable)
-        values.append(last)
+    for name, value in last:
+        if is_module(frame) or name in code.co_varnames and name not in code.co_cellvars:
+            names.append(name)
+            values.append(value)
     if is_module(frame):
         scope = frame.f_globals
         before = [scope[n] for n in names]

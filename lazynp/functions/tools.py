@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, overload
@@ -21,7 +21,7 @@ from lazynp._reference import host_view, note_read
 from lazynp._strides import writeable
 from lazynp._tree import tree_flatten
 from lazynp.transforms._jit import Jitted
-from lazynp.transforms.control import front_of
+from lazynp.transforms.control import front_of, plain_of
 
 
 def stats() -> Stats:
@@ -85,19 +85,27 @@ class Traces(str):
     __repr__ = str.__str__
 
 
+# what is known about the loops in code: `_promotion` adds it
+about_loops: list[Callable[[Any], list[str]]] = []
+
+
 @overload
 def explain(x: Jitted) -> Traces: ...
 @overload
 def explain(x: Array) -> Explanation: ...
 def explain(x: Array | Jitted) -> Explanation | Traces:
     """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, reason of the flush.
-    For a jitted function: how often it was traced, and what was new each time.
+    For a jitted function: how often it was traced, and what was new each time. For any other
+    function: what became of it and of its long loops (docs/hot-functions.md).
     """
     if isinstance(x, Jitted):
         return Traces(x.explained())
     front = front_of(x)
-    if front is not None:
-        return Traces(front.explained())
+    lines = [] if front is None else [front.explained()]
+    code = getattr(plain_of(x), "__code__", None)
+    lines += [line for told in about_loops for line in told(code)] if code is not None else []
+    if lines:
+        return Traces("\n".join(lines))
     if not isinstance(x, Array):
         raise TypeError(f"explain: an Array is required, got {type(x).__name__}")
     node = x._read()

@@ -13,7 +13,6 @@ from lazynp.transforms.control._calls import (
     call,
     converted,
     is_users,
-    operators,
     transplanted,
 )
 from lazynp.transforms.control._choice import (
@@ -44,6 +43,7 @@ from lazynp.transforms.control._state import (
     changed,
     fresh,
     load,
+    operators,
     own,
     session,
     text,

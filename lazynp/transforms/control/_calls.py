@@ -19,21 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_scalar
+from lazynp._array import Array
 from lazynp._memo import Memo
-from lazynp.primitives import elementwise
-from lazynp.primitives.checks import check_later
-from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._names import Unsupported
+from lazynp.transforms.control._numbers import OF_TRACED
 from lazynp.transforms.control._rewrite import is_affected, rewritten
 from lazynp.transforms.control._source import RUNTIME, compiled, inner_codes, plain_of, tree_of
 from lazynp.transforms.control._state import (
     CannotStage,
     kind,
     may_change,
-    numeric,
+    operators,
     session,
-    truth,
     undecided,
 )
 
@@ -45,7 +42,6 @@ _PLACES = tuple(
 )
 # by identity of the code; the entry keeps it alive
 _rewritten: Memo[tuple[int, bool], tuple[CodeType, CodeType | None]] = Memo("rewritten", 4096)
-operators: list[Any] = []  # the namespace that the rewritten code calls
 
 
 def is_users(code: CodeType) -> bool:
@@ -212,6 +208,8 @@ def _calls_users(function: FunctionType, node: ast.AST) -> bool:
             return False  # a builtin, or unbound
         if isinstance(value, FunctionType):
             return is_users(value.__code__) or _transforms(value)
+        if value is math:
+            return True  # its functions take traced numbers only where they are replaced
         name = value.__name__ if isinstance(value, type(np)) else type(value).__module__
         name = value.__module__ if isinstance(value, type) else name
         return (name or "").partition(".")[0] not in PURE
@@ -249,7 +247,7 @@ def call(function: Any) -> Any:
             _check(function)
         return made
     if type(function) in (BuiltinFunctionType, type):
-        special = _OF_TRACED.get(function)
+        special = OF_TRACED.get(function)
         if special is not None:
             return special
     made = function if isinstance(function, type) else _callable_object(
@@ -293,8 +291,6 @@ def _looking(function: Any, *args: Any) -> Any:
 
 def _check(function: Any) -> None:
     """Refuse, in a staged body, what is not known to change no object."""
-    if session.strict is not None and (function is divmod or function is pow):
-        raise CannotStage(f"calls `{function.__name__}`, which may fail in another way than NumPy")
     if not _is_pure(function) or session.strict is not None and _has_state(function):
         name = getattr(function, "__qualname__", None) or kind(function)
         raise CannotStage(f"calls `{name}`, which may change objects")
@@ -352,75 +348,3 @@ def _is_harmless(code: CodeType) -> bool:
 
 _EFFECTS = ("CALL", "STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "DELETE", "YIELD",
             "IMPORT", "SEND")  # fmt: skip
-
-
-# -- builtins of traced numbers --------------------------------------------------------------------
-
-
-def _int(*args: Any, **kwargs: Any) -> Any:
-    x = args[0] if len(args) == 1 and not kwargs else None
-    if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
-        return int(*args, **kwargs)
-    x = _element(x)
-    if x.dtype.kind == "f":
-        check_later(elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer")
-        large = elementwise.greater_equal(elementwise.absolute(x), 2.0**63)
-        check_later(large, OverflowError, "int(): a number of more than 64 bits")
-    return _weak_int(x)
-
-
-def _weak_int(x: Any) -> Any:
-    """An int of Python's."""
-    return new_scalar(elementwise.convert(x, dtype=np.dtype(np.int64), weak=True)._read())
-
-
-def _counts(x: Any) -> bool:
-    """Whether this is an int of Python's, of 64 bits, known or traced."""
-    if type(x) is int:
-        return -(2**63) <= x < 2**63
-    return undecided(x) and x.dtype == np.int64 and weak_aval(x).weak
-
-
-def _float(*args: Any) -> Any:
-    x = args[0] if len(args) == 1 else None
-    if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
-        return float(*args)
-    return new_scalar(
-        elementwise.convert(_element(x), dtype=np.dtype(np.float64), weak=True)._read()
-    )
-
-
-def _bool(*args: Any) -> Any:
-    return new_scalar(truth(args[0])._read()) if args and undecided(args[0]) else bool(*args)
-
-
-def _element(x: Any) -> Any:
-    return x.reshape(()) if x.ndim else x
-
-
-def _extremum(function: Any, better: str) -> Any:
-    def of(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) < 2 or not any(map(undecided, args)):
-            return function(*args, **kwargs)
-        if not all(numeric(x) and not np.ndim(x) for x in args):
-            return function(*args)
-        out = args[0]
-        whole = all(map(_counts, args))
-        for x in args[1:]:
-            if whole:  # without a branch, and its interval is known
-                least = elementwise.minimum if better == "less" else elementwise.maximum
-                out = (
-                    _weak_int(least(out, x)) if undecided(out) or undecided(x) else function(out, x)
-                )
-                continue
-            closer = x < out if better == "less" else x > out
-            out = operators[0].choose(closer, lambda x=x: x, lambda out=out: out, 0)
-        return out
-
-    return of
-
-
-_OF_TRACED: dict[Any, Any] = {
-    int: _int, float: _float, bool: _bool, min: _extremum(min, "less"),
-    max: _extremum(max, "greater"),
-}  # fmt: skip

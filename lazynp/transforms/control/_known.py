@@ -134,8 +134,20 @@ def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
         if name not in _DIVISIONS and _is_int(a) and _is_int(b):
             return _checked(name, a, b, line)
         if session.strict is not None:
+            if name in _DIVISIONS or name == "Pow":
+                a, b = _guarded(name, a), _guarded(name, b)
             return _pythons(_PLAIN[name](a, b))
     return _PLAIN[name](a, b)
+
+
+def _guarded(name: str, x: Any) -> Any:
+    """An operand as a number of NumPy's: checks have recorded where Python fails. (See
+    `_promotion/_program`.)
+    """
+    if not isinstance(x, Array) or x.dtype.kind != "f" and not (name == "Div" and _is_int(x)):
+        return x
+    weak = elementwise.convert(x, dtype=np.dtype(np.float64), weak=True)
+    return new_scalar(elementwise.convert(weak, dtype=np.dtype(np.float64))._read())
 
 
 def augmented(name: str, a: Any, b: Any, line: int) -> Any:
@@ -173,7 +185,7 @@ def _check_failures(name: str, a: Any, b: Any, line: int) -> None:
     if name in _DIVISIONS and isinstance(b, Array):
         check_later(elementwise.equal(b, 0), ZeroDivisionError, f"line {line}: division by zero")
     if name == "Pow" and not (_is_int(a) and _is_int(b)):
-        _check_power(a, b, line)
+        _check_power(_guarded(name, a), _guarded(name, b), line)
 
 
 def _check_power(a: Any, b: Any, line: int) -> None:

@@ -19,6 +19,7 @@ from lazynp.primitives.checks import check_later
 
 Cells = dict[str, CellType]
 
+operators: list[Any] = []  # the namespace that the rewritten code calls
 LIMIT = 2000  # equations that unrolling may add where a loop should have been staged
 
 

@@ -1,0 +1,401 @@
+"""What the rounds of a running loop append to lists, or set in them.
+
+In the function of the rounds, `xs.append(e)` becomes a write of one row of an array that the
+program makes, and that `_lists` brings to the list. A first trace, the probe, finds the types.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import NDArray, Scalar, new_array
+from lazynp._avals import aval_of
+from lazynp._recorder import StagingRecorder, local
+from lazynp.primitives import shaping
+from lazynp.transforms._stack import node_of, zeros
+from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control import CannotStage, names, session
+
+KEPT = ".kept"  # the function's name of the `Histories`
+_BYTES = 2**21  # of the rows of one program
+_ROWS = 2**16
+_OFTEN = 32  # an `if` that is taken less often is left to Python
+
+
+@dataclass
+class Site:
+    """A statement that appends to a list or sets an element. sure: every round runs it. name: the
+    variable that is appended, if it is one, and every round binds it; kept: ... and it still has
+    that value at the end of the round.
+    """
+
+    number: int
+    of: str
+    line: int
+    sets: bool
+    sure: bool
+    name: str = ""
+    kept: bool = False
+    spec: Any = None
+    leaves: list[Any] = field(default_factory=list)
+    begun: bool = False
+    every: ast.expr | None = None
+    rounds: int = 1
+
+    @property
+    def rows(self) -> str:
+        return f".rows{self.number}"
+
+    @property
+    def row(self) -> str:
+        return f".row{self.number}"
+
+    @property
+    def count(self) -> str:
+        return f".count{self.number}"
+
+    @property
+    def more(self) -> str:
+        return f".more{self.number}"
+
+
+# -- the source ------------------------------------------------------------------------------------
+
+
+def _target(s: ast.stmt) -> tuple[str, ast.expr, ast.expr | None] | None:
+    """The list, the value and the index of a statement that may append to a list, or set in it."""
+    if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call):
+        f, given = s.value.func, s.value
+        named = (
+            isinstance(f, ast.Attribute) and f.attr == "append" and isinstance(f.value, ast.Name)
+        )
+        if not named or len(given.args) != 1 or given.keywords:
+            return None
+        return f.value.id, given.args[0], None  # type: ignore[attr-defined]
+    if isinstance(s, ast.Assign) and len(s.targets) == 1:
+        t = s.targets[0]
+        if isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name):
+            return t.value.id, s.value, t.slice
+    return None
+
+
+def grown(statements: Iterable[ast.stmt]) -> set[str]:
+    """Names that may be those of lists which the statements, and no inner loops, change."""
+    found: set[str] = set()
+    for s in statements:
+        target = _target(s)
+        if target is not None:
+            found.add(target[0])
+        elif isinstance(s, ast.If):
+            found |= grown([*s.body, *s.orelse])
+    return found
+
+
+def _every(test: ast.expr) -> ast.expr | None:
+    """The 100 of `step % 100 == 0`."""
+    if not isinstance(test, ast.Compare) or not isinstance(test.ops[0], ast.Eq):
+        return None
+    left = test.left
+    by_name = isinstance(left, ast.BinOp) and isinstance(left.left, ast.Name)
+    return left.right if by_name and isinstance(left.op, ast.Mod) else None  # type: ignore
+
+
+def _is_rare(test: ast.expr) -> bool:
+    every = _every(test)
+    return isinstance(every, ast.Constant) and type(every.value) is int and every.value >= _OFTEN
+
+
+class Rewriting:
+    """The statements of a round without changes of `lists`; and what these were, as sites."""
+
+    def __init__(
+        self, statements: list[ast.stmt], lists: set[str], is_event: Callable[[ast.If], bool]
+    ) -> None:
+        self.sites: list[Site] = []
+        self._lists, self._is_event = lists, is_event
+        jumps = any(isinstance(n, ast.Continue) for s in statements for n in ast.walk(s))
+        bound = [t for s in statements if isinstance(s, ast.Assign) for t in s.targets]
+        self._bound = names(*bound).stores - names(*statements).written
+        self.body = []
+        for i, s in enumerate(statements):
+            self.body += self._statement(s, statements[i + 1 :], not jumps)
+
+    def _statement(self, s: ast.stmt, rest: list[ast.stmt], sure: bool) -> list[ast.stmt]:
+        target = _target(s)
+        if target is not None and target[0] in self._lists:
+            return self._site(s, target, rest, sure)
+        if not isinstance(s, ast.If) or not grown([s]) & self._lists:
+            return [s]
+        before, made = len(self.sites), copy.copy(s)
+        made.body = [t for b in s.body for t in self._statement(b, [], False)]
+        made.orelse = [t for b in s.orelse for t in self._statement(b, [], False)]
+        if self._is_event(s) and (_is_rare(s.test) or self._is_event(made)):
+            del self.sites[before:]  # Python runs it
+            return [s]
+        for site in self.sites[before:]:
+            site.every = site.every or _every(s.test)
+        return [made]
+
+    def _site(self, s: ast.stmt, target: Any, rest: list[ast.stmt], sure: bool) -> list[ast.stmt]:
+        of, value, index = target
+        site = Site(len(self.sites), of, s.lineno, index is not None, sure)
+        if isinstance(value, ast.Name) and sure and value.id in self._bound:
+            site.name, site.kept = value.id, value.id not in names(*rest).stores
+        self.sites.append(site)
+        given = value if index is None else ast.Tuple([index, value], ast.Load())
+        number = ast.Constant(site.number)
+        if sure:
+            args = [number, _read(site.rows), _read(site.count), given, _call("fresh")]
+            made = [_store(site.rows, _call("put", *args)), _counted(site, ast.Constant(1))]
+        else:
+            made = [_store(site.row, _call("held", number, given, _call("fresh"))),
+                    _store(site.more, ast.Constant(1))]  # fmt: skip
+        return [_at(m, s) for m in made]
+
+
+def _read(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _store(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _call(function: str, *args: ast.expr) -> ast.expr:
+    return ast.Call(ast.Attribute(_read(KEPT), f".{function}", ast.Load()), list(args), [])
+
+
+def _counted(site: Site, more: ast.expr) -> ast.stmt:
+    return _store(site.count, ast.BinOp(_read(site.count), ast.Add(), more))
+
+
+def _at(made: ast.stmt, place: ast.AST) -> ast.stmt:
+    ast.copy_location(made, place)
+    return ast.fix_missing_locations(made)
+
+
+def flushed(sites: list[Site]) -> list[ast.stmt]:
+    """Statements that write the rows which a round may have left."""
+    made: list[ast.stmt] = []
+    for s in sites:
+        if not s.sure:
+            number = ast.Constant(s.number)
+            args = [number, _read(s.rows), _read(s.count), _read(s.row)]
+            made += [_store(s.rows, _call("put", *args)), _counted(s, _read(s.more)),
+                     _store(s.more, ast.Constant(0))]  # fmt: skip
+    return made
+
+
+def begun(sites: list[Site], carried: Iterable[str]) -> list[ast.stmt]:
+    """Statements at the beginning of a round."""
+    if not sites:
+        return []
+    return [ast.Expr(_call("begin", *map(_read, carried))), *flushed(sites)]
+
+
+def ended(sites: list[Site]) -> list[ast.stmt]:
+    """Statements at the end of a round."""
+    return [ast.Expr(_call("end", ast.Constant(s.number), _read(s.name))) for s in sites if s.name]
+
+
+def prologue(sites: list[Site]) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for s in sites:
+        number = ast.Constant(s.number)
+        made += [_store(s.rows, _call("rows", number)), _store(s.count, ast.Constant(0))]
+        if not s.sure:
+            made += [_store(s.row, _call("row", number)), _store(s.more, ast.Constant(0))]
+    return made
+
+
+def results(sites: list[Site]) -> list[ast.expr]:
+    return [_read(n) for s in sites for n in (s.rows, s.count)]
+
+
+# -- while the rounds are traced -------------------------------------------------------------------
+
+
+def _counts(parts: Any) -> list[int]:
+    """How many references there are to each part."""
+    return [sys.getrefcount(parts[i]) for i in range(len(parts))]
+
+
+_ALONE = _counts((object(),))[0]  # if nothing else refers to it
+
+
+class Histories:
+    """What the rewritten statements call. capacity: rounds of one program; 0 in the probe."""
+
+    def __init__(self, sites: list[Site]) -> None:
+        self.sites, self.capacity = sites, 0
+        self._begun: list[Any] = []
+        self._seen: list[tuple[Site, Any, Any]] = []
+
+    def begin(self, *values: Any) -> None:
+        self._begun = [x for x in values if type(x) is NDArray]
+
+    def rows(self, number: int) -> Any:
+        if not self.capacity:
+            return 0
+        site = self.sites[number]
+        length = self.length(site)
+        return tuple([zeros(aval_of((length, *a.shape), a.dtype)) for a in site.leaves])
+
+    def length(self, site: Site) -> int:
+        """Of the arrays of rows; the last row is written if there is none to write."""
+        return self.capacity // site.rounds + 2
+
+    def row(self, number: int) -> Any:
+        if not self.capacity:
+            return 0
+        return tuple([_nothing(a) for a in self.sites[number].leaves])
+
+    def fresh(self) -> object:
+        """Something that nothing else refers to, for comparison."""
+        return object()
+
+    def put(self, number: int, rows: Any, count: Any, value: Any, fresh: Any = None) -> Any:
+        site = self.sites[number]
+        if not self.capacity:
+            if site.sure:
+                more = sys.getrefcount(value) - sys.getrefcount(fresh)
+                self._probe(site, value, more)
+            return rows
+        given = self._leaves(site, value) if site.sure else value
+        return tuple([
+            shaping.update_slice(
+                new_array(r._read()), _operand(x), _operand(count), axes=(0,), sizes=(1,),
+                strides=(1,), shape=a.shape,
+            )
+            for r, x, a in zip(rows, given, site.leaves, strict=True)
+        ])  # fmt: skip
+
+    def held(self, number: int, value: Any, fresh: Any) -> Any:
+        site = self.sites[number]
+        if not self.capacity:
+            more = sys.getrefcount(value) - sys.getrefcount(fresh)
+            self._probe(site, value, more)
+            return 0
+        return tuple(self._leaves(site, value))
+
+    def end(self, number: int, value: Any) -> None:
+        """The round is over. An array that it has appended must not be bound any longer as if it
+        were another.
+        """
+        site = self.sites[number]
+        if not self.capacity and type(value) is NDArray and not self._is_ours(value):
+            raise CannotStage(f"line {site.line}: `{site.name}` stays the same array")
+
+    # -- the probe ---------------------------------------------------------------------------------
+
+    def _probe(self, site: Site, value: Any, references: int) -> None:
+        """references: to the value, other than those of the call."""
+        leaves: list[Any] = []
+        ours = id(value) in session.fresh  # a list that the round has made
+        spec = self._described(site, value, leaves, references == ours)
+        if site.spec is not None and site.spec != spec:
+            raise CannotStage(f"line {site.line}: what `{site.of}` gets changes its type")
+        site.spec, site.leaves = spec, leaves
+
+    def _described(self, site: Site, value: Any, leaves: list[Any], alone: bool) -> Any:
+        t = type(value)
+        if t is tuple or t is list and alone:
+            counts = [n == _ALONE and alone for n in _counts(value)]
+            parts = range(len(value))
+            return t, tuple([self._described(site, value[i], leaves, counts[i]) for i in parts])
+        if value is None or t is str:
+            return "fixed", value
+        if t in (bool, int, float, complex):
+            aval = weak_aval(value)
+            leaves.append(aval)
+            return "number", aval.dtype.kind
+        if t is Scalar:
+            aval = value.aval
+            leaves.append(aval)
+            return ("number", aval.dtype.kind) if aval.weak else ("scalar", aval.dtype)
+        if t is not NDArray:
+            raise CannotStage(f"line {site.line}: `{site.of}` gets {t.__name__}")
+        self._check_array(site, value, alone)
+        leaves.append(aval_of(value.aval.shape, value.aval.dtype))
+        return "array", value.aval.shape, value.aval.dtype
+
+    def _check_array(self, site: Site, x: Any, alone: bool) -> None:
+        """It must be an array that stays as it is: nothing else refers to it, or the round binds
+        it to a variable, and nothing writes it.
+        """
+        why = f"line {site.line}: `{site.of}` gets an array that something else refers to"
+        if x._base is not None or x._flags is not None or x._order is not None:
+            raise CannotStage(f"line {site.line}: `{site.of}` gets a view, or a read-only array")
+        ours, begun = self._is_ours(x), any(x is b for b in self._begun)
+        if alone and ours:
+            return
+        if not site.name or site.sets or begun and site.kept or not (ours or begun):
+            raise CannotStage(f"{why}; append a copy")
+        site.begun = site.begun or begun
+        self._seen.append((site, x, x._node))
+
+    def _is_ours(self, x: Any) -> bool:
+        """Whether the round has made this array."""
+        recorder = local.recorder
+        if not isinstance(recorder, StagingRecorder) or any(x is b for b in self._begun):
+            return False
+        return recorder.owns(x._node) and id(x) not in recorder.handles
+
+    def check(self, value: Callable[[ast.expr], Any], step: int) -> None:
+        """After the probe: no array was written after it was appended. Then choose the capacity.
+        value: of an expression; step: of the loop's variable.
+        """
+        if any(s.spec is None for s in self.sites):
+            raise CannotStage("a statement that changes a list was not traced")
+        for site, x, node in self._seen:
+            if x._node is not node:
+                raise CannotStage(
+                    f"line {site.line}: `{site.of}` gets an array that is written later on; "
+                    "append a copy"
+                )
+        self._seen, self._begun = [], []
+        for s in self.sites:
+            every = None if s.every is None else value(s.every)
+            s.rounds = max(1, abs(every) // math.gcd(every, step)) if type(every) is int else 1
+        size = sum(a.nbytes / s.rounds for s in self.sites for a in s.leaves)
+        self.capacity = min(_ROWS, max(8, int(_BYTES / max(size, 1.0))))
+
+    def _leaves(self, site: Site, value: Any) -> list[Any]:
+        found: list[Any] = []
+
+        def walk(v: Any, spec: Any) -> None:
+            if spec[0] in (tuple, list):
+                for w, inner in zip(v, spec[1], strict=True):
+                    walk(w, inner)
+            elif spec[0] != "fixed":
+                found.append(v)
+
+        walk(value, site.spec)
+        for v, a in zip(found, site.leaves, strict=True):
+            if weak_aval(v).dtype != a.dtype or np.shape(v) != a.shape:
+                raise CannotStage(f"line {site.line}: what `{site.of}` gets changes its type")
+        return found
+
+
+for _name in ("begin", "end", "fresh", "held", "put", "row", "rows"):
+    # the function of the rounds knows them by names that no variable of the user's has
+    setattr(Histories, f".{_name}", getattr(Histories, _name))
+
+
+def _nothing(a: Any) -> Any:
+    if a.weak and not a.shape:
+        return a.dtype.type(0).item()
+    made = zeros(aval_of(a.shape, a.dtype))
+    return made if a.shape else made[()]
+
+
+def _operand(x: Any) -> Any:
+    return new_array(node_of(x))

@@ -1,0 +1,241 @@
+"""What a running loop goes over: ranges, arrays of one axis, lists of numbers, and `enumerate` and
+`zip` of them. A program counts the rounds, and takes its items from arrays.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import NDArray, new_array, new_scalar
+from lazynp._fronts import BUILT, fastpath
+from lazynp._node import leaf
+from lazynp.primitives import elementwise, shaping
+from lazynp.transforms.control import CannotStage
+
+AT = ".at"  # the function's counter of rounds
+ITEMS = ".items"  # its name of `Taking`
+_RANGE, _LIST = type(iter(range(0))), type(iter([]))
+_ARRAY = fastpath.Iterator if BUILT else None
+_INT = np.dtype(np.int64)
+
+
+class Span:
+    """The values of a range."""
+
+    def __init__(self, values: range) -> None:
+        self.values = values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def value(self, k: int) -> Any:
+        return self.values[k]
+
+    def leaves(self) -> Iterator[Numbers | Elements]:
+        yield from ()
+
+    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
+        first, step = ast.Constant(self.values.start), ast.Constant(self.values.step)
+        return _call("counted", at, first, step)
+
+
+class Numbers:
+    """A list of floats, or of ints, from a place on."""
+
+    def __init__(self, values: list[Any], first: int) -> None:
+        self._values, self._first = values, first
+        self._before: list[Any] = []
+        self._array: Any = None
+
+    def __len__(self) -> int:
+        return max(len(self._values) - self._first, 0)
+
+    def value(self, k: int) -> Any:
+        return self._values[self._first + k]
+
+    def leaves(self) -> Iterator[Numbers | Elements]:
+        yield self
+
+    def array(self) -> Any:
+        """All of it; a program must not miss a change."""
+        values = self._values
+        if self._array is None:
+            kinds = set(map(type, values))
+            if kinds != {float} and kinds != {int}:
+                raise CannotStage("it is over a list that does not hold floats only, or ints only")
+            self._before = list(values)
+            self._array = new_array(leaf(np.array(values, float if kinds == {float} else _INT)))
+        same = len(values) == len(self._before)
+        if not same or not all(map(operator.is_, values, self._before)):
+            raise CannotStage("it is over a list that changes")
+        return self._array
+
+    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
+        array = ast.Name(places[id(self)], ast.Load())
+        return _call("number", array, at, ast.Constant(self._first))
+
+
+class Elements:
+    """An array of one axis, from a place on."""
+
+    def __init__(self, values: Any, first: int) -> None:
+        self._values, self._first = values, first
+
+    def __len__(self) -> int:
+        return max(len(self._values) - self._first, 0)
+
+    def value(self, k: int) -> Any:
+        return self._values[self._first + k]
+
+    def leaves(self) -> Iterator[Numbers | Elements]:
+        yield self
+
+    def array(self) -> Any:
+        return self._values
+
+    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
+        array = ast.Name(places[id(self)], ast.Load())
+        return _call("element", array, at, ast.Constant(self._first))
+
+
+class Together:
+    """`zip`, and `enumerate`: a range and something else."""
+
+    def __init__(self, parts: list[Any]) -> None:
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return min(map(len, self._parts))
+
+    def value(self, k: int) -> Any:
+        return tuple([p.value(k) for p in self._parts])
+
+    def leaves(self) -> Iterator[Numbers | Elements]:
+        for p in self._parts:
+            yield from p.leaves()
+
+    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
+        return ast.Tuple([p.code(at, places) for p in self._parts], ast.Load())
+
+
+def _call(function: str, *args: ast.expr) -> ast.expr:
+    of = ast.Attribute(ast.Name(ITEMS, ast.Load()), f".{function}", ast.Load())
+    return ast.Call(of, list(args), [])
+
+
+class Taking:
+    """What the function of the rounds calls."""
+
+    def counted(self, at: Any, first: int, step: int) -> Any:
+        k = elementwise.multiply(new_array(at._read()), np.int64(step))
+        return _weak(elementwise.add(k, np.int64(first)), _INT)
+
+    def element(self, values: Any, at: Any, first: int) -> Any:
+        k = elementwise.add(new_array(at._read()), np.int64(first))
+        whole = new_array(values._read())
+        found = shaping.slice(whole, k, axes=(0,), sizes=(1,), strides=(1,), shape=())
+        return new_scalar(found._read())
+
+    def number(self, values: Any, at: Any, first: int) -> Any:
+        return _weak(self.element(values, at, first), values.dtype)
+
+
+def _weak(x: Any, dtype: Any) -> Any:
+    """A number of Python's."""
+    return new_scalar(elementwise.convert(x, dtype=dtype, weak=True)._read())
+
+
+for _name in ("counted", "element", "number"):
+    # the function knows them by names that no variable of the user's has
+    setattr(Taking, f".{_name}", getattr(Taking, _name))
+
+
+class Items:
+    """The items that are left of a loop, as `target` takes them apart."""
+
+    def __init__(self, source: Any, target: ast.expr) -> None:
+        self.source, self.target = source, target
+        self.plain = type(source) is Span and isinstance(target, ast.Name)
+        self.step = source.values.step if self.plain else 1
+        self._leaves = list(source.leaves())
+        self.places = {id(x): f".over{k}" for k, x in enumerate(self._leaves)}
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def bound(self, at: int) -> int:
+        """How a program counts a round."""
+        if not self.plain:
+            return at
+        values = self.source.values
+        return values[at] if at < len(values) else values.start + at * values.step
+
+    def bindings(self, at: int) -> list[tuple[str, Any]]:
+        """What the target binds in a round."""
+        return list(_parts(self.target, self.source.value(at)))
+
+    def arrays(self) -> dict[str, Any]:
+        """What a program needs, by name."""
+        return {self.places[id(x)]: x.array() for x in self._leaves}
+
+    def binding(self, more: int) -> ast.stmt:
+        """The statement that binds the target, so many rounds after the counter's."""
+        at: ast.expr = ast.Name(AT, ast.Load())
+        at = ast.BinOp(at, ast.Add(), ast.Constant(more)) if more else at
+        return ast.Assign([self.target], self.source.code(at, self.places))
+
+
+def _parts(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(target, ast.Name):
+        yield target.id, value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        if type(value) is not tuple or len(value) != len(target.elts):
+            raise CannotStage("its target takes items apart in another way")
+        for t, v in zip(target.elts, value, strict=True):
+            yield from _parts(t, v)
+
+
+def source_of(iterator: Any) -> Any:
+    """What an iterator will give, or None. It stays as it is."""
+    kind = type(iterator)
+    if kind is _RANGE:
+        return Span(rest(iterator))
+    if kind is _LIST:
+        _, (values,), *state = iterator.__reduce__()
+        return Numbers(values, state[0] if state else 0) if type(values) is list else None
+    if kind is _ARRAY:
+        values, at = iterator.source()
+        return Elements(values, at) if type(values) is NDArray and values.ndim == 1 else None
+    if kind is not zip and kind is not enumerate:
+        return None
+    inner, counts = _taken_apart(iterator)
+    if any(n > _ALONE[kind] for n in counts):
+        return None  # another variable refers to an iterator
+    made = [source_of(p) for p in (inner[:1] if kind is enumerate else inner)]
+    if not made or None in made:
+        return None
+    if kind is enumerate:
+        made.insert(0, Span(range(inner[1], inner[1] + len(made[0]))))
+    return Together(made)
+
+
+def _taken_apart(iterator: Any) -> tuple[Any, list[int]]:
+    """What an iterator holds, and how many references there are to the iterators among that."""
+    inner = iterator.__reduce__()[1]
+    count = 1 if type(iterator) is enumerate else len(inner)
+    return inner, [sys.getrefcount(inner[i]) for i in range(count)]
+
+
+def rest(iterator: Any) -> range:
+    """The values that a range's iterator has not given yet."""
+    _, (values,), *state = iterator.__reduce__()
+    return values[(state[0] or 0) if state else 0 :]  # before Python 3.12, the range was whole
+
+
+_ALONE: dict[Any, int] = {type(x): _taken_apart(x)[1][0] for x in (zip([]), enumerate([]))}

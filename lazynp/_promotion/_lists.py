@@ -1,0 +1,121 @@
+"""The lists get what Python would have put there: each value of the type that the probe has found
+(`_histories`), an array as an array of its own.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import new_array
+from lazynp._node import leaf
+from lazynp._promotion._agreement import agree
+from lazynp._promotion._histories import Site
+from lazynp.transforms._stack import node_of, result_handle
+from lazynp.transforms.control import CannotStage
+
+
+class Changes:
+    """What a program has left for the lists. given: rows and counts, as the function gives them.
+    objects: the lists by name.
+    """
+
+    def __init__(self, sites: list[Site], given: list[Any], objects: dict[str, Any]) -> None:
+        self._lists: list[tuple[list[Any], list[Any]]] = []  # and what to append
+        self._sets: list[tuple[list[Any], int, Any]] = []
+        self._sites, self._appended = sites, dict[str, list[Any]]()
+        for name, of in objects.items():
+            ours = [
+                (s, _values(s, given[2 * s.number], int(given[2 * s.number + 1])))
+                for s in sites if s.of == name
+            ]  # fmt: skip
+            appended = _merged([(s, v) for s, v in ours if not s.sets])
+            self._appended[name] = appended
+            self._lists.append((of, appended))
+            for k in range(max([len(v) for s, v in ours if s.sets], default=0)):
+                for s, values in ours:
+                    if s.sets and k < len(values):
+                        self._sets.append((of, *values[k]))
+        for of, i, _ in self._sets:
+            if type(i) is not int or not -len(of) <= i < len(of):
+                raise CannotStage("an index is out of the list's bounds")
+        self._before = [len(of) for of, _ in self._lists]
+
+    def keep(self, carried: Sequence[str], values: list[Any], begin: Callable[[str], Any]) -> None:
+        """Arrays that are variables as well: the objects themselves. values: of what is carried,
+        after the rounds. begin: gives a variable from before.
+        """
+        for name, appended in self._appended.items():
+            ours = [s for s in self._sites if s.of == name]
+            for k, s in enumerate(ours):
+                if appended and s.begun:
+                    appended[k] = begin(s.name)
+                if appended and s.kept and s.spec[0] == "array" and s.name in carried:
+                    appended[k - len(ours)] = values[carried.index(s.name)]
+
+    def apply(self) -> None:
+        """Doing it again does nothing more."""
+        for (of, values), n in zip(self._lists, self._before):
+            of[n:] = values
+        for of, i, value in self._sets:
+            of[i] = value
+
+    def agree(self, lengths: dict[str, int]) -> bool:
+        """Whether Python has left the same in the lists. lengths: those before."""
+        for (of, values), n in zip(self._lists, lengths.values()):
+            if not agree(values, of[n:]):
+                return False
+        last = {(id(of), i % len(of)): (of, i, value) for of, i, value in self._sets}
+        return all(agree(value, of[i]) for of, i, value in last.values())
+
+
+def check_sites(sites: list[Site], objects: dict[str, Any]) -> None:
+    """Values of several sites must come in Python's order. objects: the lists by name."""
+    if len({id(of) for of in objects.values()}) < len(objects):
+        raise CannotStage("a list that grows has two names")
+    for name, of in objects.items():
+        if type(of) is not list:
+            raise CannotStage(f"`{name}` is no list any longer")
+    for name in {s.of for s in sites}:
+        ours = [s for s in sites if s.of == name]
+        if len(ours) > 1 and (not all(s.sure for s in ours) or len({s.sets for s in ours}) > 1):
+            raise CannotStage(f"`{name}` is changed in several branches")
+
+
+def _merged(parts: list[tuple[Site, list[Any]]]) -> list[Any]:
+    if len(parts) == 1:
+        return parts[0][1]
+    return [v for round_ in zip(*[values for _, values in parts], strict=True) for v in round_]
+
+
+def _values(site: Site, rows: Any, count: int) -> list[Any]:
+    if any(count >= len(r) for r in rows):
+        raise CannotStage(f"line {site.line}: more rounds change `{site.of}` than was expected")
+    columns = iter([np.asarray(r)[:count] for r in rows])
+    enabled = gc.isenabled()
+    gc.disable()  # nothing here is garbage
+    try:
+        return _column(site.spec, columns, count)
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _column(spec: Any, columns: Any, count: int) -> list[Any]:
+    """The values of so many rounds."""
+    kind = spec[0]
+    if kind == "fixed":
+        return [spec[1]] * count
+    if kind in (tuple, list):
+        parts = [_column(inner, columns, count) for inner in spec[1]]
+        make: Callable[[Any], Any] = kind
+        return [make(p) for p in zip(*parts)] if parts else [make(()) for _ in range(count)]
+    rows = next(columns)
+    if kind == "number":
+        return rows.tolist()
+    if kind == "scalar":
+        return [result_handle(node_of(x)) for x in rows]
+    return [new_array(leaf(np.array(row))) for row in rows]

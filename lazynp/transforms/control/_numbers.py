@@ -1,0 +1,324 @@
+"""Builtins, and functions of `math`, of traced numbers.
+
+They give numbers of Python's. Where Python raises an error, the program does: a check of the
+operands records it.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray, new_scalar
+from lazynp.primitives import elementwise
+from lazynp.primitives.checks import check_later
+from lazynp.transforms._stage import weak_aval
+from lazynp.transforms.control._state import (
+    CannotStage,
+    numeric,
+    operators,
+    session,
+    truth,
+    undecided,
+)
+
+_FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
+_SUMS_CAREFULLY = sys.version_info >= (3, 12)  # `sum` of floats compensates for rounding
+
+
+def _number(x: Any, dtype: np.dtype[Any]) -> Any:
+    """A number of Python's."""
+    return new_scalar(elementwise.convert(x, dtype=dtype, weak=True)._read())
+
+
+def _element(x: Any) -> Any:
+    return x.reshape(()) if x.ndim else x
+
+
+def _is_pythons(x: Any) -> bool:
+    """Whether this is a number of Python's, known or traced."""
+    if type(x) in (bool, int, float, complex):
+        return True
+    return undecided(x) and type(x) is not NDArray and weak_aval(x).weak
+
+
+def _counts(x: Any) -> bool:
+    """Whether this is an int of Python's, of 64 bits, known or traced."""
+    if type(x) is int:
+        return -(2**63) <= x < 2**63
+    return undecided(x) and x.dtype == np.int64 and weak_aval(x).weak
+
+
+# -- builtins --------------------------------------------------------------------------------------
+
+
+def _int(*args: Any, **kwargs: Any) -> Any:
+    x = args[0] if len(args) == 1 and not kwargs else None
+    if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
+        return int(*args, **kwargs)
+    return _whole(_element(x), "int()")
+
+
+def _whole(x: Any, what: str) -> Any:
+    """The int of Python's that a number without a fraction is."""
+    if x.dtype.kind == "f":
+        check_later(elementwise.not_equal(x, x), ValueError, "cannot convert float NaN to integer")
+        large = elementwise.greater_equal(elementwise.absolute(x), 2.0**63)
+        check_later(large, OverflowError, f"{what}: a number of more than 64 bits")
+    elif x.dtype == np.uint64:
+        large = elementwise.greater_equal(x, np.uint64(2**63))
+        check_later(large, OverflowError, f"{what}: a number of more than 64 bits")
+    return _number(x, _INT)
+
+
+def _float(*args: Any) -> Any:
+    x = args[0] if len(args) == 1 else None
+    if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
+        return float(*args)
+    return _number(_element(x), _FLOAT)
+
+
+def _bool(*args: Any) -> Any:
+    return new_scalar(truth(args[0])._read()) if args and undecided(args[0]) else bool(*args)
+
+
+def _extremum(function: Any, better: str) -> Any:
+    def of(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) < 2 or not any(map(undecided, args)):
+            return function(*args, **kwargs)
+        if not all(numeric(x) and not np.ndim(x) for x in args):
+            return function(*args)
+        out = args[0]
+        whole = all(map(_counts, args))
+        for x in args[1:]:
+            if whole:  # without a branch, and its interval is known
+                least = elementwise.minimum if better == "less" else elementwise.maximum
+                known = not undecided(out) and not undecided(x)
+                out = function(out, x) if known else _number(least(out, x), _INT)
+                continue
+            closer = x < out if better == "less" else x > out
+            out = operators[0].choose(closer, lambda x=x: x, lambda out=out: out, 0)
+        return out
+
+    return of
+
+
+def _abs(*args: Any) -> Any:
+    if len(args) != 1 or not undecided(args[0]) or not _is_pythons(args[0]):
+        return abs(*args)
+    x = args[0]
+    if x.dtype.kind == "c":
+        out = elementwise.absolute(x)
+        infinite = elementwise.logical_not(elementwise.isfinite(out))
+        lost = elementwise.logical_and(infinite, elementwise.isfinite(x))
+        check_later(lost, OverflowError, "absolute value too large")
+        return _number(out, _FLOAT)
+    if x.dtype.kind == "b":
+        return _number(x, _INT)
+    if x.dtype == np.int64:
+        least = elementwise.equal(x, np.int64(-(2**63)))
+        check_later(least, OverflowError, "abs(): a number of more than 64 bits")
+    return _number(elementwise.absolute(x), x.dtype)
+
+
+def _divmod(*args: Any) -> Any:
+    if len(args) != 2 or not any(map(undecided, args)) or not all(map(_is_pythons, args)):
+        return divmod(*args)
+    return tuple([operators[0].arithmetic(name, *args, 0) for name in ("FloorDiv", "Mod")])
+
+
+def _pow(*args: Any, **kwargs: Any) -> Any:
+    if len(args) != 2 or kwargs or not any(map(undecided, args)):
+        return pow(*args, **kwargs)
+    return operators[0].arithmetic("Pow", *args, 0)
+
+
+def _round(*args: Any, **kwargs: Any) -> Any:
+    x = args[0] if len(args) == 1 and not kwargs else None
+    if x is None:
+        if any(map(undecided, args)) and _is_pythons(args[0]):
+            raise CannotStage("round() of a traced number to so many digits")
+        return round(*args, **kwargs)
+    plain: Any = x
+    if not undecided(x) or x.ndim or x.dtype.kind not in "biuf" or type(x) is NDArray:
+        return round(plain)
+    if x.dtype.kind != "f":
+        return _whole(x, "round()") if _is_pythons(x) else round(plain)
+    return _whole(elementwise.rint(x), "round()")
+
+
+def _sum(*args: Any, **kwargs: Any) -> Any:
+    values: Any = args[0] if args else None
+    plain: Any = sum
+    start = args[1] if len(args) == 2 else kwargs.get("start", 0)
+    wrong = len(args) > 2 or kwargs.keys() - {"start"} or len(args) == 2 and kwargs
+    if wrong or type(values) not in (list, tuple) or not any(map(undecided, values)):
+        return plain(*args, **kwargs)
+    floats = [undecided(x) and x.dtype == _FLOAT and _is_pythons(x) for x in values]
+    if any(floats) and _SUMS_CAREFULLY and session.strict is not None:
+        raise CannotStage("sum() of floats of Python's, which compensates for rounding")
+    out = start
+    for x in values:
+        out = operators[0].arithmetic("Add", out, x, 0)
+    return out
+
+
+# -- math ------------------------------------------------------------------------------------------
+
+_Check = Callable[..., list[tuple[Any, type[Exception]]]]
+
+
+def _no_failures(out: Any, *_: Any) -> list[tuple[Any, type[Exception]]]:
+    return []
+
+
+def _domain(out: Any, *xs: Any) -> list[tuple[Any, type[Exception]]]:
+    """The result is nan, and no operand is."""
+    return [(_new(elementwise.isnan, out, xs), ValueError)]
+
+
+def _pole(out: Any, *xs: Any) -> list[tuple[Any, type[Exception]]]:
+    """... or it is infinite, and all operands are finite."""
+    return [*_domain(out, *xs), (_infinite(out, xs), ValueError)]
+
+
+def _range(out: Any, *xs: Any) -> list[tuple[Any, type[Exception]]]:
+    return [(_infinite(out, xs), OverflowError)]
+
+
+def _log(out: Any, x: Any) -> list[tuple[Any, type[Exception]]]:
+    return [(elementwise.less_equal(x, 0.0), ValueError)]
+
+
+def _negative(out: Any, x: Any) -> list[tuple[Any, type[Exception]]]:
+    return [(elementwise.less(x, 0.0), ValueError)]
+
+
+def _endless(out: Any, x: Any) -> list[tuple[Any, type[Exception]]]:
+    return [(elementwise.isinf(x), ValueError)]
+
+
+def _power(out: Any, x: Any, y: Any) -> list[tuple[Any, type[Exception]]]:
+    infinite, zero = _infinite(out, (x, y)), elementwise.equal(x, 0.0)
+    pole = elementwise.logical_and(infinite, zero)
+    return [*_domain(out, x, y), (pole, ValueError), (infinite, OverflowError)]
+
+
+def _new(kind: Any, out: Any, xs: Any) -> Any:
+    found = kind(out)
+    for x in xs:
+        found = elementwise.logical_and(found, elementwise.logical_not(kind(x)))
+    return found
+
+
+def _infinite(out: Any, xs: Any) -> Any:
+    found = elementwise.isinf(out)
+    for x in xs:
+        found = elementwise.logical_and(found, elementwise.isfinite(x))
+    return found
+
+
+def _operand(x: Any) -> Any:
+    """A float of NumPy's, or None if `math` takes no such number, or takes it otherwise."""
+    if type(x) in (bool, int, float):
+        try:
+            return np.float64(x)
+        except OverflowError:
+            return None
+    if not isinstance(x, (Array, np.generic)) or x.ndim or x.dtype.kind not in "biuf":
+        return None
+    if not isinstance(x, Array):
+        return np.float64(x)
+    # a conversion of its own: from here on, it is no number of Python's (see `_program`)
+    return elementwise.convert(_number(x, _FLOAT), dtype=_FLOAT)
+
+
+def _of_floats(function: Any, compute: Any, failures: _Check) -> Any:
+    """A function of `math` that takes floats and gives one."""
+
+    def of(*args: Any) -> Any:
+        if not any(map(undecided, args)):
+            return function(*args)
+        xs = [_operand(x) for x in args]
+        if any(x is None for x in xs):
+            return function(*args)
+        out = compute(*xs)
+        for bad, kind in failures(out, *xs):
+            text = "math range error" if kind is OverflowError else "math domain error"
+            check_later(bad, kind, text)
+        return _number(out, _FLOAT)
+
+    return of
+
+
+def _hypot(*xs: Any) -> Any:
+    out = elementwise.absolute(xs[0])
+    for x in xs[1:]:
+        out = elementwise.hypot(out, x)
+    return out
+
+
+def _log_of(*args: Any) -> Any:
+    """math.log(x), or math.log(x, base)"""
+    if len(args) != 2 or not any(map(undecided, args)):
+        return _LOG(*args)
+    out, base = _LOG(args[0]), _LOG(args[1])
+    if undecided(base):
+        check_later(elementwise.equal(base, 0.0), ZeroDivisionError, "division by zero")
+    return operators[0].arithmetic("Div", out, base, 0)
+
+
+def _rounded(function: Any, compute: Any) -> Any:
+    """math.floor and the like: an int."""
+
+    def of(*args: Any) -> Any:
+        x = args[0] if len(args) == 1 else None
+        if not undecided(x) or x is None or x.ndim or x.dtype.kind not in "biuf":
+            return function(*args)
+        return _whole(compute(x) if x.dtype.kind == "f" else x, f"{function.__name__}()")
+
+    return of
+
+
+def _tested(function: Any, compute: Any) -> Any:
+    """math.isnan and the like: a bool."""
+
+    def of(*args: Any) -> Any:
+        x = _operand(args[0]) if len(args) == 1 and undecided(args[0]) else None
+        return function(*args) if x is None else _number(compute(x), np.dtype(bool))
+
+    return of
+
+
+_e = elementwise
+_FAILURES: dict[str, tuple[Any, _Check]] = {
+    "sqrt": (_e.sqrt, _negative), "cbrt": (_e.cbrt, _no_failures), "exp": (_e.exp, _range),
+    "exp2": (_e.exp2, _range), "expm1": (_e.expm1, _range), "log": (_e.log, _log),
+    "log2": (_e.log2, _log), "log10": (_e.log10, _log), "log1p": (_e.log1p, _pole),
+    "sin": (_e.sin, _endless), "cos": (_e.cos, _endless), "tan": (_e.tan, _endless),
+    "asin": (_e.arcsin, _domain), "acos": (_e.arccos, _domain), "atan": (_e.arctan, _no_failures),
+    "sinh": (_e.sinh, _range), "cosh": (_e.cosh, _range), "tanh": (_e.tanh, _no_failures),
+    "asinh": (_e.arcsinh, _no_failures), "acosh": (_e.arccosh, _domain),
+    "atanh": (_e.arctanh, _pole), "atan2": (_e.arctan2, _no_failures),
+    "hypot": (_hypot, _no_failures), "pow": (_e.power, _power), "fmod": (_e.fmod, _domain),
+    "copysign": (_e.copysign, _no_failures), "fabs": (_e.fabs, _no_failures),
+    "degrees": (_e.degrees, _no_failures), "radians": (_e.radians, _no_failures),
+    "erf": (_e.erf, _no_failures), "erfc": (_e.erfc, _no_failures),
+}  # fmt: skip
+_LOG = _of_floats(math.log, *_FAILURES["log"])
+
+OF_TRACED: dict[Any, Any] = {
+    int: _int, float: _float, bool: _bool, min: _extremum(min, "less"),
+    max: _extremum(max, "greater"), abs: _abs, divmod: _divmod, pow: _pow, round: _round,
+    sum: _sum,
+    **{getattr(math, name): _of_floats(getattr(math, name), *how)
+       for name, how in _FAILURES.items() if hasattr(math, name)},
+    math.log: _log_of,
+    math.floor: _rounded(math.floor, _e.floor), math.ceil: _rounded(math.ceil, _e.ceil),
+    math.trunc: _rounded(math.trunc, _e.trunc), math.isnan: _tested(math.isnan, _e.isnan),
+    math.isinf: _tested(math.isinf, _e.isinf), math.isfinite: _tested(math.isfinite, _e.isfinite),
+}  # fmt: skip

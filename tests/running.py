@@ -1,0 +1,89 @@
+"""What tests of running loops share: scripts that run with lazynp and with NumPy."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._array import Array
+from lazynp._promotion import _running, taken
+from lazynp._recorder import local
+
+
+@contextmanager
+def eager() -> Iterator[None]:
+    """Every loop counts as long, every program as fast, and chunks are short."""
+    settings = {"SECONDS": 0.0, "LEFT": 0.0, "_COMPILING": 0.0, "FASTER": numpy.inf,
+                "_ROUNDS": 3, "_CHUNK": 1e-9}  # fmt: skip
+    taken.clear()
+    with pytest.MonkeyPatch.context() as patch, np.config(execution="adaptive", promotion=True):
+        for name, value in settings.items():
+            patch.setattr(_running, name, value)
+        yield
+
+
+def _looking() -> Any:
+    """A function that loops may call: `jit` takes it for one of lazynp's."""
+    text = "def look():\n if not local.recorder.staging:\n  seen(_getframe(1))"
+    space = {"local": local, "seen": _running.seen, "_getframe": sys._getframe}
+    exec(compile(text, "<frozen look>", "exec"), {"__name__": "lazynp.look"} | space, space)
+    made: Any = space["look"]
+    made.__globals__.update(space)
+    return made
+
+
+look = _looking()  # as if many operations had run in the frame of the caller
+
+
+def run(source: str, module: Any, path: Path, name: str = "program") -> dict[str, Any]:
+    """The variables of a script. `look()` in it stands in an `if` of its own."""
+    file = path / f"{name}.py"
+    text = textwrap.dedent(source)
+    file.write_text(text)
+    space = {"np": module, "look": look if module is np else lambda: None, "__name__": "script"}
+    exec(compile(text, str(file), "exec", dont_inherit=True), space)
+    for known in ("np", "look", "__builtins__"):
+        del space[known]
+    return space
+
+
+def told(x: Any) -> Any:
+    if isinstance(x, (Array, numpy.ndarray, numpy.generic)):
+        return x.dtype, x.shape, isinstance(x, numpy.generic) or type(x) is np.Scalar
+    return type(x)
+
+
+def assert_alike(got: dict[Any, Any], want: dict[Any, Any]) -> None:
+    assert got.keys() == want.keys()
+    for name, w in want.items():
+        g = got[name]
+        if callable(w):
+            continue
+        if isinstance(w, (tuple, list)):
+            assert type(g) is type(w)
+            assert_alike(dict(enumerate(g)), dict(enumerate(w)))
+            continue
+        assert told(g) == told(w), name
+        if isinstance(w, (int, str, bool)) or w is None:
+            assert g == w, name
+        else:
+            a, b = numpy.asarray(g), numpy.asarray(w)
+            numpy.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12, err_msg=name)
+
+
+def check(source: str, path: Path, taking: bool = True) -> Any:
+    """A script gives what it gives with NumPy; whether programs ran rounds of it."""
+    taken.clear()
+    got, want = run(source, np, path), run(source, numpy, path)
+    assert_alike(got, want)
+    ran = sum(t.chunks for t in taken)
+    assert bool(ran) == taking, [t.explained() for t in taken]
+    return got

@@ -1,0 +1,170 @@
+"""Running loops that append to lists: the lists hold what Python would have put there."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._promotion import _histories, _running, taken
+from tests.history_programs import FAILING, REFUSED, TAKEN, program
+from tests.running import assert_alike, check, eager, run
+
+pytestmark = [
+    pytest.mark.own_policy,
+    pytest.mark.skipif(not _running.KNOWN, reason="needs the fast path in C"),
+]
+
+
+@pytest.fixture(autouse=True)
+def every_loop() -> Iterator[None]:
+    with eager():
+        yield
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_lists_hold_what_python_appends(name: str, tmp_path: Path) -> None:
+    check(TAKEN[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_python_could_notice_is_refused(name: str, tmp_path: Path) -> None:
+    check(REFUSED[name], tmp_path, taking=False)
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_errors_are_pythons(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_running, "_CHUNK", 1e-3)
+    check(FAILING[name], tmp_path)
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_random_loops(block: int, tmp_path: Path) -> None:
+    ran = 0
+    for seed in range(12 * block, 12 * block + 12):
+        source = program(seed)
+        taken.clear()
+        got = run(source, np, tmp_path, f"p{seed}")
+        want = run(source, numpy, tmp_path, f"p{seed}")
+        try:
+            assert_alike(dict(enumerate(got["out"])), dict(enumerate(want["out"])))
+        except AssertionError as error:
+            raise AssertionError(source) from error
+        ran += sum(t.chunks for t in taken)
+    assert ran, "no program ran"
+
+
+def test_every_array_has_memory_of_its_own(tmp_path: Path) -> None:
+    got = check(TAKEN["arrays that are bound anew"], tmp_path)
+    _, xs, _, ys, last, first = got["out"]
+    assert last and not first
+    for x in (*xs, *ys):
+        assert x.base is None and x.flags.writeable and x.flags.owndata
+    for a in xs:
+        before = [x.copy() for x in xs if x is not a]
+        a += 1
+        assert all((x == y).all() for x, y in zip(before, [x for x in xs if x is not a]))
+
+
+def test_rows_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No program keeps more rows than so many bytes hold."""
+    monkeypatch.setattr(_histories, "_BYTES", 6 * 8 * 10)
+    monkeypatch.setattr(_running, "_CHUNK", 1.0)
+    check(TAKEN["copies"], tmp_path)
+    (told,) = taken
+    assert told.chunks >= 5 and told.rounds <= 10 * told.chunks
+
+
+def test_a_list_of_another_type_by_now(tmp_path: Path) -> None:
+    """The loop runs twice: with a list, then with what only looks like one."""
+    source = """
+        class Log:
+            def __init__(self):
+                self.all = ()
+            def append(self, x):
+                self.all += (x,)
+        def main(xs):
+            x = np.ones(2)
+            for k in range(40):
+                if k == 2 or k == 3: look()
+                x = x + k
+                xs.append(float(x[0]))
+            return xs
+        first, second, third = main([]), main(Log()).all, main([1])
+        del Log
+        """
+    check(source, tmp_path)
+    assert [t.chunks > 0 for t in taken][:1] == [True]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends a signal")
+def test_an_interrupt_leaves_whole_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_running, "_CHUNK", 0.02)
+    for k in range(3):
+        source = f"""
+            import os, signal, threading, time
+            from lazynp._promotion import taken
+            def stop():
+                while not taken or taken[-1].chunks < 2:
+                    time.sleep(0.001)
+                time.sleep({k * 7e-3})
+                os.kill(os.getpid(), signal.SIGINT)
+            x, n, xs, ns = np.zeros(3), 0, [], []
+            thread = threading.Thread(target=stop, daemon=True)
+            thread.start()
+            try:
+                for step in range(100_000_000):
+                    if step == 2 or step == 3: look()
+                    x = x + 1
+                    n += 1
+                    xs.append(float(x[0]))
+                    ns.append(n)
+            except KeyboardInterrupt:
+                pass
+            """
+        taken.clear()
+        space = run(textwrap.dedent(source), np, tmp_path, f"s{k}")
+        xs, ns, n = space["xs"], space["ns"], space["n"]
+        assert ns == list(range(1, len(ns) + 1)) and abs(len(ns) - n) <= 1
+        assert xs == [float(v) for v in range(1, len(xs) + 1)] and abs(len(xs) - len(ns)) <= 1
+        assert taken[-1].chunks and abs(float(space["x"][0]) - n) <= 1
+
+
+def test_reports_say_why_a_loop_stays_with_python(tmp_path: Path) -> None:
+    source = """
+        def main():
+            x, xs, t = np.ones(3), [0.0], 0.0
+            while t < 9:
+                look()
+                x = x * 0.9
+                t += 1.0
+            for y in {1: 2}:
+                look()
+                x = x * 0.9
+            for k in range(40):
+                if k == 2 or k == 3: look()
+                x = x + xs[-1]
+                xs.append(float(x[0]))
+            for k in range(40):
+                if k == 2 or k == 3: look()
+                x = x * 0.9
+        main()
+        """
+    taken.clear()
+    space = run(source, np, tmp_path)
+    told = str(np.explain(space["main"])).splitlines()
+    assert told == [t.explained() for t in taken if t.name == "main"]
+    assert [line.split(" of main")[0] for line in told] == [
+        f"the loop at line {k}" for k in (4, 8, 11, 15)
+    ]
+    reasons = [line.partition("runs in Python: ")[2] for line in told]
+    assert "`while`" in reasons[0] and reasons[1] == "it is over a dict_keyiterator"
+    assert reasons[2] == "reads `xs`, a list, which may change" and not reasons[3]
+    assert "rounds ran in" in told[3]
+    with pytest.raises(TypeError):
+        np.explain(len)

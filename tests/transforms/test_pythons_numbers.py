@@ -1,0 +1,192 @@
+"""Builtins and functions of `math`, of traced numbers: Python's values, types and errors."""
+
+from __future__ import annotations
+
+import math
+from math import sqrt
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp.transforms.control._numbers import OF_TRACED
+from tests.promoting import front, promoting
+
+INF, NAN = float("inf"), float("nan")
+VALUES = [
+    0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.5, 3.5, -2.5, 1e-300, 1e300, -1e300, 710.0, -750.0, 2.0**63,
+    INF, -INF, NAN, 0, 3, -7, True,
+]  # fmt: skip
+ONE = [
+    f for f in OF_TRACED
+    if getattr(f, "__module__", "") == "math" and f not in (math.atan2, math.pow, math.fmod,
+                                                            math.copysign)
+]  # fmt: skip
+TWO = [math.atan2, math.pow, math.fmod, math.copysign, math.hypot, math.log]
+
+
+def outcome(f: Any, *args: Any) -> Any:
+    """The result as a number of Python's, or the class of the exception."""
+    try:
+        out = f(*args)
+    except Exception as error:
+        return type(error)
+    return out.item() if isinstance(out, np.Scalar) else out
+
+
+def assert_same(got: Any, want: Any, what: Any) -> None:
+    if isinstance(want, type) or isinstance(got, type):
+        assert got is want, what
+        return
+    assert type(got) is type(want), what
+    if want != want:
+        assert got != got, what
+        return
+    small = 1e-307  # programs know no denormal numbers
+    assert got == want or abs(got - want) <= 4e-16 * abs(want) + small, what
+    assert math.copysign(1, got) == math.copysign(1, want), what
+
+
+@pytest.mark.parametrize("function", ONE, ids=lambda f: f.__name__)
+def test_functions_of_one_number(function: Any) -> None:
+    staged = np.jit(lambda x: function(x))
+    for x in VALUES:
+        want = outcome(function, x)
+        large = type(want) is int and not -(2**63) <= want < 2**63
+        assert_same(outcome(staged, x), OverflowError if large else want, x)
+
+
+@pytest.mark.parametrize("function", TWO, ids=lambda f: f.__name__)
+def test_functions_of_two_numbers(function: Any) -> None:
+    staged = np.jit(lambda x, y: function(x, y))
+    for x in VALUES:
+        for y in VALUES:
+            assert_same(outcome(staged, x, y), outcome(function, x, y), (x, y))
+
+
+@pytest.mark.parametrize("dtype", "?bBhHiIlLefd")
+def test_numbers_of_numpys(dtype: str) -> None:
+    """They give floats of Python's, of 64 bits."""
+    x = numpy.array([1, 0, 1], dtype) if dtype == "?" else numpy.array([1, 2, 3], dtype)
+    staged = np.jit(lambda a: [math.sqrt(a[2]), sqrt(a[1]), math.atan2(a[0], 2), math.floor(a[2])])
+    got = staged(np.asarray(x))
+    want = [math.sqrt(x[2]), sqrt(x[1]), math.atan2(x[0], 2), math.floor(x[2])]
+    for g, w in zip(got, want, strict=True):
+        assert_same(g.item(), w, dtype)
+
+
+def test_what_math_refuses_is_refused() -> None:
+    for x in (np.ones(3), np.ones(2) * 1j, np.ones(3, dtype=complex)[0]):
+        with pytest.raises(TypeError):
+            np.jit(lambda a: math.sqrt(a))(x)
+    with pytest.raises(TypeError):
+        np.jit(lambda a: math.sqrt(a, a))(2.0)
+
+
+def test_they_have_derivatives() -> None:
+    f = np.jit(lambda x: math.sin(x) * math.sqrt(x) + math.exp(-x) + math.hypot(x, 2.0))
+    got = float(np.grad(f)(0.7))
+    want = (
+        math.cos(0.7) * math.sqrt(0.7) + math.sin(0.7) / (2 * math.sqrt(0.7)) - math.exp(-0.7)
+        + 0.7 / math.hypot(0.7, 2.0)
+    )  # fmt: skip
+    assert abs(got - want) < 1e-14
+
+
+def test_a_loop_calls_them() -> None:
+    def f(x: Any, n: int) -> Any:
+        total = 0.0
+        for i in range(n):
+            r = math.sqrt(x[i] ** 2 + 1.0)
+            total += math.exp(-r) + math.atan2(r, i + 1) + abs(r - 2.0)
+            total += divmod(i, 3)[1] + x[math.ceil(r)]
+            total += round(r)
+            total += math.floor(r)
+        return total
+
+    x = numpy.linspace(-3, 3, 40)
+    assert abs(float(np.jit(f)(np.asarray(x), 40)) - f(x, 40)) < 1e-12
+    assert len(np.jit(f).trace(np.asarray(x), 40).eqns) < 20  # one loop
+
+
+def test_an_error_in_a_loop_names_the_line() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for i in range(20):
+            total += math.log(x[i])
+        return total
+
+    with pytest.raises(ValueError, match="math domain error"):
+        np.jit(f)(np.arange(20.0))
+    assert abs(float(np.jit(f)(np.arange(20.0) + 1)) - f(numpy.arange(20.0) + 1)) < 1e-12
+
+
+# -- builtins --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "function", [abs, round, int, float, bool, math.trunc, lambda x: sum([x, x, 1])]
+)
+def test_builtins_of_one_number(function: Any) -> None:
+    def f(x: Any) -> Any:
+        if True:
+            return function(x)
+
+    for x in (0.5, -1.5, 2.5, 3.7, -0.0, NAN, INF, 1e300, 4, -3, 0):
+        want = outcome(function, x)
+        if type(want) is int and not -(2**63) <= want < 2**63:
+            want = OverflowError
+        got = outcome(np.jit(f), x)
+        if isinstance(want, type):
+            assert got is want, x
+        else:
+            assert got == want or want != want and got != got, (x, got, want)
+
+
+# -- hot functions ---------------------------------------------------------------------------------
+
+
+def hot_sum(x: Any, t: Any, n: int) -> Any:
+    s = 0.0
+    for i in range(n):
+        s = s + math.sqrt(t) * float(x[i]) + math.exp(-t) + math.floor(t) + abs(t) + round(t)
+        s += divmod(s, 3.0)[1] + pow(t, 2) + sum([s, t]) * 1e-3 + max(t, s) + sqrt(n)
+    return s
+
+
+def hot_log(x: Any, t: Any) -> Any:
+    s = 0.0
+    for i in range(12):
+        s += math.log(float(x[i])) + math.log(t, 10)
+    return s
+
+
+@pytest.mark.own_policy
+def test_a_hot_function_calls_them() -> None:
+    """The numbers that they are given vary: one program serves all."""
+    with promoting():
+        hot = front(hot_sum)
+        for k in range(8):
+            got, want = hot_sum(np.arange(9.0), 1.5 + k / 8, 9), hot.plain(
+                numpy.arange(9.0), 1.5 + k / 8, 9)  # fmt: skip
+            assert type(got) is float and abs(got - want) < 1e-12 * abs(want)
+        assert hot.programs == 1, hot.explained()
+
+
+@pytest.mark.own_policy
+@pytest.mark.parametrize("x, t", [(0.0, 2.0), (1.0, -1.0), (1.0, 0.0), (-INF, 2.0)])
+def test_a_hot_function_raises_pythons_error(x: float, t: float) -> None:
+    with promoting():
+        hot = front(hot_log)
+        for k in range(8):
+            hot_log(np.arange(12.0) + 1, 1.5 + k)
+        assert hot.programs == 1, hot.explained()
+        bad = np.arange(12.0) + 1
+        bad[11] = x
+        with pytest.raises(ValueError) as got:
+            hot_log(bad, t)
+        with pytest.raises(ValueError) as want:
+            hot.plain(bad, t)
+        assert str(got.value) == str(want.value)
+        assert got.traceback[-1].lineno == want.traceback[-1].lineno

@@ -84,12 +84,17 @@ static struct {
 typedef struct {
     PyObject *known[2], *entry; /* borrowed: valid while the table has this version */
     uint64_t version;
-    int searched; /* whether the next are set */
-    int type;     /* of the operands, by NumPy's number */
-    int rounded;  /* an element's result does not depend on its place */
-    PyUFuncGenericFunction loop; /* NumPy's for such operands, or NULL: see loops.h */
-    void *data;
 } Recent;
+
+/* NumPy's inner loop for operands of some kinds, whatever their shapes: see loops.h. */
+typedef struct {
+    int kinds[2]; /* see `kind_of`; 0: not searched yet */
+    int type;     /* of the operands, by NumPy's number */
+    int out;      /* of the result */
+    int rounded;  /* an element's result does not depend on its place */
+    PyUFuncGenericFunction loop; /* or NULL: there is none */
+    void *data;
+} Loop;
 
 /* Each kind of front uses at most one member of each union: see `KINDS` in module.c. */
 typedef struct {
@@ -128,6 +133,7 @@ typedef struct {
     int symbol;      /* selects an attribute, or an operator on doubles */
     PyObject *weak;
     Recent recent[4]; /* what `entries` holds for the last kinds of operands */
+    Loop loops[8];
 } Front;
 
 static PyTypeObject FrontType;
@@ -374,8 +380,9 @@ static PyObject *scalar(PyObject *value, PyObject *aval)
     return owner(the.Scalar, leaf(value, aval));
 }
 
-/* The avals of recent arrays by dtype and shape: `avals_by_type` would need both as objects. */
-enum { RECENT = 256, RECENT_NDIM = 4 };
+/* The avals of recent arrays by dtype and shape: `avals_by_type` would need both as objects. So many
+   that loops over slices of changing length find theirs. */
+enum { RECENT = 4096, RECENT_NDIM = 4 };
 static struct {
     PyObject *aval;
     int ndim;

@@ -185,8 +185,8 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
             PyObject *function = method ? front->method : front->function;
             if (function != Py_None)
                 result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, &again);
-            if (method && !result && !again && PyErr_ExceptionMatches(PyExc_Exception)) {
-                PyErr_Clear(); /* Python's function names its arguments when it refuses them */
+            if (!result && !again && PyErr_ExceptionMatches(PyExc_Exception)) {
+                PyErr_Clear(); /* what NumPy's public function says is said by Python's call of it */
                 again = 1;
             }
         }

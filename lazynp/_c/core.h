@@ -33,7 +33,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(Transpose) X(State)   \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(viewed) X(lent)                      \
-    X(in_common_order) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
+    X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* The slots that C reads: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -66,7 +66,7 @@ static struct {
 #define X(name) Py_ssize_t Unit_##name;
     OF_UNIT(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout;
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
     PyObject *ticked, *name, *scipy; /* these and the line above: strings */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */

@@ -5,6 +5,7 @@
 #include "core.h"
 #include "loops.h"
 #include "numbers.h"
+#include "present.h"
 #include "products.h"
 #include "tangents.h"
 
@@ -342,7 +343,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     Operand them[2] = {{NULL}};
-    PyObject *xs[2] = {NULL}, *order = NULL, *now = NULL, *key = NULL, *found, *out = NULL;
+    PyObject *xs[2] = {NULL}, *shown[2] = {NULL}, *order = NULL, *now = NULL, *key = NULL, *found, *out = NULL;
     int again = 0;
     if (n != front->operands || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
@@ -354,10 +355,15 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         out = of_numbers(front, now, args, n, &again);
         goto end;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; i < n; i++)
         xs[i] = args[front->swap ? n - 1 - i : i];
-        if (!look_at(xs[i], &them[i], &order))
-            goto end;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!look_at(xs[i], &them[i], &order)) {
+            if (shown[i] || !is_eager(now) || !(shown[i] = present(xs[i])))
+                goto end;
+            xs[i] = shown[i];
+            i = -1; /* again: that may have run code */
+        }
     }
     if (!may_go_on(now))
         goto end;
@@ -445,5 +451,7 @@ done:
 end:
     Py_XDECREF(now);
     Py_XDECREF(key);
+    Py_XDECREF(shown[0]);
+    Py_XDECREF(shown[1]);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }

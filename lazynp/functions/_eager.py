@@ -126,8 +126,8 @@ def by_method(
 
     def decorate(python: F) -> F:
         return in_front(
-            "whole", python, method=method, function=function, handle=handle, operands=operands, raw=raw,
-            not_numpys=_NOT_NUMPYS.union(without),
+            "whole", python, method=method, function=function, handle=handle, operands=operands,
+            raw=raw, not_numpys=_NOT_NUMPYS.union(without),
         )  # fmt: skip
 
     return decorate

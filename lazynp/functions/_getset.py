@@ -485,7 +485,7 @@ def _set_step(aval: Aval, index: Any) -> Any:
 
 def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> None:
     """Raise if a sequence is stored in one element, or a list in too few dimensions."""
-    if type(value) in SCALAR_DTYPES or on_device(aval.dtype) is False:
+    if type(value) in SCALAR_DTYPES or aval.dtype.kind not in "biufc":
         return
     nested = isinstance(value, (list, tuple))
     if not nested and not (isinstance(value, (Array, np.ndarray)) and value.ndim):

@@ -112,26 +112,6 @@ static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_
 
 /* -- what the memo table holds for operands, found without making its key ----------------------- */
 
-static inline uint64_t version(PyObject *table)
-{
-    return ((PyDictObject *)table)->ma_version_tag; /* no two states of any dicts share one */
-}
-
-static inline Recent *place_of(Front *front, PyObject *first, PyObject *second)
-{
-    return &front->recent[((uintptr_t)first >> 4 ^ (uintptr_t)second >> 6) % 4];
-}
-
-/* The entry for operands known by these, borrowed. NULL: look it up by its key. */
-static inline PyObject *recent_entry(Front *front, PyObject *first, PyObject *second)
-{
-    Recent *recent = place_of(front, first, second);
-    return recent->version == version(front->entries) && recent->known[0] == first &&
-                   recent->known[1] == second
-               ? recent->entry
-               : NULL;
-}
-
 /* The entry of this key, borrowed. NULL: there is none, or an error. */
 static PyObject *looked_up(Front *front, PyObject *key, Py_ssize_t n)
 {
@@ -231,17 +211,29 @@ static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n)
     return out;
 }
 
-/* The product of two arrays by NumPy's inner loop, new. NULL: forward, or an error. */
+/* The product of two available arrays of any size by NumPy, new. NULL: forward, or an error. */
 static PyObject *product(Front *front, const Operand *them, PyObject *now)
 {
-    PyObject *x = Py_XNewRef(them[0].value), *y = Py_XNewRef(them[1].value), *out = NULL;
-    PyArrayObject *result = x && y ? multiplied(front, x, y) : NULL;
-    Py_XDECREF(x);
-    Py_XDECREF(y);
-    if (result) {
-        spend(now, (PyObject *)result);
-        out = handle_of(result);
-    }
+    int again = 0;
+    PyObject *values[2] = {them[0].value, them[1].value}, *out = NULL, *aval;
+    for (int i = 0; i < 2; i++)
+        if (!values[i] || !is_memory(values[i]) || !is_of_numbers((PyArrayObject *)values[i]))
+            return NULL;
+    Py_INCREF(values[0]);
+    Py_INCREF(values[1]);
+    PyObject *result = (PyObject *)multiplied(front, values[0], values[1]);
+    if (!result && !PyErr_Occurred())
+        result = quiet(OF(now, Recorder, quiet), front->function, values, 2, &again);
+    Py_DECREF(values[0]);
+    Py_DECREF(values[1]);
+    if (!result)
+        return NULL;
+    spend(now, result);
+    if (is_memory(result))
+        return handle_of((PyArrayObject *)result);
+    aval = aval_of_number(result);
+    out = aval ? scalar(result, aval) : NULL;
+    Py_DECREF(result);
     return out;
 }
 
@@ -360,6 +352,9 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     for (Py_ssize_t i = 0; i < n; i++) {
         if (!look_at(xs[i], &them[i], &order)) {
             if (shown[i] || !is_eager(now) || !(shown[i] = present(xs[i])))
+                goto end;
+            PyObject *value = PyList_GET_ITEM(OF(shown[i], Array, _node), VALUE);
+            if (!front->arrays_only && !is_small(now, (PyArrayObject *)value))
                 goto end;
             xs[i] = shown[i];
             i = -1; /* again: that may have run code */

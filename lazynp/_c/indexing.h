@@ -143,7 +143,8 @@ end:
     return out;
 }
 
-/* A view that holds NumPy's view of an available value: for eager mode. */
+/* A view of an available value, for eager mode. It holds NumPy's view, but neither a large one, which
+   is part of the program that reads it, nor one of an array whose other views prevented a store. */
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
@@ -157,8 +158,7 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
         return NULL;
     }
     *again = 1;
-    if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0 ||
-        !is_small(now, (PyArrayObject *)shown))
+    if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0)
         goto end;
     part = aval_of_memory((PyArrayObject *)shown);
     if (!part)
@@ -171,7 +171,7 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
     PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
     base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
-    if (OF(base, Array, _seen) == the.viewed)
+    if (OF(base, Array, _seen) == the.viewed || !is_small(now, (PyArrayObject *)shown))
         out = view_of(self, step, leaf(Py_None, part), Py_None);
     else
         out = view_of(self, step, leaf(shown, part), seen);

@@ -33,7 +33,8 @@ def configure() -> None:
             Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose, State=State,
             config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
             viewed=VIEWED, lent=LENT, internal=internal, in_common_order=in_common_order, note=note,
-            write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update, stage=STAGE, large=LARGE, bound=BOUND,
-            few=FEW, tick=TICK, aval_of=aval_of, avals_by_type=interned.table,
+            write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
+            stage=STAGE, large=LARGE, bound=BOUND, few=FEW, tick=TICK, aval_of=aval_of,
+            avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

@@ -30,12 +30,15 @@ def there(node: Node) -> Any:
         if type(base) is list and type(base[VALUE]) is np.ndarray:  # shortcut for the usual case
             if not any([type(a) is list for a in args[1:]]):
                 return _kept(node, op.reference(base[VALUE], *args[1:]))
-    return _kept(node, _reference.host_view(node)) if value is None else _reference.host_view(node)
+    out = _reference.host_view(node)
+    if value is None and type(args) is tuple and not any([type(a) is list for a in args]):
+        return _kept(node, out)
+    return out
 
 
 def _kept(node: Node, value: Any) -> Any:
-    """The value of a parked node. In a loop of small operations it stays with the node: each use
-    would compute it again.
+    """The value of a parked node, in NumPy's memory. In a loop of small operations it stays with the
+    node: each use would compute it again.
     """
     recorder = local.recorder
     if recorder.backend.at_once and type(value) is np.ndarray and on_device(value.dtype):

@@ -449,3 +449,59 @@ def test_what_is_computed_where_it_is_used_stays_in_a_loop_of_small_operations()
     x[2] = 7.0
     arrays[1][0] = 5.0
     assert arrays[1].tolist() == [5.0, 3.0, 4.0] and x.tolist()[2] == 7.0
+
+
+def test_large_parts_hold_nothing_until_a_program_reads_them() -> None:
+    set_eager(True)
+    x = numpy.sin(numpy.arange(90000.0)).reshape(300, 300)
+    m, v = np.array(x), np.array(x[0, 1:])
+    assert m.sum() == x.sum()
+    memory = m._node[VALUE]
+    for k in range(3):
+        theirs, ours = x[1:, 1:], m[1:, 1:]
+        assert ours._node[VALUE] is None and ours._seen is not m._node
+        assert ours.shape == theirs.shape and len(ours) == 299
+        assert (ours @ v).tolist() == (theirs @ x[0, 1:]).tolist()
+        assert np.dot(ours[k], v) == numpy.dot(theirs[k], x[0, 1:])
+        assert ours[2, 3] == theirs[2, 3]
+        assert ours[5:9, ::-2].sum() == theirs[5:9, ::-2].sum()
+        ours[k] = v * 2.0
+        theirs[k] = x[0, 1:] * 2.0
+        ours -= 0.5
+        theirs -= 0.5
+        ours[:, k] += ours[:, k + 1]
+        theirs[:, k] += theirs[:, k + 1]
+        assert m.tolist() == x.tolist()
+    del memory
+    read = ours * 2.0 + ours[1:2]  # too large to be done at once
+    m[1:4] = 0.25
+    assert read.tolist() == (theirs * 2.0 + theirs[1:2]).tolist()
+    x[1:4] = 0.25
+    assert m.tolist() == x.tolist() and ours.tolist() == theirs.tolist()
+
+
+@needs_c
+def test_large_parts_call_no_function_of_python() -> None:
+    set_eager(True)
+    a = np.array(numpy.eye(300) * 2.0)
+    assert a.sum() == 600.0
+
+    def work() -> None:
+        for j in range(3):
+            a[j + 1 :, j] = (a[j + 1 :, j] - a[j + 1 :, : 299 - j] @ a[j, : 299 - j]) / a[j, j]
+            a[j : j + 5, 1:] -= a[j : j + 5, 1:]
+
+    work()
+    assert calls_of(work) == []
+
+
+@needs_c
+def test_numpys_functions_ask_without_python_also_where_a_module_has_no_name() -> None:
+    set_eager(True)
+    x = np.array([1.0, 2.0, 3.0])
+    for names in ({"__name__": "here"}, {}):
+        code = compile("numpy.dot(x, x)", "here.py", "eval")
+        space = {"numpy": numpy, "x": x, **names}
+        for _ in range(2):
+            assert eval(code, space) == 14.0
+        assert not [c for c in calls_of(lambda: eval(code, space)) if "_protocols" in c]  # noqa: B023

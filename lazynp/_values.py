@@ -31,14 +31,24 @@ def there(node: Node) -> Any:
             if not any([type(a) is list for a in args[1:]]):
                 return _kept(node, op.reference(base[VALUE], *args[1:]))
     out = _reference.host_view(node)
-    if value is None and type(args) is tuple and not any([type(a) is list for a in args]):
-        return _kept(node, out)
-    return out
+    return _kept(node, out) if value is None and _is_in_memory(args) else out
+
+
+def _is_in_memory(args: Any) -> bool:
+    """Whether a parked node with these operands shows NumPy's memory, or needs none."""
+    while type(args) is tuple:
+        nodes = [a for a in args if type(a) is list]
+        if not nodes or len(nodes) == 1 and type(nodes[0][VALUE]) is np.ndarray:
+            return True
+        if len(nodes) > 1 or nodes[0][VALUE] is not None:
+            return False
+        args = nodes[0][ARGS]
+    return False
 
 
 def _kept(node: Node, value: Any) -> Any:
-    """The value of a parked node, in NumPy's memory. In a loop of small operations it stays with the
-    node: each use would compute it again.
+    """The value of a parked node. In a loop of small operations it stays with the node: each use
+    would compute it again.
     """
     recorder = local.recorder
     if recorder.backend.at_once and type(value) is np.ndarray and on_device(value.dtype):

@@ -505,3 +505,25 @@ def test_numpys_functions_ask_without_python_also_where_a_module_has_no_name() -
         for _ in range(2):
             assert eval(code, space) == 14.0
         assert not [c for c in calls_of(lambda: eval(code, space)) if "_protocols" in c]  # noqa: B023
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_parts_stored_in_parts_of_the_same_array_are_read_first(held: bool) -> None:
+    parts = [slice(a, a + 5 * s if s > 0 else None, s) for s in (1, 2, 3, -1, -2) for a in (9, 11)]
+    set_eager(True)
+    for one in parts:
+        for other in parts:
+            x = np.arange(30.0) * 1.0
+            assert x.sum() == 435.0
+            kept = [x[1:], x[:3]] if held else []
+            want = numpy.arange(30.0)
+            if len(want[one]) != len(want[other]):
+                continue
+            for _ in range(2):
+                want[one] = want[other].copy()
+                x[one] = x[other]
+                assert x.tolist() == want.tolist(), (one, other)
+            if held:
+                want[1:][one] = want[1:][other].copy()
+                kept[0][one] = x[1:][other]
+                assert x.tolist() == want.tolist(), (one, other)

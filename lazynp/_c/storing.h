@@ -226,6 +226,20 @@ static int store_element(PyArrayObject *memory, PyObject *index, PyObject *value
     return at && store_number(memory, at, value);
 }
 
+/* The array to store at an index, new: a copy if it may show what is written. NumPy 2.4 reads some of
+   its own writes in `a[::2] = a[:5]`. */
+static PyObject *apart(PyArrayObject *memory, PyObject *index, PyArrayObject *value)
+{
+    if (may_be_written(memory, value))
+        return Py_NewRef(value);
+    PyObject *part = PyObject_GetItem((PyObject *)memory, index);
+    int is_apart = part && is_memory(part) && may_be_written((PyArrayObject *)part, value);
+    Py_XDECREF(part);
+    if (!part)
+        return NULL;
+    return is_apart ? Py_NewRef(value) : PyArray_NewCopy(value, NPY_CORDER);
+}
+
 /* Store into memory that nobody else can see. 1: done; 0: forward; -1: NumPy raised an error before
    it wrote. */
 static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
@@ -234,17 +248,25 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
         return 1;
     if (is_scalar(value))
         value = value_of_scalar(value);
+    PyObject *shown;
     Py_INCREF(memory); /* first, as reading a view may run code */
     if (value && is_array(value)) {
         PyObject *node = node_of(value);
-        value = node ? Py_NewRef(PyList_GET_ITEM(node, VALUE)) : shown_memory(value);
+        if (node)
+            value = Py_NewRef(PyList_GET_ITEM(node, VALUE));
+        else if (is_basic(index) && (shown = shown_memory(value))) {
+            value = apart(memory, index, (PyArrayObject *)shown);
+            Py_DECREF(shown);
+        }
+        else
+            value = NULL;
     }
     else
         Py_XINCREF(value);
     if (!value || value == (PyObject *)memory || !suits(memory, value) || watched()) {
         Py_XDECREF(value);
         Py_DECREF(memory);
-        return 0;
+        return PyErr_Occurred() ? -1 : 0;
     }
     PyObject *where = is_basic(index) ? Py_NewRef(index) : host_index(index);
     int failed = where || !PyErr_Occurred() ? 1 : -1;
@@ -256,7 +278,7 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
     return failed < 0 ? -1 : failed == 0;
 }
 
-/* `x[i] = x[j]`: the assigned view shows the memory that is written. NumPy notices. */
+/* `x[i] = x[j]`: the assigned view shows the memory that is written. */
 static int store_of_itself(PyObject *index, PyObject *view)
 {
     if (!is_basic(index) || watched())
@@ -267,7 +289,9 @@ static int store_of_itself(PyObject *index, PyObject *view)
         return 0;
     PyObject *node = OF(OF(view, Array, _base), Array, _node);
     PyObject *memory = Py_NewRef(PyList_GET_ITEM(node, VALUE));
-    int failed = PyObject_SetItem(memory, index, (PyObject *)shown);
+    PyObject *value = apart((PyArrayObject *)memory, index, shown);
+    int failed = value ? PyObject_SetItem(memory, index, value) : -1;
+    Py_XDECREF(value);
     Py_DECREF(memory);
     Py_DECREF(shown);
     return failed < 0 ? -1 : 1;

@@ -83,7 +83,7 @@ class Array(Declarations):
                     flush(local.recorder, reason=PART)
                 value = self._look(seen[VALUE])
                 # not cached: nothing is written in place in memory that views hold
-                if value is not None:
+                if value is not None and not self._is_recorded(value):
                     return [None, None, value, None, aval_of(value.shape, value.dtype)]
             for step in self._short_path():
                 node = step.get(node)
@@ -113,6 +113,12 @@ class Array(Declarations):
             with write_lock:
                 if self._seen is whole:  # by now another thread may have seen a later value
                     self._node = [None, None, memory, None, aval_of_node(self._node)]
+
+    def _is_recorded(self, memory: np.ndarray[Any, Any]) -> bool:
+        """Whether, in a loop of small operations, a program that reads this view takes the part."""
+        base = self._base
+        large = memory.nbytes > local.recorder.policy.largest
+        return large and base is not None and base._seen is not VIEWED
 
     def _is_part(self, whole: Node) -> bool:
         """Whether this is a small part of a pending owner, in a loop of small operations. Once the

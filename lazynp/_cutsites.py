@@ -110,6 +110,7 @@ class Gathered:
 
 
 _REPEATED = 2  # runs of one plan that show a loop
+_MISSES = 5  # beyond these, further ones count no more
 # microseconds an operation: with less, recording rounds that NumPy runs costs more than a program
 # will gain
 PROMISING = 2.0
@@ -119,7 +120,7 @@ _GATHERED = 50000.0  # microseconds: rounds that run together take no longer
 class CutSites:
     """The sites of one thread, and the gaps between its flushes."""
 
-    __slots__ = ("sites", "codes", "gaps", "origin", "idle", "looked", "gathered")
+    __slots__ = ("sites", "codes", "gaps", "origin", "idle", "looked", "gathered", "misses")
 
     def __init__(self) -> None:
         self.reset()
@@ -132,16 +133,25 @@ class CutSites:
         self.idle = EARLY  # operations before the first search, after a flush at an unknown place
         self.looked = 0  # the number of pending nodes at the last search
         self.gathered: Any = None
+        self.misses = 0  # attempts in a row that found no rounds
 
-    def gathers(self, plan: Any, count: int) -> bool:
-        """A flush for no value has run. Whether the next rounds are to run together."""
+    def gathers(self, plan: Any, count: int, eager: bool) -> bool:
+        """A flush for no value has run. Whether the next rounds are to run together.
+
+        eager: amid operations that run eagerly, which would be recorded too. Where that was in vain
+        for other plans, this one must come more often.
+        """
         reference, compiled, _ = plan.costs
         if 4 * count > config.max_pending:
             return False
         if plan.tier != "compiled" and reference - compiled <= PROMISING * count:
             return False
         plan.repeated += 1
-        return plan.repeated >= _REPEATED
+        return plan.repeated >= (_REPEATED << self.misses if eager else _REPEATED)
+
+    def rounds_found(self, found: bool) -> None:
+        """What came of gathering."""
+        self.misses = 0 if found else min(self.misses + 1, _MISSES)
 
     def limit_from(self, origin: Any) -> int:
         """From how many operations on to search for the next site, after a flush here."""

@@ -96,6 +96,7 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     sites = recorder.sites
     gathered, sites.gathered = sites.gathered, None
     unit = _rounds.roll(nodes, gathered, reason)
+    sites.rounds_found(unit is not None)
     recorder.gathered_rounds(inf if unit is None else unit.short_of())
     if unit is not None and asked is None and (unit.paid or unit.promises()):
         recorder.pending[:0] = nodes
@@ -192,7 +193,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     first = first[0][OP], first[0][CODE], first[0][OFFSET]  # holds no reference to the node
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # this operation begins here
-    if plan is not None and recorder.sites.gathers(plan, count):
+    if plan is not None and recorder.sites.gathers(plan, count, recorder.backend.at_once):
         recorder.gather(Gathered(plan, key_of(*first), count))
         return
     if site is not None:

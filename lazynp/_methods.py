@@ -52,6 +52,7 @@ from lazynp.functions._arguments import (
     is_fortran,
     order_argument,
 )
+from lazynp.functions._eager import by_method
 from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
@@ -180,6 +181,7 @@ def _conjugate(self: Array, out: Any = None, /) -> Any:
     return self if out is None else store(self, out)
 
 
+@by_method(np.ndarray.dot, 2, function=np.dot)
 def _dot(self: Array, b: Any, out: Any = None) -> Any:
     try:
         return products.dot(self, b, out)

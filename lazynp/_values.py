@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate, _reference
+from lazynp._avals import on_device
 from lazynp._flush import below, host_value
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
@@ -28,8 +29,34 @@ def there(node: Node) -> Any:
         base = args[0]
         if type(base) is list and type(base[VALUE]) is np.ndarray:  # shortcut for the usual case
             if not any([type(a) is list for a in args[1:]]):
-                return op.reference(base[VALUE], *args[1:])
-    return _reference.host_view(node)
+                return _kept(node, op.reference(base[VALUE], *args[1:]))
+    out = _reference.host_view(node)
+    return _kept(node, out) if value is None and _is_in_memory(args) else out
+
+
+def _is_in_memory(args: Any) -> bool:
+    """Whether a parked node with these operands shows NumPy's memory, or needs none."""
+    while type(args) is tuple:
+        nodes = [a for a in args if type(a) is list]
+        if not nodes or len(nodes) == 1 and type(nodes[0][VALUE]) is np.ndarray:
+            return True
+        if len(nodes) > 1 or nodes[0][VALUE] is not None:
+            return False
+        args = nodes[0][ARGS]
+    return False
+
+
+def _kept(node: Node, value: Any) -> Any:
+    """The value of a parked node. In a loop of small operations it stays with the node: each use
+    would compute it again.
+    """
+    recorder = local.recorder
+    if recorder.backend.at_once and type(value) is np.ndarray and on_device(value.dtype):
+        if value.nbytes <= recorder.policy.largest:
+            with _reference.lock:  # nobody is halfway through a program that reads it
+                if node[VALUE] is None:
+                    node[VALUE], node[ARGS] = value, None
+    return value
 
 
 def seen_value(node: Node) -> Any:

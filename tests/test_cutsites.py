@@ -306,3 +306,29 @@ def test_a_destructor_may_empty_the_list_while_a_site_is_looked_for() -> None:
 
     assert _cutsites._begins_statement(Emptied(), code, 0)
     assert not CutSites()._comes_round(Emptied(), code, 0)
+
+
+# -- rounds that are recorded to run together ------------------------------------------------------
+
+
+class _Plan:
+    costs, tier, runs = (1e3, 1.0, 0), "compiled", 0
+
+    def __init__(self) -> None:
+        self.repeated = 0
+
+
+def _attempts(sites: CutSites, eager: bool) -> int:
+    """The runs of a new plan until rounds of it are recorded."""
+    plan = _Plan()
+    return next(n for n in range(1, 1000) if sites.gathers(plan, 3, eager))
+
+
+def test_amid_eager_operations_attempts_that_find_no_rounds_become_rare() -> None:
+    sites = CutSites()
+    assert [_attempts(sites, False), _attempts(sites, True)] == [2, 2]
+    for runs in (4, 8, 16, 32, 64, 64):
+        sites.rounds_found(False)
+        assert [_attempts(sites, False), _attempts(sites, True)] == [2, runs]
+    sites.rounds_found(True)
+    assert _attempts(sites, True) == 2

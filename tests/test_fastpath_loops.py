@@ -94,6 +94,7 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "turned": lambda x: x[:60].reshape(3, 4, 5).transpose(1, 0, 2),
     "0-d": lambda x: x[3:4].reshape(()),
 }  # fmt: skip
+LENGTHS = (1500, 5000)  # with, and without the ufunc
 PAIRS = [(a, b) for a in LAYOUTS for b in LAYOUTS]
 
 
@@ -145,7 +146,8 @@ def test_of_one_operand(name: str) -> None:
         x = numbers(dtype, 90)
         for layout in LAYOUTS:
             check(name, part(x, layout))
-        check(name, numbers(dtype, 1500))
+        for size in LENGTHS:
+            check(name, numbers(dtype, size))
 
 
 @pytest.mark.parametrize("name", [n for n in UFUNCS if getattr(numpy, n).nin == 2])
@@ -163,7 +165,8 @@ def test_of_two_operands(name: str) -> None:
                     continue  # done by multiplication
                 check(name, part(x, layout), number)
                 check(name, number, part(x, layout))
-        check(name, numbers(dtype, 1500), numbers(dtype, 1500))
+        for size in LENGTHS:
+            check(name, numbers(dtype, size), numbers(dtype, size))
 
 
 def test_of_powers() -> None:
@@ -196,6 +199,77 @@ def test_of_swapped_bytes_and_of_unaligned_memory() -> None:
     for y in (x.astype(">f8"), unaligned):
         check("add", y, y)
         check("add", y, 2.5)
+
+
+def test_of_changing_lengths() -> None:
+    x, y = numbers("d", 90), numbers("d", 90)[::-1].copy()
+    a, b = np.array(x), np.array(y)
+    for n in range(90):
+        for f in (operator.add, operator.le, operator.mul, operator.pow):
+            assert outcome(f, a[:n], b[n:][:n]) == outcome(f, x[:n], y[n:][:n])
+            assert outcome(f, 2.5, a[n:]) == outcome(f, 2.5, x[n:])
+    for wrong in ((3, 4), (2, 90)):
+        assert outcome(operator.add, a[: wrong[0]], b[: wrong[1]]) == outcome(
+            operator.add, x[: wrong[0]], y[: wrong[1]]
+        )
+
+
+# -- products --------------------------------------------------------------------------------------
+
+MATRICES: dict[str, Callable[[Any], Any]] = {
+    "4": lambda x: x[:4],
+    "others": lambda x: x[7:11],
+    "every third": lambda x: x[:12:3],
+    "backwards": lambda x: x[10:2:-2],
+    "one": lambda x: x[:1],
+    "none": lambda x: x[:0],
+    "five": lambda x: x[:5],
+    "repeated": lambda x: np.broadcast_to(x[:1], (4,)) if not isinstance(x, numpy.ndarray) else
+    numpy.broadcast_to(x[:1], (4,)),
+    "4, 5": lambda x: x[:20].reshape(4, 5),
+    "5, 4": lambda x: x[:20].reshape(5, 4),
+    "4, 4": lambda x: x[:16].reshape(4, 4),
+    "turned": lambda x: x[:20].reshape(5, 4).T,
+    "inner": lambda x: x[:42].reshape(6, 7)[1:-1, 1:-1],
+    "steps": lambda x: x[:80].reshape(8, 10)[::2, ::2],
+    "upside down": lambda x: x[:20].reshape(4, 5)[::-1],
+    "1, 4": lambda x: x[:4].reshape(1, 4),
+    "4, 1": lambda x: x[:4].reshape(4, 1),
+    "1, 1": lambda x: x[:1].reshape(1, 1),
+    "a column": lambda x: x[:20].reshape(4, 5)[:, 1:2],
+    "0, 4": lambda x: x[:0].reshape(0, 4),
+    "2, 4, 4": lambda x: x[:32].reshape(2, 4, 4),
+    "0-d": lambda x: x[3:4].reshape(()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", [operator.matmul, "dot", "inner", "vdot", "method"])
+def test_of_products(f: Any) -> None:
+    for dtype in DTYPES:
+        x, y = numbers(dtype, 90), numpy.roll(numbers(dtype, 90), 4)
+        a, b = np.array(x), np.array(y)
+        for one in MATRICES.values():
+            for other in MATRICES.values():
+                theirs, ours = f, f
+                if f == "method":
+                    theirs = ours = lambda p, q: p.dot(q)
+                elif isinstance(f, str):
+                    theirs, ours = getattr(numpy, f), getattr(np, f)
+                want = outcome(theirs, one(x), other(y))
+                for _ in range(2):
+                    got = outcome(ours, one(a), other(b))
+                    if type(want[0]) is tuple:
+                        assert got[0] == want[0], (dtype, want, got)
+                    else:
+                        assert got == want, (dtype, want, got)
+
+
+def test_of_products_of_two_dtypes() -> None:
+    for a in DTYPES:
+        for b in DTYPES:
+            x, y = numbers(a, 20).reshape(4, 5), numbers(b, 5)
+            want = outcome(operator.matmul, x, y)
+            assert outcome(operator.matmul, np.array(x), np.array(y)) == want
 
 
 # -- in place --------------------------------------------------------------------------------------

@@ -331,3 +331,199 @@ def test_arrays_by_shape_and_dtype_are_told_apart() -> None:
         made = np.asarray(a).copy()
         assert made.shape == shape and made.dtype == a.dtype and made.ndim == len(shape)
         assert made.nbytes == a.nbytes
+
+
+# -- views of an array that was written ------------------------------------------------------------
+
+
+def swept(m: Any, first: Any, second: Any) -> list[Any]:
+    """Writing an array, and through views of it, while the views are there."""
+    m[:, -1], m[:, 0] = m[:, -2], m[:, 1]
+    m[0, :], m[-1, :] = m[1, :], 0.25
+    first *= 0.5
+    first[2] += 1.5
+    first[1:4] = second[:3]
+    first -= m[2]
+    second += first[1]
+    second[0] = m[2, 3]
+    m[1:, 1:] -= m[:-1, :-1]
+    return [
+        second.sum(), (first * second[2]).max(), first @ first, np.add(first[::-1], first),
+        first.shape, len(second), first.copy(), second[[0, 2]], second[1], sum(e for e in second),
+        2.0 - second, abs(first), second[second > 0], first > 0.5, m.sum(axis=0),
+    ]  # fmt: skip
+
+
+def test_views_of_an_array_that_was_written() -> None:
+    found = []
+    for library in (numpy, np):
+        set_eager(True)
+        m = library.array(numpy.sin(numpy.arange(30.0)).reshape(5, 6))
+        first, second = m[1], m[:, 2]
+        rows = []
+        for _ in range(4):
+            rows.append([numpy.asarray(r).tolist() for r in swept(m, first, second)])
+        found.append((rows, m.tolist(), first.tolist(), second.tolist()))
+    assert found[0] == found[1]
+
+
+@needs_c
+def test_views_of_an_array_that_was_written_call_no_function_of_python() -> None:
+    set_eager(True)
+    m = np.sin(np.arange(30.0)).reshape(5, 6) * 1.0
+    first, second = m[1], m[:, 2]
+    assert m.sum()
+    swept(m, first, second)
+    swept(m, first, second)
+    assert m._seen is VIEWED
+    before = second._node
+    assert calls_of(lambda: swept(m, first, second)) == []
+    assert second._node is before  # and holds no part of the present memory
+
+
+PARTS = (
+    "0", "slice(1, None)", "slice(None, None, -1)", "slice(0, 3)", "(slice(None), 1)", "2", "...",
+    "(slice(1, 4), slice(None, 3))", "(slice(None, 3), slice(1, 4))", "(1, slice(2, 4))",
+)  # fmt: skip
+STEPS = st.tuples(
+    st.sampled_from(["take", "put", "put part", "put view", "add", "sub part", "read", "drop"]),
+    st.sampled_from(PARTS), st.sampled_from(PARTS), st.integers(0, 5),
+)  # fmt: skip
+
+
+def one_step(library: Any, kept: list[Any], step: tuple[str, str, str, int]) -> Any:
+    what, one, other, k = step
+    x, view = kept[0], kept[k % len(kept)]
+    i, j = eval(one), eval(other)
+    match what:
+        case "take":
+            kept.append(view[i])
+        case "put":
+            view[i] = k / 2
+        case "put part":
+            view[i] = view[j]
+        case "put view":
+            x[i] = view
+        case "add":
+            view += k
+        case "sub part":
+            x[i] -= view
+        case "read":
+            return library.sum(view * 2.0 - view[i])
+        case _:
+            del kept[1:][: len(kept) - 1]
+            if len(kept) > 1:
+                kept.pop(1 + k % (len(kept) - 1))
+    return None
+
+
+@given(st.lists(STEPS, min_size=4, max_size=25))
+def test_any_views_of_an_array_that_is_written(steps: list[Any]) -> None:
+    found = []
+    for library in (numpy, np):
+        set_eager(True)
+        kept, rows = [library.array(numpy.arange(25.0).reshape(5, 5))], []
+        for step in steps:
+            try:
+                out = one_step(library, kept, step)
+            except (ValueError, IndexError, TypeError) as error:
+                out = type(error).__name__
+            kept[1:] = [v for v in kept[1:] if v.ndim]
+            rows.append(out if out is None or isinstance(out, str) else float(out))
+            rows.append([numpy.array(v).tolist() for v in kept] if len(rows) % 3 == 0 else None)
+        rows.append([numpy.array(v).tolist() for v in kept])
+        found.append(rows)
+    assert found[0] == found[1]
+
+
+def test_what_is_computed_where_it_is_used_stays_in_a_loop_of_small_operations() -> None:
+    set_eager(False)
+    x = np.asarray(numpy.arange(9.0))
+    arrays = [np.arange(50), x[2:5].copy(), np.broadcast_to(x[:1], (4, 1)).copy()]
+    assert any(a._node[VALUE] is None for a in arrays)
+    set_eager(True)
+    for a in arrays:
+        expected = numpy.asarray(a.tolist()) * 2
+        assert (a * 2).tolist() == expected.tolist()
+        assert a._node[VALUE] is not None
+    x[2] = 7.0
+    arrays[1][0] = 5.0
+    assert arrays[1].tolist() == [5.0, 3.0, 4.0] and x.tolist()[2] == 7.0
+
+
+def test_large_parts_hold_nothing_until_a_program_reads_them() -> None:
+    set_eager(True)
+    x = numpy.sin(numpy.arange(90000.0)).reshape(300, 300)
+    m, v = np.array(x), np.array(x[0, 1:])
+    assert m.sum() == x.sum()
+    memory = m._node[VALUE]
+    for k in range(3):
+        theirs, ours = x[1:, 1:], m[1:, 1:]
+        assert ours._node[VALUE] is None and ours._seen is not m._node
+        assert ours.shape == theirs.shape and len(ours) == 299
+        assert (ours @ v).tolist() == (theirs @ x[0, 1:]).tolist()
+        assert np.dot(ours[k], v) == numpy.dot(theirs[k], x[0, 1:])
+        assert ours[2, 3] == theirs[2, 3]
+        assert ours[5:9, ::-2].sum() == theirs[5:9, ::-2].sum()
+        ours[k] = v * 2.0
+        theirs[k] = x[0, 1:] * 2.0
+        ours -= 0.5
+        theirs -= 0.5
+        ours[:, k] += ours[:, k + 1]
+        theirs[:, k] += theirs[:, k + 1]
+        assert m.tolist() == x.tolist()
+    del memory
+    read = ours * 2.0 + ours[1:2]  # too large to be done at once
+    m[1:4] = 0.25
+    assert read.tolist() == (theirs * 2.0 + theirs[1:2]).tolist()
+    x[1:4] = 0.25
+    assert m.tolist() == x.tolist() and ours.tolist() == theirs.tolist()
+
+
+@needs_c
+def test_large_parts_call_no_function_of_python() -> None:
+    set_eager(True)
+    a = np.array(numpy.eye(300) * 2.0)
+    assert a.sum() == 600.0
+
+    def work() -> None:
+        for j in range(3):
+            a[j + 1 :, j] = (a[j + 1 :, j] - a[j + 1 :, : 299 - j] @ a[j, : 299 - j]) / a[j, j]
+            a[j : j + 5, 1:] -= a[j : j + 5, 1:]
+
+    work()
+    assert calls_of(work) == []
+
+
+@needs_c
+def test_numpys_functions_ask_without_python_also_where_a_module_has_no_name() -> None:
+    set_eager(True)
+    x = np.array([1.0, 2.0, 3.0])
+    for names in ({"__name__": "here"}, {}):
+        code = compile("numpy.dot(x, x)", "here.py", "eval")
+        space = {"numpy": numpy, "x": x, **names}
+        for _ in range(2):
+            assert eval(code, space) == 14.0
+        assert not [c for c in calls_of(lambda: eval(code, space)) if "_protocols" in c]  # noqa: B023
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_parts_stored_in_parts_of_the_same_array_are_read_first(held: bool) -> None:
+    parts = [slice(a, a + 5 * s if s > 0 else None, s) for s in (1, 2, 3, -1, -2) for a in (9, 11)]
+    set_eager(True)
+    for one in parts:
+        for other in parts:
+            x = np.arange(30.0) * 1.0
+            assert x.sum() == 435.0
+            kept = [x[1:], x[:3]] if held else []
+            want = numpy.arange(30.0)
+            if len(want[one]) != len(want[other]):
+                continue
+            for _ in range(2):
+                want[one] = want[other].copy()
+                x[one] = x[other]
+                assert x.tolist() == want.tolist(), (one, other)
+            if held:
+                want[1:][one] = want[1:][other].copy()
+                kept[0][one] = x[1:][other]
+                assert x.tolist() == want.tolist(), (one, other)

@@ -33,7 +33,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(Transpose) X(State)   \
     X(config) X(local) X(staged) X(avals) X(state) X(eager) X(viewed) X(lent)                      \
-    X(in_common_order) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
+    X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* The slots that C reads: class, name. */
 #define SLOTS(X)                                                                                   \
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
@@ -66,7 +66,7 @@ static struct {
 #define X(name) Py_ssize_t Unit_##name;
     OF_UNIT(X)
 #undef X
-    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout;
+    PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
     PyObject *ticked, *name, *scipy; /* these and the line above: strings */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
@@ -84,12 +84,17 @@ static struct {
 typedef struct {
     PyObject *known[2], *entry; /* borrowed: valid while the table has this version */
     uint64_t version;
-    int searched; /* whether the next are set */
-    int type;     /* of the operands, by NumPy's number */
-    int rounded;  /* an element's result does not depend on its place */
-    PyUFuncGenericFunction loop; /* NumPy's for such operands, or NULL: see loops.h */
-    void *data;
 } Recent;
+
+/* NumPy's inner loop for operands of some kinds, whatever their shapes: see loops.h. */
+typedef struct {
+    int kinds[2]; /* see `kind_of`; 0: not searched yet */
+    int type;     /* of the operands, by NumPy's number */
+    int out;      /* of the result */
+    int rounded;  /* an element's result does not depend on its place */
+    PyUFuncGenericFunction loop; /* or NULL: there is none */
+    void *data;
+} Loop;
 
 /* Each kind of front uses at most one member of each union: see `KINDS` in module.c. */
 typedef struct {
@@ -128,9 +133,30 @@ typedef struct {
     int symbol;      /* selects an attribute, or an operator on doubles */
     PyObject *weak;
     Recent recent[4]; /* what `entries` holds for the last kinds of operands */
+    Loop loops[8];
 } Front;
 
 static PyTypeObject FrontType;
+
+static inline uint64_t version(PyObject *table)
+{
+    return ((PyDictObject *)table)->ma_version_tag; /* no two states of any dicts share one */
+}
+
+static inline Recent *place_of(Front *front, PyObject *first, PyObject *second)
+{
+    return &front->recent[((uintptr_t)first >> 4 ^ (uintptr_t)second >> 6) % 4];
+}
+
+/* The entry for operands known by these, borrowed. NULL: look it up by its key. */
+static inline PyObject *recent_entry(Front *front, PyObject *first, PyObject *second)
+{
+    Recent *recent = place_of(front, first, second);
+    return recent->version == version(front->entries) && recent->known[0] == first &&
+                   recent->known[1] == second
+               ? recent->entry
+               : NULL;
+}
 
 static PyObject *hand_on(Front *front, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -374,8 +400,9 @@ static PyObject *scalar(PyObject *value, PyObject *aval)
     return owner(the.Scalar, leaf(value, aval));
 }
 
-/* The avals of recent arrays by dtype and shape: `avals_by_type` would need both as objects. */
-enum { RECENT = 256, RECENT_NDIM = 4 };
+/* The avals of recent arrays by dtype and shape: `avals_by_type` would need both as objects. So many
+   that loops over slices of changing length find theirs. */
+enum { RECENT = 4096, RECENT_NDIM = 4 };
 static struct {
     PyObject *aval;
     int ndim;

@@ -5,6 +5,8 @@
 #include "core.h"
 #include "loops.h"
 #include "numbers.h"
+#include "present.h"
+#include "products.h"
 #include "tangents.h"
 
 /* -- elementwise functions and operators: `_recording.binary`, `unary`, `composed` ------------- */
@@ -45,6 +47,23 @@ static PyObject *done_result(PyObject *result, PyObject *aval)
     PyObject *class = is_memory(result) ? the.NDArray : the.Scalar;
     PyObject *out = owner(class, leaf(result, aval));
     Py_DECREF(result);
+    return out;
+}
+
+/* A handle for NumPy's new array, which this steals: a scalar if it has no axes. */
+static PyObject *handle_of(PyArrayObject *result)
+{
+    PyObject *out = NULL, *aval = NULL;
+    if (PyArray_NDIM(result) == 0) {
+        PyObject *number = PyArray_Return(result), *of = number ? aval_of_number(number) : NULL;
+        out = of ? scalar(number, of) : NULL;
+        Py_XDECREF(number);
+        return out;
+    }
+    aval = aval_of_memory(result);
+    out = aval ? owner(the.NDArray, leaf((PyObject *)result, aval)) : NULL;
+    Py_DECREF(result);
+    Py_XDECREF(aval);
     return out;
 }
 
@@ -93,26 +112,6 @@ static PyObject *operands_of(PyObject *const *xs, const Operand *them, Py_ssize_
 
 /* -- what the memo table holds for operands, found without making its key ----------------------- */
 
-static inline uint64_t version(PyObject *table)
-{
-    return ((PyDictObject *)table)->ma_version_tag; /* no two states of any dicts share one */
-}
-
-static inline Recent *place_of(Front *front, PyObject *first, PyObject *second)
-{
-    return &front->recent[((uintptr_t)first >> 4 ^ (uintptr_t)second >> 6) % 4];
-}
-
-/* The entry for operands known by these, borrowed. NULL: look it up by its key. */
-static inline PyObject *recent_entry(Front *front, PyObject *first, PyObject *second)
-{
-    Recent *recent = place_of(front, first, second);
-    return recent->version == version(front->entries) && recent->known[0] == first &&
-                   recent->known[1] == second
-               ? recent->entry
-               : NULL;
-}
-
 /* The entry of this key, borrowed. NULL: there is none, or an error. */
 static PyObject *looked_up(Front *front, PyObject *key, Py_ssize_t n)
 {
@@ -151,25 +150,91 @@ static inline int is_two(PyObject *x)
                                  : PyLong_CheckExact(x) && PyLong_AsLongAndOverflow(x, &overflow) == 2;
 }
 
-/* NumPy's result by its inner loop, new. NULL without an error: the ufunc must do it. */
-static PyObject *looped(Front *front, const Operand *them, PyObject *const *values, Py_ssize_t n,
-                        PyObject *found)
+/* Where the loop for operands known by these is, or will be. */
+static Loop *place_of_loop(Front *front, PyObject *first, PyObject *second, int *kinds)
 {
-    PyObject *first = them[0].known, *second = them[1].known, *function = front->function;
-    Recent *recent = place_of(front, first, second);
-    if (front->method != Py_None) { /* NumPy has a function of its own for x ** 2 */
-        function = front->method;
-        n = 1;
-        if (!is_two(values[1]))
+    kinds[0] = kind_of(first, second);
+    kinds[1] = second ? kind_of(second, first) : 0;
+    return kinds[0] < 0 || kinds[1] < 0 ? NULL : &front->loops[(kinds[0] + 3 * kinds[1]) % 8];
+}
+
+/* Find the loop for operands that NumPy has met: its result has this aval. */
+static void learn_loop(Front *front, PyObject *const *known, Py_ssize_t n, PyObject *found)
+{
+    int kinds[2], power = front->method != Py_None;
+    Loop *it = place_of_loop(front, known[0], known[1], kinds);
+    if (!it || (it->kinds[0] == kinds[0] && it->kinds[1] == kinds[1]))
+        return;
+    int type = type_of(known[0], known[1]);
+    int same = n == 1 || type == type_of(known[1], known[0]);
+    find_loop(it, power ? front->method : front->function, power ? 1 : (int)n, same ? type : -1,
+              type_of(found, NULL));
+    if (power && type == NPY_BOOL)
+        it->loop = NULL; /* other powers of bools have another dtype than the square */
+    memcpy(it->kinds, kinds, sizeof kinds);
+}
+
+/* Whether a loop may run: the result is small, and has an axis. */
+static int is_for_loop(Front *front, const Operand *them, Py_ssize_t n)
+{
+    int axes = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!them[i].value)
+            return 0;
+        if (is_memory(them[i].value)) {
+            axes = axes || PyArray_NDIM((PyArrayObject *)them[i].value);
+            if (PyArray_SIZE((PyArrayObject *)them[i].value) > LOOPED)
+                return 0;
+        }
+    }
+    /* NumPy has a function of its own for x ** 2 */
+    return axes && (front->method == Py_None || is_two(them[1].value));
+}
+
+/* NumPy's result by its inner loop, new. What the operands are decides which; nothing depends on
+   their shapes, which change from round to round in many loops. NULL without an error: forward to
+   the memo table. */
+static PyObject *looped(Front *front, const Operand *them, Py_ssize_t n)
+{
+    int kinds[2];
+    if (!is_for_loop(front, them, n))
+        return NULL;
+    Loop *it = place_of_loop(front, them[0].known, them[1].known, kinds);
+    if (!it || it->kinds[0] != kinds[0] || it->kinds[1] != kinds[1] || !it->loop)
+        return NULL;
+    PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)}, *out = NULL;
+    PyArrayObject *result = by_loop(it, values, front->method == Py_None ? n : 1);
+    if (result)
+        out = handle_of(result);
+    Py_DECREF(values[0]);
+    Py_XDECREF(values[1]);
+    return out;
+}
+
+/* The product of two available arrays of any size by NumPy, new. NULL: forward, or an error. */
+static PyObject *product(Front *front, const Operand *them, PyObject *now)
+{
+    int again = 0;
+    PyObject *values[2] = {them[0].value, them[1].value}, *out = NULL, *aval;
+    for (int i = 0; i < 2; i++)
+        if (!values[i] || !is_memory(values[i]) || !is_of_numbers((PyArrayObject *)values[i]))
             return NULL;
-    }
-    if (!recent->searched) {
-        int type = type_of(first, second);
-        if (second && type_of(second, first) != type)
-            type = -1;
-        find_loop(recent, function, (int)n, type, type_of(found, NULL));
-    }
-    return recent->loop ? by_loop(recent, values, n, found) : NULL;
+    Py_INCREF(values[0]);
+    Py_INCREF(values[1]);
+    PyObject *result = (PyObject *)multiplied(front, values[0], values[1]);
+    if (!result && !PyErr_Occurred())
+        result = quiet(OF(now, Recorder, quiet), front->function, values, 2, &again);
+    Py_DECREF(values[0]);
+    Py_DECREF(values[1]);
+    if (!result)
+        return NULL;
+    spend(now, result);
+    if (is_memory(result))
+        return handle_of((PyArrayObject *)result);
+    aval = aval_of_number(result);
+    out = aval ? scalar(result, aval) : NULL;
+    Py_DECREF(result);
+    return out;
 }
 
 /* Whether NumPy may execute this call on operands of a new kind now, as far as C can decide. */
@@ -270,7 +335,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     Operand them[2] = {{NULL}};
-    PyObject *xs[2] = {NULL}, *order = NULL, *now = NULL, *key = NULL, *found, *out = NULL;
+    PyObject *xs[2] = {NULL}, *shown[2] = {NULL}, *order = NULL, *now = NULL, *key = NULL, *found, *out = NULL;
     int again = 0;
     if (n != front->operands || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
@@ -282,10 +347,18 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         out = of_numbers(front, now, args, n, &again);
         goto end;
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = 0; i < n; i++)
         xs[i] = args[front->swap ? n - 1 - i : i];
-        if (!look_at(xs[i], &them[i], &order))
-            goto end;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (!look_at(xs[i], &them[i], &order)) {
+            if (shown[i] || !is_eager(now) || !(shown[i] = present(xs[i])))
+                goto end;
+            PyObject *value = PyList_GET_ITEM(OF(shown[i], Array, _node), VALUE);
+            if (!front->arrays_only && !is_small(now, (PyArrayObject *)value))
+                goto end;
+            xs[i] = shown[i];
+            i = -1; /* again: that may have run code */
+        }
     }
     if (!may_go_on(now))
         goto end;
@@ -298,6 +371,18 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         if (out || PyErr_Occurred())
             goto end;
     }
+    if (is_eager(now) && front->arrays_only)
+        out = product(front, them, now);
+    else if (is_eager(now) && (out = looped(front, them, n)))
+        spend(now, PyList_GET_ITEM(OF(out, Array, _node), VALUE));
+    if (out) {
+        again = 0;
+        goto done;
+    }
+    if (PyErr_Occurred()) {
+        again = 0;
+        goto end;
+    }
     PyObject *entry = entry_for(front, xs, them, n, &order, &key);
     if (!entry && (!key || PyErr_Occurred()))
         goto end;
@@ -309,22 +394,24 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
             goto end;
         }
         PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
-        PyObject *result = found ? looped(front, them, values, n, found) : NULL;
-        again = 0;
-        if (!result && !PyErr_Occurred())
-            result = quiet(OF(now, Recorder, quiet), front->function, values, n, &again);
+        PyObject *kept[2] = {Py_NewRef(them[0].known), Py_XNewRef(them[1].known)};
+        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, n, &again);
         if (result && !found) {
             found = learnt(front, key, result);
             again = !found;
         }
         if (result && found) {
+            if (is_memory(result))
+                learn_loop(front, kept, n, found);
             spend(now, result);
             out = done_result(result, found);
         }
         else
             Py_XDECREF(result);
-        Py_DECREF(values[0]);
-        Py_XDECREF(values[1]);
+        for (int i = 0; i < 2; i++) {
+            Py_XDECREF(values[i]);
+            Py_XDECREF(kept[i]);
+        }
         Py_XDECREF(found);
     }
     else {
@@ -341,6 +428,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         Py_DECREF(found);
         out = new ? owner(the.NDArray, new) : NULL;
     }
+done:
     if (out && order && !front->arrays_only) {
         PyObject *value = PyList_GET_ITEM(OF(out, Array, _node), VALUE);
         PyObject *numpys = is_memory(value) ? order_of_result(value, xs, n) : NULL;
@@ -358,5 +446,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
 end:
     Py_XDECREF(now);
     Py_XDECREF(key);
+    Py_XDECREF(shown[0]);
+    Py_XDECREF(shown[1]);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "present.h"
 #include "scalars.h"
 
 /* -- indices ----------------------------------------------------------------------------------- */
@@ -142,7 +143,8 @@ end:
     return out;
 }
 
-/* A view that holds NumPy's view of an available value: for eager mode. */
+/* A view of an available value, for eager mode. It holds NumPy's view, but neither a large one, which
+   is part of the program that reads it, nor one of an array whose other views prevented a store. */
 static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, PyObject *aval,
                               PyObject *value, int *again)
 {
@@ -156,8 +158,7 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
         return NULL;
     }
     *again = 1;
-    if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0 ||
-        !is_small(now, (PyArrayObject *)shown))
+    if (!is_memory(shown) || PyArray_NDIM((PyArrayObject *)shown) == 0)
         goto end;
     part = aval_of_memory((PyArrayObject *)shown);
     if (!part)
@@ -170,7 +171,7 @@ static PyObject *view_at_once(PyObject *self, PyObject *index, PyObject *now, Py
     PyTuple_SET_ITEM(step, 0, Py_NewRef(index));
     PyTuple_SET_ITEM(step, 1, Py_NewRef(aval));
     base = OF(self, Array, _base) == Py_None ? self : OF(self, Array, _base);
-    if (OF(base, Array, _seen) == the.viewed)
+    if (OF(base, Array, _seen) == the.viewed || !is_small(now, (PyArrayObject *)shown))
         out = view_of(self, step, leaf(Py_None, part), Py_None);
     else
         out = view_of(self, step, leaf(shown, part), seen);
@@ -240,9 +241,17 @@ end:
     return out;
 }
 
-/* NumPy's array for an index that is an array of numbers, borrowed. NULL: forward. */
+/* NumPy's form of an index that is an array of numbers, or a list of Python's ints, borrowed. NULL:
+   forward. */
 static PyObject *index_array(PyObject *index)
 {
+    if (PyList_CheckExact(index)) {
+        Py_ssize_t n = PyList_GET_SIZE(index);
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (n > the.few || !PyLong_CheckExact(PyList_GET_ITEM(index, i)))
+                return NULL;
+        return n ? index : NULL;
+    }
     PyObject *node = is_array(index) ? node_of(index) : NULL;
     PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     if (!value || !is_memory(value) || PyArray_NDIM((PyArrayObject *)value) == 0)
@@ -282,24 +291,61 @@ static PyObject *fresh_owner(PyArrayObject *memory)
     return out;
 }
 
+/* A new owner for NumPy's new array, in any memory order. NULL: forward, or an error. */
+static PyObject *new_owner(PyArrayObject *memory)
+{
+    PyObject *order = NULL, *out = NULL, *aval = aval_of_memory(memory);
+    if (aval && !PyArray_IS_C_CONTIGUOUS(memory)) {
+        order = PyObject_CallOneArg(the.order_of_strides, (PyObject *)memory);
+        if (!order)
+            Py_CLEAR(aval);
+    }
+    if (aval)
+        out = owner(the.NDArray, leaf((PyObject *)memory, aval));
+    if (out && order)
+        Py_SETREF(OF(out, Array, _order), Py_NewRef(order));
+    Py_XDECREF(order);
+    Py_XDECREF(aval);
+    return out;
+}
+
 /* NumPy's selection by available arrays: `_getset._chosen`. */
 static PyObject *chosen(PyObject *self, PyObject *value, PyObject *index, int *again)
 {
     PyObject *where = NULL, *got, *out = NULL;
     *again = 1;
     Py_INCREF(value);
-    if (OF(self, Array, _order) == Py_None && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value) &&
-        !watched())
+    int plain = OF(self, Array, _order) == Py_None &&
+                PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value);
+    if ((plain || is_laid_out(self, (PyArrayObject *)value)) && !watched())
         where = host_index(index);
     got = where ? PyObject_GetItem(value, where) : NULL;
     *again = got != NULL || !where;
     Py_DECREF(value);
     Py_XDECREF(where);
-    if (got && is_memory(got) && PyArray_BASE((PyArrayObject *)got) == NULL) {
-        out = fresh_owner((PyArrayObject *)got);
+    if (got && is_memory(got)) { /* NumPy may have turned the axes of a new array */
+        out = PyArray_NDIM((PyArrayObject *)got) ? new_owner((PyArrayObject *)got) : NULL;
         *again = !out;
     }
     Py_XDECREF(got);
+    return out;
+}
+
+static PyObject *getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+
+/* `x[i]` of a view that is out of date. */
+static PyObject *getitem_of_present(Front *front, PyObject *const *args, size_t nargsf,
+                                    PyObject *names)
+{
+    PyObject *now = recorder(), *shown = now && is_eager(now) ? present(args[0]) : NULL, *out = NULL;
+    if (shown && node_of(shown)) {
+        PyObject *again[2] = {shown, args[1]};
+        out = getitem((PyObject *)front, again, 2, NULL);
+    }
+    else if (!PyErr_Occurred())
+        out = hand_on(front, args, nargsf, names);
+    Py_XDECREF(now);
+    Py_XDECREF(shown);
     return out;
 }
 
@@ -314,7 +360,7 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     index = args[1];
     node = node_of(self);
     if (!node)
-        return hand_on(front, args, nargsf, names);
+        return getitem_of_present(front, args, nargsf, names);
     value = PyList_GET_ITEM(node, VALUE);
     if (is_memory(value) && is_of_numbers((PyArrayObject *)value)) {
         char *at = element_at((PyArrayObject *)value, index);

@@ -8,7 +8,7 @@
 
 #include "core.h"
 
-enum { LOOPED = 1024 }; /* elements; more of them make up for the ufunc */
+enum { LOOPED = 4096 }; /* elements; more of them make up for the ufunc */
 
 /* Whether this file takes Python's numbers of a class as elements of this type. */
 static inline int takes_numbers(PyTypeObject *class, int type)
@@ -34,6 +34,18 @@ static int type_of(PyObject *known, PyObject *other)
     return type;
 }
 
+enum { OF_FLOAT = 100, OF_INT };
+
+/* All that a loop depends on, of an operand that a front knows by this: its type, or that it is
+   Python's; never 0. */
+static inline int kind_of(PyObject *known, PyObject *other)
+{
+    int type = type_of(known, other);
+    if (type < 0 || Py_TYPE(known) == (PyTypeObject *)the.Aval)
+        return type < 0 ? -1 : type + 1;
+    return known == (PyObject *)&PyFloat_Type ? OF_FLOAT : OF_INT;
+}
+
 /* Functions of real numbers whose results are exact or correctly rounded, zeros and NaNs included.
    The others' vectors and scalars may differ, so the order of a walk shows in their results. */
 static const char *ROUNDED[] = {
@@ -54,24 +66,23 @@ static int is_rounded(const char *name, int type)
     return 0;
 }
 
-/* Find the loop of a function for `operands` of one type, with this type of result: `recent->loop`,
-   NULL if there is none. */
-static void find_loop(Recent *recent, PyObject *function, int operands, int type, int out)
+/* Find the loop of a function for `operands` of one type, with this type of result. */
+static void find_loop(Loop *it, PyObject *function, int operands, int type, int out)
 {
     PyUFuncObject *ufunc = (PyUFuncObject *)function;
-    recent->searched = 1;
-    recent->type = type;
-    recent->rounded = 0;
-    recent->loop = NULL;
+    it->type = type;
+    it->out = out;
+    it->rounded = 0;
+    it->loop = NULL;
     if (type < 0 || out < 0 || !PyObject_TypeCheck(function, &PyUFunc_Type) ||
         ufunc->core_enabled || ufunc->nout != 1 || ufunc->nin != operands)
         return;
-    for (int i = 0; i < ufunc->ntypes && !recent->loop; i++) {
+    for (int i = 0; i < ufunc->ntypes && !it->loop; i++) {
         const char *types = ufunc->types + i * ufunc->nargs;
         if (types[0] == type && types[operands - 1] == type && types[operands] == out) {
-            recent->data = ufunc->data ? ufunc->data[i] : NULL;
-            recent->loop = ufunc->functions[i];
-            recent->rounded = is_rounded(ufunc->name, type);
+            it->data = ufunc->data ? ufunc->data[i] : NULL;
+            it->loop = ufunc->functions[i];
+            it->rounded = is_rounded(ufunc->name, type);
         }
     }
 }
@@ -224,37 +235,49 @@ static int walk_numbers(Walk *walk, PyObject *const *values, Py_ssize_t n, int t
     return 1;
 }
 
-/* NumPy's result, new. NULL without an error: the ufunc must do it. `found`: its aval. */
-static PyObject *by_loop(const Recent *recent, PyObject *const *values, Py_ssize_t n,
-                         PyObject *found)
+/* Set the walk's axes to those of the result: the operands', broadcast. 0 if they do not fit. */
+static int broadcast(Walk *walk, PyObject *const *values, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (is_memory(values[i]) && PyArray_NDIM((PyArrayObject *)values[i]) > walk->ndim)
+            walk->ndim = PyArray_NDIM((PyArrayObject *)values[i]);
+    if (walk->ndim > AXES)
+        return 0;
+    for (int axis = 0; axis < walk->ndim; axis++)
+        walk->dims[axis] = 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyArrayObject *memory = (PyArrayObject *)values[i];
+        int missing = is_memory(values[i]) ? walk->ndim - PyArray_NDIM(memory) : walk->ndim;
+        for (int axis = missing; axis < walk->ndim; axis++)
+            if (PyArray_DIM(memory, axis - missing) != 1)
+                walk->dims[axis] = PyArray_DIM(memory, axis - missing);
+    }
+    return 1; /* `walks_over` compares them with each operand */
+}
+
+/* NumPy's result, new. NULL without an error: the ufunc must do it. */
+static PyArrayObject *by_loop(const Loop *it, PyObject *const *values, Py_ssize_t n)
 {
     Walk walk = {0};
     Number numbers[2];
-    PyObject *shape = OF(found, Aval, shape);
-    PyArrayObject *like = walk_flat(&walk, values, n, recent->type);
-    if (!like) {
-        walk.ndim = PyTuple_GET_SIZE(shape) > AXES ? 0 : (int)PyTuple_GET_SIZE(shape);
-        for (int axis = 0; axis < walk.ndim; axis++)
-            walk.dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
-        if (!recent->rounded || !walk_axes(&walk, values, n, recent->type))
-            return NULL;
-    }
-    if (!walk_numbers(&walk, values, n, recent->type, numbers))
+    PyArrayObject *like = walk_flat(&walk, values, n, it->type);
+    if (!like && (!it->rounded || !broadcast(&walk, values, n) ||
+                  !walk_axes(&walk, values, n, it->type)))
         return NULL;
-    PyArray_Descr *dtype = (PyArray_Descr *)OF(found, Aval, dtype);
-    Py_INCREF(dtype);
+    if (!walk_numbers(&walk, values, n, it->type, numbers))
+        return NULL;
     PyArrayObject *out = (PyArrayObject *)PyArray_NewFromDescr(
-        &PyArray_Type, dtype, like ? PyArray_NDIM(like) : walk.ndim,
+        &PyArray_Type, PyArray_DescrFromType(it->out), like ? PyArray_NDIM(like) : walk.ndim,
         like ? PyArray_DIMS(like) : walk.dims, NULL, NULL, 0, NULL);
     if (!out)
         return NULL;
     walk.at[n] = PyArray_BYTES(out);
     for (int axis = 0; axis < walk.ndim; axis++)
         walk.strides[axis][n] = like ? PyArray_ITEMSIZE(out) : PyArray_STRIDE(out, axis);
-    run_loop(recent->loop, recent->data, &walk);
+    run_loop(it->loop, it->data, &walk);
     if (PyErr_Occurred()) /* a negative power of an integer */
         Py_CLEAR(out);
-    return (PyObject *)out;
+    return out;
 }
 
 /* Whether no element of one array shares bytes with another element of the other. */
@@ -286,22 +309,24 @@ static int looped_into(Front *front, PyArrayObject *target, PyObject *other)
     Number numbers[2];
     PyObject *values[2] = {(PyObject *)target, other};
     int type = PyArray_TYPE(target);
-    Recent *recent = &front->recent[type % 4];
+    Loop *it = &front->loops[type % 8];
     if (PyArray_SIZE(target) > LOOPED || !PyArray_ISWRITEABLE(target) ||
         (is_memory(other) ? !may_be_written(target, (PyArrayObject *)other)
                           : !is_number_of(other, type)))
         return 0;
-    if (!recent->searched || recent->type != type)
-        find_loop(recent, front->function, 2, type, type);
-    if (!recent->loop)
+    if (it->kinds[0] != type + 1) {
+        find_loop(it, front->function, 2, type, type);
+        it->kinds[0] = type + 1;
+    }
+    if (!it->loop)
         return 0;
     int flat = walk_flat(&walk, values, 2, type) != NULL;
-    if (flat && !recent->rounded && walk.strides[0][0] != PyArray_ITEMSIZE(target))
+    if (flat && !it->rounded && walk.strides[0][0] != PyArray_ITEMSIZE(target))
         return 0; /* NumPy may walk backwards */
     if (!flat) {
         walk.ndim = PyArray_NDIM(target) > AXES ? 0 : PyArray_NDIM(target);
         memcpy(walk.dims, PyArray_DIMS(target), walk.ndim * sizeof(npy_intp));
-        if (!recent->rounded || !walk_axes(&walk, values, 2, type))
+        if (!it->rounded || !walk_axes(&walk, values, 2, type))
             return 0;
     }
     if (!walk_numbers(&walk, values, 2, type, numbers))
@@ -309,6 +334,6 @@ static int looped_into(Front *front, PyArrayObject *target, PyObject *other)
     walk.at[2] = walk.at[0];
     for (int axis = 0; axis < walk.ndim; axis++)
         walk.strides[axis][2] = walk.strides[axis][0];
-    run_loop(recent->loop, recent->data, &walk);
+    run_loop(it->loop, it->data, &walk);
     return !PyErr_Occurred();
 }

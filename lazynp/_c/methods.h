@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "core.h"
+#include "present.h"
 
 /* -- shape, dtype, ndim, size, len ------------------------------------------------------------- */
 
@@ -12,8 +12,8 @@ static PyObject *attribute(PyObject *self, PyObject *const *args, size_t nargsf,
     PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names ? args[0] : NULL;
     if (!x || !nothing_staged() || (!is_array(x) && !is_scalar(x)))
         return hand_on(front, args, nargsf, names);
-    PyObject *node = node_of(x), *aval = node ? known(node) : NULL;
-    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval || OF(aval, Aval, device) != Py_True)
+    PyObject *aval = lasting_aval(x);
+    if (!aval || OF(aval, Aval, device) != Py_True)
         return hand_on(front, args, nargsf, names); /* other dtypes need Python */
     switch (front->symbol) {
     case 's': return Py_NewRef(OF(aval, Aval, shape));
@@ -183,9 +183,8 @@ static PyObject *iterate(PyObject *self, PyObject *const *args, size_t nargsf, P
 {
     Front *front = (Front *)self;
     PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && !names && nothing_staged() ? args[0] : NULL;
-    PyObject *node = x && is_array(x) ? node_of(x) : NULL, *aval = node ? known(node) : NULL;
-    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval ||
-        PyTuple_GET_SIZE(OF(aval, Aval, shape)) == 0)
+    PyObject *aval = x && is_array(x) ? lasting_aval(x) : NULL;
+    if (!aval || PyTuple_GET_SIZE(OF(aval, Aval, shape)) == 0)
         return hand_on(front, args, nargsf, names);
     Iterator *new = PyObject_GC_New(Iterator, &IteratorType);
     if (!new)

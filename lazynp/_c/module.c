@@ -3,6 +3,7 @@
 #include "buffer.h"
 #include "handles.h"
 #include "core.h"
+#include "present.h"
 #include "tangents.h"
 #include "elementwise.h"
 #include "scalars.h"
@@ -320,12 +321,13 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.ticked = PyUnicode_InternFromString("ticked");
     the.overlaps = PyUnicode_InternFromString("overlaps");
     the.layout = PyUnicode_InternFromString("layout");
+    the.shows = PyUnicode_InternFromString("shows");
     the.name = PyUnicode_InternFromString("__name__");
     the.scipy = PyUnicode_InternFromString("scipy.");
     tangents.where = PyUnicode_InternFromString("where");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
-        !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.name ||
+        !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.shows || !the.name ||
         !the.scipy || !tangents.where || !the.aval_of_double) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");

@@ -81,8 +81,9 @@ static int is_called_by_scipy(void)
 {
     PyObject *globals = PyEval_GetGlobals();
     PyObject *name = globals ? PyDict_GetItemWithError(globals, the.name) : NULL;
-    return !name || !PyUnicode_Check(name) ||
-           PyUnicode_Tailmatch(name, the.scipy, 0, PY_SSIZE_T_MAX, -1) != 0;
+    PyErr_Clear();
+    return name && (!PyUnicode_Check(name) ||
+                    PyUnicode_Tailmatch(name, the.scipy, 0, PY_SSIZE_T_MAX, -1) != 0);
 }
 
 /* `entries`: NumPy's functions -> ours. The arguments: the array that NumPy asks, NumPy's function,

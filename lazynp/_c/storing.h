@@ -29,6 +29,8 @@ static int acquire(void)
 static int lock(PyObject *array)
 {
     PyObject *node = OF(array, Array, _node);
+    if (is_array(array) && is_stale(array))
+        node = OF(OF(array, Array, _base), Array, _node);
     PyObject *value = node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE
                           ? PyList_GET_ITEM(node, VALUE)
                           : Py_None;
@@ -102,6 +104,19 @@ static PyArrayObject *memory_of_both(PyObject *view)
                    Py_REFCNT(memory) != 1 + (of_shown == memory)))
         return NULL;
     return shown;
+}
+
+/* The memory of a view that is out of date, new, if nobody else can see its owner's; else NULL. */
+static PyArrayObject *memory_of_stale(PyObject *view)
+{
+    PyObject *base = OF(view, Array, _base), *node;
+    if (!is_stale(view) || !is_array(base) || OF(base, Array, _base) != Py_None ||
+        OF(base, Array, _flags) != Py_None || !(node = node_of(base)) || !sole_memory(node))
+        return NULL;
+    PyArrayObject *memory = (PyArrayObject *)shown_memory(view);
+    if (memory && !PyArray_ISWRITEABLE(memory))
+        Py_CLEAR(memory);
+    return memory;
 }
 
 /* `_ownership.exclusive`. It takes handles. */
@@ -211,6 +226,20 @@ static int store_element(PyArrayObject *memory, PyObject *index, PyObject *value
     return at && store_number(memory, at, value);
 }
 
+/* The array to store at an index, new: a copy if it may show what is written. NumPy 2.4 reads some of
+   its own writes in `a[::2] = a[:5]`. */
+static PyObject *apart(PyArrayObject *memory, PyObject *index, PyArrayObject *value)
+{
+    if (may_be_written(memory, value))
+        return Py_NewRef(value);
+    PyObject *part = PyObject_GetItem((PyObject *)memory, index);
+    int is_apart = part && is_memory(part) && may_be_written((PyArrayObject *)part, value);
+    Py_XDECREF(part);
+    if (!part)
+        return NULL;
+    return is_apart ? Py_NewRef(value) : PyArray_NewCopy(value, NPY_CORDER);
+}
+
 /* Store into memory that nobody else can see. 1: done; 0: forward; -1: NumPy raised an error before
    it wrote. */
 static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
@@ -219,14 +248,26 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
         return 1;
     if (is_scalar(value))
         value = value_of_scalar(value);
+    PyObject *shown;
+    Py_INCREF(memory); /* first, as reading a view may run code */
     if (value && is_array(value)) {
         PyObject *node = node_of(value);
-        value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        if (node)
+            value = Py_NewRef(PyList_GET_ITEM(node, VALUE));
+        else if (is_basic(index) && (shown = shown_memory(value))) {
+            value = apart(memory, index, (PyArrayObject *)shown);
+            Py_DECREF(shown);
+        }
+        else
+            value = NULL;
     }
-    if (!value || value == (PyObject *)memory || !suits(memory, value) || watched())
-        return 0;
-    Py_INCREF(memory);
-    Py_INCREF(value);
+    else
+        Py_XINCREF(value);
+    if (!value || value == (PyObject *)memory || !suits(memory, value) || watched()) {
+        Py_XDECREF(value);
+        Py_DECREF(memory);
+        return PyErr_Occurred() ? -1 : 0;
+    }
     PyObject *where = is_basic(index) ? Py_NewRef(index) : host_index(index);
     int failed = where || !PyErr_Occurred() ? 1 : -1;
     if (where && where != (PyObject *)memory)
@@ -237,20 +278,22 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
     return failed < 0 ? -1 : failed == 0;
 }
 
-/* `x[i] = x[j]`: the assigned view shows the memory that is written, so it is copied first. */
+/* `x[i] = x[j]`: the assigned view shows the memory that is written. */
 static int store_of_itself(PyObject *index, PyObject *view)
 {
-    PyArrayObject *shown = memory_of_both(view);
-    if (!shown || !is_basic(index) || watched())
+    if (!is_basic(index) || watched())
+        return 0;
+    PyArrayObject *shown = is_stale(view) ? memory_of_stale(view)
+                                          : (PyArrayObject *)Py_XNewRef(memory_of_both(view));
+    if (!shown)
         return 0;
     PyObject *node = OF(OF(view, Array, _base), Array, _node);
     PyObject *memory = Py_NewRef(PyList_GET_ITEM(node, VALUE));
-    Py_INCREF(shown);
-    PyObject *copy = PyArray_NewCopy(shown, NPY_CORDER);
-    Py_DECREF(shown);
-    int failed = copy ? PyObject_SetItem(memory, index, copy) : -1;
+    PyObject *value = apart((PyArrayObject *)memory, index, shown);
+    int failed = value ? PyObject_SetItem(memory, index, value) : -1;
+    Py_XDECREF(value);
     Py_DECREF(memory);
-    Py_XDECREF(copy);
+    Py_DECREF(shown);
     return failed < 0 ? -1 : 1;
 }
 
@@ -377,7 +420,7 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         OF(args[0], Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
     PyObject *self = args[0], *index = args[1], *value = args[2], *node = node_of(self);
-    if (!node)
+    if (!node && !is_stale(self))
         return hand_on(front, args, nargsf, names);
     PyArrayObject *memory;
     int done = 0;
@@ -390,7 +433,12 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     if (is_eager(now) && !is_full(now)) {
         int locked = lock(self);
         node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
-        if (!node)
+        if (!node && locked >= 0 && is_stale(self)) {
+            memory = value != OF(self, Array, _base) ? memory_of_stale(self) : NULL;
+            done = memory ? store(memory, index, value) : 0;
+            Py_XDECREF(memory);
+        }
+        else if (!node)
             done = locked < 0 ? -1 : 0;
         else if (OF(self, Array, _base) != Py_None)
             done = value != OF(self, Array, _base) && (memory = memory_of_both(self))
@@ -498,6 +546,26 @@ static int in_place_recorded(Front *front, PyObject *self, PyObject *other, PyOb
     return done;
 }
 
+/* What NumPy takes for the second operand of `self op= other`, new. NULL: forward. It may show the
+   memory that is written: NumPy notices. */
+static PyObject *second_operand(PyObject *self, PyObject *other)
+{
+    if (is_array(other)) {
+        int same = OF(other, Array, _base) == OF(self, Array, _base);
+        PyObject *node = node_of(other), *value = NULL;
+        if (node && (!same || OF(self, Array, _base) == Py_None))
+            value = Py_NewRef(PyList_GET_ITEM(node, VALUE));
+        else if (!node)
+            value = shown_memory(other);
+        if (value && (!is_memory(value) || !is_of_numbers((PyArrayObject *)value)))
+            Py_CLEAR(value);
+        return value;
+    }
+    if (is_scalar(other))
+        return Py_XNewRef(value_of_scalar(other));
+    return is_python_number(other) ? Py_NewRef(other) : NULL;
+}
+
 static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
@@ -520,34 +588,27 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     }
     int locked = is_eager(now) ? lock(self) : 0;
     node = node_of(self); /* after all that may run code */
-    if (node && locked >= 0 && is_eager(now) && OF(known(node), Aval, device) == Py_True) {
+    if (!node && locked >= 0 && is_eager(now) && is_stale(self))
+        target = memory_of_stale(self);
+    else if (node && locked >= 0 && is_eager(now) && OF(known(node), Aval, device) == Py_True) {
         if (OF(self, Array, _base) != Py_None)
             target = memory_of_both(self);
         else if (may_go_on(now) && (target = sole_memory(node)) && !is_small(now, target))
             target = NULL;
+        Py_XINCREF(target);
     }
-    if (target && is_array(other)) {
-        int same = OF(other, Array, _base) == OF(self, Array, _base);
-        node = same && OF(self, Array, _base) != Py_None ? NULL : node_of(other);
-        other = node ? PyList_GET_ITEM(node, VALUE) : NULL;
-        if (other && (!is_memory(other) || !is_of_numbers((PyArrayObject *)other)))
-            other = NULL;
-    }
-    else if (target && is_scalar(other))
-        other = value_of_scalar(other);
-    else if (!is_python_number(other))
-        other = NULL;
+    other = target ? second_operand(self, other) : NULL;
     PyObject *result = NULL;
-    if (target && other) {
-        PyObject *values[3] = {Py_NewRef(target), Py_NewRef(other), (PyObject *)target};
+    if (other) {
+        PyObject *values[3] = {(PyObject *)target, other, (PyObject *)target};
         again = 0;
         if (looped_into(front, target, other))
             result = Py_NewRef(target);
         else if (!PyErr_Occurred())
             result = quiet(OF(now, Recorder, quiet), front->function, values, 3, &again);
-        Py_DECREF(values[0]);
-        Py_DECREF(values[1]);
     }
+    Py_XDECREF(target);
+    Py_XDECREF(other);
     unlock(locked);
     Py_DECREF(now);
     if (again && locked >= 0)

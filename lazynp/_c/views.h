@@ -54,6 +54,26 @@ static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
     return key;
 }
 
+/* What `entries` holds for a call, borrowed. NULL: forward, or an error. */
+static PyObject *entry_of_call(Front *front, PyObject *const *args, Py_ssize_t n)
+{
+    /* an argument that always is the same object, or none */
+    int alone = n == 1 || (n == 2 && args[1] == Py_None);
+    PyObject *second = n == 1 ? NULL : args[1];
+    PyObject *node = node_of(args[0]), *entry = NULL, *key;
+    if (node && alone && (entry = recent_entry(front, known(node), second)))
+        return entry;
+    key = key_of_call(args, n);
+    entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
+    if (entry && alone) {
+        PyObject *aval = PyTuple_GET_ITEM(key, 0); /* the table holds it too */
+        *place_of(front, aval, second) = (Recent){
+            .known = {aval, second}, .entry = entry, .version = version(front->entries)};
+    }
+    Py_XDECREF(key);
+    return entry;
+}
+
 /* The view by one more step. `entry`: (step, aval, dims, whether it may take the step in any memory
    order, whether it turns axes, the view's flags). Sets `*again` if Python must make it. */
 static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject *now, int *again)
@@ -109,13 +129,14 @@ static PyObject *shown(PyObject *self, PyObject *const *args, size_t nargsf, PyO
 {
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    PyObject *key, *entry, *now, *out = NULL;
+    PyObject *entry, *now, *out = NULL;
     int again = 1;
     if (n == 0 || names || !nothing_staged() || !is_array(args[0]) ||
-        OF(args[0], Array, _flags) != Py_None || !(key = key_of_call(args, n)))
-        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
-    entry = Py_XNewRef(PyDict_GetItemWithError(front->entries, key));
-    Py_DECREF(key);
+        OF(args[0], Array, _flags) != Py_None)
+        return hand_on(front, args, nargsf, names);
+    entry = Py_XNewRef(entry_of_call(front, args, n));
+    if (PyErr_Occurred())
+        return NULL;
     if (entry == Py_None) {
         Py_DECREF(entry);
         return Py_NewRef(args[0]);

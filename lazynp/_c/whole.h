@@ -13,14 +13,15 @@ enum { LAZY = 1, LISTS }; /* what `argument` has met: arrays or scalars of ours,
 static PyObject *argument(PyObject *x, PyObject *now, int *met, int depth)
 {
     if (is_array(x)) {
-        PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
-        if (!value || !is_memory(value))
-            return NULL;
+        PyObject *node = node_of(x), *value = node ? Py_NewRef(PyList_GET_ITEM(node, VALUE)) : NULL;
+        if (!node && is_eager(now) && is_stale(x))
+            value = shown_memory(x);
         PyArrayObject *memory = (PyArrayObject *)value;
         *met |= LAZY;
-        return is_of_numbers(memory) && is_laid_out(x, memory) && is_small(now, memory)
-                   ? Py_NewRef(value)
-                   : NULL;
+        if (value && (!is_memory(value) || !is_of_numbers(memory) || !is_laid_out(x, memory) ||
+                      !is_small(now, memory)))
+            Py_CLEAR(value);
+        return value;
     }
     if (is_scalar(x)) {
         *met |= LAZY;
@@ -185,8 +186,8 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
             PyObject *function = method ? front->method : front->function;
             if (function != Py_None)
                 result = quiet_named(OF(now, Recorder, quiet), function, values, n, names, &again);
-            if (method && !result && !again && PyErr_ExceptionMatches(PyExc_Exception)) {
-                PyErr_Clear(); /* Python's function names its arguments when it refuses them */
+            if (!result && !again && PyErr_ExceptionMatches(PyExc_Exception)) {
+                PyErr_Clear(); /* what NumPy's public function says is said by Python's call of it */
                 again = 1;
             }
         }

@@ -20,7 +20,7 @@ from lazynp._positions import internal
 from lazynp._recorder import TICK, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic, Transpose
-from lazynp._strides import in_common_order
+from lazynp._strides import in_common_order, order_of_strides
 from lazynp.functions._eager import FEW
 from lazynp.functions._recording import Entry
 from lazynp.functions._scalars import AVALS
@@ -33,7 +33,8 @@ def configure() -> None:
             Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose, State=State,
             config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
             viewed=VIEWED, lent=LENT, internal=internal, in_common_order=in_common_order, note=note,
-            write_lock=write_lock, large_update=large_update, stage=STAGE, large=LARGE, bound=BOUND,
-            few=FEW, tick=TICK, aval_of=aval_of, avals_by_type=interned.table,
+            write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
+            stage=STAGE, large=LARGE, bound=BOUND, few=FEW, tick=TICK, aval_of=aval_of,
+            avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

@@ -105,7 +105,7 @@ def by_numpy(
         if kind is not None:
             return call  # type: ignore[return-value]
         return in_front(
-            "whole", call, function=reference, handle=handle, not_numpys=_NOT_NUMPYS,
+            "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
         )  # fmt: skip
 
@@ -114,18 +114,20 @@ def by_numpy(
 
 def by_method(
     method: Callable[..., Any], operands: int = _ANY_NUMBER, *, without: Iterable[str] = (),
-    raw: bool = False,
+    raw: bool = False, function: Any = None,
 ) -> Callable[[F], F]:  # fmt: skip
     """Put a front before a function that does the same to arrays as this method of NumPy's, called
     with at most so many arguments by position, `self` among them.
 
     without: names of arguments that mean something else to NumPy. raw: the result is no array.
+    function: NumPy's function that does the same; only then may other arguments be arrays.
     """
+    function = function and _undispatched(function)
 
-    def decorate(function: F) -> F:
+    def decorate(python: F) -> F:
         return in_front(
-            "whole", function, method=method, handle=handle, operands=operands, raw=raw,
-            not_numpys=_NOT_NUMPYS.union(without),
+            "whole", python, method=method, function=function, handle=handle, operands=operands,
+            raw=raw, not_numpys=_NOT_NUMPYS.union(without),
         )  # fmt: skip
 
     return decorate
@@ -138,11 +140,19 @@ def of_numbers(reference: Callable[..., Any], operands: int, largest: int) -> Ca
 
     def decorate(function: F) -> F:
         return in_front(
-            "whole", function, function=reference, handle=handle, operands=operands, creates=True,
+            "whole", function, function=_undispatched(reference), handle=handle,
+            operands=operands, creates=True,
             anytime=True, lengths=largest, not_numpys=_NOT_NUMPYS | {"like", "start", "device"},
         )  # fmt: skip
 
     return decorate
+
+
+def _undispatched(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """NumPy's function without the search for objects that override it. Arguments that it refuses,
+    it names otherwise.
+    """
+    return getattr(reference, "_implementation", reference)
 
 
 def _method_of(reference: Any) -> Any:
@@ -265,7 +275,8 @@ def created(
             return function(*args, **kwargs) if out is None else out
 
         public = in_front(
-            "whole", call, function=reference, handle=handle, not_numpys=_NOT_NUMPYS | {"like"},
+            "whole", call, function=_undispatched(reference), handle=handle,
+            not_numpys=_NOT_NUMPYS | {"like"},
             operands=_ANY_NUMBER, creates=True, anytime=anytime, itself=itself,
         )  # fmt: skip
         return public

@@ -134,13 +134,12 @@ def _part_at_once(self: Array, node: Node, aval: Aval, index: Any) -> Array | No
     shown = value[index]
     if type(shown) is not ndarray or not shown.ndim:
         return None
-    if shown.nbytes > local.recorder.policy.largest:
-        return None  # it is part of the program that reads it
+    large = shown.nbytes > local.recorder.policy.largest  # part of the program that reads it
     part = aval.parts.get(shown.shape)
     if part is None:
         part = aval.parts[shown.shape] = aval_of(shown.shape, shown.dtype)
     out = _view_along(self, Basic((index, aval)), node, [None, None, shown, None, part])
-    if out._base._seen is VIEWED:  # type: ignore[union-attr]
+    if large or out._base._seen is VIEWED:  # type: ignore[union-attr]
         out._node, out._seen = [None, None, None, None, part], None
     return out
 
@@ -485,7 +484,7 @@ def _set_step(aval: Aval, index: Any) -> Any:
 
 def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> None:
     """Raise if a sequence is stored in one element, or a list in too few dimensions."""
-    if type(value) in SCALAR_DTYPES or on_device(aval.dtype) is False:
+    if type(value) in SCALAR_DTYPES or aval.dtype.kind not in "biufc":
         return
     nested = isinstance(value, (list, tuple))
     if not nested and not (isinstance(value, (Array, np.ndarray)) and value.ndim):

@@ -387,12 +387,8 @@ def as_operand(x: Any) -> Any:
         raise Overridden(x)
     if isinstance(x, (np.ndarray, np.generic)):
         return from_host(x)
-    if isinstance(x, (bool, int, float, complex)):  # subclasses: IntEnum, ...
-        return (
-            x.__complex__()
-            if isinstance(x, complex)
-            else next(t(x) for t in (bool, int, float) if isinstance(x, t))
-        )
+    if isinstance(x, (int, float, complex)):  # IntEnum, ...: NumPy gives subclasses a full dtype
+        return from_host(np.asarray(x))
     check(x)
     made = array_of(x)
     return made._read() if isinstance(made, Array) else from_host(np.asarray(made))

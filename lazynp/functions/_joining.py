@@ -92,6 +92,9 @@ def _target(weak: list[Any], dtypes: list[Any], dtype: Any, casting: Any, out: A
             raise ValueError(f"casting must be one of {wanted} (got {casting!r})")
     else:
         target = np.dtype(dtype) if out is None else out.dtype
+        if out is None and target.kind in "SUVmM":  # NumPy finds the length, or the unit
+            empty = [np.empty(0, d) for d in dtypes]
+            return np.concatenate(empty, dtype=dtype, casting=casting).dtype
     for d in dtypes:
         if not np.can_cast(d, target, casting):
             raise TypeError(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
-from lazynp._avals import SCALAR_DTYPES
+from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._flush import host_value
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._values import knowable, seen_value
@@ -240,7 +240,9 @@ def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
     """The values that `place` and `putmask` store: arrays must fit without loss, lists are
     converted.
     """
-    if dtype.kind in "mM" and isinstance(values, (str, list, tuple)):
+    if not on_device(dtype) and (
+        isinstance(values, Scalar) or not isinstance(values, (Array, np.ndarray))
+    ):
         return as_array(np.array(values, dtype))
     found = as_array(values)
     check_range(values, found.dtype, dtype)

@@ -44,7 +44,8 @@ class _Loader:
 
     def __init__(self) -> None:
         self.loaded: Any = None
-        self.error: BaseException | None = None
+        # made beforehand: where memory is short, `run` may end without making one
+        self.error: BaseException | None = MemoryError("no memory to load jaxlib")
         self.over = False
         self.working = threading.Lock()
         self.working.acquire()
@@ -63,6 +64,7 @@ class _Loader:
         gc.disable()
         try:
             self.loaded = import_module(_MODULE)
+            self.error = None
         except BaseException as error:
             self.error = _translated(error)
         finally:

@@ -87,15 +87,17 @@ def _text(shape: tuple[int, ...]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-def check_writeable(out: Any, what: str = "return arrays must be of ArrayType") -> None:
+def check_writeable(
+    out: Any, what: str = "return arrays must be of ArrayType", name: str = "output array"
+) -> None:
     if isinstance(out, np.ndarray):  # memory that someone else owns: a buffer, a memmap
         if not out.flags.writeable:
-            raise ValueError("output array is read-only")
+            raise ValueError(f"{name} is read-only")
         return
     if not isinstance(out, Array) or isinstance(out, Scalar):
         raise TypeError(what)
     if not writeable(out):
-        raise ValueError("output array is read-only")
+        raise ValueError(f"{name} is read-only")
 
 
 def check_shapes(

@@ -117,8 +117,10 @@ _NO_MEMORY = ("annot allocate memory", "failed to map segment")
 
 
 def _translated(error: BaseException) -> BaseException:
-    """For lack of memory, the dynamic linker raises ImportError."""
+    """For lack of memory, the dynamic linker raises ImportError; modules in C may forget to raise."""
     text = str(error)
+    if isinstance(error, SystemError) and "without exception set" in text:
+        return MemoryError(f"jaxlib cannot be loaded: {text}")
     if isinstance(error, ImportError) and any([words in text for words in _NO_MEMORY]):
         return MemoryError(f"jaxlib cannot be loaded: {text}")
     return error

@@ -173,12 +173,17 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """See `numpy.choose`. Accepts any number of choices."""
     index, mode = index_array(a), checked_mode(mode)
+    choices = list(choices)
     arrays = [as_array(c) for c in choices]
     if not arrays:
         raise ValueError("invalid entry in choice array")
+    weak = [type(c) in SCALAR_DTYPES for c in choices]
     if needs_host(*arrays):
-        return host_into(np.choose, index, list(arrays), out=out, mode=mode)
-    dtype = np.result_type(*[c.dtype for c in arrays])
+        given = [c if is_weak else x for c, x, is_weak in zip(choices, arrays, weak, strict=True)]
+        return host_into(np.choose, index, given, out=out, mode=mode)
+    # a Python number takes the dtype of the others, and wraps
+    kinds = [c if is_weak else x.dtype for c, x, is_weak in zip(choices, arrays, weak, strict=True)]
+    dtype = np.result_type(*kinds)
     if mode == "raise":
         refuse_outside(index, len(arrays), ValueError, "invalid entry in choice array")
     else:

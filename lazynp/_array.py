@@ -138,7 +138,7 @@ class Array(Declarations):
     def _write(self, node: Node) -> None:
         """Replace the value, also in the owner. The caller has checked shape and dtype."""
         if staged:
-            capture(self)
+            capture(self, written=True)
         if self._base is None:
             if node[OP] is None:
                 noted(self, node, self._node)
@@ -294,13 +294,15 @@ def new_array(node: Node) -> Array:
     return wrap_array(node)
 
 
-def capture(array: Array) -> None:
+def capture(array: Array, *, written: bool = False) -> None:
     """While a function is staged: give an array from outside an input of the program."""
     recorder = local.recorder
     if isinstance(recorder, StagingRecorder):
         owner = array._owner()
         if type(owner) is NDArray:
             recorder.capture(owner)
+            if written:
+                recorder.outdate(owner)
 
 
 def fresh(node: Node) -> None:

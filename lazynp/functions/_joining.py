@@ -14,6 +14,7 @@ from lazynp._strides import in_order, joined_order, out_of_order
 from lazynp.functions._arguments import (
     NO_AXIS,
     check_axis,
+    converted,
     joined,
     reshaped,
     sliced,
@@ -67,7 +68,7 @@ def concatenate(
     axis = normalize_axis_index(axis, xs[0].ndim)
     target = _target(weak, [x.dtype for x in xs], dtype, casting, out)
     order = joined_order(xs) if out_of_order(*xs) else None
-    result = joined([cast(x, target) for x in xs], axis)
+    result = joined([x if x.dtype == target else converted(x, target) for x in xs], axis)
     return _delivered(in_order(result, order), out)
 
 

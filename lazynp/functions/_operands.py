@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -144,6 +145,9 @@ def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> 
     if isinstance(out, np.ndarray):
         np.copyto(out, host_value(result._read()), casting="unsafe")
         return out
+    if result.dtype.kind == "c" and out.dtype.kind in "iuf":
+        text = "Casting complex values to real discards the imaginary part"
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=4)
     with write_lock:
         out._write(broadcast(cast(result, out.dtype), out.shape)._read())
     return out

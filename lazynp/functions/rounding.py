@@ -18,6 +18,7 @@ from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE
+from lazynp.functions._refused import refused_as
 from lazynp.primitives import elementwise
 
 _FLOAT64 = np.dtype(np.float64)
@@ -28,6 +29,7 @@ _SECOND = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @by_numpy(np.clip)
+@refused_as(np.clip)
 def clip(
     a: Any,
     a_min: Any = NO_VALUE,

@@ -8,6 +8,7 @@ the names of the functions that replace them.
 from __future__ import annotations
 
 import gc
+import mmap
 import os
 import threading
 from importlib import import_module
@@ -51,6 +52,10 @@ class _Loader:
         self.working.acquire()
 
     def start(self) -> None:
+        try:  # a thread that has no memory to begin would never say that it is over
+            mmap.mmap(-1, _LEAST).close()
+        except OSError:
+            raise MemoryError("no memory to load jaxlib") from None
         try:
             threading.Thread(target=self.run, name="lazynp: loads jaxlib").start()
         except RuntimeError:  # the process ends, or may have no more threads
@@ -79,6 +84,7 @@ class _Loader:
                 pass
 
 
+_LEAST = 256 << 20  # bytes of addresses; jaxlib alone takes more
 _lock = threading.RLock()  # a signal handler may compute
 _loader: _Loader | None = None
 _at_work = 0  # the thread that loads

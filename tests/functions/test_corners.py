@@ -5,6 +5,7 @@ strings that NumPy finds, operands that refuse or take over, and places of itera
 from __future__ import annotations
 
 import enum
+import warnings
 from typing import Any
 
 import numpy as np
@@ -216,6 +217,14 @@ np.lib.stride_tricks.sliding_window_view(d, 2, 0).flags.writeable = True
 np.lib.stride_tricks.sliding_window_view(d, 2, 0)[0].reshape(-1).flags.writeable = True
 np.lib.stride_tricks.as_strided(f, (2, 2), (4, 4), writeable=False).flags.writeable = True
 np.lib.stride_tricks.sliding_window_view(d, 2, 0).copy().flags.writeable
+v = np.diagonal(d); v.real = v
+v = np.diagonal(d); v.real = v[:]
+v = np.diagonal(d); v.real = v.copy()
+v = np.diagonal(d + 0j); v.real = v.real
+v = np.diagonal(d + 0j); v.real = v.imag
+v = np.diagonal(d); np.copyto(v, v)
+v = np.diagonal(d); np.copyto(v, v[::-1])
+v = np.diagonal(d); np.copyto(v, v, where=[True, False])
 """
 
 PLACES = """
@@ -239,6 +248,35 @@ TABLES = (NUMBERS, CHOICES, JOINED, STORES, OPERANDS, ZEROS, LAYOUTS, READ_ONLY,
 def test_rare_forms(program: str, execution: str) -> None:
     with lazynp.config(execution=execution):
         check(program, DATA)
+
+
+WARNINGS = """
+np.cov(3.0)
+np.cov(d, ddof=2)
+np.cov(d[:, :1])
+np.cov(d)
+np.concatenate([d + 1j], dtype="f4", casting="unsafe")
+np.sum(d + 1j, axis=0, out=f[:2])
+np.prod(d + 1j, axis=0, out=f[:2])
+np.choose([0, 1], [1j, 2], out=f[:2])
+np.compress([1, 1], d[0] + 1j, out=f[:2])
+np.concatenate([d[0] + 1j], out=f[:2], casting="unsafe")
+np.mean(d, axis=0, out=f[:2])
+"""
+
+
+@pytest.mark.parametrize("execution", POLICIES)
+@pytest.mark.parametrize("program", WARNINGS.strip().splitlines())
+def test_warnings_that_depend_on_shapes_and_dtypes(program: str, execution: str) -> None:
+    """Not those of floating-point errors, which nothing looks for by default."""
+    given = []
+    for module in (np, lazynp):
+        names = {k: module.array(v) for k, v in DATA.items() if isinstance(v, np.ndarray)}
+        with warnings.catch_warnings(record=True) as found, lazynp.config(execution=execution):
+            warnings.simplefilter("always")
+            eval(program, names | {"np": module})
+        given.append({str(w.message) for w in found if " encountered in " not in str(w.message)})
+    assert given[0] == given[1]
 
 
 @pytest.mark.parametrize("text", ["sort", "partition"])

@@ -258,7 +258,7 @@ class StagingRecorder(Recorder):
                 if recorder is not self:  # what is staged here may have read it, and run again
                     raise error()
                 trace = Trace(self.staging)
-                trace.alive, trace.error = False, error
+                trace.alive, trace.refusal = False, error
                 handle._node = _dead(aval_of_node(handle._node), trace)
             recorder = recorder.outer
 

@@ -123,7 +123,7 @@ _NO_MEMORY = ("annot allocate memory", "failed to map segment")
 
 
 def _translated(error: BaseException) -> BaseException:
-    """For lack of memory, the dynamic linker raises ImportError; modules in C may forget to raise."""
+    """For lack of memory, the dynamic linker raises ImportError, and C may raise nothing."""
     text = str(error)
     if isinstance(error, SystemError) and "without exception set" in text:
         return MemoryError(f"jaxlib cannot be loaded: {text}")

@@ -55,6 +55,13 @@ class Refuses:
         return "radd"
 
 
+class Asked:
+    """It answers for NumPy's functions."""
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function.__name__, args
+
+
 DATA: dict[str, Any] = {
     "f": np.array([1.5, -0.0, 0.25], "f4"),
     "d": np.array([[1.5, -0.0], [0.0, -3.0]]),
@@ -72,6 +79,7 @@ DATA: dict[str, Any] = {
     "Colour": Colour,
     "Takes": Takes,
     "Refuses": Refuses,
+    "Asked": Asked,
     "asked": lambda function, *args: [function(*args)],
 }
 
@@ -206,6 +214,28 @@ f.view(np.void).dtype
 s.view(np.void).shape
 d[:0].view(np.void).dtype
 np.sort_complex(np.ones(2, "g"))
+np.argwhere(d)
+np.argwhere(d).ravel("K")
+np.argwhere(d[:0]).shape
+np.diagonal(d).__dlpack__()
+"""
+
+LIKE = """
+np.arange(3, like=Asked())
+np.arange(3, 5, like=Asked())
+np.tri(3, like=Asked())
+np.fromiter([1], int, like=Asked())
+np.frombuffer(b"1", like=Asked())
+np.fromstring("1", sep=" ", like=Asked())
+np.fromfunction(None, (2,), like=Asked())
+np.ascontiguousarray([1], like=Asked())
+np.asfortranarray([1], like=Asked())
+np.require([1], like=Asked())
+np.array([1], like=Asked())
+np.zeros(2, like=Asked())
+np.arange(3, like=3)
+np.tri(3, like=[1])
+np.arange(3, like=np.ones(2))
 """
 
 READ_ONLY = """
@@ -239,7 +269,7 @@ it = np.nditer(b); it.value = 1
 it = np.nditer(b); it.nothing = 1
 """
 
-TABLES = (NUMBERS, CHOICES, JOINED, STORES, OPERANDS, ZEROS, LAYOUTS, READ_ONLY, PLACES)
+TABLES = (NUMBERS, CHOICES, JOINED, STORES, OPERANDS, ZEROS, LAYOUTS, READ_ONLY, PLACES, LIKE)
 
 
 @pytest.mark.parametrize("execution", POLICIES)

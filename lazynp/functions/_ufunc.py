@@ -694,7 +694,8 @@ def _as_advanced(a: Array, indices: Any) -> Any:
 def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
     """Whether `at` may convert the values first. NumPy computes in the common dtype, then casts."""
     if dtype.kind in "iu" and given.kind in "iu" and mode in ("add", "multiply"):
-        return True  # modulo a power of two, the order makes no difference
+        # modulo a power of two, the order makes no difference; uint64 and int64 meet in float64
+        return np.result_type(dtype, given).kind != "f"
     if dtype.kind in "fc" and given.kind in "biu":
         return True
     if not (on_device(dtype) and on_device(given)):

@@ -67,6 +67,7 @@ DATA: dict[str, Any] = {
     "d": np.array([[1.5, -0.0], [0.0, -3.0]]),
     "b": np.array([1, 2, 100], "i1"),
     "u": np.array([1, 2], "u1"),
+    "k": np.array([3, 1, 2**60 + 1], "u8"),
     "big": np.array([1, 2, 3], ">i4"),
     "wide": np.array([1.5, 2, 3], ">f8"),
     "s": np.array(["b", "aa", ""]),
@@ -172,6 +173,11 @@ np.negative.at(f, [0])
 np.negative.at(f, [0], None)
 np.negative.at(f, [0], 2)
 np.multiply.at(t, [0, 0], 2)
+np.add.at(k, [0, 0], np.array(-129))
+np.add.at(k, [0, 1], np.array([-1, 2]))
+np.multiply.at(k, [2, 2], np.array(3))
+np.add.at(k, [0, 0], 5)
+np.add.at(u, [0, 0], np.array(300))
 np.add.at(t, [0, 0], t[:2])
 """
 

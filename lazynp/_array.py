@@ -54,7 +54,8 @@ VIEWED = "viewed"  # other views prevented a store in place: views made from now
 class Array(Declarations):
     """The base class of `NDArray` (NumPy's array) and `Scalar`, with everything they share."""
 
-    # _flags: None, or unusual properties ("readonly": ...); _order: see `_strides`
+    # _flags: None, or unusual properties ("readonly": True, False, or "always": nothing makes it
+    # writeable); _order: see `_strides`
     __slots__ = ("_node", "_base", "_path", "_seen", "_flags", "_order", "__weakref__")
 
     _node: Node
@@ -143,7 +144,7 @@ class Array(Declarations):
     def _write(self, node: Node) -> None:
         """Replace the value, also in the owner. The caller has checked shape and dtype."""
         if staged:
-            capture(self)
+            capture(self, written=True)
         if self._base is None:
             if node[OP] is None:
                 noted(self, node, self._node)
@@ -299,13 +300,15 @@ def new_array(node: Node) -> Array:
     return wrap_array(node)
 
 
-def capture(array: Array) -> None:
+def capture(array: Array, *, written: bool = False) -> None:
     """While a function is staged: give an array from outside an input of the program."""
     recorder = local.recorder
     if isinstance(recorder, StagingRecorder):
         owner = array._owner()
         if type(owner) is NDArray:
             recorder.capture(owner)
+            if written:
+                recorder.outdate(owner)
 
 
 def fresh(node: Node) -> None:
@@ -393,12 +396,8 @@ def as_operand(x: Any) -> Any:
         raise Overridden(x)
     if isinstance(x, (np.ndarray, np.generic)):
         return from_host(x)
-    if isinstance(x, (bool, int, float, complex)):  # subclasses: IntEnum, ...
-        return (
-            x.__complex__()
-            if isinstance(x, complex)
-            else next(t(x) for t in (bool, int, float) if isinstance(x, t))
-        )
+    if isinstance(x, (int, float, complex)):  # IntEnum, ...: NumPy gives subclasses a full dtype
+        return from_host(np.asarray(x))
     check(x)
     made = array_of(x)
     return made._read() if isinstance(made, Array) else from_host(np.asarray(made))

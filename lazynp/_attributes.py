@@ -16,8 +16,10 @@ from lazynp._conversions import view_as
 from lazynp._node import VALUE
 from lazynp._steps import Imag, Real, Reshape
 from lazynp._strides import (
+    are_same,
     layout,
     order_of_strides,
+    writeable,
 )
 from lazynp._views import transpose, turned, view
 from lazynp.functions import (
@@ -140,7 +142,8 @@ def _set_real(self: Array, value: Any) -> None:
     if self.dtype.kind != "c" and real_takes_items():
         setitem(self, ..., value)
         return
-    setitem(_real(self), ..., _part(self, value))
+    if writeable(self) or not are_same(_real(self), value):
+        setitem(_real(self), ..., _part(self, value))
 
 
 def _set_imag(self: Array, value: Any) -> None:

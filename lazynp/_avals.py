@@ -67,11 +67,18 @@ def forget_stores() -> None:
 def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
     """The unique `Aval` of this shape (a tuple of ints) and dtype."""
     try:
-        return interned.table[shape, dtype, weak]
+        aval = interned.table[shape, dtype, weak]
+        if aval.device or aval.dtype is dtype:
+            return aval
     except KeyError:
         pass
     shape, dtype = tuple(int(d) for d in shape), np.dtype(dtype)
-    aval = interned.table.get((shape, dtype, weak))
+    key: Any = shape, dtype, weak
+    if on_device(dtype):
+        dtype = np.dtype(dtype.str)  # `long` and `longlong` are equal: one for all, not the first
+    elif notes := metadata_of(dtype):  # NumPy does not compare what libraries note in a dtype
+        key = shape, dtype, (weak, notes)
+    aval = interned.table.get(key)
     if aval is None:
         aval = Aval()
         aval.shape, aval.dtype, aval.weak = shape, dtype, weak
@@ -80,8 +87,18 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
         aval.get_memo, aval.set_memo, aval.parts = {}, {}, {}
         aval.device = on_device(dtype)
         aval.plain, aval.traced = aval, None
-        aval = interned.put((shape, dtype, weak), aval)
+        aval = interned.put(key, aval)
     return aval
+
+
+def metadata_of(dtype: np.dtype[Any]) -> str:
+    """The metadata of a dtype and of its fields, as text."""
+    noted = repr(dict(dtype.metadata)) if dtype.metadata else ""
+    if dtype.subdtype is not None:
+        noted += metadata_of(dtype.subdtype[0])
+    for field in dtype.fields.values() if dtype.fields is not None else ():
+        noted += ";" + metadata_of(field[0])
+    return noted if noted.strip(";") else ""
 
 
 class _Forgetful(dict[Any, Any]):

@@ -271,8 +271,8 @@ def view_as(self: Array, dtype: Any = NO_VALUE, type: Any = None) -> Any:
     dtype = np.dtype(dtype)
     if dtype == self.dtype:
         return kept_class(self, view(self, Reshape(self.shape)))
-    shape = layout(self).view(dtype).shape  # NumPy's checks and errors
-    return kept_class(self, view(self, Bitcast(dtype, shape)))
+    as_numpys = layout(self).view(dtype)  # NumPy's checks and errors, and the length of np.void
+    return kept_class(self, view(self, Bitcast(as_numpys.dtype, as_numpys.shape)))
 
 
 def kept_class(self: Array, made: Array) -> Array:

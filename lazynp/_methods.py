@@ -57,6 +57,7 @@ from lazynp.functions._flat import flatiter
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, write_on_host
+from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._operands import cast, check_writeable, store
 from lazynp.functions._strided import as_strided
 from lazynp.functions._subclass import of_class
@@ -99,13 +100,15 @@ def _fill(self: Array, value: Any) -> None:
 
 
 def _sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, **kw: Any) -> None:
-    check_writeable(self)
-    store(sorting.sort(self, operator.index(axis), kind, order, **kw), self)
+    axis = normalize_axis_index(operator.index(axis), self.ndim)
+    check_writeable(self, name="sort array")
+    store(sorting.sort(self, axis, kind, order, **kw), self)
 
 
 def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None):
-    check_writeable(self)
-    store(sorting.partition(self, kth, operator.index(axis), kind, order), self)
+    axis = normalize_axis_index(operator.index(axis), self.ndim)
+    check_writeable(self, name="partition array")
+    store(sorting.partition(self, kth, axis, kind, order), self)
 
 
 def _resize(self: Array, *shape: Any, refcheck: bool = True) -> None:

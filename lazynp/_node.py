@@ -217,12 +217,14 @@ def aval_of_node(node: Node) -> Any:
 class Trace:
     """One active transformation. Those above it in the stack have a higher level."""
 
-    __slots__ = ("level", "what", "alive", "written")
+    __slots__ = ("level", "what", "alive", "written", "refusal")
 
     def __init__(self, what: str) -> None:
         self.what = what  # for errors: "grad of f"
         self.level = 0
         self.alive = True
+        # the error of using a value, if not `escaped`
+        self.refusal: Callable[[], BaseException] | None = None
         # by identity of handles: weak references to them, the nodes they held before
         self.written: dict[int, tuple[Any, Node]] = {}
 
@@ -269,7 +271,9 @@ def is_tracer(x: Any) -> bool:
     return type(x) is list and x[OP] is None and type(x[AVAL]) is TracedAval
 
 
-def escaped(tracer: Tracer) -> TypeError:
+def escaped(tracer: Tracer) -> BaseException:
+    if tracer.trace.refusal is not None:
+        return tracer.trace.refusal()
     return TypeError(
         f"a value of type {tracer.aval} that was traced by {tracer.trace.what}{_made_at(tracer)} "
         "is used after that has ended: it was stored where it outlived the function (a global, an "

@@ -94,6 +94,8 @@ def _in_place(function: Any, name: str) -> Any:
             return self
         if type(self) is Scalar:
             return NotImplemented  # rebinds, as a Python number
+        if type(other) is not NDArray and defers(other) and not isinstance(other, np.ndarray):
+            return _yielded_in_place(function, self, other)
         check_writeable(self)
         try:
             if name == "matmul" and self.ndim and np.ndim(other) == 1:
@@ -108,6 +110,14 @@ def _in_place(function: Any, name: str) -> Any:
     if name == "matmul" or not is_ufunc:
         return in_place
     return in_front("in_place", in_place, function=function._numpy, operator=compute)
+
+
+def _yielded_in_place(function: Any, self: Array, other: Any) -> Any:
+    """`self op= other` binds what the method of `other` gives, but not if it refuses ufuncs."""
+    if hasattr(other, "__array_ufunc__"):
+        kind = type(other).__name__
+        raise TypeError(f"operand {kind!r} does not support ufuncs (__array_ufunc__=None)")
+    return yielded(function.__name__, self, other)
 
 
 _IN_PLACE_MATMUL = (

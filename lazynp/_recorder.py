@@ -176,7 +176,7 @@ class StagingRecorder(Recorder):
 
     __slots__ = (
         "level", "outer", "handles", "aliases", "inputs", "effects", "ranges", "checked", "_own",
-        "_counted", "_fresh", "fuses", "windows",
+        "_counted", "_fresh", "fuses", "picked", "windows",
     )  # fmt: skip
 
     def __init__(self, what: str, outer: Recorder, level: int) -> None:
@@ -191,6 +191,9 @@ class StagingRecorder(Recorder):
         # indices checked so far, by id and length of the axis: the index, and it in bounds
         self.checked: dict[tuple[int, int], tuple[Node, Node]] = {}
         self.windows = 0  # bytes that slices of unknown size may take in a round
+        # by id of an array, weak references to it and to what branches made of it: an array that
+        # may be the same, and is not written with it; the error of using it after a write
+        self.picked: dict[int, list[tuple[Any, Any, Callable[[], BaseException]]]] = {}
         self.fuses = True  # whether what is staged will be compiled as a whole
         self._own: set[int] = set()
         self._counted = 0
@@ -245,6 +248,21 @@ class StagingRecorder(Recorder):
             self.handles[id(owner)] = owner, node, self.input(aval)
             owner._node = self.handles[id(owner)][2]
 
+    def outdate(self, owner: Any) -> None:
+        """This array is written: what branches have picked of it can no longer be used."""
+        recorder: Any = self
+        while isinstance(recorder, StagingRecorder):
+            for mine, its, error in recorder.picked.get(id(owner), ()):
+                handle = its()
+                if mine() is not owner or handle is None:
+                    continue
+                if recorder is not self:  # what is staged here may have read it, and run again
+                    raise error()
+                trace = Trace(self.staging)
+                trace.alive, trace.refusal = False, error
+                handle._node = _dead(aval_of_node(handle._node), trace)
+            recorder = recorder.outer
+
     def release(self) -> None:
         """Restore the arrays from outside. An escaped value tells where it was made."""
         for owner, node, _ in self.handles.values():
@@ -267,10 +285,14 @@ class StagingRecorder(Recorder):
 
 def _make_dead(node: Node, trace: Trace) -> None:
     """From now on, using this node raises an error that names what traced it."""
+    code, offset = (None, 0) if node[OP] is None else (node[CODE], node[OFFSET])
+    node[:] = _dead(aval_of_node(node), trace, code, offset)
+
+
+def _dead(aval: Any, trace: Trace, code: Any = None, offset: int = 0) -> Node:
     tracer = Tracer()
-    tracer.trace, tracer.aval = trace, aval_of_node(node)
-    tracer.code, tracer.offset = (None, 0) if node[OP] is None else (node[CODE], node[OFFSET])
-    node[:] = tracer_node(tracer)
+    tracer.trace, tracer.aval, tracer.code, tracer.offset = trace, aval, code, offset
+    return tracer_node(tracer)
 
 
 class _Local(threading.local):

@@ -54,6 +54,16 @@ def layouts(*arrays: Array) -> list[NDArray]:
     return found
 
 
+def are_same(x: Array, y: Any) -> bool:
+    """Whether both show the same elements of one memory: NumPy does not copy one to the other, and
+    does not ask whether it could.
+    """
+    if not isinstance(y, Array) or x.aval is not y.aval or x._owner() is not y._owner():
+        return False
+    places = [(v.strides, v.__array_interface__["data"][0]) for v in layouts(x, y)]
+    return places[0] == places[1]
+
+
 def _owner_layout(owner: Array) -> NDArray:
     aval, order = owner.aval, owner._order
     # empty: strides that depend on the version of NumPy; "T": `as_strided` cannot name the dtype

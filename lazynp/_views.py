@@ -65,16 +65,16 @@ def shown(
     if base._seen is VIEWED:
         made._node, made._seen = [None, None, None, None, made._node[AVAL]], None
     if not writeable(array):
-        made._flags = {"readonly": True}
+        made._flags = {"readonly": array._flags["readonly"]}  # type: ignore[index]
     return made
 
 
-def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
-    """A view of the array by one more step, with the same owner."""
+def view(array: Array, step: Step, *, readonly: bool | str = False) -> Array:
+    """A view of the array by one more step, with the same owner. readonly: as in `Array._flags`."""
     made = shown(array, step.layout, lambda _: step, plain=step.plain)
     if made is not None:
         if readonly:
-            made._flags = {"readonly": True}
+            made._flags = {"readonly": readonly}
         return made
     node = array._read()
     laid = step.plain or array._order is None
@@ -85,7 +85,7 @@ def view(array: Array, step: Step, *, readonly: bool = False) -> Array:
     else:
         made = new_view(array._base, (*array._path, step), node, order)
     if readonly or not writeable(array):
-        made._flags = {"readonly": True}
+        made._flags = {"readonly": readonly or array._flags["readonly"]}  # type: ignore[index]
     return made
 
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 
@@ -210,6 +211,21 @@ def test_loading_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> N
             with pytest.raises(MemoryError, match="failed to map"):
                 _loading.load()
     assert len(tries) == 2
+    assert _loading.load().put
+
+
+def test_loading_that_cannot_even_tell_why_it_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_loading, "_loader", None)
+
+    def without_memory(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as m:
+        m.setattr(_loading, "import_module", without_memory)
+        m.setattr(_loading, "_translated", without_memory)
+        m.setattr(threading, "excepthook", lambda _: None)
+        with pytest.raises(MemoryError):
+            _loading.load()
     assert _loading.load().put
 
 

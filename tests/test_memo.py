@@ -74,6 +74,26 @@ def test_avals_in_use_keep_their_identity() -> None:
     numpy.testing.assert_array_equal(x + 1.0, numpy.full((3, 5, 7), 3.0))
 
 
+@pytest.mark.parametrize("kinds", [("q", "l"), ("Q", "L"), ("l", "q")])
+def test_of_equal_dtypes_the_first_is_not_all_arrays(kinds: tuple[str, str]) -> None:
+    made = [np.ones((2, 1, 17), kind) for kind in kinds]
+    assert [x.dtype.type for x in made] == 2 * [made[0].dtype.type]
+    assert made[0].dtype.type in (numpy.int64, numpy.uint64)
+    assert np.ones((2, 1, 17), int).dtype.char == "l"
+    assert (made[0] + 1).dtype.char == made[0].dtype.char
+
+
+def test_metadata_of_a_dtype_stay_with_its_arrays() -> None:
+    noted = numpy.dtype("O", metadata={"vlen": str})
+    record = numpy.dtype([("a", noted), ("b", "f8")])
+    for first, second in [(noted, numpy.dtype("O")), (numpy.dtype("O"), noted)]:
+        x, y = np.zeros((3, 1, 5), first), np.zeros((3, 1, 5), second)
+        assert x.dtype.metadata == first.metadata and y.dtype.metadata == second.metadata
+    x, y = np.zeros(19, record), np.zeros(19, [("a", "O"), ("b", "f8")])
+    assert x.dtype["a"].metadata and not y.dtype["a"].metadata
+    assert np.ones((3, 1, 5), numpy.dtype("i4", metadata={"enum": 1})).dtype.metadata is None
+
+
 def test_stats_count_entries() -> None:
     float(np.sin(np.ones(11)).sum())
     assert np.stats().memo_entries > 0

@@ -33,6 +33,8 @@ def assigned(
     """
     if type(value) in SCALAR_DTYPES or type(value) in _SCALARS and on_device(dtype):
         return assigned_scalar(value, dtype)
+    if isinstance(value, (int, float, complex)) and not isinstance(value, (Array, np.generic)):
+        return assigned_scalar(value, dtype)  # of a subclass: it must fit, as Python's own
     operand = operand_of(elements(value))
     if type(operand) is not list:
         return assigned_scalar(operand, dtype)

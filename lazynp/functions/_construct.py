@@ -26,7 +26,7 @@ from lazynp.functions._arguments import (
     own,
 )
 from lazynp.functions._checks import refuse
-from lazynp.functions._eager import created
+from lazynp.functions._eager import as_its_like, created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._records import Record
@@ -198,11 +198,13 @@ def asanyarray(
     return array(a, dtype, copy=copy, order=order, subok=True, like=like)
 
 
+@as_its_like
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.ascontiguousarray`."""
     return array(a, dtype, copy=None, order="C", ndmin=1, like=like)
 
 
+@as_its_like
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """See `numpy.asfortranarray`."""
     return array(a, dtype, copy=None, order="F", ndmin=1, like=like)
@@ -234,6 +236,7 @@ _REQUIREMENTS = {
 }  # fmt: skip
 
 
+@as_its_like
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
     """See `numpy.require`. Arrays are always aligned."""
     check_like(like)

@@ -284,6 +284,18 @@ def created(
     return decorate
 
 
+def as_its_like(function: F) -> F:
+    """Decorate another function that makes an array: `like` may be of a class that overrides it."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and overrides(kwargs.get("like")):
+            return _by_its_like(call, *args, **kwargs)
+        return function(*args, **kwargs)
+
+    return call  # type: ignore[return-value]
+
+
 def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
     """A creation function that calls the `__array_function__` of `like`."""
     if isinstance(like, Array):

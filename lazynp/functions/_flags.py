@@ -56,7 +56,8 @@ class Flags:
     def _set_writeable(self, value: bool) -> None:
         array = self._array
         base = shown_base(array)
-        if value and base is not None and not writeable(base):
+        always = (array._flags or {}).get("readonly") == "always"
+        if value and (always or base is not None and not writeable(base)):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
         array._flags = {**(array._flags or {}), "readonly": not value}
 

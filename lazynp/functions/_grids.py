@@ -26,7 +26,7 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import array, asarray
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import as_its_like, by_numpy
 from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
 from lazynp.functions._operands import as_array, cast
@@ -72,6 +72,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     return grids[0] if ndim == 1 else shaping.concatenate(*grids, axis=0)
 
 
+@as_its_like
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:

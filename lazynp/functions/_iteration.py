@@ -81,6 +81,9 @@ def _laid_out(x: Array) -> Any:
     return out
 
 
+_PLACES = ("index", "iterindex", "iterrange", "multi_index")  # to set one moves the iterator
+
+
 class nditer:
     """See `numpy.nditer`: NumPy's iterator over the values of the operands.
 
@@ -120,6 +123,15 @@ class nditer:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._iterator, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _PLACES:
+            self._take_over()
+            setattr(self._iterator, name, value)
+        elif name.startswith("_"):
+            super().__setattr__(name, value)
+        else:
+            raise AttributeError(f"'numpy.nditer' object has no attribute {name!r}")
 
     def __getitem__(self, index: Any) -> Any:
         self._take_over()

@@ -14,6 +14,7 @@ from lazynp._strides import in_order, joined_order, out_of_order
 from lazynp.functions._arguments import (
     NO_AXIS,
     check_axis,
+    converted,
     joined,
     reshaped,
     sliced,
@@ -67,7 +68,7 @@ def concatenate(
     axis = normalize_axis_index(axis, xs[0].ndim)
     target = _target(weak, [x.dtype for x in xs], dtype, casting, out)
     order = joined_order(xs) if out_of_order(*xs) else None
-    result = joined([cast(x, target) for x in xs], axis)
+    result = joined([x if x.dtype == target else converted(x, target) for x in xs], axis)
     return _delivered(in_order(result, order), out)
 
 
@@ -92,6 +93,9 @@ def _target(weak: list[Any], dtypes: list[Any], dtype: Any, casting: Any, out: A
             raise ValueError(f"casting must be one of {wanted} (got {casting!r})")
     else:
         target = np.dtype(dtype) if out is None else out.dtype
+        if out is None and target.kind in "SUVmM":  # NumPy finds the length, or the unit
+            empty = [np.empty(0, d) for d in dtypes]
+            return np.concatenate(empty, dtype=dtype, casting=casting).dtype
     for d in dtypes:
         if not np.can_cast(d, target, casting):
             raise TypeError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -87,15 +88,17 @@ def _text(shape: tuple[int, ...]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-def check_writeable(out: Any, what: str = "return arrays must be of ArrayType") -> None:
+def check_writeable(
+    out: Any, what: str = "return arrays must be of ArrayType", name: str = "output array"
+) -> None:
     if isinstance(out, np.ndarray):  # memory that someone else owns: a buffer, a memmap
         if not out.flags.writeable:
-            raise ValueError("output array is read-only")
+            raise ValueError(f"{name} is read-only")
         return
     if not isinstance(out, Array) or isinstance(out, Scalar):
         raise TypeError(what)
     if not writeable(out):
-        raise ValueError("output array is read-only")
+        raise ValueError(f"{name} is read-only")
 
 
 def check_shapes(
@@ -142,6 +145,9 @@ def store(result: Any, out: Any, casting: str = "same_kind", name: str = "") -> 
     if isinstance(out, np.ndarray):
         np.copyto(out, host_value(result._read()), casting="unsafe")
         return out
+    if result.dtype.kind == "c" and out.dtype.kind in "iuf":
+        text = "Casting complex values to real discards the imaginary part"
+        warnings.warn(text, np.exceptions.ComplexWarning, stacklevel=4)
     with write_lock:
         out._write(broadcast(cast(result, out.dtype), out.shape)._read())
     return out

@@ -23,7 +23,7 @@ from lazynp.functions._arguments import (
 )
 from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
-from lazynp.functions._eager import by_numpy, of_numbers
+from lazynp.functions._eager import as_its_like, by_numpy, of_numbers
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
@@ -35,6 +35,7 @@ _NUMBERS = (int, float, np.integer, np.floating)
 
 
 @of_numbers(_arange, 3, SMALL // 2)
+@as_its_like
 def arange(
     start_or_stop: Any = _NO_VALUE,
     stop: Any = None,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
-from lazynp._avals import SCALAR_DTYPES
+from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._flush import host_value
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._values import knowable, seen_value
@@ -173,12 +173,17 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """See `numpy.choose`. Accepts any number of choices."""
     index, mode = index_array(a), checked_mode(mode)
+    choices = list(choices)
     arrays = [as_array(c) for c in choices]
     if not arrays:
         raise ValueError("invalid entry in choice array")
+    weak = [type(c) in SCALAR_DTYPES for c in choices]
     if needs_host(*arrays):
-        return host_into(np.choose, index, list(arrays), out=out, mode=mode)
-    dtype = np.result_type(*[c.dtype for c in arrays])
+        given = [c if is_weak else x for c, x, is_weak in zip(choices, arrays, weak, strict=True)]
+        return host_into(np.choose, index, given, out=out, mode=mode)
+    # a Python number takes the dtype of the others, and wraps
+    kinds = [c if is_weak else x.dtype for c, x, is_weak in zip(choices, arrays, weak, strict=True)]
+    dtype = np.result_type(*kinds)
     if mode == "raise":
         refuse_outside(index, len(arrays), ValueError, "invalid entry in choice array")
     else:
@@ -240,7 +245,9 @@ def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
     """The values that `place` and `putmask` store: arrays must fit without loss, lists are
     converted.
     """
-    if dtype.kind in "mM" and isinstance(values, (str, list, tuple)):
+    if not on_device(dtype) and (
+        isinstance(values, Scalar) or not isinstance(values, (Array, np.ndarray))
+    ):
         return as_array(np.array(values, dtype))
     found = as_array(values)
     check_range(values, found.dtype, dtype)

@@ -14,7 +14,7 @@ from lazynp._avals import Shape, on_device
 from lazynp._flush import host_value
 from lazynp._memo import cached
 from lazynp._steps import Broadcast, Reshape
-from lazynp._strides import layout
+from lazynp._strides import layout, order_of
 from lazynp._views import (
     reshape as view_reshape,
     showing,
@@ -120,8 +120,8 @@ def ravel(a: Any, order: Any = "C") -> Array:
             return made
     x = viewable(a)
     if order == "K" and x.ndim > 1:
-        strides = layout(x).strides
-        x = view_transpose(x, sorted(range(x.ndim), key=lambda i: -abs(strides[i])))
+        by_stride = order_of(x.shape, layout(x).strides)
+        x = x if by_stride is None else view_transpose(x, by_stride)
         order = "C"
     elif order == "K":
         order = "C"

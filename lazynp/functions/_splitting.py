@@ -142,7 +142,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Array:
     source[places] = n + np.arange(len(places))
     source[source < 0] = np.arange(n)
     shape = (*x.shape[:axis], len(places), *x.shape[axis + 1 :])
-    new = _fitted(array(values, copy=None, dtype=x.dtype), shape)
+    new = cast(_fitted(array(values, copy=None, dtype=x.dtype), shape), x.dtype)
     return fortran(taken(joined([x, new], axis), source, axis), in_fortran)
 
 

@@ -138,7 +138,7 @@ def sliding_window_view(
             raise ValueError("window shape cannot be larger than input array shape")
         remaining[a] -= length - 1
     if not writeable:
-        return view(array, Windows(lengths, axes), readonly=True)
+        return view(array, Windows(lengths, axes), readonly="always")
     strides = layout(array).strides
     return as_strided(array, (*remaining, *lengths), (*strides, *(strides[a] for a in axes)))
 
@@ -182,7 +182,7 @@ def as_strided(
     step = Strided(shape, steps, offset, owner._order)
     made = new_view(owner, (step,), step.get(owner._read()), True)
     if not writeable or not _writeable(array):
-        made._flags = {"readonly": True}
+        made._flags = {"readonly": "always"}
     return made
 
 

@@ -49,7 +49,7 @@ from lazynp.functions._recording import (
     of_numbers,
     unary,
 )
-from lazynp.functions._reduce import ROWS, accumulate, reduce, single_out, to_loop
+from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out, to_loop
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import host_index, write_into
@@ -449,33 +449,33 @@ class ufunc:
             x = shaping.reshape(x, shape=x.shape + (1,) * y.ndim)
         return self(x, y, **kwargs)
 
-    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
+    def at(self, a: Any, indices: Any, b: Any = NO_VALUE, /) -> None:
         """Apply in place and unbuffered: repeated indices apply repeatedly."""
+        inputs = () if b is NO_VALUE else (b,)
         if type(a) is NDArray and local.recorder.backend.at_once:
             where = host_index(indices) if type(indices) is not int else indices
-            inputs = () if b is None else (b,)
             if where is not None and write_into(
                 a, inputs, lambda *v: self._numpy.at(v[-1], where, *v[:-1])
             ):
                 return
-        if overridden(a, b):
-            return elsewhere(self, "at", (a, indices) if b is None else (a, indices, b), {})
+        if overridden(a, *inputs):
+            return elsewhere(self, "at", (a, indices, *inputs), {})
         if isinstance(a, np.ndarray):  # a NumPy array, from another library
-            self._numpy.at(a, *to_host((indices,) if b is None else (indices, b)))
+            self._numpy.at(a, *to_host((indices, *inputs)))
             return
         if not isinstance(a, Array) or isinstance(a, Scalar):
             raise TypeError("first operand must be array")
         check_writeable(a)
         mode = _AT_MODES.get(self.__name__)
-        value = None if b is None else as_array(b)
-        if _never_repeats(indices) and traced(a, indices, b):
+        value = as_array(b) if inputs else None
+        if _never_repeats(indices) and traced(a, indices, *inputs):
             found = _getset.getitem(a, indices)
             new = self(found) if value is None else self(found, value)
             if np.can_cast(new.dtype, a.dtype, "same_kind"):
                 _getset.setitem(a, indices, new)
                 return
         if mode is None or value is None or watched() or not _scatters(mode, a.dtype, value.dtype):
-            self._at_without_mode(a, indices, b)
+            self._at_without_mode(a, indices, *inputs)
             return
         if self.__name__ == "subtract":
             value = apply(elementwise.negative, value)
@@ -485,10 +485,10 @@ class ufunc:
             operand = _assigned.assigned(value, a.dtype, found.shape)
             a._write(_advanced.put(node, found, operand, mode))
 
-    def _at_without_mode(self, a: Array, indices: Any, b: Any) -> None:
+    def _at_without_mode(self, a: Array, indices: Any, *inputs: Any) -> None:
         """For functions without their own scatter: NumPy, on the host."""
         from_host = np.array(a)
-        args = (from_host, indices) if b is None else (from_host, indices, np.asarray(b))
+        args = (from_host, indices, *[np.asarray(b) for b in inputs])
         if watched():
             _errstate.checked(self._numpy.at, *args)
         else:
@@ -694,9 +694,12 @@ def _as_advanced(a: Array, indices: Any) -> Any:
 def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
     """Whether `at` may convert the values first. NumPy computes in the common dtype, then casts."""
     if dtype.kind in "iu" and given.kind in "iu" and mode in ("add", "multiply"):
-        return True  # modulo a power of two, the order makes no difference
+        # modulo a power of two, the order makes no difference; uint64 and int64 meet in float64
+        return np.result_type(dtype, given).kind != "f"
     if dtype.kind in "fc" and given.kind in "biu":
         return True
+    if not (on_device(dtype) and on_device(given)):
+        return False
     return np.can_cast(given, dtype, "same_kind" if dtype.kind in "fc" else "safe")
 
 

@@ -50,7 +50,7 @@ from lazynp.functions._construct import (
     copy,
     require,
 )
-from lazynp.functions._eager import by_numpy, created
+from lazynp.functions._eager import as_its_like, by_numpy, created
 from lazynp.functions._foreign import from_foreign
 from lazynp.functions._grids import (
     c_,
@@ -299,6 +299,7 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Array:
     return eye(n, dtype=float if dtype is None else dtype, like=like)
 
 
+@as_its_like
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """See `numpy.tri`."""
     check_like(like)
@@ -417,6 +418,7 @@ def mask_indices(n: Any, mask_func: Any, k: Any = 0) -> tuple[Array, ...]:
 # -- host data -------------------------------------------------------------------------------------
 
 
+@as_its_like
 def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Array:
     """See `numpy.fromiter`. Lazy items are computed."""
     check_like(like)
@@ -424,6 +426,7 @@ def fromiter(iter: Any, dtype: Any, count: int = -1, *, like: Any = None) -> Arr
     return from_numpy(np.fromiter(items, dtype_argument(dtype), count))
 
 
+@as_its_like
 def frombuffer(
     buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None
 ) -> Array:
@@ -436,6 +439,7 @@ def frombuffer(
     return out
 
 
+@as_its_like
 def fromstring(
     string: Any, dtype: Any = float, count: int = -1, *, sep: Any = "", like: Any = None
 ) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
 from lazynp._steps import Diagonal
-from lazynp._strides import layout
+from lazynp._strides import in_order, layout, order_of_strides
 from lazynp._values import seen_value
 from lazynp.functions import _assigned
 from lazynp.functions._arguments import NO_AXIS, check_axis, converted
@@ -241,7 +241,8 @@ def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
         columns = [shaping.reshape(c, shape=(c.size, 1)) for c in columns]
         return shaping.concatenate(*columns, axis=1)
     with asking_where("argwhere"):
-        return new_array(from_host(np.argwhere(seen_value(as_array(a)._read())), copy=False))
+        found = np.argwhere(seen_value(as_array(a)._read()))
+        return in_order(new_array(from_host(found, copy=False)), order_of_strides(found))
 
 
 @by_numpy(np.flatnonzero)

@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, from_host, new_array
 from lazynp._flush import host_value
+from lazynp._strides import writeable
 from lazynp.functions._arguments import check_device
 from lazynp.functions._construct import asarray
 
@@ -37,6 +38,11 @@ def dlpack(
     """A capsule of the value: read-only memory if the consumer understands that, else a copy."""
     value = np.asarray(host_value(self._read()))
     versioned = max_version is not None and tuple(max_version) >= (1, 0)
+    if not versioned and not copy and not writeable(self):
+        raise BufferError(
+            "Cannot export readonly array since signalling readonly is unsupported by DLPack "
+            "(supported by newer DLPack version)."
+        )
     if not versioned and copy is None and not value.flags.writeable:
         copy = True  # before 1.0, a capsule cannot mark memory as read-only
     if value.flags.writeable:

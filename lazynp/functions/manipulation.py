@@ -15,7 +15,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._node import VALUE
-from lazynp._strides import writeable
+from lazynp._strides import are_same, writeable
 from lazynp.functions._arguments import (
     NO_AXIS,
     check_axis,
@@ -297,6 +297,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     else:
         _check_copyto(src, dst, casting)
     if not writeable(dst):
+        if are_same(dst, src):
+            return
         raise ValueError("assignment destination is read-only")
     if where is True:
         setitem(dst, ..., src)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array
+from lazynp._avals import SCALAR_DTYPES
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._foreign import by_numpy as by_numpys, overridden
@@ -17,13 +18,18 @@ from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE
+from lazynp.functions._refused import refused_as
 from lazynp.primitives import elementwise
 
 _FLOAT64 = np.dtype(np.float64)
 _INT64 = np.dtype(np.int64)
+# Of two zeros, maximum and minimum of these dtypes give the second. Between two numbers, NumPy's
+# clip keeps the zero of x; between arrays, it gives the bound's.
+_SECOND = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @by_numpy(np.clip)
+@refused_as(np.clip)
 def clip(
     a: Any,
     a_min: Any = NO_VALUE,
@@ -68,7 +74,13 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
     if high is None:
         return ufuncs.maximum(x, low, **options)
     dtype = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
+    if x.dtype in _SECOND and _is_number(low) and _is_number(high):
+        return ufuncs.minimum(high, ufuncs.maximum(low, x, **dtype), **options)
     return ufuncs.minimum(ufuncs.maximum(x, low, **dtype), high, **options)
+
+
+def _is_number(bound: Any) -> bool:
+    return type(bound) in SCALAR_DTYPES or getattr(bound, "ndim", None) == 0
 
 
 @by_numpy(np.round)

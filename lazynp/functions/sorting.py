@@ -88,7 +88,7 @@ def sort_complex(a: Any) -> Any:
     x = sort(a)
     if x.dtype.kind == "c":
         return x
-    return cast(x, np.complex64 if x.dtype.char in "bhBH" else np.complex128)
+    return cast(x, "F" if x.dtype.char in "bhBH" else "G" if x.dtype.char == "g" else "D")
 
 
 @by_numpy(np.lexsort, always=True)

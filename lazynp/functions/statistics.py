@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import _errstate
 from lazynp._array import Array
 from lazynp._errstate import quiet
 from lazynp.functions import reductions, rounding, ufuncs
@@ -56,7 +57,7 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Any:
-    """See `numpy.cov`. Computes the weights; does not warn of too little data."""
+    """See `numpy.cov`. Computes the weights; does not warn of too little weight."""
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     m = as_array(m)
@@ -120,6 +121,8 @@ def _covariance(x: Array, ddof: int, w: Any, aweights: Any) -> Any:
     if w is None:
         average = reductions.mean(x, axis=1, keepdims=True)
         factor: Any = max(x.shape[1] - ddof, 0)
+        if not factor:
+            _errstate.warn("Degrees of freedom <= 0 for slice")
     else:
         average, total = reductions.average(x, axis=1, weights=w, returned=True, keepdims=True)
         total = elementwise.real(reductions.sum(w))

@@ -8,6 +8,7 @@ the names of the functions that replace them.
 from __future__ import annotations
 
 import gc
+import mmap
 import os
 import threading
 from importlib import import_module
@@ -44,12 +45,17 @@ class _Loader:
 
     def __init__(self) -> None:
         self.loaded: Any = None
-        self.error: BaseException | None = None
+        # made beforehand: where memory is short, `run` may end without making one
+        self.error: BaseException | None = MemoryError("no memory to load jaxlib")
         self.over = False
         self.working = threading.Lock()
         self.working.acquire()
 
     def start(self) -> None:
+        try:  # a thread that has no memory to begin would never say that it is over
+            mmap.mmap(-1, _LEAST).close()
+        except OSError:
+            raise MemoryError("no memory to load jaxlib") from None
         try:
             threading.Thread(target=self.run, name="lazynp: loads jaxlib").start()
         except RuntimeError:  # the process ends, or may have no more threads
@@ -63,6 +69,7 @@ class _Loader:
         gc.disable()
         try:
             self.loaded = import_module(_MODULE)
+            self.error = None
         except BaseException as error:
             self.error = _translated(error)
         finally:
@@ -77,6 +84,7 @@ class _Loader:
                 pass
 
 
+_LEAST = 256 << 20  # bytes of addresses; jaxlib alone takes more
 _lock = threading.RLock()  # a signal handler may compute
 _loader: _Loader | None = None
 _at_work = 0  # the thread that loads
@@ -115,8 +123,10 @@ _NO_MEMORY = ("annot allocate memory", "failed to map segment")
 
 
 def _translated(error: BaseException) -> BaseException:
-    """For lack of memory, the dynamic linker raises ImportError."""
+    """For lack of memory, the dynamic linker raises ImportError, and C may raise nothing."""
     text = str(error)
+    if isinstance(error, SystemError) and "without exception set" in text:
+        return MemoryError(f"jaxlib cannot be loaded: {text}")
     if isinstance(error, ImportError) and any([words in text for words in _NO_MEMORY]):
         return MemoryError(f"jaxlib cannot be loaded: {text}")
     return error

@@ -6,6 +6,7 @@ A branch that raises an exception becomes a check of the test: the program raise
 from __future__ import annotations
 
 import operator
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
@@ -15,7 +16,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of
-from lazynp._recorder import local
+from lazynp._recorder import StagingRecorder, local
 from lazynp._tree import show, tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
@@ -168,7 +169,7 @@ def _decided(
     index = elementwise.convert(predicate, dtype=_INT)
     outs = by_elements(cond_call, index, merged.captured, merged.jaxprs)
     merged.write_back(outs[len(wanted) :])
-    handles = iter([_handle(o, slot) for o, slot in zip(outs, wanted)])
+    handles = iter([_handle(o, slot, line) for o, slot in zip(outs, wanted)])
     made = [rebuild(handles) for rebuild, _ in plan]
     for n, value in zip(names, made[1:], strict=True):
         bind(cells[n], value)
@@ -280,7 +281,7 @@ def _joined(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
         why = why or apart(p[1], q[1], aval.dtype)
         if why:
             raise CannotStage(f"line {line}: `{name}` {why}, and which branch runs is not known")
-        slots.append((p[0], q[0], aval, _class(x, y, p[2], q[2])))
+        slots.append((p[0], q[0], aval, _class(x, y, p[2], q[2]), (p[2], q[2])))
         parts.append((False, None))
 
     def rebuild(handles: Any) -> Any:
@@ -307,7 +308,7 @@ def _maybe(name: str, first: Any, second: Any, line: int) -> _Rebuilt:
     ends = [flag_a if place_a is None else place_a, flag_b if place_b is None else place_b]
     return (
         (lambda handles: Maybe(rebuild(handles), next(handles))),
-        [*slots, (ends[0], ends[1], bool_aval, Scalar)],
+        [*slots, (ends[0], ends[1], bool_aval, Scalar, ())],
     )
 
 
@@ -396,13 +397,33 @@ def _class(x: Any, y: Any, old_x: Any, old_y: Any) -> Any:
     return NDArray if NDArray in (type(x), type(y)) else Scalar
 
 
-def _handle(node: Array, slot: Any) -> Array:
+def _handle(node: Array, slot: Any, line: int) -> Array:
     if slot[2].weak:  # a number of Python's on both sides
         node = elementwise.convert(node, dtype=slot[2].dtype, weak=True)
     made = result_handle(node._read(), NDArray if slot[3] is not Scalar else None)
     if slot[3] == "fixed":
         made._flags = {"readonly": True}
+        for owner in slot[4]:
+            _note_pick(owner, made, line)
     return made
+
+
+def _note_pick(owner: Any, made: Array, line: int) -> None:
+    """After a write to the array that a branch picked, `made` must not be used: it was not
+    written.
+    """
+    recorder = local.recorder
+    if owner is None or not isinstance(recorder, StagingRecorder):
+        return
+
+    def error() -> BaseException:
+        return CannotStage(
+            f"line {line}: a branch gives an array another name, and it is written in place before "
+            "that name is used; use a copy"
+        )
+
+    noted = recorder.picked.setdefault(id(owner), [])
+    noted.append((weakref.ref(owner), weakref.ref(made), error))
 
 
 def _aligned(program: Program, slots: Sequence[tuple[Any, Aval]], count: int) -> Program:

@@ -262,6 +262,13 @@ def _hypot(*xs: Any) -> Any:
     return out
 
 
+def _raised(x: Any, y: Any) -> Any:
+    """x**y. (NumPy takes the root for y = 0.5, which differs for -0.0 and -inf.)"""
+    ends = elementwise.logical_or(elementwise.equal(x, 0.0), elementwise.isinf(x))
+    special = elementwise.logical_and(elementwise.equal(y, 0.5), ends)
+    return elementwise.select(special, elementwise.absolute(x), elementwise.power(x, y))
+
+
 def _log_of(*args: Any) -> Any:
     """math.log(x), or math.log(x, base)"""
     if len(args) != 2 or not any(map(undecided, args)):
@@ -304,7 +311,7 @@ _FAILURES: dict[str, tuple[Any, _Check]] = {
     "sinh": (_e.sinh, _range), "cosh": (_e.cosh, _range), "tanh": (_e.tanh, _no_failures),
     "asinh": (_e.arcsinh, _no_failures), "acosh": (_e.arccosh, _domain),
     "atanh": (_e.arctanh, _pole), "atan2": (_e.arctan2, _no_failures),
-    "hypot": (_hypot, _no_failures), "pow": (_e.power, _power), "fmod": (_e.fmod, _domain),
+    "hypot": (_hypot, _no_failures), "pow": (_raised, _power), "fmod": (_e.fmod, _domain),
     "copysign": (_e.copysign, _no_failures), "fabs": (_e.fabs, _no_failures),
     "degrees": (_e.degrees, _no_failures), "radians": (_e.radians, _no_failures),
     "erf": (_e.erf, _no_failures), "erfc": (_e.erfc, _no_failures),

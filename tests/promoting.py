@@ -20,7 +20,8 @@ def promoting() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, np.config(execution="adaptive", promotion=True):
         for name in ("_SHORT", "SECONDS", "_COMPILING"):
             patch.setattr(_function, name, 0.0)
-        patch.setattr(_function, "FASTER", numpy.inf)
+        for name in ("FASTER", "_HOPELESS"):
+            patch.setattr(_function, name, numpy.inf)
         yield
     for hot in _function.fronts():
         hot.restore()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy
 import pytest
 
+import lazynp as np
 from lazynp import _cost
 from lazynp._avals import Aval, aval_of
 from lazynp._cost import MEMORY_BOUND, cost
@@ -65,3 +66,18 @@ def test_better_by_numpy_is_said_of_products_and_indices_only() -> None:
     assert _cost.better_by_host(sorting.argsort, {}, [x], [x])
     m = _aval(500, 500)
     assert _cost.host_gain(contraction.dot_general, {}, [m, m], [m]) > 0
+
+
+def test_the_least_counts_rounds_and_data() -> None:
+    def steps(x: Any, n: int) -> Any:
+        for _ in range(n):
+            x = np.sin(x) * 2.0
+        return x
+
+    def least(size: int, rounds: int) -> float:
+        jaxpr = np.jit(steps, static_argnums=1).lower(np.ones(size), rounds).jaxpr
+        return _cost.least(jaxpr)
+
+    assert least(10_000, 400) == pytest.approx(4 * least(10_000, 100), rel=0.05)
+    assert least(100_000, 100) == pytest.approx(10 * least(10_000, 100), rel=0.2)
+    assert least(1, 100) < 10.0

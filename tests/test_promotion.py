@@ -509,6 +509,20 @@ def test_functions_made_again_are_found_again(monkeypatch: pytest.MonkeyPatch) -
     front_of(test_functions_made_again_are_found_again).restore()  # type: ignore
 
 
+def test_a_program_without_hope_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(a: Any) -> None:
+        for k in range(20):
+            a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+
+    monkeypatch.setattr(_function, "_HOPELESS", 0)
+    hot = front(f)
+    compiled = np.stats().compiles
+    for _ in range(5):
+        f(np.ones((100, 100)))
+    assert hot.programs == 0 and np.stats().compiles == compiled
+    assert "it would take" in hot.explained()
+
+
 def test_the_second_call_of_a_long_function_is_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ticks tell that its first call is long while that runs."""
     monkeypatch.setattr(_sampling, "HOT", 1)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, write_lock
-from lazynp._cost import work
+from lazynp._cost import least
 from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._promotion._given import Again, Given, Listed
 from lazynp._promotion._guards import Guards, refuse_computed
@@ -48,7 +48,7 @@ class Program:
         self._plain, self._template = plain, given.template
         self._moving, self._unread = given.moving, frozenset(given.unread)
         self._in_calls = isinstance(given, Given)
-        self.seconds = 0.0  # that a call may take, by estimate
+        self.seconds = 0.0  # that a call takes at least, by estimate
         self._results: Results | None = None
         self._jitted = Jitted(_named(self._staged, name_of(plain)), (), (), loops="auto")
 
@@ -112,7 +112,7 @@ class Program:
             _check_numbers(jaxpr, {v for v in jaxpr.inputs if v.aval.weak})
         if self._results is not None:
             self._results.values.clear()  # they belong to the trace
-        self.seconds = 1e-6 * work(jaxpr, rounds=True)
+        self.seconds = 1e-6 * least(jaxpr)
         return operations
 
     def _staged(self, *leaves: Any) -> Any:

@@ -134,7 +134,7 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path) -> None:
         except KeyboardInterrupt:
             print("stopped", taken[-1].chunks > 0, len(u))
         whole = set(u[1:].tolist()) | set(w.tolist()) | {t, float(n)}
-        print(max(whole) - min(whole), step + 1 - n, n > 1000)
+        print(max(whole) - min(whole), step + 1 - n, n > 50)
     """
     for k in range(4):
         source = textwrap.dedent(text).replace("CHUNKS", str(1 + k)).replace("DELAY", f"{k * 4e-3}")

@@ -12,13 +12,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lazynp._avals import Aval
-from lazynp._jaxpr import Atom, Jaxpr, Rules, Var, jaxprs_in
+from lazynp._jaxpr import Atom, Eqn, Jaxpr, Rules, Var, jaxprs_in
 
 DISPATCH = 12.0  # of starting a compiled program, besides its operations
 PIECE = 25.0  # of one more piece of a program: a dispatch, buffers in and out, lost fusion
 
 _CALL = 0.8  # of an operation by reference: the interpreter's step and NumPy's overhead
 _FUSED = 0.1  # of an operation in a program
+_PRODUCT = 1.0  # more for a product, by either
 # Of a byte read or written. By reference every result goes to memory and comes back; in a program
 # that fuses, most do not: 0.1e-5 for one operation more, but 0.4 to 1.2e-5 of what goes in and out.
 MOVED, MOVED_FUSED = 1.2e-5, 0.25e-5
@@ -91,8 +92,8 @@ def cost(
         flops *= outs[0].dtype.itemsize / (16 if outs[0].dtype.kind == "c" else 8)
         by_numpy, by_xla = _FETCHED.get(outs[0].dtype.kind, _FETCHED["f"])
         return (
-            _CALL + 1.0 + moved * by_numpy + flops * numpys,
-            _FUSED + 1.0 + moved * by_xla + flops * xlas,
+            _CALL + _PRODUCT + moved * by_numpy + flops * numpys,
+            _FUSED + _PRODUCT + moved * by_xla + flops * xlas,
         )
     extra = primitive.cost or MEMORY_BOUND
     by_numpy, by_xla = extra(ins) if callable(extra) else (size * extra[0], size * extra[1])
@@ -152,8 +153,7 @@ def work(jaxpr: Jaxpr) -> float:
         if eqn.primitive.kind == "call":
             total += max(map(work, jaxprs_in(eqn.params)), default=0.0)
         else:
-            ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
-            total += cost(eqn.primitive, eqn.params, ins, outs)[1]
+            total += _compiled(eqn)
     return total
 
 
@@ -168,10 +168,14 @@ def least(jaxpr: Jaxpr) -> float:
             inner = max(map(least, jaxprs_in(eqn.params)), default=0.0)
             total += inner * (eqn.params.get("length") or 1)
         else:
-            ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
-            constant = _FUSED + (eqn.primitive.kind == "contract")
-            total += max(cost(eqn.primitive, eqn.params, ins, outs)[1] - constant, 0.0)
+            constant = _FUSED + (_PRODUCT if eqn.primitive.kind == "contract" else 0.0)
+            total += max(_compiled(eqn) - constant, 0.0)
     return total
+
+
+def _compiled(eqn: Eqn) -> float:
+    ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
+    return cost(eqn.primitive, eqn.params, ins, outs)[1]
 
 
 def better_by_host(

@@ -52,7 +52,7 @@ from lazynp.functions import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._memory import scipy_asks
 from lazynp.functions._operands import cast
-from lazynp.functions._part_functions import least
+from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
@@ -163,7 +163,7 @@ def selection_ufunc(
     self: Selection, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any
 ) -> Any:
     ours: Any = find(function.__name__)
-    reduction = _REDUCTIONS.get(function.__name__)
+    reduction = UFUNC_REDUCTIONS.get(function.__name__)
     if method == "reduce" and reduction is not None:
         return getattr(self, reduction)(**kwargs)
     if ours is None or method != "__call__" or kwargs:
@@ -189,10 +189,6 @@ def selection_function(self: Selection, function: Any, types: Any, args: Any, kw
     return getattr(self, name)(*args[1:], **kwargs)
 
 
-_REDUCTIONS: dict[str, str] = {
-    "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
-    "logical_and": "all", "logical_or": "any",
-}  # fmt: skip
 _PRODUCTS = {"matmul", "dot", "inner"}
 _AMAX = {"amax": "max", "amin": "min"}
 _SELECTED = {"sum", "prod", "mean", "var", "std", "any", "all", "max", "min"}
@@ -213,8 +209,7 @@ def _selected(function: Any) -> Any:
 
 
 def _extremum(name: str) -> Any:
-    function, words = getattr(reductions, name), {"max": "maximum", "min": "minimum"}[name]
-    message = f"zero-size array to reduction operation {words} which has no identity"
+    function, message = getattr(reductions, name), empty_text(name)
 
     def reduce(self: Selection, axis: Any = None, **options: Any) -> Any:
         if self.dtype.kind == "c":

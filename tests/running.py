@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import textwrap
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,8 @@ from lazynp._promotion import _running, taken
 from lazynp._recorder import local
 
 
-@contextmanager
-def eager() -> Iterator[None]:
+@pytest.fixture
+def every_loop() -> Iterator[None]:
     """Every loop counts as long, every program as fast, and chunks are short."""
     settings = {"SECONDS": 0.0, "LEFT": 0.0, "_COMPILING": 0.0, "FASTER": numpy.inf,
                 "_ROUNDS": 3, "_CHUNK": 1e-9}  # fmt: skip
@@ -28,6 +27,13 @@ def eager() -> Iterator[None]:
         for name, value in settings.items():
             patch.setattr(_running, name, value)
         yield
+
+
+MARKS = [
+    pytest.mark.own_policy,
+    pytest.mark.usefixtures("every_loop"),
+    pytest.mark.skipif(not _running.KNOWN, reason="needs the fast path in C"),
+]
 
 
 def _looking() -> Any:

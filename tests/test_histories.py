@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
@@ -13,18 +12,9 @@ import pytest
 import lazynp as np
 from lazynp._promotion import _histories, _running, taken
 from tests.history_programs import FAILING, REFUSED, TAKEN, program
-from tests.running import assert_alike, check, eager, run
+from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 
-pytestmark = [
-    pytest.mark.own_policy,
-    pytest.mark.skipif(not _running.KNOWN, reason="needs the fast path in C"),
-]
-
-
-@pytest.fixture(autouse=True)
-def every_loop() -> Iterator[None]:
-    with eager():
-        yield
+pytestmark = MARKS
 
 
 @pytest.mark.parametrize("name", TAKEN)

@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import _running, taken
-from tests.running import assert_alike, check, eager, run
+from lazynp._promotion import taken
+from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 from tests.running_programs import program
 
-pytestmark = [
-    pytest.mark.own_policy,
-    pytest.mark.skipif(not _running.KNOWN, reason="needs the fast path in C"),
-]
-
-
-@pytest.fixture(autouse=True)
-def every_loop() -> Iterator[None]:
-    with eager():
-        yield
+pytestmark = MARKS
 
 
 TAKEN = {

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,10 @@ import pytest
 
 import lazynp as np
 from lazynp._promotion import _running, taken
-from tests.running import assert_alike, check, eager, run
+from tests.running import MARKS, assert_alike, check, every_loop, run  # noqa: F401
 from tests.running_programs import FAILING, REFUSED, TAKEN, program
 
-pytestmark = [
-    pytest.mark.own_policy,
-    pytest.mark.skipif(not _running.KNOWN, reason="needs the fast path in C"),
-]
-
-
-@pytest.fixture(autouse=True)
-def every_loop() -> Iterator[None]:
-    with eager():
-        yield
+pytestmark = MARKS
 
 
 @pytest.mark.parametrize("name", TAKEN)

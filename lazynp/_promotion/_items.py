@@ -16,7 +16,7 @@ from lazynp._array import NDArray, new_array, new_scalar
 from lazynp._fronts import BUILT, fastpath
 from lazynp._node import leaf
 from lazynp.primitives import elementwise, shaping
-from lazynp.transforms.control import CannotStage
+from lazynp.transforms.control import CannotStage, pythons
 
 AT = ".at"  # the function's counter of rounds
 ITEMS = ".items"  # its name of `Taking`
@@ -37,7 +37,7 @@ class Span:
     def value(self, k: int) -> Any:
         return self.values[k]
 
-    def leaves(self) -> Iterator[Numbers | Elements]:
+    def leaves(self) -> Iterator[Values]:
         yield from ()
 
     def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
@@ -45,13 +45,13 @@ class Span:
         return _call("counted", at, first, step)
 
 
-class Numbers:
-    """A list of floats, or of ints, from a place on."""
+class Values:
+    """Values in an array or a list, from a place on. A program takes them by `function`."""
 
-    def __init__(self, values: list[Any], first: int) -> None:
+    function: str
+
+    def __init__(self, values: Any, first: int) -> None:
         self._values, self._first = values, first
-        self._before: list[Any] = []
-        self._array: Any = None
 
     def __len__(self) -> int:
         return max(len(self._values) - self._first, 0)
@@ -59,11 +59,36 @@ class Numbers:
     def value(self, k: int) -> Any:
         return self._values[self._first + k]
 
-    def leaves(self) -> Iterator[Numbers | Elements]:
+    def leaves(self) -> Iterator[Values]:
         yield self
 
+    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
+        array = ast.Name(places[id(self)], ast.Load())
+        return _call(self.function, array, at, ast.Constant(self._first))
+
     def array(self) -> Any:
-        """All of it; a program must not miss a change."""
+        """All that the program needs of them."""
+        return self._values
+
+
+class Elements(Values):
+    """An array of one axis."""
+
+    function = "element"
+
+
+class Numbers(Values):
+    """A list of floats, or of ints."""
+
+    function = "number"
+
+    def __init__(self, values: list[Any], first: int) -> None:
+        super().__init__(values, first)
+        self._before: list[Any] = []
+        self._array: Any = None
+
+    def array(self) -> Any:
+        """An array of all of it. A program must not miss a change."""
         values = self._values
         if self._array is None:
             kinds = set(map(type, values))
@@ -75,33 +100,6 @@ class Numbers:
         if not same or not all(map(operator.is_, values, self._before)):
             raise CannotStage("it is over a list that changes")
         return self._array
-
-    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
-        array = ast.Name(places[id(self)], ast.Load())
-        return _call("number", array, at, ast.Constant(self._first))
-
-
-class Elements:
-    """An array of one axis, from a place on."""
-
-    def __init__(self, values: Any, first: int) -> None:
-        self._values, self._first = values, first
-
-    def __len__(self) -> int:
-        return max(len(self._values) - self._first, 0)
-
-    def value(self, k: int) -> Any:
-        return self._values[self._first + k]
-
-    def leaves(self) -> Iterator[Numbers | Elements]:
-        yield self
-
-    def array(self) -> Any:
-        return self._values
-
-    def code(self, at: ast.expr, places: dict[int, str]) -> ast.expr:
-        array = ast.Name(places[id(self)], ast.Load())
-        return _call("element", array, at, ast.Constant(self._first))
 
 
 class Together:
@@ -116,7 +114,7 @@ class Together:
     def value(self, k: int) -> Any:
         return tuple([p.value(k) for p in self._parts])
 
-    def leaves(self) -> Iterator[Numbers | Elements]:
+    def leaves(self) -> Iterator[Values]:
         for p in self._parts:
             yield from p.leaves()
 
@@ -134,7 +132,7 @@ class Taking:
 
     def counted(self, at: Any, first: int, step: int) -> Any:
         k = elementwise.multiply(new_array(at._read()), np.int64(step))
-        return _weak(elementwise.add(k, np.int64(first)), _INT)
+        return pythons(elementwise.add(k, np.int64(first)), _INT)
 
     def element(self, values: Any, at: Any, first: int) -> Any:
         k = elementwise.add(new_array(at._read()), np.int64(first))
@@ -143,12 +141,7 @@ class Taking:
         return new_scalar(found._read())
 
     def number(self, values: Any, at: Any, first: int) -> Any:
-        return _weak(self.element(values, at, first), values.dtype)
-
-
-def _weak(x: Any, dtype: Any) -> Any:
-    """A number of Python's."""
-    return new_scalar(elementwise.convert(x, dtype=dtype, weak=True)._read())
+        return pythons(self.element(values, at, first), values.dtype)
 
 
 for _name in ("counted", "element", "number"):

@@ -132,8 +132,7 @@ def _refuse_empty(x: Part, axis: Any, message: str) -> None:
 
 
 def _extremum(name: str) -> Any:
-    function, words = getattr(reductions, name), {"max": "maximum", "min": "minimum"}[name]
-    message = f"zero-size array to reduction operation {words} which has no identity"
+    function, message = getattr(reductions, name), empty_text(name)
 
     def reduce(self: Part, axis: Any = None, **options: Any) -> Any:
         if options:
@@ -142,6 +141,12 @@ def _extremum(name: str) -> Any:
         return reduced(self, function, axis, {"initial": least(self.dtype, name)})
 
     return reduce
+
+
+def empty_text(name: str) -> str:
+    """What NumPy says of the maximum or minimum of nothing."""
+    words = {"max": "maximum", "min": "minimum"}[name]
+    return f"zero-size array to reduction operation {words} which has no identity"
 
 
 def least(dtype: np.dtype[Any], name: str) -> Any:
@@ -219,7 +224,7 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
 # -- NumPy's names ---------------------------------------------------------------------------------
 
 
-_UFUNC_REDUCTIONS: dict[str, str] = {
+UFUNC_REDUCTIONS: dict[str, str] = {
     "add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
     "logical_and": "all", "logical_or": "any",
 }  # fmt: skip
@@ -243,7 +248,7 @@ _OF_NUMPY = ("numpy", "numpy.linalg")
 
 
 def part_ufunc(self: Part, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    reduction = _UFUNC_REDUCTIONS.get(function.__name__)
+    reduction = UFUNC_REDUCTIONS.get(function.__name__)
     if method == "reduce" and reduction is not None and inputs[0] is self:
         return getattr(self, reduction)(**kwargs)
     name = function.__name__

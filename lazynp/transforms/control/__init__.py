@@ -45,6 +45,7 @@ from lazynp.transforms.control._state import (
     load,
     operators,
     own,
+    pythons,
     session,
     text,
 )
@@ -64,5 +65,5 @@ operators.append(_Operators)
 
 __all__ = [
     "PURE", "CannotStage", "Door", "Front", "bounds_only", "converted", "front_of", "inner_codes",
-    "is_users", "names", "plain_of", "session", "transplanted", "whole_tree",
+    "is_users", "names", "plain_of", "pythons", "session", "transplanted", "whole_tree",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import NDArray, new_array, new_scalar
+from lazynp._array import NDArray, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._ownership import COUNTED, counts
 from lazynp._recorder import StagingRecorder, local
@@ -29,6 +29,7 @@ from lazynp.transforms.control._state import (
     cells_of,
     kind,
     numeric,
+    pythons,
     value_of,
     values_of,
 )
@@ -238,7 +239,9 @@ class Carry:
         bind_all(self.cells.values(), self.before)
         for n, v in results.items():
             leaves, tree = tree_flatten(v)
-            made = [_weak(x) if w else x for x, w in zip(leaves, self.weak[n], strict=True)]
+            made = [
+                pythons(x, x.dtype) if w else x for x, w in zip(leaves, self.weak[n], strict=True)
+            ]
             if n in self.unclear:  # a write would not reach the array that it shows
                 for x in filter(_is_array, made):
                     x._flags = {"readonly": True}
@@ -294,12 +297,6 @@ def _settles(a: Aval, b: Aval) -> np.dtype[Any] | None:
     if b.weak and common_dtype(a, b) == a.dtype:
         return a.dtype
     return common_dtype(a, b)
-
-
-def _weak(x: Any) -> Any:
-    """A number of Python's, as a loop leaves it."""
-    made = elementwise.convert(x, dtype=x.dtype, weak=True)
-    return new_scalar(made._read())
 
 
 def _cast(x: Any, dtype: np.dtype[Any], weak: bool = False) -> Any:

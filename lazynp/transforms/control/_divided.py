@@ -17,7 +17,7 @@ from typing import Any
 
 from lazynp._array import Array
 from lazynp._intervals import distance, interval
-from lazynp._node import ARGS, OP, Node, is_tracer
+from lazynp._node import ARGS, OP, Node, aval_of_node, is_tracer
 from lazynp._recorder import StagingRecorder, local
 from lazynp.transforms.control._state import session
 
@@ -26,6 +26,8 @@ ROUNDS = 32  # of fewer, windows stay as they are
 BYTES = 1 << 20  # of all windows of a round: of less, one loop does
 EQUATIONS = 150  # of a body: of more, four copies would take long to compile
 _SMALLER = 0.8  # of the windows of the loop: a piece must need less than that
+
+Ends = tuple[int, int]
 
 _COMPARED = {
     "less": lambda x, y: _ordered(x, y, True), "greater": lambda x, y: _ordered(y, x, True),
@@ -79,47 +81,42 @@ class Counting:
 
 def decided(test: Any) -> bool | None:
     """What a test gives in every round, if that is known of its operands. May divide a loop."""
-    node = test._read()
+    return None if test.ndim else _of_node(test._read())
+
+
+def _of_node(node: Node) -> bool | None:
     op, args = node[OP], node[ARGS]
-    if op is None or is_tracer(node) or type(args) is not tuple or test.ndim:
+    if op is None or is_tracer(node) or type(args) is not tuple:
         return None
     name = op.primitive.name
     if name == "logical_not" and type(args[0]) is list:
-        opposite = decided(_Read(args[0]))
+        opposite = _of_node(args[0])
         return None if opposite is None else not opposite
-    if name not in _COMPARED or len(args) != 2:
+    if name not in _COMPARED:
         return None
-    known = _COMPARED[name](*map(_ends, args))
-    if known is None and None not in map(_ends, args):
+    x, y = map(_ends, args)
+    if x is None or y is None:
+        return None
+    known = _COMPARED[name](x, y)
+    if known is None:
         _divide(name, *args)
     return known
 
 
-class _Read:
-    ndim = 0
-
-    def __init__(self, node: Node) -> None:
-        self._node = node
-
-    def _read(self) -> Node:
-        return self._node
-
-
-def _ends(x: Any) -> tuple[int, int] | None:
+def _ends(x: Any) -> Ends | None:
     """The interval of a number; None if it is no integer."""
     if type(x) is int:
         return x, x
     if type(x) is not list or is_tracer(x):
         return None
-    aval = x[OP].aval if x[OP] is not None else x[4]
-    dtype = getattr(aval, "dtype", None)
-    return None if dtype is None or dtype.kind not in "iu" or aval.shape else interval(x)
-
-
-def _ordered(x: Any, y: Any, strict: bool) -> bool | None:
-    """Whether x < y, or, if not strict, x <= y."""
-    if x is None or y is None:
+    aval = aval_of_node(x)
+    if isinstance(aval, tuple) or aval.dtype.kind not in "iu" or aval.shape:  # a call has several
         return None
+    return interval(x)
+
+
+def _ordered(x: Ends, y: Ends, strict: bool) -> bool | None:
+    """Whether x < y, or, if not strict, x <= y."""
     if x[1] < y[0] or not strict and x[1] <= y[0]:
         return True
     if x[0] > y[1] or strict and x[0] >= y[1]:
@@ -127,9 +124,7 @@ def _ordered(x: Any, y: Any, strict: bool) -> bool | None:
     return None
 
 
-def _same(x: Any, y: Any) -> bool | None:
-    if x is None or y is None:
-        return None
+def _same(x: Ends, y: Ends) -> bool | None:
     if x[1] < y[0] or y[1] < x[0]:
         return False
     return True if x == y and x[0] == x[1] else None

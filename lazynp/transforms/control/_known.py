@@ -15,7 +15,7 @@ from lazynp._jaxpr import Jaxpr, Literal, eval_reference
 from lazynp._node import ARGS, OP, VALUE, aval_of_node
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later
-from lazynp.transforms.control._state import CannotStage, session, undecided
+from lazynp.transforms.control._state import CannotStage, pythons, session, undecided
 
 _WORK = 20_000  # equations that are evaluated at most, to know what a loop left in a variable
 
@@ -166,7 +166,7 @@ def _pythons(x: Any) -> Any:
     """The result as a number of Python's."""
     if not isinstance(x, Array) or x.dtype not in (np.int64, np.float64, np.complex128):
         return x
-    return new_scalar(elementwise.convert(x, dtype=x.dtype, weak=True)._read())
+    return pythons(x, x.dtype)
 
 
 def _is_number(x: Any) -> bool:

@@ -21,6 +21,7 @@ from lazynp.transforms.control._state import (
     CannotStage,
     numeric,
     operators,
+    pythons,
     session,
     truth,
     undecided,
@@ -28,11 +29,6 @@ from lazynp.transforms.control._state import (
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
 _SUMS_CAREFULLY = sys.version_info >= (3, 12)  # `sum` of floats compensates for rounding
-
-
-def _number(x: Any, dtype: np.dtype[Any]) -> Any:
-    """A number of Python's."""
-    return new_scalar(elementwise.convert(x, dtype=dtype, weak=True)._read())
 
 
 def _element(x: Any) -> Any:
@@ -72,14 +68,14 @@ def _whole(x: Any, what: str) -> Any:
     elif x.dtype == np.uint64:
         large = elementwise.greater_equal(x, np.uint64(2**63))
         check_later(large, OverflowError, f"{what}: a number of more than 64 bits")
-    return _number(x, _INT)
+    return pythons(x, _INT)
 
 
 def _float(*args: Any) -> Any:
     x = args[0] if len(args) == 1 else None
     if not undecided(x) or x is None or x.size != 1 or x.dtype.kind not in "biuf":
         return float(*args)
-    return _number(_element(x), _FLOAT)
+    return pythons(_element(x), _FLOAT)
 
 
 def _bool(*args: Any) -> Any:
@@ -98,7 +94,7 @@ def _extremum(function: Any, better: str) -> Any:
             if whole:  # without a branch, and its interval is known
                 least = elementwise.minimum if better == "less" else elementwise.maximum
                 known = not undecided(out) and not undecided(x)
-                out = function(out, x) if known else _number(least(out, x), _INT)
+                out = function(out, x) if known else pythons(least(out, x), _INT)
                 continue
             closer = x < out if better == "less" else x > out
             out = operators[0].choose(closer, lambda x=x: x, lambda out=out: out, 0)
@@ -116,13 +112,13 @@ def _abs(*args: Any) -> Any:
         infinite = elementwise.logical_not(elementwise.isfinite(out))
         lost = elementwise.logical_and(infinite, elementwise.isfinite(x))
         check_later(lost, OverflowError, "absolute value too large")
-        return _number(out, _FLOAT)
+        return pythons(out, _FLOAT)
     if x.dtype.kind == "b":
-        return _number(x, _INT)
+        return pythons(x, _INT)
     if x.dtype == np.int64:
         least = elementwise.equal(x, np.int64(-(2**63)))
         check_later(least, OverflowError, "abs(): a number of more than 64 bits")
-    return _number(elementwise.absolute(x), x.dtype)
+    return pythons(elementwise.absolute(x), x.dtype)
 
 
 def _divmod(*args: Any) -> Any:
@@ -234,7 +230,7 @@ def _operand(x: Any) -> Any:
     if not isinstance(x, Array):
         return np.float64(x)
     # a conversion of its own: from here on, it is no number of Python's (see `_program`)
-    return elementwise.convert(_number(x, _FLOAT), dtype=_FLOAT)
+    return elementwise.convert(pythons(x, _FLOAT), dtype=_FLOAT)
 
 
 def _of_floats(function: Any, compute: Any, failures: _Check) -> Any:
@@ -250,7 +246,7 @@ def _of_floats(function: Any, compute: Any, failures: _Check) -> Any:
         for bad, kind in failures(out, *xs):
             text = "math range error" if kind is OverflowError else "math domain error"
             check_later(bad, kind, text)
-        return _number(out, _FLOAT)
+        return pythons(out, _FLOAT)
 
     return of
 
@@ -296,7 +292,7 @@ def _tested(function: Any, compute: Any) -> Any:
 
     def of(*args: Any) -> Any:
         x = _operand(args[0]) if len(args) == 1 and undecided(args[0]) else None
-        return function(*args) if x is None else _number(compute(x), np.dtype(bool))
+        return function(*args) if x is None else pythons(compute(x), np.dtype(bool))
 
     return of
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array
+from lazynp._array import Array, new_scalar
 from lazynp._recorder import local
 from lazynp._tree import register_pytree_node
 from lazynp._values import knowable
@@ -116,6 +116,11 @@ def numeric(x: Any) -> bool:
     if not isinstance(x, (Array, np.ndarray, np.generic, bool, int, float, complex)):
         return False
     return getattr(x, "dtype", np.dtype(bool)).kind in "biufc"
+
+
+def pythons(x: Any, dtype: Any) -> Any:
+    """A traced number as one of Python's."""
+    return new_scalar(elementwise.convert(x, dtype=dtype, weak=True)._read())
 
 
 def truth(x: Any) -> Any:

@@ -8,6 +8,7 @@ tables.
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 import sys
 import textwrap
@@ -104,3 +105,28 @@ def test_nothing_grows(kind: str, policy: str) -> None:
         [sys.executable, "-c", program], env=settings, capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc has the setting")
+def test_freed_memory_is_kept_for_the_next_arrays() -> None:
+    """Memory that comes from the system anew costs a fault for each page."""
+    program = """
+        import resource, numpy, lazynp as np
+        x = np.asarray(numpy.ones(8_000_000))  # 64 MB: 16,000 pages
+        def round():
+            numpy.asarray(x + x)
+        for _ in range(3):
+            round()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(5):
+            round()
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        env={**os.environ, "LAZYNP_EXECUTION": "compiled"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert int(done.stdout) < 8_000

@@ -37,9 +37,10 @@ def on_host() -> bool:
 
 
 _MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1  # glibc calls these M_...
-# bytes: the most that glibc allows; larger arrays still go back to the system at once
-_LARGEST = 32 << 20
-_KEPT = 256 << 20  # bytes: the most freed memory to keep
+# Bytes: larger arrays still go back to the system at once. Before 2.35, glibc allows the smaller.
+_LARGEST, _LARGEST_OLD = 256 << 20, 32 << 20
+_KEPT = 2  # times as much freed memory is kept at most
+_SHARE = 32  # of the machine's memory: the largest array that is kept
 
 
 def keep_freed_memory() -> None:
@@ -47,7 +48,8 @@ def keep_freed_memory() -> None:
 
     By default, glibc returns free memory at the end of the heap to the system and takes it again a
     moment later, page by page. A loop over arrays of 3 MB then takes twice as long, in NumPy and in
-    XLA alike. If the user has set malloc's variables, that choice stands.
+    XLA alike. On 70 MB, NumPy's operations take twice as long, and compiled ones three times: only
+    NumPy asks for huge pages. If the user has set malloc's variables, that choice stands.
     """
     chosen = ("GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_")
     if sys.platform != "linux" or not os.environ.keys().isdisjoint(chosen):
@@ -56,8 +58,12 @@ def keep_freed_memory() -> None:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return
-    mallopt(_MMAP_THRESHOLD, _LARGEST)
-    mallopt(_TRIM_THRESHOLD, _KEPT)
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    largest = max(min(_LARGEST, machine // _SHARE), _LARGEST_OLD)
+    if not mallopt(_MMAP_THRESHOLD, largest):
+        largest = _LARGEST_OLD
+        mallopt(_MMAP_THRESHOLD, largest)
+    mallopt(_TRIM_THRESHOLD, max(_KEPT * largest, _LARGEST))
 
 
 _STACK = 8 << 20  # bytes of a thread's stack

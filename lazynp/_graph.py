@@ -14,6 +14,7 @@ that fails leaves every node as it was.
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -56,11 +57,14 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
             return plan
         plan.reason = reason
         plan.runs += 1
+    verdict, begin = plan.verdict, perf_counter()
     if not known or plan.current is None and plan.by_reference():
         STATS.reference_runs += 1
         plan.tier = "reference"
         del leaves  # references that would keep operands from being reused
         _reference.run(nodes, asked)
+        if verdict is not None:
+            verdict.by_numpy(perf_counter() - begin)
         return plan
     plan.tier = "compiled"
     if plan.watch is not None and plan.lean is None:
@@ -79,6 +83,8 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
         if plan.watch is None or plan.watch.candidates:
             after_run(plan, nodes, asked)
     nodes.clear()
+    if verdict is not None:
+        plan.took(perf_counter() - begin)
     return plan
 
 
@@ -270,7 +276,9 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
     if isinstance(plan, Sighting) and config.execution == "adaptive" and plan.again():
         return plan, leaves, slots
     if plan is None or isinstance(plan, Sighting):
-        plan = _form(nodes, leaves, key, node_counts, leaf_counts)
+        seen, plan = plan, _form(nodes, leaves, key, node_counts, leaf_counts)
+        if seen is not None and plan.runs == 0:
+            plan.verdict = seen.verdict
         _plans_by_count.put(quick, plan)
     return plan, leaves, slots
 

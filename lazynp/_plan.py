@@ -27,6 +27,7 @@ from lazynp._node import CODE, LENT, OP, PROJECT, VALUE, Node, Op
 from lazynp._observers import observers
 from lazynp._pieces import Pieces
 from lazynp._quiet import quietly
+from lazynp._verdict import verdict
 
 
 @dataclass
@@ -92,7 +93,7 @@ class Plan:
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
         "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
         "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets", "tied",
-        "repeated",
+        "repeated", "verdict",
     )  # fmt: skip
 
     def __init__(
@@ -130,6 +131,7 @@ class Plan:
         self.repeated = 0  # runs for no value: see _cutsites
         self.owed = 0.0
         self.costs = _costs([s.op for s in steps])
+        self.verdict = verdict(self.costs[0])
         if config.execution == "adaptive":  # it was a Sighting
             self.owed = _PLANNED_AT * self.costs[2]
         self.family = hash(tuple((s.op.primitive, _ranks(s.op), s.refs) for s in steps))
@@ -181,7 +183,21 @@ class Plan:
         if config.execution == "compiled":
             if self.programs or _families.get(self.family, 0) < _VARIANTS:
                 return False
+        elif self.verdict is not None and self.verdict.for_numpy:
+            return True
         return not self.worth_compiling()
+
+    def took(self, seconds: float) -> None:
+        """Note the time of a compiled run, where the clock decides."""
+        verdict = self.verdict
+        if verdict is None:
+            return
+        verdict.by_program(seconds)
+        if verdict.for_numpy and config.execution == "adaptive":
+            self.current = None
+            if verdict.lost:
+                self.programs.clear()
+                self.lean = None
 
     def forget_programs(self) -> bool:
         """Drop the executables, unless this form ran since the last call."""
@@ -522,11 +538,12 @@ def lowered_plan(
 class Sighting:
     """A form that does not deserve a plan yet: by reference, it costs too little."""
 
-    __slots__ = ("left", "runs", "tier", "costs", "repeated")
+    __slots__ = ("left", "runs", "tier", "costs", "repeated", "verdict")
 
     def __init__(self, nodes: list[Node]) -> None:
         self.runs, self.tier, self.repeated = 0, "reference", 0
         self.costs = reference, compiled, compiling = _costs([n[OP] for n in nodes])
+        self.verdict = verdict(reference)
         gain = reference - compiled
         runs = _PLANNED_AT * compiling / gain if gain > 0 else math.inf
         # runs until the form gets a plan

@@ -52,6 +52,9 @@ _PLAIN = 0.5  # nanoseconds an element, by XLA: up to here an operation is one i
 # 350, on two threads of one core, both take the same time.
 ALONE = 250.0
 
+# Microseconds of computing, beyond moving data, from which on a program takes XLA's newer emitters.
+COMPUTING = 20.0
+
 RECORDING = 5.0  # an operation, and its share of a flush
 CUT = 30.0  # for one operation
 
@@ -170,6 +173,17 @@ def least(jaxpr: Jaxpr) -> float:
         else:
             constant = _FUSED + (_PRODUCT if eqn.primitive.kind == "contract" else 0.0)
             total += max(_compiled(eqn) - constant, 0.0)
+    return total
+
+
+def computing(jaxpr: Jaxpr) -> float:
+    """What the elementwise functions of a compiled program take beyond moving its data."""
+    total = 0.0
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.kind == "call":
+            total += max(map(computing, jaxprs_in(eqn.params)), default=0.0)
+        elif eqn.primitive.kind == "elementwise" and isinstance(eqn.primitive.cost, tuple):
+            total += 1e-3 * eqn.primitive.cost[1] * eqn.outputs[0].aval.size
     return total
 
 

@@ -280,7 +280,7 @@ def _large(loaded: Any, out_avals: Sequence[Aval]) -> tuple[Aval, ...]:
 
 def compile_text(
     text: str, in_avals: Sequence[Aval], out_avals: Sequence[Aval], platform: str = "cpu",
-    alone: bool = True, jaxpr: Jaxpr | None = None,
+    alone: bool = True, heavy: bool = False, jaxpr: Jaxpr | None = None,
 ) -> Executable:  # fmt: skip
     """Compile a program, or load it from disk: the only place that does. `jaxpr`: for reports."""
     if _closing.closing:
@@ -290,7 +290,7 @@ def compile_text(
         _lapack.register()
     room_for_compiling(text)
     room_for_maps()
-    options = compile_options(platform, text)
+    options = compile_options(platform, text, heavy)
     key = _cache.key_of(text, options, f"{platform} alone" if alone else platform)
     loaded = None if key is None else _from_disk(here, key)
     from_disk = loaded is not None
@@ -301,7 +301,7 @@ def compile_text(
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise _translated(e, "compile", text) from None
-            options = compile_options(platform, text)
+            options = compile_options(platform, text, heavy)
     if key is not None and not from_disk:
         blob = _compat.serialized(here.client, loaded)
         if blob is not None:
@@ -332,7 +332,8 @@ def compile_program(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "c
         room_for_arrays(large(jaxpr.out_avals))
     text = module_text(jaxpr, donate, platform)
     alone = _cost.work(jaxpr) <= _cost.ALONE
-    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, alone, jaxpr)
+    heavy = _cost.computing(jaxpr) > _cost.COMPUTING
+    return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, alone, heavy, jaxpr)
 
 
 def _translated(error: Exception, op: str, text: str | None) -> Exception:

@@ -5,9 +5,9 @@ Every function emits through the builder `b`. x, y, z, w are values.
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,31 @@ def times(b: Any, x: Any, factor: float) -> Any:
 
 def plus(b: Any, x: Any, term: float) -> Any:
     return add(b, x, like(b, term, x))
+
+
+# Inside of a formula: a product may be fused with an addition, which only saves roundings. The
+# guards against that cost as much as the products.
+
+
+def product(b: Any, x: Any, y: Any) -> Any:
+    return b.binary("stablehlo.multiply", x, y)
+
+
+def scaled(b: Any, x: Any, factor: float) -> Any:
+    return product(b, x, like(b, factor, x))
+
+
+def total(b: Any, *terms: Any) -> Any:
+    """Their sum, from left to right."""
+    return functools.reduce(functools.partial(b.binary, "stablehlo.add"), terms)
+
+
+def polynomial(b: Any, x: Any, coefficients: Sequence[float]) -> Any:
+    """Horner's scheme, the highest power first."""
+    y = like(b, coefficients[0], x)
+    for c in coefficients[1:]:
+        y = total(b, product(b, y, x), like(b, c, x))
+    return y
 
 
 def or_(b: Any, x: Any, y: Any) -> Any:
@@ -135,7 +160,7 @@ def to_float(b: Any, x: Any, dtype: np.dtype[Any]) -> Any:
 def in_float32(lower: Lower) -> Lower:
     """float16 as NumPy computes it: in float32, rounded once to float16."""
 
-    @wraps(lower)
+    @functools.wraps(lower)
     def widened(b: Any, *xs: Any, **params: Any) -> Any:
         if xs[0].aval.dtype != F2:
             return lower(b, *xs, **params)
@@ -150,7 +175,7 @@ def in_float64(lower: Lower) -> Lower:
     accurate.
     """
 
-    @wraps(lower)
+    @functools.wraps(lower)
     def widened(b: Any, *xs: Any, **params: Any) -> Any:
         dtype = xs[0].aval.dtype
         wide = C16 if dtype == C8 else F8 if dtype in (F2, F4) else dtype

@@ -18,7 +18,7 @@ from lazynp.primitives.elementwise_arithmetic import (
 )
 from lazynp.primitives.elementwise_emit import is_, like
 from lazynp.primitives.elementwise_formulas import log1p as emit_log1p
-from lazynp.primitives.elementwise_special import ROOT_TWO_PI, no_formula, polynomial, special_row
+from lazynp.primitives.elementwise_special import ROOT_TWO_PI, no_formula, special_row
 
 LARGE = 13  # from here on, Stirling's series below is exact to rounding
 # log(gamma(x)) - ((x - 1/2) log x - x + log(2 pi) / 2), times x, as a polynomial in 1/x^2
@@ -28,7 +28,7 @@ _STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 
 def stirling_rest(b: Any, x: Any) -> Any:
     """log(gamma(x)) minus Stirling's formula for it; x >= 13."""
     r = e.div(b, like(b, 1.0, x), x)
-    return e.mul(b, r, polynomial(b, e.mul(b, r, r), _STIRLING))
+    return e.mul(b, r, e.polynomial(b, e.mul(b, r, r), _STIRLING))
 
 
 # -- gamma -----------------------------------------------------------------------------------------

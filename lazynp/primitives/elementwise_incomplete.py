@@ -48,7 +48,6 @@ from lazynp.primitives.elementwise_incomplete_host import (
 from lazynp.primitives.elementwise_special import (
     ROOT_TWO_PI,
     no_formula,
-    polynomial,
     special_row,
     xlogy,
 )
@@ -136,7 +135,7 @@ def _fraction(b: Any, a: Any, x: Any) -> tuple[Any, Any]:
 
 def _log_gamma_of_more_than_one(b: Any, a: Any) -> Any:
     """log(gamma(1 + a)) for 0 <= a <= 1/2; relatively accurate for small a."""
-    series = e.mul(b, e.mul(b, a, a), polynomial(b, e.negate(b, a), ZETA_SERIES[::-1]))
+    series = e.mul(b, e.mul(b, a, a), e.polynomial(b, e.negate(b, a), ZETA_SERIES[::-1]))
     return e.add(b, e.sub(b, e.times(b, a, 1 - EULER), emit_log1p(b, a)), series)
 
 
@@ -169,13 +168,13 @@ def _temme(b: Any, a: Any, x: Any) -> tuple[Any, Any, Any]:
     mu = e.div(b, e.sub(b, x, a), a)
     close = is_(b, e.magnitude(b, mu), "LT", 0.05)
     near = b.select(close, mu, like(b, 0.0, mu))
-    by_series = e.mul(b, e.mul(b, near, near), polynomial(b, near, HALF_SQUARE))
+    by_series = e.mul(b, e.mul(b, near, near), e.polynomial(b, near, HALF_SQUARE))
     log_ratio = emit_log1p(b, mu)
     half = b.select(close, by_series, e.sub(b, mu, log_ratio))
     eta = e.copysign(b, e.sqrt(b, e.times(b, half, 2.0)), mu)
     z = e.copysign(b, e.sqrt(b, e.mul(b, a, half)), mu)
     bounded = b.op("stablehlo.clamp", like(b, -0.2, eta), eta, like(b, 0.2, eta), out=eta.aval)
-    c0 = e.add(b, polynomial(b, bounded, C0), e.div(b, polynomial(b, bounded, C1), a))
+    c0 = e.add(b, e.polynomial(b, bounded, C0), e.div(b, e.polynomial(b, bounded, C1), a))
     density = e.exp(b, e.negate(b, e.mul(b, a, half)))
     density = e.div(b, density, e.times(b, e.sqrt(b, a), ROOT_TWO_PI))
     rest = e.mul(b, density, c0)

@@ -76,14 +76,6 @@ def no_formula(name: str, by: str) -> Formula:
     return formula
 
 
-def polynomial(b: Any, x: Any, coefficients: Sequence[float]) -> Any:
-    """Horner's scheme, highest power first."""
-    y = like(b, coefficients[0], x)
-    for c in coefficients[1:]:
-        y = e.plus(b, e.mul(b, y, x), c)
-    return y
-
-
 # -- error functions -------------------------------------------------------------------------------
 
 
@@ -157,7 +149,7 @@ def _log_ndtr(b: Any, x: Any) -> Any:
     """log1p(-upper tail); then log; below -20, the asymptotic series of the tail."""
     beyond = e.choose(b, x, (is_(b, x, "GT", -20.0), -20.0))
     r = e.div(b, like(b, -1.0, x), e.mul(b, beyond, beyond))
-    series = emit_log1p(b, e.mul(b, r, polynomial(b, r, _TAIL_SERIES)))
+    series = emit_log1p(b, e.mul(b, r, e.polynomial(b, r, _TAIL_SERIES)))
     square_ = e.times(b, e.mul(b, beyond, beyond), -0.5)
     lead = e.plus(b, e.log(b, e.negate(b, beyond)), math.log(ROOT_TWO_PI))
     far = e.add(b, e.sub(b, square_, lead), series)
@@ -195,7 +187,7 @@ _FAR_TAIL = (
 
 
 def _ratio(b: Any, x: Any, of: tuple[Sequence[float], Sequence[float]]) -> Any:
-    return e.div(b, polynomial(b, x, of[0]), polynomial(b, x, of[1]))
+    return e.div(b, e.polynomial(b, x, of[0]), e.polynomial(b, x, of[1]))
 
 
 def _ndtri(b: Any, p: Any) -> Any:

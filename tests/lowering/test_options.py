@@ -126,3 +126,28 @@ def test_no_option_of_the_table_is_lacking() -> None:
 
 def test_other_platforms_have_no_options_yet() -> None:
     assert _options.options_for("cuda") == ()
+
+
+def kernels_of(f: Any, *args: Any) -> bool:
+    """Whether the newer emitters made the kernels of this program."""
+    found: list[bool] = []
+    options = _runtime.compile_options
+
+    def noted(platform: str, text: str, heavy: bool = False) -> Any:
+        made = options(platform, text, heavy)
+        found.append(OLDER not in made.env_option_overrides)
+        return made
+
+    with pytest.MonkeyPatch.context() as patch, np.config(cache="off", execution="compiled"):
+        patch.setattr(_runtime, "compile_options", noted)
+        np.materialize(np.jit(f)(*args))
+    return found[-1]
+
+
+@pytest.mark.skipif(_compat.VERSION >= (0, 11), reason="later releases have one kind of emitters")
+def test_a_program_that_computes_much_takes_the_newer_emitters() -> None:
+    """Over its operand, a kernel of the older ones is a scalar loop."""
+    x, few = numpy.linspace(0.1, 0.9, 20_000), numpy.linspace(0.1, 0.9, 100)
+    assert kernels_of(lambda x: np.arcsin(x), x)
+    assert not kernels_of(lambda x: np.arcsin(x), few)
+    assert not kernels_of(lambda x: (x * 2.0 + 1.0).reshape(100, 200).T * x[0], x)

@@ -21,6 +21,7 @@ from lazynp.functions import (
 from lazynp.functions._foreign import elements
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._operands import cast, check_writeable, store
+from lazynp.functions._operator_cases import defers, yielded
 from lazynp.functions._parts import Part, store as store_in
 from lazynp.functions._scalars import (
     conversion_of,
@@ -32,7 +33,7 @@ from lazynp.functions._scalars import (
 )
 from lazynp.functions._selected import Selection
 from lazynp.functions._stores import update_view
-from lazynp.functions._ufunc import defers, ufunc, yielded
+from lazynp.functions._ufunc import ufunc
 
 _BINARY = {
     "add": ufuncs.add,

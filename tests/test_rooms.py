@@ -13,7 +13,6 @@ FILE, FUNCTION = 500, 60
 LONG_FILES = {
     "_plan.py": "a plan, and how it becomes a jaxpr",
     "functions/_getset.py": "reading and writing by index, which share their checks",
-    "functions/_ufunc.py": "the ufunc object, with all of NumPy's methods and options",
 }
 LONG_FUNCTIONS = {
     "functions/_ufunc.py": {"_with_options": "NumPy's eleven options, in NumPy's order"},

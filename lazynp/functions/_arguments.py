@@ -266,3 +266,13 @@ def reshaped(x: Array, shape: Shape) -> Array:
 def joined(parts: Sequence[Array], axis: int) -> Array:
     """Concatenate parts of one dtype to a new array."""
     return own(parts[0]) if len(parts) == 1 else shaping.concatenate(*parts, axis=axis)
+
+
+def check_options(casting: Any, order: Any, subok: Any) -> None:
+    """Raise what NumPy raises of the options that every ufunc takes."""
+    if casting != "same_kind":
+        np.can_cast("?", "?", casting)  # raises for an invalid casting
+    if order != "K":
+        order_argument(order)
+    if subok is not True and subok is not False:
+        raise TypeError("'subok' must be a boolean")

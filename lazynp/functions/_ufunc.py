@@ -11,26 +11,21 @@ from typing import Any
 import numpy as np
 
 from lazynp import _errstate
-from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, write_lock
+from lazynp._array import Array, NDArray, as_operand, new_array
 from lazynp._avals import Aval, on_device
 from lazynp._config import config
 from lazynp._flush import host_value
 from lazynp._fronts import BUILT, in_front
-from lazynp._later import matrix_classes
 from lazynp._node import is_tracer, leaf
 from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result, quietly
 from lazynp._recorder import known, local, staged
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._ufunc_loops import resolve_dtypes
-from lazynp._values import knowable, watched
-from lazynp.functions import _advanced, _assigned, _getset
-from lazynp.functions._arguments import mask_argument, order_argument, result_order
-from lazynp.functions._checks import traced
-from lazynp.functions._fold import fold, fold_along, reduceat
+from lazynp._values import watched
+from lazynp.functions._arguments import check_options, mask_argument, result_order
 from lazynp.functions._foreign import by_numpy, elements, elsewhere, overridden
-from lazynp.functions._host import host_call, host_into, to_device, to_host, write_on_host
-from lazynp.functions._index_keys import normal_item
+from lazynp.functions._host import host_call, to_device, write_on_host
 from lazynp.functions._operands import (
     as_array,
     broadcast,
@@ -41,6 +36,14 @@ from lazynp.functions._operands import (
     plain,
     store,
 )
+from lazynp.functions._operator_cases import (
+    COMPARES,
+    OPERATORS,
+    defers,
+    is_square_of_bools,
+    repeats,
+    yielded,
+)
 from lazynp.functions._recording import (
     NUMBERS,
     apply,
@@ -49,10 +52,11 @@ from lazynp.functions._recording import (
     of_numbers,
     unary,
 )
-from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out, to_loop
+from lazynp.functions._reduce import to_loop
 from lazynp.functions._scalars import AVALS
 from lazynp.functions._selected import Selection
-from lazynp.functions._stores import host_index, write_into
+from lazynp.functions._stores import write_into
+from lazynp.functions._ufunc_methods import Methods
 from lazynp.primitives import elementwise, shaping
 
 # for `out`: None is different, because it accepts uninitialised elements where `where` is false
@@ -70,7 +74,7 @@ _THIRD = (  # NumPy's words
 OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
 
 
-class ufunc:
+class ufunc(Methods):
     """An elementwise function with NumPy's ufunc interface.
 
     Differs from `numpy.ufunc`: results are lazy, and `subok` has no effect. Where `where` is false
@@ -130,16 +134,16 @@ class ufunc:
             single = self._as_operator
             return unary(self._fast, single, self._numpy, depth=depth) if self._fast else single
 
-        compare, repeats = _COMPARES.get(self.__name__), self.__name__ == "multiply"
+        compare, product = COMPARES.get(self.__name__), self.__name__ == "multiply"
 
         def slow(x: Any, y: Any) -> Any:
             if type(x) is Selection or type(y) is Selection:
                 return self._apply(x, y)
-            if isinstance(x, np.matrix) and self.__name__ in _OPERATORS:  # which called this
-                return host_call(_OPERATORS[self.__name__], x, y)
+            if isinstance(x, np.matrix) and self.__name__ in OPERATORS:  # which called this
+                return host_call(OPERATORS[self.__name__], x, y)
             if defers(x) or defers(y):
                 return yielded(self.__name__, x, y)
-            if repeats and (_repeats(x, y) or _repeats(y, x)):
+            if product and (repeats(x, y) or repeats(y, x)):
                 return NotImplemented
             if compare is None:
                 return self._as_operator(x, y)
@@ -158,10 +162,10 @@ class ufunc:
         """Like `_apply`; where errors matter, by the operator, which may call other kernels."""
         values = _strictly(*xs)
         if values is None:
-            if self.__name__ == "power" and _is_square_of_bools(*xs):
+            if self.__name__ == "power" and is_square_of_bools(*xs):
                 return apply(elementwise.square, xs[0])
             return self._apply(*xs)
-        function = _OPERATORS.get(self.__name__, self._numpy)
+        function = OPERATORS.get(self.__name__, self._numpy)
         return to_device(_errstate.checked(function, *values))
 
     def in_place(self) -> Callable[..., Any]:
@@ -231,7 +235,7 @@ class ufunc:
         **unknown: Any,
     ) -> Any:
         signature = self._checked(args, signature, sig, dtype, unknown)
-        _check_options(casting, order, subok)
+        check_options(casting, order, subok)
         if out is Ellipsis:  # like None, but never returns a scalar
             options = {"where": where, "casting": casting, "dtype": dtype, "signature": signature}
             results = self(*args, out=(None,) * self.nout, **options)
@@ -420,9 +424,8 @@ class ufunc:
                 self._check_cast(array, out, casting)
                 array = cast(array, out.dtype)
             shape = np.broadcast_shapes(array.shape, mask.shape, () if out is None else out.shape)
-            otherwise = 0 if out is None else plain(out)
-            if out is None:
-                otherwise = shaping.full(0, shape=(), dtype=array.dtype)
+            zero = shaping.full(0, shape=(), dtype=array.dtype)
+            otherwise = zero if out is None else plain(out)
             result = apply(elementwise.select, broadcast(plain(mask), shape), array, otherwise)
         if out is None:
             return result
@@ -433,168 +436,8 @@ class ufunc:
         if not np.can_cast(result.dtype, out.dtype, casting):
             raise OutputCastingError(self._numpy, casting, result.dtype, out.dtype, 0)
 
-    # -- methods -----------------------------------------------------------------------------------
-
-    def outer(self, *args: Any, **kwargs: Any) -> Any:
-        """`f(a[i...], b[j...])` for all pairs of elements."""
-        if self.nin != 2:
-            raise ValueError("outer product only supported for binary functions")
-        if len(args) != 2:
-            raise TypeError("exactly two arguments expected")
-        a, b = args
-        if overridden(a, b):
-            return elsewhere(self, "outer", (a, b), kwargs)
-        x, y = plain(a), plain(b)
-        if x.ndim and y.ndim:
-            x = shaping.reshape(x, shape=x.shape + (1,) * y.ndim)
-        return self(x, y, **kwargs)
-
-    def at(self, a: Any, indices: Any, b: Any = NO_VALUE, /) -> None:
-        """Apply in place and unbuffered: repeated indices apply repeatedly."""
-        inputs = () if b is NO_VALUE else (b,)
-        if type(a) is NDArray and local.recorder.backend.at_once:
-            where = host_index(indices) if type(indices) is not int else indices
-            if where is not None and write_into(
-                a, inputs, lambda *v: self._numpy.at(v[-1], where, *v[:-1])
-            ):
-                return
-        if overridden(a, *inputs):
-            return elsewhere(self, "at", (a, indices, *inputs), {})
-        if isinstance(a, np.ndarray):  # a NumPy array, from another library
-            self._numpy.at(a, *to_host((indices, *inputs)))
-            return
-        if not isinstance(a, Array) or isinstance(a, Scalar):
-            raise TypeError("first operand must be array")
-        check_writeable(a)
-        mode = _AT_MODES.get(self.__name__)
-        value = as_array(b) if inputs else None
-        if _never_repeats(indices) and traced(a, indices, *inputs):
-            found = _getset.getitem(a, indices)
-            new = self(found) if value is None else self(found, value)
-            if np.can_cast(new.dtype, a.dtype, "same_kind"):
-                _getset.setitem(a, indices, new)
-                return
-        if mode is None or value is None or watched() or not _scatters(mode, a.dtype, value.dtype):
-            self._at_without_mode(a, indices, *inputs)
-            return
-        if self.__name__ == "subtract":
-            value = apply(elementwise.negative, value)
-        with write_lock:
-            node = a._read()
-            found = _as_advanced(a, indices)
-            operand = _assigned.assigned(value, a.dtype, found.shape)
-            a._write(_advanced.put(node, found, operand, mode))
-
-    def _at_without_mode(self, a: Array, indices: Any, *inputs: Any) -> None:
-        """For functions without their own scatter: NumPy, on the host."""
-        from_host = np.array(a)
-        args = (from_host, indices, *[np.asarray(b) for b in inputs])
-        if watched():
-            _errstate.checked(self._numpy.at, *args)
-        else:
-            quietly(self._numpy.at, list(args))
-        store(from_host, a, "unsafe")
-
-    def reduce(
-        self,
-        array: Any,
-        axis: Any = 0,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = np._NoValue,
-        where: Any = True,
-    ) -> Any:
-        """Reduce along axes. See `numpy.ufunc.reduce`."""
-        self._need_binary("reduce")
-        if out is Ellipsis:  # like None, but never returns a scalar
-            return plain(self.reduce(array, axis, dtype, None, keepdims, initial, where))
-        if overridden(array, out):
-            options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
-            options |= {"initial": initial, "where": where}
-            return elsewhere(self, "reduce", (array,), _told(options))
-        row = ROWS.get(self.__name__)
-        if row is not None:
-            return reduce(row, array, axis, dtype, out, keepdims, initial, where)
-        return fold(self._numpy, self._apply, array, axis, dtype, out, keepdims, initial, where)
-
-    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
-        """All partial results along an axis. See `numpy.ufunc.accumulate`."""
-        self._need_binary("accumulate")
-        out = None if out is Ellipsis else out
-        if overridden(array, out):
-            options = {"axis": axis, "dtype": dtype, "out": out}
-            return elsewhere(self, "accumulate", (array,), _told(options))
-        row = ROWS.get(self.__name__)
-        if row is not None and row.running is not None:
-            return accumulate(row, array, axis, dtype, out)
-        return fold_along(self._numpy, self._apply, array, axis, dtype, out)
-
-    def reduceat(
-        self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
-    ) -> Any:
-        """Reductions over slices. See `numpy.ufunc.reduceat`.
-
-        NumPy runs many slices of very different lengths, and functions without a primitive.
-        """
-        self._need_binary("reduceat")
-        out = None if out is Ellipsis else out
-        if overridden(array, out):
-            options = {"axis": axis, "dtype": dtype, "out": out}
-            return elsewhere(self, "reduceat", (array, indices), _told(options))
-        row = ROWS.get(self.__name__)
-        if row is not None:
-            return reduceat(row, array, indices, axis, dtype, out)
-        return host_into(
-            self._numpy.reduceat,
-            as_array(array),
-            indices,
-            axis=axis,
-            dtype=dtype,
-            out=single_out(out),
-        )
-
-    def _need_binary(self, what: str) -> None:
-        if self.nin != 2 or self.nout != 1:
-            wanted = "binary functions" if self.nin != 2 else "functions returning a single value"
-            raise ValueError(f"{what} only supported for {wanted}")
-
 
 ufunc.__call__ = in_front("called", ufunc.__call__, function=ufunc)  # type: ignore[method-assign]
-
-
-def _check_options(casting: Any, order: Any, subok: Any) -> None:
-    if casting != "same_kind":
-        np.can_cast("?", "?", casting)  # raises for an invalid casting
-    if order != "K":
-        order_argument(order)
-    if subok is not True and subok is not False:
-        raise TypeError("'subok' must be a boolean")
-
-
-def defers(other: Any) -> bool:
-    """Whether NumPy's operators would defer to this operand."""
-    if isinstance(other, (Array, np.ndarray, np.generic)):
-        return isinstance(other, matrix_classes())
-    kind = type(other)
-    if getattr(kind, "__array_ufunc__", defers) is None:
-        return True
-    return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
-
-
-def yielded(name: str, x: Any, y: Any) -> Any:
-    """The operator's result where one side defers: the other side's method decides. Sparse arrays
-    accept only NumPy's dense arrays, so they get those, unless the value is traced.
-    """
-    if any(isinstance(v, Array) and _is_traced(v._read()) for v in (x, y)):
-        return NotImplemented
-    function = _OPERATORS.get(name)
-    sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
-    return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
-
-
-def _is_traced(node: Any) -> bool:
-    return is_tracer(node) or not knowable(node)
 
 
 def _is_hosts(x: Any) -> bool:
@@ -603,18 +446,6 @@ def _is_hosts(x: Any) -> bool:
     if isinstance(dtype, np.dtype):
         return not on_device(dtype)
     return isinstance(x, (str, bytes))
-
-
-def _is_square_of_bools(x: Any, y: Any) -> bool:
-    """For bools, the dtype of x ** 2 differs from that of `power(x, 2)`."""
-    return type(y) is int and y == 2 and type(x) is not Scalar and as_array(x).dtype.kind == "b"
-
-
-def _repeats(x: Any, y: Any) -> bool:
-    """Whether x * y repeats the sequence y, as in Python: NumPy's scalars do this, arrays do
-    not.
-    """
-    return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))
 
 
 def _strictly(*inputs: Any) -> list[Any] | None:
@@ -652,73 +483,10 @@ def _composed(function: ufunc, implementation: Any) -> Callable[..., Any]:
 
 
 _DEFAULTS = {"where": True, "casting": "same_kind", "dtype": None, "signature": None}
-_REDUCING = {"axis": 0, "dtype": None, "out": None, "keepdims": False}
-_REDUCING |= {"initial": np._NoValue, "where": True}
-
-
-def _told(options: dict[str, Any]) -> dict[str, Any]:
-    """The options of a reduction that differ from the defaults, in the form that `__array_ufunc__`
-    gets.
-    """
-    told = {k: v for k, v in options.items() if v is not _REDUCING[k]}
-    if "out" in told and not isinstance(told["out"], tuple):
-        told["out"] = (told["out"],)
-    return told
 
 
 def _each(function: Callable[[Any], Any], results: Any) -> Any:
     return tuple(map(function, results)) if isinstance(results, tuple) else function(results)
-
-
-def _never_repeats(index: Any) -> bool:
-    """Whether it consists of integers and slices, which select each element at most once."""
-    for i in index if isinstance(index, tuple) else (index,):
-        if isinstance(i, (Array, np.ndarray, np.generic)):
-            if i.ndim or i.dtype.kind not in "iu":
-                return False
-        elif type(i) is not int and not (i is None or i is Ellipsis or isinstance(i, slice)):
-            return False
-    return True
-
-
-def _as_advanced(a: Array, indices: Any) -> Any:
-    """Any index in advanced form, so that `put` handles all."""
-    items = indices if isinstance(indices, tuple) else (indices,)
-    if all(i is None or i is Ellipsis or isinstance(i, (int, slice, np.integer)) for i in items):
-        places = np.arange(a.size).reshape(a.shape)[indices]
-        chosen = np.unravel_index(places, a.shape)
-        items = tuple(chosen) if a.ndim else (np.bool_(True),)
-    return _advanced.advanced(a.aval, tuple(normal_item(i) for i in items))
-
-
-def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
-    """Whether `at` may convert the values first. NumPy computes in the common dtype, then casts."""
-    if dtype.kind in "iu" and given.kind in "iu" and mode in ("add", "multiply"):
-        # modulo a power of two, the order makes no difference; uint64 and int64 meet in float64
-        return np.result_type(dtype, given).kind != "f"
-    if dtype.kind in "fc" and given.kind in "biu":
-        return True
-    if not (on_device(dtype) and on_device(given)):
-        return False
-    return np.can_cast(given, dtype, "same_kind" if dtype.kind in "fc" else "safe")
-
-
-_OPERATORS = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
-    "divide": operator.truediv, "floor_divide": operator.floordiv, "remainder": operator.mod,
-    "power": operator.pow, "left_shift": operator.lshift, "right_shift": operator.rshift,
-    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
-    "divmod": divmod, "negative": operator.neg, "positive": operator.pos,
-    "absolute": abs, "invert": operator.invert, "matmul": operator.matmul,
-}  # fmt: skip
-_COMPARES = {"equal": operator.eq, "not_equal": operator.ne}
-_AT_MODES = {
-    "add": "add",
-    "subtract": "add",
-    "multiply": "multiply",
-    "minimum": "minimum",
-    "maximum": "maximum",
-}
 
 
 def _broadcast_with(results: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:

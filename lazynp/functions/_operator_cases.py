@@ -1,0 +1,63 @@
+"""Where an operator does not do what its ufunc does: some operands decide themselves."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, Scalar
+from lazynp._later import matrix_classes
+from lazynp._node import is_tracer
+from lazynp._values import knowable
+from lazynp.functions._host import to_host
+from lazynp.functions._operands import as_array
+
+OPERATORS = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "divide": operator.truediv, "floor_divide": operator.floordiv, "remainder": operator.mod,
+    "power": operator.pow, "left_shift": operator.lshift, "right_shift": operator.rshift,
+    "bitwise_and": operator.and_, "bitwise_or": operator.or_, "bitwise_xor": operator.xor,
+    "divmod": divmod, "negative": operator.neg, "positive": operator.pos,
+    "absolute": abs, "invert": operator.invert, "matmul": operator.matmul,
+}  # fmt: skip
+
+COMPARES = {"equal": operator.eq, "not_equal": operator.ne}
+
+
+def defers(other: Any) -> bool:
+    """Whether NumPy's operators would defer to this operand."""
+    if isinstance(other, (Array, np.ndarray, np.generic)):
+        return isinstance(other, matrix_classes())
+    kind = type(other)
+    if getattr(kind, "__array_ufunc__", defers) is None:
+        return True
+    return not hasattr(kind, "__array_ufunc__") and getattr(kind, "__array_priority__", 0) > 0
+
+
+def yielded(name: str, x: Any, y: Any) -> Any:
+    """The operator's result where one side defers: the other side's method decides. Sparse arrays
+    accept only NumPy's dense arrays, so they get those, unless the value is traced.
+    """
+    if any(isinstance(v, Array) and _is_traced(v._read()) for v in (x, y)):
+        return NotImplemented
+    function = OPERATORS.get(name)
+    sparse = [type(v).__module__.startswith("scipy.sparse") for v in (x, y)]
+    return function(*to_host((x, y))) if function and any(sparse) else NotImplemented
+
+
+def _is_traced(node: Any) -> bool:
+    return is_tracer(node) or not knowable(node)
+
+
+def is_square_of_bools(x: Any, y: Any) -> bool:
+    """For bools, the dtype of x ** 2 differs from that of `power(x, 2)`."""
+    return type(y) is int and y == 2 and type(x) is not Scalar and as_array(x).dtype.kind == "b"
+
+
+def repeats(x: Any, y: Any) -> bool:
+    """Whether x * y repeats the sequence y, as in Python: NumPy's scalars do this, arrays do
+    not.
+    """
+    return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))

@@ -1,0 +1,218 @@
+"""The methods of ufuncs beside the call: outer, at, reduce, accumulate, reduceat."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from lazynp import _errstate
+from lazynp._array import Array, NDArray, Scalar, write_lock
+from lazynp._avals import on_device
+from lazynp._quiet import quietly
+from lazynp._recorder import local
+from lazynp._values import watched
+from lazynp.functions import _advanced, _assigned, _getset
+from lazynp.functions._checks import traced
+from lazynp.functions._fold import fold, fold_along, reduceat
+from lazynp.functions._foreign import elsewhere, overridden
+from lazynp.functions._host import host_into, to_host
+from lazynp.functions._index_keys import normal_item
+from lazynp.functions._operands import as_array, check_writeable, plain, store
+from lazynp.functions._recording import apply
+from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out
+from lazynp.functions._stores import host_index, write_into
+from lazynp.primitives import elementwise, shaping
+
+_AT_MODES = {
+    "add": "add",
+    "subtract": "add",
+    "multiply": "multiply",
+    "minimum": "minimum",
+    "maximum": "maximum",
+}
+
+
+class Methods:
+    """What `ufunc` inherits. `_numpy` is NumPy's function, `_apply` ours of any operands."""
+
+    __slots__ = ()
+
+    __name__: str
+    nin: int
+    nout: int
+    _numpy: np.ufunc
+    _apply: Callable[..., Any]
+    __call__: Callable[..., Any]
+
+    def outer(self, *args: Any, **kwargs: Any) -> Any:
+        """`f(a[i...], b[j...])` for all pairs of elements."""
+        if self.nin != 2:
+            raise ValueError("outer product only supported for binary functions")
+        if len(args) != 2:
+            raise TypeError("exactly two arguments expected")
+        a, b = args
+        if overridden(a, b):
+            return elsewhere(self, "outer", (a, b), kwargs)
+        x, y = plain(a), plain(b)
+        if x.ndim and y.ndim:
+            x = shaping.reshape(x, shape=x.shape + (1,) * y.ndim)
+        return self(x, y, **kwargs)
+
+    def at(self, a: Any, indices: Any, b: Any = NO_VALUE, /) -> None:
+        """Apply in place and unbuffered: repeated indices apply repeatedly."""
+        inputs = () if b is NO_VALUE else (b,)
+        if type(a) is NDArray and local.recorder.backend.at_once:
+            where = host_index(indices) if type(indices) is not int else indices
+            if where is not None and write_into(
+                a, inputs, lambda *v: self._numpy.at(v[-1], where, *v[:-1])
+            ):
+                return
+        if overridden(a, *inputs):
+            return elsewhere(self, "at", (a, indices, *inputs), {})
+        if isinstance(a, np.ndarray):  # a NumPy array, from another library
+            self._numpy.at(a, *to_host((indices, *inputs)))
+            return
+        if not isinstance(a, Array) or isinstance(a, Scalar):
+            raise TypeError("first operand must be array")
+        check_writeable(a)
+        mode = _AT_MODES.get(self.__name__)
+        value = as_array(b) if inputs else None
+        if _never_repeats(indices) and traced(a, indices, *inputs):
+            found = _getset.getitem(a, indices)
+            new = self(found) if value is None else self(found, value)
+            if np.can_cast(new.dtype, a.dtype, "same_kind"):
+                _getset.setitem(a, indices, new)
+                return
+        if mode is None or value is None or watched() or not _scatters(mode, a.dtype, value.dtype):
+            self._at_without_mode(a, indices, *inputs)
+            return
+        if self.__name__ == "subtract":
+            value = apply(elementwise.negative, value)
+        with write_lock:
+            node = a._read()
+            found = _as_advanced(a, indices)
+            operand = _assigned.assigned(value, a.dtype, found.shape)
+            a._write(_advanced.put(node, found, operand, mode))
+
+    def _at_without_mode(self, a: Array, indices: Any, *inputs: Any) -> None:
+        """For functions without their own scatter: NumPy, on the host."""
+        from_host = np.array(a)
+        args = (from_host, indices, *[np.asarray(b) for b in inputs])
+        if watched():
+            _errstate.checked(self._numpy.at, *args)
+        else:
+            quietly(self._numpy.at, list(args))
+        store(from_host, a, "unsafe")
+
+    def reduce(
+        self,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = np._NoValue,
+        where: Any = True,
+    ) -> Any:
+        """Reduce along axes. See `numpy.ufunc.reduce`."""
+        self._need_binary("reduce")
+        if out is Ellipsis:  # like None, but never returns a scalar
+            return plain(self.reduce(array, axis, dtype, None, keepdims, initial, where))
+        if overridden(array, out):
+            options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
+            options |= {"initial": initial, "where": where}
+            return elsewhere(self, "reduce", (array,), _told(options))
+        row = ROWS.get(self.__name__)
+        if row is not None:
+            return reduce(row, array, axis, dtype, out, keepdims, initial, where)
+        return fold(self._numpy, self._apply, array, axis, dtype, out, keepdims, initial, where)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
+        """All partial results along an axis. See `numpy.ufunc.accumulate`."""
+        self._need_binary("accumulate")
+        out = None if out is Ellipsis else out
+        if overridden(array, out):
+            options = {"axis": axis, "dtype": dtype, "out": out}
+            return elsewhere(self, "accumulate", (array,), _told(options))
+        row = ROWS.get(self.__name__)
+        if row is not None and row.running is not None:
+            return accumulate(row, array, axis, dtype, out)
+        return fold_along(self._numpy, self._apply, array, axis, dtype, out)
+
+    def reduceat(
+        self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None
+    ) -> Any:
+        """Reductions over slices. See `numpy.ufunc.reduceat`.
+
+        NumPy runs many slices of very different lengths, and functions without a primitive.
+        """
+        self._need_binary("reduceat")
+        out = None if out is Ellipsis else out
+        if overridden(array, out):
+            options = {"axis": axis, "dtype": dtype, "out": out}
+            return elsewhere(self, "reduceat", (array, indices), _told(options))
+        row = ROWS.get(self.__name__)
+        if row is not None:
+            return reduceat(row, array, indices, axis, dtype, out)
+        return host_into(
+            self._numpy.reduceat,
+            as_array(array),
+            indices,
+            axis=axis,
+            dtype=dtype,
+            out=single_out(out),
+        )
+
+    def _need_binary(self, what: str) -> None:
+        if self.nin != 2 or self.nout != 1:
+            wanted = "binary functions" if self.nin != 2 else "functions returning a single value"
+            raise ValueError(f"{what} only supported for {wanted}")
+
+
+_REDUCING = {"axis": 0, "dtype": None, "out": None, "keepdims": False}
+_REDUCING |= {"initial": np._NoValue, "where": True}
+
+
+def _told(options: dict[str, Any]) -> dict[str, Any]:
+    """The options of a reduction that differ from the defaults, in the form that `__array_ufunc__`
+    gets.
+    """
+    told = {k: v for k, v in options.items() if v is not _REDUCING[k]}
+    if "out" in told and not isinstance(told["out"], tuple):
+        told["out"] = (told["out"],)
+    return told
+
+
+def _never_repeats(index: Any) -> bool:
+    """Whether it consists of integers and slices, which select each element at most once."""
+    for i in index if isinstance(index, tuple) else (index,):
+        if isinstance(i, (Array, np.ndarray, np.generic)):
+            if i.ndim or i.dtype.kind not in "iu":
+                return False
+        elif type(i) is not int and not (i is None or i is Ellipsis or isinstance(i, slice)):
+            return False
+    return True
+
+
+def _as_advanced(a: Array, indices: Any) -> Any:
+    """Any index in advanced form, so that `put` handles all."""
+    items = indices if isinstance(indices, tuple) else (indices,)
+    if all(i is None or i is Ellipsis or isinstance(i, (int, slice, np.integer)) for i in items):
+        places = np.arange(a.size).reshape(a.shape)[indices]
+        chosen = np.unravel_index(places, a.shape)
+        items = tuple(chosen) if a.ndim else (np.bool_(True),)
+    return _advanced.advanced(a.aval, tuple(normal_item(i) for i in items))
+
+
+def _scatters(mode: str, dtype: np.dtype[Any], given: np.dtype[Any]) -> bool:
+    """Whether `at` may convert the values first. NumPy computes in the common dtype, then casts."""
+    if dtype.kind in "iu" and given.kind in "iu" and mode in ("add", "multiply"):
+        # modulo a power of two, the order makes no difference; uint64 and int64 meet in float64
+        return np.result_type(dtype, given).kind != "f"
+    if dtype.kind in "fc" and given.kind in "biu":
+        return True
+    if not (on_device(dtype) and on_device(given)):
+        return False
+    return np.can_cast(given, dtype, "same_kind" if dtype.kind in "fc" else "safe")

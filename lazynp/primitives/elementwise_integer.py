@@ -144,7 +144,7 @@ remainder = row(
         lambda g, ans, x, y: g,
         lambda g, ans, x, y: negative(multiply_no_nan(g, floor_divide(x, y))),
     ],
-    cost=(6.3, 10.7),
+    cost=(8.5, 7.0),
 )
 fmod = row(
     "fmod",
@@ -153,7 +153,7 @@ fmod = row(
         lambda g, ans, x, y: g,
         lambda g, ans, x, y: negative(multiply_no_nan(g, trunc(divide(x, y)))),
     ],
-    cost=(13.0, 8.8),
+    cost=(8.0, 7.0),
 )
 
 

@@ -55,5 +55,22 @@ class Failure:
         return error
 
 
+class LoweringError(NotImplementedError):
+    """A program has no form in StableHLO, or none for the platform; the message begins with the
+    primitive's name.
+    """
+
+    def of(self, primitive: str) -> LoweringError:
+        """The error with the name of the primitive, unless it has one."""
+        self.args, self.named = (self.args if self.named else (f"{primitive}: {self}",)), True
+        return self
+
+    named = False
+
+
+class DeviceError(RuntimeError, ValueError):
+    """A device that is not there. JAX raises a RuntimeError for it, NumPy a ValueError."""
+
+
 class ForkError(RuntimeError):
     """The process was forked while a device client was alive; the client's threads are gone."""

@@ -19,13 +19,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from lazynp._array import Array, bind, new_array
 from lazynp._avals import Aval
 from lazynp._cost import Cost
-from lazynp._errors import Failure
+from lazynp._errors import Failure, LoweringError
 from lazynp._flush import host_value, materialize
+
+Rule = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,15 @@ NOT_LINEAR = Missing("not linear in any operand")
 DERIVED = Missing("derived from the other rules by the interpreter")
 
 
+def host_only(reason: str) -> Rule:
+    """The `lower` rule of an operation that no compiled program can hold."""
+
+    def refuse(*_: Any, **__: Any) -> NoReturn:
+        raise LoweringError(reason)
+
+    return refuse
+
+
 class Undefined:
     """Stands for a linear operand in a transpose rule; only its aval is known."""
 
@@ -47,9 +58,6 @@ class Undefined:
 
     def __init__(self, aval: Aval) -> None:
         self.aval = aval
-
-
-Rule = Callable[..., Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import lazynp as np
 from lazynp._array import Array
 from lazynp._avals import Aval, aval_of
 from lazynp._node import is_tracer
-from lazynp._primitive import NOT_LINEAR, Missing, Primitive
+from lazynp._primitive import NOT_LINEAR, Missing, Primitive, host_only
 from lazynp._recorder import local
 from lazynp._values import knowable
 from lazynp.primitives._matrices import stacked_batch
@@ -62,10 +62,6 @@ def stacked(*xs: Any) -> list[Any]:
 # -- functions that SciPy computes -----------------------------------------------------------------
 
 
-def _not_compiled(*_: Any, **__: Any) -> Any:
-    raise AssertionError("NumPy runs programs with host code")
-
-
 def on_host(
     name: str,
     abstract: Callable[..., tuple[Aval, ...]],
@@ -81,7 +77,7 @@ def on_host(
         name,
         abstract=abstract,
         reference=reference,
-        lower=_not_compiled,
+        lower=host_only("SciPy computes it, on the host"),
         jvp=jvp,
         transpose=transpose,
         batch=stacked_batch(lambda: primitive),

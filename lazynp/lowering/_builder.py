@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
-from lazynp._errors import InternalError
+from lazynp._errors import InternalError, LoweringError
 from lazynp._jaxpr import Eqn, Jaxpr, Literal
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._reads import Reads
 from lazynp.lowering._structure import Structure
 from lazynp.lowering._text import dims, flag, ints
+
+_HIGHEST = "#stablehlo<precision HIGHEST>"
+_TRANSPOSES = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
 
 
 class Builder(Structure):
@@ -49,7 +52,7 @@ class Builder(Structure):
         return self.op(
             "stablehlo.dot_general", x, y,
             out=aval_of(shape, dtype or x.aval.dtype),
-            attrs=f"dot_dimension_numbers = {numbers}",
+            attrs=f"dot_dimension_numbers = {numbers}" + self._exactly(x),
         )  # fmt: skip
 
     def fft(self, x: Value, kind: str, length: Sequence[int]) -> Value:
@@ -101,7 +104,26 @@ class Builder(Structure):
             f"dimension_numbers = #stablehlo.conv<[b, f{axes}]x[o, i{axes}]->[b, f{axes}]>, "
             f"feature_group_count = {feature_groups} : i64, lhs_dilation = {ints(lhs_dilation)}, "
             f"padding = dense<{pairs}> : tensor<{n}x2xi64>, "
-            f"rhs_dilation = {ints(rhs_dilation)}, window_strides = {ints(strides)}",
+            f"rhs_dilation = {ints(rhs_dilation)}, window_strides = {ints(strides)}"
+            + self._exactly(x),
+        )  # fmt: skip
+
+    def _exactly(self, x: Value) -> str:
+        """The attribute that keeps a platform from rounding the factors to fewer bits."""
+        if not self.platform.exact_products or x.aval.dtype.char not in "fF":
+            return ""
+        return f", precision_config = [{_HIGHEST}, {_HIGHEST}]"
+
+    def triangular_solve(
+        self, a: Value, x: Value, *, lower: bool, transpose: str, unit_diagonal: bool
+    ) -> Value:
+        """op(a)^-1 x on stacks; transpose: N, T or C. The other triangle of a is not read."""
+        return self.op(
+            "stablehlo.triangular_solve", a, x,
+            out=x.aval,
+            attrs=f"left_side = true, lower = {flag(lower)}, "
+            f"transpose_a = #stablehlo<transpose {_TRANSPOSES[transpose]}>, "
+            f"unit_diagonal = {flag(unit_diagonal)}",
         )  # fmt: skip
 
     # -- control flow --------------------------------------------------------------------------
@@ -185,10 +207,13 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
 
     def emit(eqn: Eqn) -> None:
         operands = [read(a) for a in eqn.inputs]
-        if reads is None:
-            out = eqn.primitive.lower(b, *operands, **eqn.params)
-        else:
-            out = reads.lowered(b, eqn, operands, read)
+        try:
+            if reads is None:
+                out = eqn.primitive.lower(b, *operands, **eqn.params)
+            else:
+                out = reads.lowered(b, eqn, operands, read)
+        except LoweringError as error:
+            raise error.of(eqn.primitive.name) from None
         outs = out if eqn.primitive.multiple_results else (out,)
         for var, value in zip(eqn.outputs, outs, strict=True):
             if value.aval is not var.aval and not _same_type(value.aval, var.aval):
@@ -197,7 +222,7 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
                 )
             env[var] = value
 
-    reads = Reads(jaxpr) if b.looping else None
+    reads = Reads(jaxpr) if b.looping and b.platform.host else None
     for eqn in jaxpr.eqns:
         for earlier in reads.first(eqn, env) if reads else ():
             emit(earlier)

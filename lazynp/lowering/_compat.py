@@ -134,6 +134,44 @@ def register_custom_call(name: str, target: object, platform: str, api_version: 
     _jax.register_custom_call_target(name, target, platform, api_version)
 
 
+def register_device_call(name: str, target: object, platform: str, api_version: int) -> None:
+    """Register a custom call of a plugin's platform, after `register_handlers`."""
+    xla_client.register_custom_call_target(name, target, platform, api_version)
+
+
+def register_type(name: str, value: Any, platform: str) -> None:
+    """Register a type that the state of custom calls has."""
+    xla_client.register_custom_type(name, value, platform=platform)
+
+
+def register_batch_partitionable(name: str, api: Any) -> None:
+    """Declare a custom call that may be split along leading dimensions."""
+    _jax.register_custom_call_as_batch_partitionable(name, api)
+
+
+def register_handlers(platform: str, types: Any, calls: Any) -> None:
+    """The functions that take the registrations of a plugin's platform."""
+    xla_client.register_custom_type_handler(platform, types)
+    xla_client.register_custom_call_handler(platform, calls)
+
+
+def plugin_loaded(platform: str) -> bool:
+    return xla_client.pjrt_plugin_loaded(platform)
+
+
+def load_plugin(platform: str, library: str) -> Any:
+    """Load and initialise a plugin; registrations need the result."""
+    api = xla_client.load_pjrt_plugin_dynamically(platform, library)
+    xla_client.initialize_pjrt_plugin(platform)
+    return api
+
+
+def cuda_client(options: dict[str, Any]) -> Any:
+    """The client of the loaded CUDA plugin. The environment's options come first."""
+    options = {**xla_client.generate_pjrt_gpu_plugin_options(), **options}
+    return xla_client.make_c_api_client("cuda", options, None)
+
+
 def serialized(client: Any, loaded: Any) -> bytes | None:
     """A compiled program as bytes; None if jaxlib cannot serialise it."""
     try:

@@ -3,6 +3,7 @@
 from lazynp.lowering._builder import Builder, Value
 from lazynp.lowering._cache import state as cache_state
 from lazynp.lowering._compat import collect_garbage
+from lazynp.lowering._cuda import client as cuda_client
 from lazynp.lowering._emit import module_text as lower
 from lazynp.lowering._runtime import (
     Buffer,
@@ -28,6 +29,7 @@ __all__ = [
     "collect_garbage",
     "compile_program",
     "compile_text",
+    "cuda_client",
     "has_room",
     "host",
     "is_buffer",

@@ -17,6 +17,7 @@ import numpy as np
 from lazynp._avals import Aval, aval_of
 from lazynp.lowering import _holds, _rounding
 from lazynp.lowering._holds import Operation
+from lazynp.lowering._platform import CPU, Platform
 from lazynp.lowering._rounding import Product
 from lazynp.lowering._text import dense_text, scalar_text, type_text
 
@@ -69,7 +70,7 @@ class Core:
     wants.
     """
 
-    def __init__(self, platform: str = "cpu", names: _Names | None = None) -> None:
+    def __init__(self, platform: Platform = CPU, names: _Names | None = None) -> None:
         self.platform = platform
         self.lines: list[str | Product] = []
         self._names = names or _Names()
@@ -158,7 +159,8 @@ class Core:
 
     def text(self) -> str:
         """All that was written, once nothing more will be."""
-        lines, held = _rounding.written(self.lines), _holds.held(self.operations)
+        lines = _rounding.written(self.lines)
+        held = _holds.held(self.operations) if self.platform.host else []
         for value in held:
             self.functions[_holds.function_name(value)] = _holds.function_text(value)
         return "\n".join(_holds.stored(lines, held) if held else lines)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from lazynp._avals import aval_of
 from lazynp._jaxpr import Jaxpr
 from lazynp.lowering._builder import Builder, Value
+from lazynp.lowering._platform import platform_of
 from lazynp.lowering._text import type_text
 
 _MODULE = """module @lazynp {{
@@ -20,8 +21,11 @@ func.func public @main({args}) -> ({kinds}) {{
 
 
 def module_text(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu") -> str:
-    """The module of a jaxpr. `donate`: inputs whose memory the outputs may reuse."""
-    b = Builder(platform)
+    """The module of a jaxpr. `donate`: inputs whose memory the outputs may reuse.
+
+    Raises LoweringError if an operation, or a dtype, has no form in StableHLO.
+    """
+    b = Builder(platform_of(platform))
     avals = [aval_of(v.aval.shape, v.aval.dtype) for v in jaxpr.inputs]  # without weak types
     args = [Value(f"%a{i}", aval) for i, aval in enumerate(avals)]
     results = b.subjaxpr(jaxpr, args)

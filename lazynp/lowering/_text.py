@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval
+from lazynp._errors import LoweringError
 
 ELEMENT_TYPES: dict[np.dtype[Any], str] = {
     np.dtype(name): text
@@ -29,8 +30,11 @@ def type_text(aval: Aval) -> str:
         return _types[aval]
     except KeyError:
         pass
+    element = ELEMENT_TYPES.get(aval.dtype)
+    if element is None:
+        raise LoweringError(f"arrays of {aval.dtype} exist on the host only")
     dims = "".join(f"{d}x" for d in aval.shape)
-    text = _types[aval] = f"tensor<{dims}{ELEMENT_TYPES[aval.dtype]}>"
+    text = _types[aval] = f"tensor<{dims}{element}>"
     return text
 
 

@@ -5,6 +5,7 @@ Names and conventions are those of JAX's Pallas. See docs/tutorial-kernels.md.
 
 from __future__ import annotations
 
+from lazynp._errors import LoweringError
 from lazynp.pallas._call import pallas_call
 from lazynp.pallas._indexing import ds
 from lazynp.pallas._kernels import (
@@ -26,7 +27,7 @@ from lazynp.pallas._kernels import (
     swap,
     when,
 )
-from lazynp.pallas._lower import Lowered, LoweringError, lower
+from lazynp.pallas._lower import Lowered, lower
 from lazynp.pallas._refs import Ref
 from lazynp.pallas._specs import (
     ANY,

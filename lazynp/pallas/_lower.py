@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from lazynp import lowering
+from lazynp._errors import LoweringError
 from lazynp.transforms import make_jaxpr
 from lazynp.transforms._checks import discharged, has_checks
 
 _PLATFORMS = ("cpu", "cuda", "tpu")
-
-
-class LoweringError(NotImplementedError):
-    """The platform has no way to run this."""
 
 
 @dataclass(frozen=True)

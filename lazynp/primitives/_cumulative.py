@@ -39,7 +39,7 @@ def _scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: An
     n = shape[axis]
     if x.aval.size == 0 or n == 1:
         return x
-    if b.platform != "cpu":
+    if not b.platform.host:
         return _doubling(b, x, axis, step, backwards, by)
     sizes = (*shape[:axis], 1, *shape[axis + 1 :])
 

@@ -21,7 +21,6 @@ from lazynp.primitives._matrices import (
     guarded,
     hermitian,
     inverse_or_zero,
-    lapack,
     lower_failed,
     lower_nan_where,
     lower_zeros,
@@ -65,10 +64,7 @@ def _eigh_lower(b: Any, a: Any, *, lower: bool, compute_v: bool) -> tuple[Any, .
     w, v, status = _eigh_avals(a.aval)
     if a.aval.size == 0:
         return _with_vectors(lower_zeros(b, w), a, lower_zeros(b, status), compute_v)
-    routine = "heevd" if a.aval.dtype.kind == "c" else "syevd"
-    flags: dict[str, Any] = {"mode": "V" if compute_v else "N", "uplo": "L" if lower else "U"}
-    outs = [(v, 2), (w, 1), (status, 0)]
-    vectors, values, info = lapack(b, routine, [a], outs, aliases={0: 0}, **flags)
+    vectors, values, info = b.platform.solvers.hermitian(b, a, lower, compute_v)
     failed = lower_failed(b, info)
     values = lower_nan_where(b, failed, values)
     if compute_v:
@@ -144,13 +140,7 @@ def _eig_lower(b: Any, a: Any, *, compute_v: bool) -> tuple[Any, ...]:
     if a.aval.size == 0:
         good = lower_zeros(b, status)
         return _with_vectors(lower_zeros(b, w), lower_zeros(b, v), good, compute_v)
-    parts = 1 if a.aval.dtype.kind == "c" else 2  # real matrices: real and imaginary parts
-    values = aval_of(w.shape, a.aval.dtype)
-    outs = [*[(values, 1)] * parts, (v, 2), (v, 2), (status, 0)]
-    flags: dict[str, Any] = {"compute_left": "N", "compute_right": "V" if compute_v else "N"}
-    results = lapack(b, "geev", [a], outs, **flags)
-    value = results[0] if parts == 1 else b.complex(results[0], results[1])
-    vectors, info = results[-2:]
+    value, vectors, info = b.platform.solvers.eigen(b, a, compute_v)
     failed = lower_failed(b, info)
     value = lower_nan_where(b, failed, value)
     if compute_v:

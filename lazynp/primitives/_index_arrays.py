@@ -269,7 +269,7 @@ def _put_lower(b: Any, x: Any, u: Any, *indices: Any, axes: Axes, mode: str) -> 
     if mode == "set" and batch.size == 1:
         piece = b.reshape(u, _single_sizes(aval.shape, axes))
         return b.dynamic_update_slice(x, piece, _starts(b, aval.ndim, axes, indices))
-    if mode == "set" and b.platform != "cpu":
+    if mode == "set" and not b.platform.host:
         return _put_last(b, x, u, indices, axes)
     return _scatter(b, x, u, indices, axes, _put_body(aval.dtype, mode))
 

@@ -159,42 +159,6 @@ def guarded(
 
 # -- emission --------------------------------------------------------------------------------------
 
-_PREFIX = {"f": "s", "d": "d", "F": "c", "D": "z"}
-
-
-def lapack(
-    b: Any,
-    routine: str,
-    operands: Sequence[Any],
-    outs: Sequence[tuple[Aval, int]],
-    *,
-    ranks: Sequence[int] | None = None,
-    aliases: dict[int, int] | None = None,
-    **flags: str,
-) -> list[Any]:
-    """Call `routine` on a stack. LAPACK expects each matrix in column-major order.
-
-    outs: avals, with 2 for matrices, 1 for vectors, 0 for numbers; ranks: the same for operands.
-    flags: LAPACK's letters. No dimension may be 0, or LAPACK kills the process.
-    """
-    if b.platform != "cpu":
-        raise NotImplementedError(f"linalg: LAPACK needs the host, got platform {b.platform!r}")
-    ranks = ranks or [2] * len(operands)
-    return b.custom_call(
-        f"lapack_{_PREFIX[operands[0].aval.dtype.char]}{routine}_ffi",
-        operands,
-        [aval for aval, _ in outs],
-        attrs={name: f"{ord(letter)} : ui8" for name, letter in flags.items()},
-        operand_layouts=[_layout(x.aval, rank) for x, rank in zip(operands, ranks, strict=True)],
-        result_layouts=[_layout(aval, rank) for aval, rank in outs],
-        aliases=aliases,
-    )
-
-
-def _layout(aval: Aval, rank: int) -> tuple[int, ...]:
-    order = tuple(range(aval.ndim))[::-1]
-    return (order[1], order[0], *order[2:]) if rank == 2 else order
-
 
 def lower_band(b: Any, x: Any, direction: str) -> Any:
     """`band`, emitted by the builder."""

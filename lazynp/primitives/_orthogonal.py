@@ -19,7 +19,6 @@ from lazynp.primitives._matrices import (
     guarded,
     identity_like,
     inverse_or_zero,
-    lapack,
     lower_band,
     lower_failed,
     lower_identity,
@@ -63,7 +62,8 @@ def _qr_lower(b: Any, a: Any, *, mode: str) -> tuple[Any, ...]:
     if a.aval.size == 0:
         q = lower_identity(b, q_aval.shape, q_aval.dtype)
         return (*([] if mode == "r" else [q]), lower_zeros(b, r_aval))
-    h, tau = _geqrf(b, a)
+    solvers = b.platform.solvers
+    h, tau = solvers.qr(b, a)
     r = lower_band(b, lower_part(b, h, k, 0, n), "GE")
     if mode == "r":
         return (r,)
@@ -73,15 +73,7 @@ def _qr_lower(b: Any, a: Any, *, mode: str) -> tuple[Any, ...]:
         h = b.pad(h, zero, nothing, (*nothing[1:], columns - n))
     else:
         h = lower_part(b, h, m, 0, columns)
-    routine = "ungqr" if a.aval.dtype.kind == "c" else "orgqr"
-    (q,) = lapack(b, routine, [h, tau], [(h.aval, 2)], ranks=(2, 1), aliases={0: 0})
-    return q, r
-
-
-def _geqrf(b: Any, a: Any) -> list[Any]:
-    *batch, m, n = a.aval.shape
-    tau = aval_of((*batch, min(m, n)), a.aval.dtype)
-    return lapack(b, "geqrf", [a], [(a.aval, 2), (tau, 1)], aliases={0: 0})
+    return solvers.householder(b, h, tau), r
 
 
 def _qr_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, mode: str) -> tuple[Any, Any]:
@@ -166,7 +158,7 @@ def _qr_raw_reference(a: Any) -> tuple[Any, ...]:
 def _qr_raw_lower(b: Any, a: Any) -> tuple[Any, ...]:
     if a.aval.size == 0:
         return a, lower_zeros(b, _qr_raw_abstract(a.aval)[1])
-    return tuple(_geqrf(b, a))
+    return tuple(b.platform.solvers.qr(b, a))
 
 
 qr_raw = Primitive(
@@ -222,13 +214,9 @@ def _svd_lower(b: Any, a: Any, *, full_matrices: bool, compute_uv: bool) -> tupl
         vectors = [lower_identity(b, x.shape, x.dtype) for x in (u, vh)]
         zeros, good = lower_zeros(b, s), lower_zeros(b, status)
         return (vectors[0], zeros, vectors[1], good) if compute_uv else (zeros, good)
-    mode = "N" if not compute_uv else "A" if full_matrices else "S"
-    if not compute_uv:
-        u, s, vh, status = _svd_avals(a.aval, False)  # the shapes of the outputs that LAPACK needs
-    outs = [(a.aval, 2), (s, 1), (u, 2), (vh, 2), (status, 0)]
-    *_, info = results = lapack(b, "gesdd", [a], outs, aliases={0: 0}, mode=mode)
+    left, values, right, info = b.platform.solvers.svd(b, a, full_matrices, compute_uv)
     failed = lower_failed(b, info)
-    wanted = [results[2], results[1], results[3]] if compute_uv else [results[1]]
+    wanted = [left, values, right] if compute_uv else [values]
     return *(lower_nan_where(b, failed, x) for x in wanted), info
 
 

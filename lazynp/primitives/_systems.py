@@ -19,7 +19,6 @@ from lazynp.primitives._matrices import (
     guarded,
     hermitian,
     identity_like,
-    lapack,
     lower_band,
     lower_failed,
     lower_nan_where,
@@ -52,7 +51,7 @@ def _cholesky_lower(b: Any, a: Any) -> tuple[Any, ...]:
     status = status_of(a.aval)
     if a.aval.size == 0:
         return a, lower_zeros(b, status)
-    factor, info = lapack(b, "potrf", [a], [(a.aval, 2), (status, 0)], aliases={0: 0}, uplo="L")
+    factor, info = b.platform.solvers.cholesky(b, a)
     return lower_nan_where(b, lower_failed(b, info), lower_band(b, factor, "LE")), info
 
 
@@ -120,12 +119,7 @@ def _triangular_lower(
 ) -> Any:
     if x.aval.size == 0:
         return x
-    return _trsm(b, a, x, "L" if lower else "U", transpose, "U" if unit_diagonal else "N")
-
-
-def _trsm(b: Any, a: Any, x: Any, uplo: str, trans: str, diag: str) -> Any:
-    flags: dict[str, Any] = {"side": "L", "uplo": uplo, "trans_x": trans, "diag": diag}
-    return lapack(b, "trsm", [a, x], [(x.aval, 2)], aliases={0: 1}, **flags)[0]
+    return b.platform.solvers.triangular(b, a, x, lower, transpose, unit_diagonal)
 
 
 def _triangular_jvp(
@@ -192,25 +186,17 @@ def _solve_reference(a: Any, b: Any) -> tuple[Any, ...]:
 
 def _solve_lower(b: Any, a: Any, right: Any) -> tuple[Any, ...]:
     """The LU factors of [A B] are those of A with L^-1 P B beside them, so P is not needed."""
-    status = status_of(a.aval)
+    status, solvers = status_of(a.aval), b.platform.solvers
     *batch, n, k = right.aval.shape
     if right.aval.size == 0:
         if a.aval.size == 0:
             return right, lower_zeros(b, status)
-        return right, _lu(b, a)[2]
+        return right, solvers.lu(b, a)[2]
     wide = b.concatenate([a, right], len(batch) + 1)
-    factors, _, info = _lu(b, wide)
+    factors, _, info = solvers.lu(b, wide)
     upper, y = lower_part(b, factors, n, 0, n), lower_part(b, factors, n, n, n + k)
-    x = _trsm(b, upper, y, "U", "N", "N")
+    x = solvers.triangular(b, upper, y, False, "N", False)
     return lower_nan_where(b, lower_failed(b, info), x), info
-
-
-def _lu(b: Any, a: Any) -> list[Any]:
-    """getrf: both factors in one matrix, pivots counted from 1, status."""
-    *batch, m, n = a.aval.shape
-    pivots = aval_of((*batch, min(m, n)), INT32)
-    outs = [(a.aval, 2), (pivots, 1), (status_of(a.aval), 0)]
-    return lapack(b, "getrf", [a], outs, aliases={0: 0})
 
 
 def _solve_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
@@ -259,7 +245,7 @@ def _slogdet_lower(b: Any, a: Any) -> tuple[Any, ...]:
     shape, dtype, real = sign_aval.shape, sign_aval.dtype, log_aval.dtype
     if a.aval.size == 0:
         return b.constant(1, dtype, shape), b.constant(0, real, shape)
-    factors, pivots, info = _lu(b, a)
+    factors, pivots, info = b.platform.solvers.lu(b, a)
     axis = len(shape)
     diag = _fold(b, "stablehlo.add", lower_band(b, factors, "EQ"), 0, axis + 1)
     size = b.unary("stablehlo.abs", diag) if dtype.kind == "f" else _modulus(b, diag)

@@ -105,7 +105,7 @@ def _dot_general_lower(b: Any, x: Any, y: Any, *, dimension_numbers: DimensionNu
     else:
         wide = dtype
     x, y = b.convert(x, wide), b.convert(y, wide)
-    if dtype.kind in "iu" and dtype.itemsize == 8 and b.platform == "cpu":
+    if dtype.kind in "iu" and dtype.itemsize == 8 and b.platform.host:
         return _int64_product(b, x, y, dimension_numbers)
     return b.convert(b.dot_general(x, y, contracting, batching), dtype)
 

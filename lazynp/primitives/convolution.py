@@ -127,7 +127,7 @@ def _lower(
     wide = dtype
     if dtype.kind == "b" or dtype == np.dtype("f2"):  # or-of-and is a count; float16 as in NumPy
         wide = _FLOAT32
-    if wide == _FLOAT32 and kernel.aval.shape[0] * kernel.aval.shape[1] < _FEW:
+    if b.platform.host and wide == _FLOAT32 and kernel.aval.shape[0] * kernel.aval.shape[1] < _FEW:
         wide = _FLOAT64
     x, kernel = b.convert(x, wide), b.convert(kernel, wide)
     y = b.convolution(

@@ -10,7 +10,7 @@ import numpy as np
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, aval_of
 from lazynp._node import aval_of_node
-from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive
+from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, host_only
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.transforms._stack import (
@@ -110,10 +110,6 @@ def _callback_reference(
     return tuple([_declared(x, a) for x, a in zip(found, outs, strict=True)])
 
 
-def _callback_lower(*_: Any, **__: Any) -> Any:
-    raise AssertionError("NumPy runs programs with callbacks")
-
-
 def _callback_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     if not params["effect"] and any(t is not None for t in tangents):
         raise TypeError("pure_callback has no derivative: give its caller a custom_jvp rule")
@@ -149,7 +145,7 @@ callback_call = Primitive(
     "callback",
     abstract=_callback_abstract,
     reference=_callback_reference,
-    lower=_callback_lower,
+    lower=host_only("it calls Python, on the host"),
     jvp=_callback_jvp,
     transpose=Missing("host code has no transpose"),
     batch=_callback_batch,

@@ -411,9 +411,13 @@ class Lowered:
         """The jaxpr of the function."""
         return self._traced.jaxpr
 
-    def as_text(self) -> str:
-        """The StableHLO text of the program."""
-        return lowering.lower(self._traced.jaxpr)
+    def as_text(self, platform: str = "cpu") -> str:
+        """The StableHLO text of the program for "cpu" or "cuda"; no such device is needed.
+
+        ValueError for other platforms. LoweringError, a NotImplementedError, names an operation
+        that only NumPy, SciPy or Python can do.
+        """
+        return lowering.lower(self._traced.jaxpr, platform=platform)
 
     def compile(self) -> Compiled:
         """A function that accepts only arguments like these."""

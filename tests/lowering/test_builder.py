@@ -99,6 +99,12 @@ CASES = {
     "dot_general": (lambda b, x: b.dot_general(x, x, ((1,), (1,))), X @ X.T),
     "dot_general batched": (lambda b, x: b.dot_general(x, x, ((1,), (1,)), ((0,), (0,))),
                             (X * X).sum(1)),
+    "triangular_solve": (
+        lambda b, x: b.triangular_solve(
+            b.slice(x, (0, 1), (2, 3)), x, lower=True, transpose="T", unit_diagonal=False
+        ),
+        np.linalg.solve(np.tril(X[:, 1:3]).T, X),
+    ),
     "fft": (lambda b, x: b.fft(x, "RFFT", [3]), np.fft.rfft(X)),
     "irfft": (lambda b, x: b.fft(b.fft(x, "RFFT", [3]), "IRFFT", [3]), X),
     "convolution": (

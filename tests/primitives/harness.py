@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,18 @@ def run_lowered(prim: Any, *args: Any, **params: Any) -> tuple[Array, ...]:
         executable = _executables[key] = lowering.compile_program(jaxpr)
     buffers = [lowering.put(np.asarray(a)) for a in args if not isinstance(a, Static)]
     return tuple(lowering.host(b) for b in executable.run(buffers))
+
+
+def elsewhere(prim: Any) -> Any:
+    """The primitive as lowered for a device other than the host, with the host's solvers."""
+
+    def lower(b: Any, *values: Any, **params: Any) -> Any:
+        before, b.platform = b.platform, replace(b.platform, host=False)
+        out = prim.lower(b, *values, **params)
+        b.platform = before
+        return out
+
+    return replace(prim, lower=lower)
 
 
 def lowered_text(prim: Any, *args: Any, **params: Any) -> str:

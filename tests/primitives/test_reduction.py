@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.exceptions import AxisError
 from lazynp._avals import DEVICE_DTYPES, aval_of
 from lazynp._primitive import Undefined
 from lazynp.primitives import reduction
-from tests.primitives.harness import run_lowered
+from tests.primitives.harness import elsewhere, run_lowered
 from tests.primitives.rules import array, check_batch, check_jvp, check_transpose, value
 
 DTYPES = sorted(DEVICE_DTYPES, key=lambda d: (d.kind, d.itemsize))
@@ -215,16 +214,6 @@ def test_linear_recurrence(backwards: bool) -> None:
         check_jvp(prim, [a, x], moving, **params)
         rows = [draw("f8", (4, 3, 5, 2), i) if i in moving else v for i, v in enumerate((a, x))]
         check_batch(prim, rows, [i in moving for i in range(2)], **params)
-
-
-def elsewhere(prim: Any) -> Any:
-    """The primitive as lowered for a device other than the host."""
-
-    def lower(b: Any, *values: Any, **params: Any) -> Any:
-        b.platform = "cuda"
-        return prim.lower(b, *values, **params)
-
-    return dataclasses.replace(prim, lower=lower)
 
 
 @pytest.mark.parametrize("prim", SCANS, ids=str)

@@ -10,6 +10,7 @@ objects, prints, draws random numbers or reads what changes between calls (`_gua
 is.
 """
 
+from lazynp._promotion._derived import derivatives
 from lazynp._promotion._function import Promoted, fronts, promote
 from lazynp._promotion._running import taken
 from lazynp._promotion._sampling import ticked
@@ -17,4 +18,4 @@ from lazynp._recorder import tick_observers
 
 tick_observers.append(ticked)
 
-__all__ = ["Promoted", "fronts", "promote", "taken"]
+__all__ = ["Promoted", "derivatives", "fronts", "promote", "taken"]

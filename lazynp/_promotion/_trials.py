@@ -198,13 +198,17 @@ class Trials:
         finally:
             spent = time.perf_counter() - begin
             case.seconds += spent
-            self.seconds += spent
-            self.calls += 1
-            short = self.calls >= _CALLS and self.seconds <= self.short * self.calls
-            if short:
-                self.restore(f"its calls are shorter than {1e3 * self.short:g} ms")
-            elif all(c.refused for c in self.cases.values()):
+            if not self._count(spent) and all(c.refused for c in self.cases.values()):
                 self.restore()
+
+    def _count(self, spent: float) -> bool:
+        """Count a call of Python's; whether calls are too short."""
+        self.seconds += spent
+        self.calls += 1
+        short = self.calls >= _CALLS and self.seconds <= self.short * self.calls
+        if short:
+            self.restore(f"its calls are shorter than {1e3 * self.short:g} ms")
+        return short
 
     def _trial(
         self, case: Case, program: Program, given: Given, args: tuple[Any, ...],

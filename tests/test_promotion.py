@@ -339,7 +339,7 @@ def test_recursion_gives_the_function_back() -> None:
 def test_long_programs_wait_until_python_has_spent_their_price(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_trials, "_COMPILING", 100.0)
+    monkeypatch.setattr(_function, "_COMPILING", 100.0)
     hot = front(programs.stencil)
     for _ in range(3):
         programs.stencil(np.ones(8), 9)

@@ -9,7 +9,7 @@ trace, and NumPy's arrays are inputs.
 from __future__ import annotations
 
 import functools
-from types import CellType, FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from lazynp._array import from_host, new_array, new_scalar
 from lazynp._node import leaf
 from lazynp._promotion._given import Again, Given, NotTaken, Path, Spec
 from lazynp.transforms._recipes import recipe_of
-from lazynp.transforms.control import is_users, plain_of
+from lazynp.transforms.control import PURE, is_users, plain_of
 
 _MOST = 256  # parts of a list or dict
 _DEEP = 6  # functions in functions
@@ -43,6 +43,8 @@ class Call(Given):
             return self._rebuilt(x, path, depth)
         if t is np.ndarray or isinstance(x, np.inexact):
             return self._numpys(x)
+        if t is ModuleType and x.__name__.partition(".")[0] in PURE:
+            return "fixed", x, self._keep(x)
         if t is FunctionType:
             return self._function(x, path, depth)
         if t is functools.partial:

@@ -29,7 +29,8 @@ from lazynp.transforms._stack import name_of
 from lazynp.transforms.control import CannotStage, converted, is_users, plain_of
 
 _SHORT = 2e-4  # seconds: calls that are shorter are not worth it
-_EQUATIONS = 2000
+_COMPILING = 0.006  # seconds for each operation: derivatives are compiled more slowly than loops
+_EQUATIONS = 1000
 
 derivatives: Memo[Any, Derived] = Memo("derivatives as programs", 256, costly=True)
 
@@ -38,10 +39,9 @@ class Derived(Trials):
     """What runs the calls of one transformation of the functions of one code."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(name, _SHORT)
+        super().__init__(name, _SHORT, _COMPILING)
         self.plain = _nothing
         self.off = False
-        self.code: Any = None
         self._busy = threading.Lock()
 
     def restore(self, why: str = "") -> None:
@@ -124,10 +124,9 @@ class DerivedProgram(Program):
         places = [i for i, x in enumerate(leaves) if type(x) in (int, float, complex)]
         if len(weak) != len(places):
             return set(weak)
-        made, *args = self._template.args
+        (_, _, _, moving, _), *args = self._template.args
         args = args[: len(args) - len(self._template.names)]
-        moving = [s for n in made[3].moving if -len(args) <= n < len(args) for s in [args[n]]]
-        free = {i for s in moving for i in _leaves_of(s)}
+        free = {i for n in moving if -len(args) <= n < len(args) for i in _leaves_of(args[n])}
         return {v for v, i in zip(weak, places, strict=True) if i not in free}
 
 
@@ -169,7 +168,7 @@ def _front(function: Any) -> Derived | Literal[False]:
     inner = _users(found)
     if inner is None:
         return False
-    key = *chain, inner.__code__, id(inner.__globals__)
+    key = *chain, inner.__code__
     try:
         front = derivatives.get(key)
     except TypeError:  # options without a hash
@@ -177,7 +176,6 @@ def _front(function: Any) -> Derived | Literal[False]:
     if front is None:
         name = f"{recipe_of(function).maker.__name__} of {name_of(found)}"  # type: ignore[union-attr]
         front = derivatives.put(key, Derived(name))
-        front.code = inner.__code__, inner.__globals__  # so that the key stays theirs
     return front
 
 

@@ -21,6 +21,7 @@ from lazynp._promotion._trials import Trials
 from lazynp.transforms.control import Door, Front
 
 _SHORT = 1e-3  # seconds: calls that are shorter are not worth it
+_COMPILING = 0.002  # more seconds of Python for each operation of the program
 _PLACE = ".promoted"
 
 # of this process, for its report
@@ -33,7 +34,7 @@ class Promoted(Trials, Front):
     def __init__(self, function: FunctionType) -> None:
         self.function, self.code = function, function.__code__
         self.plain: FunctionType = _copied(function)
-        super().__init__(function.__name__, _SHORT)
+        super().__init__(function.__name__, _SHORT, _COMPILING)
         self.entered = False
         self._busy = threading.Lock()
         self._thread = 0  # that is inside

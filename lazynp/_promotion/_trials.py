@@ -27,7 +27,6 @@ from lazynp.transforms._stack import DISABLED
 from lazynp.transforms.control import CannotStage
 
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
-_COMPILING = 0.002  # more of these seconds for each operation of the program
 FASTER = 0.8  # a program must take less than this part of Python's time
 _RUNS = 3  # of a program in its trial: the machine may be busy with something else
 _HOPELESS = 4  # of Python's time, by estimate: such a program is not even tried
@@ -55,9 +54,11 @@ class Trials:
 
     plain: Callable[..., Any]  # what Python runs
 
-    def __init__(self, name: str, short: float) -> None:
-        """short: seconds; calls that are shorter are not worth it."""
-        self.name, self.short = name, short
+    def __init__(self, name: str, short: float, compiling: float) -> None:
+        """short: seconds; calls that are shorter are not worth it. compiling: seconds that Python
+        must have spent for each operation of the program.
+        """
+        self.name, self.short, self.compiling = name, short, compiling
         self.cases: dict[Any, Case] = {}
         self.numbers = Numbers()
         self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
@@ -162,7 +163,7 @@ class Trials:
                     case.refused = "sets a number that must be known"
                     break
                 if not self._learns(program, given):
-                    case.candidate, case.price = program, SECONDS + _COMPILING * operations
+                    case.candidate, case.price = program, SECONDS + self.compiling * operations
                     break
             taken = self._given(args, kwargs)
             if taken is None:

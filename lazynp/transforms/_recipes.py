@@ -50,5 +50,9 @@ def with_recipe(
 
 
 def recipe_of(function: Any) -> Recipe | None:
-    found = getattr(function, "recipe", None)
-    return found if type(found) is Recipe else None
+    """None for other functions, also for those that `functools.wraps` made to look like one."""
+    ours = getattr(function, "__code__", None) is _CODE
+    return function.recipe if ours else None
+
+
+_CODE = with_recipe(len, len, len).__code__

@@ -95,7 +95,7 @@ def named_trees() -> Any:
 
     import collections  # noqa: PLC0415
 
-    pair = collections.namedtuple("pair", "a b")  # noqa: PYI024
+    pair = collections.namedtuple("pair", "a b")
     g = np.grad(lambda p: (p.a * p.b).sum() + (p.a**3).sum())
     for k in range(6):
         yield tuple(g(pair(data(k, 4), data(k + 1, 4))))
@@ -469,7 +469,7 @@ def reads_a_global_list() -> Any:
 
 def draws() -> Any:
     def f(x: Any) -> Any:
-        return (x * random.random()).sum()  # noqa: S311
+        return (x * random.random()).sum()
 
     random.seed(1)
     yield from _slopes(f)

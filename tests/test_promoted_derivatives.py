@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy
 import pytest
+from hypothesis import given, strategies as st
 
 import lazynp as np
-from lazynp._array import Array, Scalar
+from lazynp._array import Array
 from lazynp._promotion import derivatives
-from tests import derivative_scenarios as scenarios
+from tests import derivative_generator as generator, derivative_scenarios as scenarios
 from tests.promoting import promoting
 
 pytestmark = pytest.mark.own_policy
@@ -76,3 +77,36 @@ def test_what_python_could_notice_stays_with_python(scenario: Any, capsys: Any) 
     assert compared(scenario) == 0, explained()
     python, ours = capsys.readouterr().out, ""
     assert python[: len(python) // 2] * 2 == python, ours
+
+
+@given(st.integers(0, 10**6))
+@pytest.mark.filterwarnings("ignore")
+def test_generated_losses(tmp_path_factory: Any, seed: int) -> None:
+    """Gradients in a row, beside those of Python: closures, data, shapes and names change."""
+    source = generator.Generator(seed).source()
+    path = tmp_path_factory.mktemp("generated") / "losses.py"
+    path.write_text(source)
+    namespace: dict[str, Any] = {"__name__": "losses", "np": np, "G": np.ones(1)}
+    exec(compile(source, str(path), "exec"), namespace)
+    d = np.asarray([1.0, 2.0])
+    kept = None
+    for n, call in enumerate(generator.calls(seed, 10)):
+        namespace["K"] = call["K"]
+        namespace["G"][0] = d[1] = 0.1 * n
+        if kept is None or call["anew"]:
+            kept = np.value_and_grad(namespace["make"](call["c"], d, call["t"]))
+        x = call["x"] if call["numpys"] else np.asarray(call["x"])
+        got = outcome(kept, x, call["k"])
+        with np.config(promotion=False):
+            want = outcome(kept, x, call["k"])
+        assert told(got) == told(want), (source, n, explained())
+        for g, w in zip(values(got), values(want), strict=True):
+            close = numpy.abs(g - w).max() <= 1e-8 * max(1.0, numpy.abs(w).max())
+            assert close or numpy.array_equal(g, w, equal_nan=True), (source, n, g, w, explained())
+
+
+def outcome(f: Any, *args: Any) -> Any:
+    try:
+        return f(*args)
+    except Exception as error:
+        return type(error), str(error)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import from_host, new_array, new_scalar
+from lazynp._array import NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._node import leaf
 from lazynp._promotion._given import Again, Given, NotTaken, Path, Spec
 from lazynp.transforms._recipes import recipe_of
@@ -39,6 +39,8 @@ class Call(Given):
 
     def _enter(self, x: Any, path: Path, depth: int) -> Spec:
         t = type(x)
+        if t is NDArray or t is Scalar:
+            return self._array(x)
         if t is list or t is dict:
             return self._rebuilt(x, path, depth)
         if t is np.ndarray or isinstance(x, np.inexact):

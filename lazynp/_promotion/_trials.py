@@ -200,7 +200,7 @@ class Trials:
             spent = time.perf_counter() - begin
             case.seconds += spent
             if not self._count(spent) and all(c.refused for c in self.cases.values()):
-                self.restore()
+                self.restore(self.whys[0] if len(self.whys) == 1 else "")
 
     def _count(self, spent: float) -> bool:
         """Count a call of Python's; whether calls are too short."""
@@ -255,11 +255,13 @@ class Trials:
 
     def explained(self) -> str:
         lines = [f"{self.name}: {self.programs} program{'s' * (self.programs != 1)}"]
-        whys = [case.refused for case in self.cases.values()]
-        lines += [
-            f"runs in Python: {why}" for why in dict.fromkeys([self.given_back, *whys]) if why
-        ]
-        return "\n".join(lines)
+        return "\n".join([*lines, *(f"runs in Python: {why}" for why in self.whys)])
+
+    @property
+    def whys(self) -> list[str]:
+        """Why calls stayed with Python."""
+        found = [self.given_back, *(case.refused for case in self.cases.values())]
+        return [why for why in dict.fromkeys(found) if why]
 
 
 def _replaced(program: Program, given: Given) -> set[Path]:

@@ -42,10 +42,15 @@ _PLACES = tuple(
 )
 # by identity of the code; the entry keeps it alive
 _rewritten: Memo[tuple[int, bool], tuple[CodeType, CodeType | None]] = Memo("rewritten", 4096)
+_users: Memo[str, bool] = Memo("files of users", 4096)
 
 
 def is_users(code: CodeType) -> bool:
-    path = code.co_filename
+    found = _users.get(code.co_filename)
+    return _users.put(code.co_filename, _is_users(code.co_filename)) if found is None else found
+
+
+def _is_users(path: str) -> bool:
     if path.startswith("<frozen"):
         return False
     path = path if path.startswith("<") else os.path.realpath(path)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import random
+import sys
 import time
 import types
 from typing import Any
@@ -21,6 +22,8 @@ LOG: list[Any] = []
 COUNT = 0
 TOTALS = np.zeros(3)
 GAIN = 2.0
+BATCH = np.ones((9, 6))
+THIS = sys.modules[__name__]
 WEIGHTS = np.arange(1.0, 7.0)
 
 
@@ -308,6 +311,36 @@ def global_arrays_written() -> Any:
     WEIGHTS[:] = before
 
 
+def gained(x: Any) -> Any:
+    return x * GAIN
+
+
+def globals_bound_anew() -> Any:
+    """In a script, batches and rates are global names."""
+    global BATCH, GAIN
+    before = BATCH, GAIN
+
+    def f(w: Any) -> Any:
+        inner = lambda v: v * GAIN + BATCH[0, 0]  # noqa: E731
+        return fit(w, BATCH, gained(BATCH[:, 0])) + inner(w).sum()
+
+    for k in range(9):
+        BATCH = data(k, 9, 6) if k % 4 else BATCH
+        GAIN = 1.0 + 0.25 * (k % 5)
+        yield np.grad(f)(data(k, 6)), np.hessian(f)(data(k, 6))
+    BATCH, GAIN = before
+
+
+def globals_of_other_types() -> Any:
+    global GAIN
+    before = GAIN
+    values = 1.0, 2.0, 3.0, data(0, 1)[0], 2, True, numpy.ones(3), np.ones(3), np.ones((2, 1)), 4.0
+    for k, value in enumerate(values):
+        GAIN = value
+        yield np.grad(lambda x: gained(x).sum() ** 2)(data(k, 3))
+    GAIN = before
+
+
 def results_written() -> Any:
     """What a program gives back is nobody else's."""
     g = np.value_and_grad(lambda x: 0.5 * (x * x).sum())
@@ -335,7 +368,8 @@ COMPILED = [
     trees, named_trees, branches, loops_in_place, sizes_that_vary, shapes_that_alternate, numbers,
     complex_values, float32, auxiliary, several_arguments, one_array_twice, views_and_orders,
     partials_and_defaults, second_derivatives, jacobians, mapped, methods, callable_objects,
-    errors_at_some_values, searches, global_arrays_written, results_written, wrapped,
+    errors_at_some_values, searches, global_arrays_written, globals_bound_anew,
+    globals_of_other_types, results_written, wrapped,
     numbers_where_python_would_raise,
 ]  # fmt: skip
 
@@ -467,6 +501,34 @@ def reads_a_global_list() -> Any:
     LOG.clear()
 
 
+def reads_names_of_a_module() -> Any:
+    """They are attributes as well, so they are no inputs."""
+    global GAIN
+    before = GAIN
+    f = lambda x: (x * x).sum() * THIS.GAIN * GAIN  # noqa: E731
+    for k in range(6):
+        GAIN = 1.0 + k
+        yield np.grad(f)(data(k, 3))
+    GAIN = before
+
+
+def reads_names_by_a_property() -> Any:
+    global GAIN
+    before = GAIN
+
+    class Rate:
+        @property
+        def now(self) -> Any:
+            return GAIN * 2.0
+
+    rate = Rate()
+    f = lambda x: (x * x).sum() * rate.now * GAIN  # noqa: E731
+    for k in range(6):
+        GAIN = 1.0 + k
+        yield np.grad(f)(data(k, 3))
+    GAIN = before
+
+
 def draws() -> Any:
     def f(x: Any) -> Any:
         return (x * random.random()).sum()
@@ -537,6 +599,9 @@ def exhausts_an_iterator() -> Any:
 
     yield from _slopes(f)
 
+
+# the first calls may be programs, until the names change
+UNTIL_CHANGED = [reads_names_of_a_module, reads_names_by_a_property]
 
 IN_PYTHON = [
     prints, appends, counts, counts_in_an_attribute, counts_globally, sets_an_item,

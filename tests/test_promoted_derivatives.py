@@ -110,3 +110,9 @@ def outcome(f: Any, *args: Any) -> Any:
         return f(*args)
     except Exception as error:
         return type(error), str(error)
+
+
+@pytest.mark.parametrize("scenario", scenarios.UNTIL_CHANGED, ids=lambda f: f.__name__)
+def test_names_that_cannot_be_inputs_end_the_program(scenario: Any) -> None:
+    assert compared(scenario) <= 1, explained()
+    assert all(d.whys for d in derivatives.values())

@@ -16,7 +16,7 @@ import numpy as np
 
 from lazynp._array import NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._node import leaf
-from lazynp._promotion._given import Again, Given, NotTaken, Path, Spec
+from lazynp._promotion._given import Again, Given, NotTaken, Path, Spec, Template
 from lazynp.transforms._recipes import recipe_of
 from lazynp.transforms.control import PURE, is_users, plain_of
 
@@ -35,7 +35,16 @@ class Call(Given):
         super().__init__(None, args, kwargs, numbers)
 
     def _variables(self, function: Any) -> Spec:
-        return ()
+        """Global names that are bound anew between calls."""
+        return tuple([
+            (i, name, self._keep(scope), self._global(scope, name, ("global", i, name)))
+            for (i, name), scope in self._numbers.scopes.items()
+        ])  # fmt: skip
+
+    def _global(self, scope: dict[str, Any], name: str, path: Path) -> Spec:
+        if name not in scope:
+            raise NotTaken("a name that is gone")
+        return self._enter(scope[name], path, 0)
 
     def _enter(self, x: Any, path: Path, depth: int) -> Spec:
         t = type(x)
@@ -129,6 +138,13 @@ def _is_empty(cell: CellType) -> bool:
 
 class AgainCall(Again):
     """A call like a given one, with functions made anew."""
+
+    def _bind(self, given: Template, function: Any) -> None:
+        for i, name, place, spec in given.closure:
+            scope = self.scopes.get(i)
+            if scope is None:
+                scope = self.scopes[i] = dict(given.fixed[place])
+            scope[name] = self._made(spec)
 
     def _made(self, spec: Spec) -> Any:
         kind = spec[0]

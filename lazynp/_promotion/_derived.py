@@ -20,13 +20,14 @@ from lazynp._jaxpr import Jaxpr, Var
 from lazynp._memo import Memo
 from lazynp._promotion import _trials
 from lazynp._promotion._calls import AgainCall, Call
-from lazynp._promotion._given import Again, Given
+from lazynp._promotion._given import Again, Given, Numbers
+from lazynp._promotion._guards import Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
 from lazynp._promotion._trials import Trials, may_run
 from lazynp.transforms._recipes import recipe_of, runners
 from lazynp.transforms._stack import name_of
-from lazynp.transforms.control import CannotStage, converted, is_users, plain_of
+from lazynp.transforms.control import CannotStage, converted, is_rewritten, is_users, plain_of
 
 _SHORT = 2e-4  # seconds: calls that are shorter are not worth it
 _COMPILING = 0.006  # seconds for each operation: derivatives are compiled more slowly than loops
@@ -77,7 +78,17 @@ class Derived(Trials):
         return Call(args, kwargs, self.numbers)
 
     def _program(self, given: Given) -> Program:
-        return DerivedProgram(self.name, given)
+        return DerivedProgram(self.name, given, self.numbers)
+
+    def _moves(self, program: Program) -> bool:
+        guards = program.guards
+        found = guards.rebound() if guards is not None else []
+        new = {(id(scope), name): scope for scope, name in found}
+        if not new or new.keys() & self.numbers.scopes.keys():
+            return False
+        self.numbers.scopes.update(new)
+        self._forget()
+        return True
 
 
 def _nothing(*args: Any, **kwargs: Any) -> Any:
@@ -105,8 +116,20 @@ class DerivedProgram(Program):
     again = AgainCall
     results = _Pure
 
-    def __init__(self, name: str, given: Given) -> None:
+    def __init__(self, name: str, given: Given, numbers: Numbers) -> None:
         super().__init__(_named(name), given)
+        self._scopes = dict(numbers.scopes)
+
+    def _guards(self, again: Again, classes: list[type]) -> Guards:
+        inputs = Inputs(self._scopes, again.scopes)
+        guards = Guards(self.functions, again.cells, classes, inputs)
+        if guards.modules & again.scopes.keys():
+            raise CannotStage("reads names of a module, which change, as attributes")
+        names = {name for _, name in self._scopes}
+        for f in guards.functions:
+            if names.intersection(names_of(f.__code__)) and not is_rewritten(f):
+                raise CannotStage(f"`{f.__name__}` reads global names that change")
+        return guards
 
     def _check_written(self, where: str) -> None:
         raise CannotStage("writes an array that it did not make")

@@ -47,6 +47,7 @@ class Numbers:
         self.kept: tuple[type, ...] = ()  # types of numbers that stay part of the key
         self.names: frozenset[str] | None = None
         self.moving: set[Any] = set()  # keys whose views begin elsewhere at each call
+        self.scopes: dict[tuple[int, str], dict[str, Any]] = {}  # global names that are inputs
         self._last: dict[Path, Any] = {}
         self._starts: dict[Any, Any] = {}
 
@@ -316,6 +317,7 @@ class Again:
         self._given, self.leaves, self.compact = given, leaves, given.compact
         self.cells: dict[int, CellType] = {}  # by id of the cell that each stands for
         self.bound: list[tuple[CellType, Any]] = []
+        self.scopes: dict[int, dict[str, Any]] = {}  # by id of the global names they stand for
         self.objects = [bare(cls) for cls, _ in given.specs]
         self.before: dict[tuple[int, str], Any] = {}
         for k, (_, parts) in enumerate(given.specs):
@@ -325,7 +327,11 @@ class Again:
         made = [self._made(s) for s in given.args]
         count = len(made) - len(given.names)
         self.args, self.kwargs = made[:count], dict(zip(given.names, made[count:]))
-        for cell, (_, spec) in zip(getattr(function, "__closure__", None) or (), given.closure):
+        self._bind(given, function)
+
+    def _bind(self, given: Template, function: Any) -> None:
+        """Put the values of variables around the function where a trace finds them."""
+        for cell, (_, spec) in zip(function.__closure__ or (), given.closure):
             if spec != ("unread",):
                 self.cells[id(cell)] = CellType(self._made(spec))
 

@@ -129,6 +129,9 @@ class Program:
         """The inputs that are numbers of Python's."""
         return {v for v in jaxpr.inputs if v.aval.weak}
 
+    def _guards(self, again: Again, classes: list[type]) -> Guards:
+        return Guards(self.functions, again.cells, classes)
+
     def _called(self, again: Again) -> Any:
         function = converted(self._plain, True)
         if function is self._plain:
@@ -138,12 +141,12 @@ class Program:
     def _staged(self, *leaves: Any) -> Any:
         again = self.again(self._template, self._plain, list(leaves))
         before = [leaves[i]._node for i in self._template.apart]
-        with session.strictly(UNROLLED, again.cells, again.objects) as traced:
+        with session.strictly(UNROLLED, again.cells, again.objects, again.scopes) as traced:
             out = self._called(again)
         classes = [type(x) for x in again.objects]
         classes += [x for x in self._template.fixed if isinstance(x, type)]
         self.functions = list(traced.values())
-        self.guards = Guards(self.functions, again.cells, classes)
+        self.guards = self._guards(again, classes)
         self.read = self.guards.names
         for name in self._unread & self.guards.names:
             raise CannotStage(f"reads the attribute `{name}`, which may change")

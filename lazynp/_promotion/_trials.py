@@ -78,6 +78,10 @@ class Trials:
         """What is to be traced for calls like this one."""
         raise NotImplementedError
 
+    def _moves(self, program: Program) -> bool:
+        """Whether what the program read from outside has changed, and is an input from now on."""
+        return False
+
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         given = self._given(args, kwargs) if may_run() else None
         if given is None:
@@ -104,6 +108,8 @@ class Trials:
                     for k, name, value in changes:
                         put(given.objects[k], name, value)
                     return out
+            elif self._moves(program):
+                return self.plain(*args, **kwargs)
             else:
                 case.refused = _CHANGED
             case.program = None
@@ -125,8 +131,12 @@ class Trials:
             return None
         finally:
             if before != (len(numbers.varying), len(numbers.moving)):
-                self._again += any(c.program is not None for c in self.cases.values())
-                self.cases.clear()  # their keys hold what has become an input
+                self._forget()
+
+    def _forget(self) -> None:
+        """Drop the cases: their keys hold what has become an input."""
+        self._again += any(c.program is not None for c in self.cases.values())
+        self.cases.clear()
 
     def _case(self, given: Given) -> Case | None:
         case = self.cases.get(given.key)
@@ -226,6 +236,8 @@ class Trials:
         case.candidate = None
         try:
             if not program.serves(originals, objects):
+                if self._moves(program):
+                    return want
                 raise CannotStage(_CHANGED)
             if program.seconds > _HOPELESS * python:
                 raise CannotStage(f"it would take {program.seconds / python:.0f} of Python's time")

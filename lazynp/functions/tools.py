@@ -97,7 +97,8 @@ def explain(x: Array) -> Explanation: ...
 def explain(x: Array | Jitted) -> Explanation | Traces:
     """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, reason of the flush.
     For a jitted function: how often it was traced, and what was new each time. For any other
-    function, and for a derivative that was called: what became of it and of its long loops (docs/hot-functions.md).
+    function, and for a derivative that was called: what became of it and of its long loops
+    (docs/hot-functions.md).
     """
     if isinstance(x, Jitted):
         return Traces(x.explained())

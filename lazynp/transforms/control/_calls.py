@@ -88,6 +88,12 @@ def converted(function: Any, always: bool = False) -> Any:
     return _remade(function, code, tuple(cells[n] for n in code.co_freevars))
 
 
+def is_rewritten(function: FunctionType) -> bool:
+    """Whether the function, in a body that is staged, runs as rewritten code."""
+    found = _rewritten.get((id(function.__code__), True))
+    return found is not None and found[1] is not None
+
+
 def bounds_only(function: Any) -> tuple[str, ...]:
     """The parameters that the function reads only as bounds of the ranges that `for` loops over."""
     function = plain_of(function)
@@ -124,9 +130,8 @@ def _callable_object(x: Any, always: bool) -> Any:
 
 
 def _remade(function: FunctionType, code: CodeType, closure: tuple[CellType, ...]) -> FunctionType:
-    made = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, closure
-    )
+    scope = session.scopes.get(id(function.__globals__), function.__globals__)
+    made = FunctionType(code, scope, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)
     made.__doc__, made.__module__ = function.__doc__, function.__module__

@@ -193,6 +193,11 @@ def others(f: Any, x: Any, writes: bool, seconds: float) -> dict[str, float]:
     return found
 
 
+def _programs(slope: Any) -> int:
+    front = slope.recipe.front
+    return front.programs if front else 0
+
+
 def measure(name: str, seconds: float, jitted: bool) -> dict[str, float]:
     f, x, writes = PROGRAMS[name]
     lazy = lazynp.asarray(x)
@@ -209,7 +214,7 @@ def measure(name: str, seconds: float, jitted: bool) -> dict[str, float]:
     with lazynp.config(promotion=False):
         out["gradient"] = best(lambda: gradient(slope), seconds)
     begin, calls = time.perf_counter(), 0
-    while time.perf_counter() - begin < _PATIENCE and not getattr(slope.front, "programs", 0):
+    while time.perf_counter() - begin < _PATIENCE and not _programs(slope):
         gradient(slope)
         calls += 1
     out |= {"calls": calls, "after": time.perf_counter() - begin}

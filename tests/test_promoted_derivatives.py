@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,7 +14,7 @@ from hypothesis import given, strategies as st
 
 import lazynp as np
 from lazynp._array import Array
-from lazynp._promotion import derivatives
+from lazynp._promotion import _trials, derivatives
 from tests import derivative_generator as generator, derivative_scenarios as scenarios
 from tests.promoting import promoting
 
@@ -90,7 +93,7 @@ def test_generated_losses(tmp_path_factory: Any, seed: int) -> None:
     exec(compile(source, str(path), "exec"), namespace)
     d = np.asarray([1.0, 2.0])
     kept = None
-    for n, call in enumerate(generator.calls(seed, 10)):
+    for n, call in enumerate(generator.calls(seed, 7)):
         namespace["K"] = call["K"]
         namespace["G"][0] = d[1] = 0.1 * n
         if kept is None or call["anew"]:
@@ -116,3 +119,105 @@ def outcome(f: Any, *args: Any) -> Any:
 def test_names_that_cannot_be_inputs_end_the_program(scenario: Any) -> None:
     assert compared(scenario) <= 1, explained()
     assert all(d.whys for d in derivatives.values())
+
+
+def gradient_of_a_batch(k: int) -> Any:
+    batch = scenarios.data(k, 9, 6)
+    slope = np.grad(lambda w: scenarios.fit(w, batch, batch[:, 0]))
+    numpy.asarray(slope(np.ones(6)))
+    return weakref.ref(batch)
+
+
+def test_what_a_loss_reads_ends_with_it() -> None:
+    """Neither the gradient nor its program keeps arrays of closures, and no collector is needed."""
+    ends = []
+    gc.disable()
+    try:
+        for k in range(5):
+            ends.append(gradient_of_a_batch(k))
+        assert sum(d.programs for d in derivatives.values()) == 1
+        assert [e() for e in ends] == [None] * 5
+    finally:
+        gc.enable()
+
+
+def test_calls_of_a_program_trace_compile_and_record_nothing() -> None:
+    w, x, y = (scenarios.data(k, *shape) for k, shape in enumerate([(6,), (9, 6), (9,)]))
+    slope = np.value_and_grad(scenarios.fit)
+    for _ in range(2):
+        slope(w, x, y)
+    before = np.stats()
+    for _ in range(5):
+        _, g = slope(w, x, y)
+        numpy.asarray(g)
+    after = np.stats()
+    counted = ("compiles", "promotions", "reference_runs", "forms")
+    assert [getattr(after, c) for c in counted] == [getattr(before, c) for c in counted]
+
+
+def test_short_or_few_calls_are_only_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_trials, "SECONDS", 1e9)
+    slope = np.grad(scenarios.fit)
+    for _ in range(20):
+        slope(scenarios.data(0, 6), scenarios.data(1, 9, 6), scenarios.data(2, 9))
+    (derived,) = derivatives.values()
+    assert derived.calls == 20 and not derived.cases and not derived.programs
+
+
+def test_nothing_is_promoted_inside_of_transformations() -> None:
+    def inner(x: Any) -> Any:
+        return np.grad(lambda v: (v**3).sum())(x).sum()
+
+    for _ in range(4):
+        for f in (np.grad(inner), np.jit(inner), np.jit(np.grad(inner))):
+            f(np.ones(3))
+    assert [d.name for d in derivatives.values()] == ["grad of inner"]
+
+
+def test_explain_tells_what_became_of_the_calls() -> None:
+    slope: Any = np.grad(scenarios.fit)
+    for _ in range(2):
+        slope(scenarios.data(0, 6), scenarios.data(1, 9, 6), scenarios.data(2, 9))
+    assert str(np.explain(slope)) == "grad of fit: 1 program"
+    never: Any = np.grad(lambda x: print(x) or x.sum())
+    for _ in range(2):
+        never(np.ones(2))
+    assert "calls `print`" in str(np.explain(never))
+
+
+def test_other_threads_run_python() -> None:
+    """Two threads at one gradient get their own results."""
+    slope, found = np.grad(scenarios.fit), {}
+
+    def work(k: int) -> None:
+        for _ in range(6):
+            w = scenarios.data(k, 6)
+            found[k] = numpy.asarray(slope(w, scenarios.data(1, 9, 6), scenarios.data(2, 9)))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    with np.config(promotion=False):
+        for k in range(4):
+            want = slope(scenarios.data(k, 6), scenarios.data(1, 9, 6), scenarios.data(2, 9))
+            numpy.testing.assert_allclose(found[k], want, rtol=1e-9)
+
+
+def test_a_promoted_gradient_is_that_of_finite_differences() -> None:
+    def f(x: Any) -> Any:
+        u = x.copy()
+        for _ in range(20):
+            u[1:-1] = 0.25 * (u[2:] + u[:-2]) + 0.5 * np.sin(u[1:-1])
+            if u.sum() > 0:
+                u *= 0.9
+        return (u * u).sum()
+
+    slope = np.grad(f)
+    for k in range(5):
+        x = numpy.asarray(scenarios.data(k, 7))
+        steps = 1e-6 * numpy.eye(7)
+        want = [(float(f(np.asarray(x + s))) - float(f(np.asarray(x - s)))) / 2e-6 for s in steps]
+        numpy.testing.assert_allclose(slope(x), want, rtol=1e-6, atol=1e-8)
+    assert sum(d.programs for d in derivatives.values()) == 1

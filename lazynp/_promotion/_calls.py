@@ -17,7 +17,7 @@ import numpy as np
 from lazynp._array import NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._node import leaf
 from lazynp._promotion._given import Again, Given, NotTaken, Path, Spec, Template
-from lazynp.transforms._recipes import recipe_of
+from lazynp.transforms._recipes import Recipe, recipe_of
 from lazynp.transforms.control import PURE, is_users, plain_of
 
 _MOST = 256  # parts of a list or dict
@@ -26,7 +26,7 @@ _OWN = {".promoted"}  # of the dict of a function
 
 
 class Call(Given):
-    """A call of a transformed function; its first argument is the function itself."""
+    """A call of a transformed function; its first argument is the function's recipe."""
 
     __slots__ = ("_inside",)
 
@@ -56,6 +56,8 @@ class Call(Given):
             return self._numpys(x)
         if t is ModuleType and x.__name__.partition(".")[0] in PURE:
             return "fixed", x, self._keep(x)
+        if t is Recipe:
+            return self._recipe(x, path, depth)
         if t is FunctionType:
             return self._function(x, path, depth)
         if t is functools.partial:
@@ -96,17 +98,19 @@ class Call(Given):
         if id(x) in self._inside or len(self._inside) > _DEEP:
             raise NotTaken("a function that refers to itself")
         recipe, plain = recipe_of(x), plain_of(x)
+        if recipe is not None:
+            return self._recipe(recipe, path, depth)
         self._inside.append(id(x))
         try:
-            if recipe is not None:
-                inner = self._enter(recipe.function, (*path, "f"), depth)
-                return "made", recipe.maker, recipe.options, recipe.moving, inner
             found = None
             if is_users(plain.__code__) and not x.__dict__.keys() - _OWN:
                 found = self._attempt(lambda: self._by_code(plain, path, depth))
             return super()._enter(x, path, depth) if found is None else found
         finally:
             self._inside.pop()
+
+    def _recipe(self, x: Recipe, path: Path, depth: int) -> Spec:
+        return "made", x.maker, x.options, x.moving, self._enter(x.function, (*path, "f"), depth)
 
     def _by_code(self, x: FunctionType, path: Path, depth: int) -> Spec:
         values = [cell.cell_contents for cell in x.__closure__ or () if not _is_empty(cell)]

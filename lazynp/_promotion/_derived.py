@@ -25,7 +25,7 @@ from lazynp._promotion._guards import Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
 from lazynp._promotion._trials import Trials, may_run
-from lazynp.transforms._recipes import recipe_of, runners
+from lazynp.transforms._recipes import Recipe, recipe_of, runners
 from lazynp.transforms._stack import name_of
 from lazynp.transforms.control import CannotStage, converted, is_rewritten, is_users, plain_of
 
@@ -50,7 +50,7 @@ class Derived(Trials):
         self.cases.clear()
 
     def run(
-        self, function: Any, plain: Callable[..., Any], args: tuple[Any, ...],
+        self, recipe: Recipe, plain: Callable[..., Any], args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:  # fmt: skip
         if self.off or not may_run() or not self._busy.acquire(blocking=False):
@@ -59,7 +59,7 @@ class Derived(Trials):
             if self.seconds < _trials.SECONDS:
                 return self._early(plain, args, kwargs)
             self.plain = lambda _, *args, **kwargs: plain(*args, **kwargs)
-            return self._run((function, *args), kwargs)
+            return self._run((recipe, *args), kwargs)
         finally:
             self.plain = _nothing  # it keeps what the function keeps
             self._busy.release()
@@ -172,22 +172,24 @@ def _named(name: str) -> Any:
 
 
 def run(
-    function: Any, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    recipe: Recipe, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """A call of a transformed function: a runner of `_recipes`."""
-    front = function.front
+    front = recipe.front
     if front is None:
-        front = function.front = _front(function)
-    return plain(*args, **kwargs) if front is False else front.run(function, plain, args, kwargs)
+        front = recipe.front = _front(recipe)
+    return plain(*args, **kwargs) if front is False else front.run(recipe, plain, args, kwargs)
 
 
-def _front(function: Any) -> Derived | Literal[False]:
+def _front(recipe: Recipe) -> Derived | Literal[False]:
     """What all such transformed functions of one code share; False if none can have programs."""
     chain: list[Any] = []
-    found: Any = function
-    while (recipe := recipe_of(found)) is not None:
-        chain.append((recipe.maker, recipe.options))
-        found = recipe.function
+    inside: Recipe | None = recipe
+    found: Any = None
+    while inside is not None:
+        chain.append((inside.maker, inside.options))
+        found = inside.function
+        inside = recipe_of(found)
     inner = _users(found)
     if inner is None:
         return False
@@ -197,7 +199,7 @@ def _front(function: Any) -> Derived | Literal[False]:
     except TypeError:  # options without a hash
         return False
     if front is None:
-        name = f"{recipe_of(function).maker.__name__} of {name_of(found)}"  # type: ignore[union-attr]
+        name = f"{recipe.maker.__name__} of {name_of(found)}"
         front = derivatives.put(key, Derived(name))
     return front
 

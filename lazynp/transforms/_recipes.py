@@ -7,23 +7,29 @@ another function that is like f, and run a call in another way, such as by a kep
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from lazynp._recorder import local
 
-# (transformed function, as it is without a runner, args, kwargs) -> result; at most one
-runners: list[Callable[[Any, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]] = []
 
+class Recipe:
+    """What a transformed function is made of: `maker(function, *options)`.
 
-class Recipe(NamedTuple):
-    """maker: a transformation. It is called with the function and the options. moving: the places
-    of the arguments that are differentiated by.
+    moving: the places of the arguments that are differentiated by. front: a place for the runner.
     """
 
-    maker: Callable[..., Any]
-    function: Callable[..., Any]
-    options: tuple[Any, ...]
-    moving: tuple[int, ...] = ()
+    __slots__ = ("maker", "function", "options", "moving", "front")
+
+    def __init__(
+        self, maker: Callable[..., Any], function: Callable[..., Any], options: tuple[Any, ...],
+        moving: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        self.maker, self.function, self.options, self.moving = maker, function, options, moving
+        self.front: Any = None
+
+
+# (recipe, function as it is without a runner, args, kwargs) -> result; at most one
+runners: list[Callable[[Recipe, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]] = []
 
 
 def with_recipe(
@@ -34,18 +40,18 @@ def with_recipe(
 
     Calls within another transformation go to `plain`.
     """
+    places = (moving,) if isinstance(moving, int) else tuple(moving)
+    recipe = Recipe(maker, function, options, places)
 
     def called(*args: Any, **kwargs: Any) -> Any:
         if local.level or local.recorder.staging or not runners:
             return plain(*args, **kwargs)
-        return runners[0](called, plain, args, kwargs)
+        return runners[0](recipe, plain, args, kwargs)
 
     name: Any = getattr(function, "__name__", None) or type(function).__name__
     called.__name__ = name
     called.__wrapped__ = function  # type: ignore[attr-defined]
-    places = (moving,) if isinstance(moving, int) else tuple(moving)
-    called.recipe = Recipe(maker, function, options, places)  # type: ignore[attr-defined]
-    called.front = None  # type: ignore[attr-defined]  # a place for the runner
+    called.recipe = recipe  # type: ignore[attr-defined]
     return called
 
 

@@ -2,8 +2,10 @@
 
 Each program runs by NumPy, by lazynp, and under `value_and_grad`, with and without `jit`; with
 autograd and jax too, where they are installed and have the operations (autograd cannot write into
-arrays, nor can jax). Best of several calls after the first, in ms. `--only NAME` chooses programs,
-`--jit` adds the compiled gradients, `--profile` prints where the Python time of a gradient goes.
+arrays, nor can jax). Best of several calls after the first, in ms. *gradient*: each call runs in
+Python; *program*: after so many calls (and seconds) that the gradient has become a program.
+`--only NAME` chooses programs, `--jit` adds the compiled gradients, `--profile` prints where the
+Python time of a gradient goes.
 """
 
 from __future__ import annotations
@@ -156,6 +158,9 @@ PROGRAMS: dict[str, Program] = {
 }
 
 
+_PATIENCE = 30.0  # seconds until a gradient must have become a program
+
+
 def best(call: Callable[[], Any], seconds: float) -> float:
     """The least time of a call, in ms, after two that do not count."""
     call(), call()
@@ -188,10 +193,15 @@ def others(f: Any, x: Any, writes: bool, seconds: float) -> dict[str, float]:
     return found
 
 
+def _programs(slope: Any) -> int:
+    front = slope.recipe.front
+    return front.programs if front else 0
+
+
 def measure(name: str, seconds: float, jitted: bool) -> dict[str, float]:
     f, x, writes = PROGRAMS[name]
     lazy = lazynp.asarray(x)
-    slope = lazynp.value_and_grad(lambda x: f(lazynp, x))
+    slope: Any = lazynp.value_and_grad(lambda x: f(lazynp, x))
 
     def gradient(by: Any) -> None:
         value, ct = by(lazy)
@@ -200,8 +210,15 @@ def measure(name: str, seconds: float, jitted: bool) -> dict[str, float]:
     out = {
         "numpy": best(lambda: f(numpy, x), seconds),
         "lazynp": best(lambda: float(f(lazynp, lazy)), seconds),
-        "gradient": best(lambda: gradient(slope), seconds),
     }
+    with lazynp.config(promotion=False):
+        out["gradient"] = best(lambda: gradient(slope), seconds)
+    begin, calls = time.perf_counter(), 0
+    while time.perf_counter() - begin < _PATIENCE and not _programs(slope):
+        gradient(slope)
+        calls += 1
+    out |= {"calls": calls, "after": time.perf_counter() - begin}
+    out["program"] = best(lambda: gradient(slope), seconds)
     if jitted:
         compiled = lazynp.jit(slope)
         begin = time.perf_counter()
@@ -217,6 +234,7 @@ def profile(name: str) -> None:
     slope = lazynp.value_and_grad(lambda x: f(lazynp, x))
     for _ in range(3):
         numpy.asarray(slope(lazy)[1])
+    lazynp.config(promotion=False)
     profiler = cProfile.Profile()
     profiler.enable()
     for _ in range(5):
@@ -239,9 +257,9 @@ def main() -> None:
             profile(name)
             continue
         found = measure(name, given.seconds, given.jit)
-        ratio = found["gradient"] / found["lazynp"]
+        ratios = " ".join(f"{found[k] / found['lazynp']:.1f}" for k in ("gradient", "program"))
         times = "  ".join(f"{k} {v:.3g}" for k, v in found.items())
-        print(f"{name:30} {times}  gradient/lazynp {ratio:.1f}", flush=True)
+        print(f"{name:30} {times}  gradient, program / lazynp {ratios}", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import numpy as np
 from lazynp._flush import on_force
 from lazynp._plan import STATS
 from lazynp._positions import position
-from lazynp._promotion import fronts, taken
+from lazynp._promotion import derivatives, fronts, taken
 from lazynp._recorder import user_position
 from lazynp.functions._host import on_host_call
 
@@ -151,6 +151,10 @@ class Report:
         if hot:
             parts.append("lazynp: hot functions:")
             parts += [f"  {line}" for f in hot for line in f.explained().splitlines()]
+        called = [d for d in derivatives.values() if d.programs or d.whys]
+        if called:
+            parts.append("lazynp: derivatives that were called again and again:")
+            parts += [f"  {line}" for d in called for line in d.explained().splitlines()]
         if taken:
             parts.append("lazynp: long loops:")
             parts += [f"  {loop.explained()}" for loop in taken]

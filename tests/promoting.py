@@ -10,7 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._promotion import Promoted, _function, promote
+from lazynp._promotion import Promoted, _derived, _function, _trials, promote
 from lazynp.transforms.control import front_of
 
 
@@ -18,11 +18,15 @@ from lazynp.transforms.control import front_of
 def promoting() -> Iterator[None]:
     """A block in which no program waits for its price. Its end restores the functions."""
     with pytest.MonkeyPatch.context() as patch, np.config(execution="adaptive", promotion=True):
-        for name in ("_SHORT", "SECONDS", "_COMPILING"):
-            patch.setattr(_function, name, 0.0)
+        for module in (_function, _derived):
+            patch.setattr(module, "_SHORT", 0.0)
+            patch.setattr(module, "_COMPILING", 0.0)
+        patch.setattr(_trials, "SECONDS", 0.0)
         for name in ("FASTER", "_HOPELESS"):
-            patch.setattr(_function, name, numpy.inf)
+            patch.setattr(_trials, name, numpy.inf)
+        _derived.derivatives.clear()
         yield
+        _derived.derivatives.clear()
     for hot in _function.fronts():
         hot.restore()
 

@@ -22,7 +22,7 @@ from hypothesis import given
 import lazynp as np
 from lazynp import _recorder
 from lazynp._array import Array, Scalar
-from lazynp._promotion import Promoted, _function, _sampling
+from lazynp._promotion import Promoted, _function, _sampling, _trials
 from lazynp.transforms.control import front_of
 from tests import promotion_generator as generator, promotion_programs as programs
 from tests.promoting import front, promoting
@@ -514,7 +514,7 @@ def test_a_program_without_hope_is_not_tried(monkeypatch: pytest.MonkeyPatch) ->
         for k in range(20):
             a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
 
-    monkeypatch.setattr(_function, "_HOPELESS", 0)
+    monkeypatch.setattr(_trials, "_HOPELESS", 0)
     hot = front(f)
     compiled = np.stats().compiles
     for _ in range(5):

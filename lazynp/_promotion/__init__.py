@@ -2,14 +2,17 @@
 
 `_sampling` counts operations by the functions on the stack. A function in which many of them ran
 gets a `Promoted` in front of it (`_function`), which takes each call apart (`_given`, `_objects`).
-Once its calls have taken long enough, one runs in Python as before, and then again, on copies of
-its arguments, as one program (`_program`, `_results`). If both agree in every result, type, written
-array and attribute (`_agreement`), and the program is faster, later calls with arguments like these
-run the program. Anything else that Python could notice forbids it: a function that changes other
-objects, prints, draws random numbers or reads what changes between calls (`_guards`) stays as it
-is.
+Once its calls have taken long enough (`_trials`), one runs in Python as before, and then again, on
+copies of its arguments, as one program (`_program`, `_results`). If both agree in every result,
+type, written array and attribute (`_agreement`), and the program is faster, later calls with
+arguments like these run the program. Anything else that Python could notice forbids it: a function
+that changes other objects, prints, draws random numbers or reads what changes between calls
+(`_guards`) stays as it is.
+
+Calls of derivatives are tried in the same way (`_derived`, `_calls`).
 """
 
+from lazynp._promotion._derived import derivatives
 from lazynp._promotion._function import Promoted, fronts, promote
 from lazynp._promotion._running import taken
 from lazynp._promotion._sampling import ticked
@@ -17,4 +20,4 @@ from lazynp._recorder import tick_observers
 
 tick_observers.append(ticked)
 
-__all__ = ["Promoted", "fronts", "promote", "taken"]
+__all__ = ["Promoted", "derivatives", "fronts", "promote", "taken"]

@@ -10,6 +10,7 @@ arrays; the key contains only their types.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -46,6 +47,7 @@ class Numbers:
         self.kept: tuple[type, ...] = ()  # types of numbers that stay part of the key
         self.names: frozenset[str] | None = None
         self.moving: set[Any] = set()  # keys whose views begin elsewhere at each call
+        self.scopes: dict[tuple[int, str], dict[str, Any]] = {}  # global names that are inputs
         self._last: dict[Path, Any] = {}
         self._starts: dict[Any, Any] = {}
 
@@ -232,17 +234,24 @@ class Given:
 
     def _part(self, value: Any, name: str, path: Path, depth: int) -> Spec:
         """An attribute. One that cannot be taken matters only to a program that reads it."""
+        found = self._attempt(lambda: self._enter(value, path, depth))
+        if found is None:
+            self.unread.add(name)
+            return ("unread",)
+        return found
+
+    def _attempt(self, take: Callable[[], Spec]) -> Spec | None:
+        """What `take` enters; None, and nothing is entered, if it cannot be taken."""
         before = len(self.leaves), len(self.fixed), len(self.objects), len(self._known)
         try:
-            return self._enter(value, path, depth)
+            return take()
         except NotTaken:
             leaves, fixed, objects, known = before
             del self.leaves[leaves:], self.fixed[fixed:]
             del self.objects[objects:], self._specs[objects:]
             while len(self._known) > known:
                 self._known.popitem()
-            self.unread.add(name)
-            return ("unread",)
+            return None
 
     def _variables(self, function: Any) -> Spec:
         """The variables of the functions around it. Those that cannot be taken are left to the
@@ -306,6 +315,9 @@ class Again:
 
     def __init__(self, given: Template, function: Any, leaves: list[Any]) -> None:
         self._given, self.leaves, self.compact = given, leaves, given.compact
+        self.cells: dict[int, CellType] = {}  # by id of the cell that each stands for
+        self.bound: list[tuple[CellType, Any]] = []
+        self.scopes: dict[int, dict[str, Any]] = {}  # by id of the global names they stand for
         self.objects = [bare(cls) for cls, _ in given.specs]
         self.before: dict[tuple[int, str], Any] = {}
         for k, (_, parts) in enumerate(given.specs):
@@ -315,7 +327,10 @@ class Again:
         made = [self._made(s) for s in given.args]
         count = len(made) - len(given.names)
         self.args, self.kwargs = made[:count], dict(zip(given.names, made[count:]))
-        self.cells: dict[int, CellType] = {}  # by id of the cell that each stands for
+        self._bind(given, function)
+
+    def _bind(self, given: Template, function: Any) -> None:
+        """Put the values of variables around the function where a trace finds them."""
         for cell, (_, spec) in zip(function.__closure__ or (), given.closure):
             if spec != ("unread",):
                 self.cells[id(cell)] = CellType(self._made(spec))

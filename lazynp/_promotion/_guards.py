@@ -39,15 +39,38 @@ _PASSING = (*_UNCHANGING, tuple, frozenset, NDArray, ModuleType, type, Jitted)
 _LIBRARIES = {*PURE, "builtins"}
 
 
+_INPUTS = (NDArray, Scalar, int, float, complex)
+
+
+class Inputs:
+    """Global names whose values are inputs: of a scope, by its id, and what stood for each scope
+    while the functions were traced.
+    """
+
+    def __init__(
+        self, names: dict[tuple[int, str], dict[str, Any]], standing: dict[int, dict[str, Any]]
+    ) -> None:
+        self.names = names
+        self._of = {id(made): scope for (i, _), scope in names.items()
+                    if (made := standing.get(i)) is not None}  # fmt: skip
+
+    def scope(self, found: dict[str, Any]) -> dict[str, Any]:
+        """The scope that this one stands for, or itself."""
+        return self._of.get(id(found), found)
+
+
 class Guards:
     """The values that some functions read from outside."""
 
     def __init__(
-        self, functions: list[FunctionType], given: Container[int], classes: Sequence[type]
-    ) -> None:
+        self, functions: list[FunctionType], given: Container[int], classes: Sequence[type],
+        inputs: Inputs | None = None,
+    ) -> None:  # fmt: skip
         """given: ids of cells whose values are inputs. classes: those of the objects among the
-        arguments.
+        arguments. inputs: global names that are inputs.
         """
+        self._inputs = inputs or Inputs({}, {})
+        self.modules: set[int] = set()  # whose names are read as attributes
         self.objects: list[Any] = []  # plain objects that global names refer to
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[CellType, Any]] = []
@@ -55,15 +78,16 @@ class Guards:
         self._scopes: dict[int, Any] = {}  # of classes
         getters = _getters(functions, classes)
         self._getters = set(map(id, getters))
-        functions = [*functions, *getters]
-        self.names = frozenset(n for f in functions for n in _names_of(f.__code__))
+        self.functions = functions = [*functions, *getters]
+        self.names = frozenset(n for f in functions for n in names_of(f.__code__))
         inside = {
             _place(c) for f in functions for c in inner_codes(f.__code__) if c is not f.__code__
         }
         seen: set[tuple[int, str]] = set()
         for f in functions:
             _check_code(f.__code__)
-            self._add(f.__globals__, set(_names_of(f.__code__)), seen, f.__builtins__)
+            scope = self._inputs.scope(f.__globals__)
+            self._add(scope, set(names_of(f.__code__)), seen, f.__builtins__)
             for value in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
                 check(value, "a default")
             if _place(f.__code__) not in inside:  # not made during the call
@@ -81,6 +105,8 @@ class Guards:
             if (id(scope), name) in seen:
                 continue
             seen.add((id(scope), name))
+            if (id(scope), name) in self._inputs.names:
+                continue
             value = scope.get(name, MISSING)
             self._names.append((scope, name, value))
             if value is MISSING:
@@ -100,6 +126,7 @@ class Guards:
         if isinstance(value, ModuleType) and not _is_library(value.__name__):
             if "__getattr__" in value.__dict__:
                 raise CannotStage(f"reads attributes of `{name}`, which computes them")
+            self.modules.add(id(value.__dict__))
             return [value.__dict__]
         if isinstance(value, type) and not _is_library(value.__module__):
             return self._classes(value, name)
@@ -148,6 +175,16 @@ class Guards:
             check(value, f"`{name}`")
             self._cells.append((cell, value))
 
+    def rebound(self) -> list[tuple[dict[str, Any], str]]:
+        """Global names that have another value by now, if they can be inputs: those of functions,
+        not those that are read as attributes of a module.
+        """
+        return [
+            (scope, name) for scope, name, value in self._names
+            if type(scope) is dict and id(scope) not in self.modules
+            and isinstance(value, _INPUTS) and scope.get(name, MISSING) is not value
+        ]  # fmt: skip
+
     def hold(self) -> bool:
         """Whether all of it is the same."""
         for scope, name, value in self._names:
@@ -180,7 +217,7 @@ def _place(code: CodeType) -> tuple[str, int, str]:
     return code.co_filename, code.co_firstlineno, code.co_name
 
 
-def _names_of(code: CodeType) -> Iterator[str]:
+def names_of(code: CodeType) -> Iterator[str]:
     """The names of globals and attributes that it reads; strings may be names as well."""
     for c in inner_codes(code):
         yield from c.co_names
@@ -202,8 +239,8 @@ def refuse_computed(function: FunctionType, values: Sequence[Any]) -> None:
             x = x.__func__ if type(x) in (staticmethod, classmethod) else x
             if isinstance(x, FunctionType) and is_users(x.__code__):
                 functions[id(x)] = plain_of(x)
-                names.update(_names_of(x.__code__))
-                names.update(_names_of(plain_of(x).__code__))
+                names.update(names_of(x.__code__))
+                names.update(names_of(plain_of(x).__code__))
             elif isinstance(x, type) and not _is_library(x.__module__):
                 classes.update(dict.fromkeys(c for c in x.__mro__ if c is not object))
         scopes: list[Any] = [f.__globals__ for f in functions.values()]
@@ -260,7 +297,7 @@ _PLAIN_DESCRIPTORS = (
 
 def _getters(functions: Sequence[FunctionType], classes: Sequence[type]) -> list[FunctionType]:
     """The functions of properties that may have been read. A trace runs them as they are."""
-    names = {n for f in functions for n in _names_of(f.__code__)}
+    names = {n for f in functions for n in names_of(f.__code__)}
     found: dict[int, FunctionType] = {}
     todo = list(names)
     while todo:
@@ -270,7 +307,7 @@ def _getters(functions: Sequence[FunctionType], classes: Sequence[type]) -> list
             if type(value) is not property or id(value.fget) in found:
                 continue
             getter = found[id(value.fget)] = _getter(value, name)
-            todo += [n for n in _names_of(getter.__code__) if n not in names]
+            todo += [n for n in names_of(getter.__code__) if n not in names]
             names.update(todo)
     return list(found.values())
 

@@ -34,11 +34,17 @@ _LAYOUT = {
     "shares_memory", "as_strided", "sliding_window_view", "lib", "nditer", "newbyteorder",
 }  # fmt: skip
 
+_NO_SOURCE = "its source is not available, or not supported"
+
 Changes = list[tuple[int, str, Any]]  # object, attribute, value
 
 
 class Program:
     """The function for calls like this one."""
+
+    most = EQUATIONS
+    again: type[Again] = Again
+    results: type[Results] = Results
 
     def __init__(self, plain: Any, given: Given | Listed) -> None:
         self.functions: list[FunctionType] = []  # of the user's, that were traced
@@ -104,29 +110,43 @@ class Program:
         else:
             jaxpr = self._jitted.trace(*leaves)
         operations = _count(jaxpr)
-        if operations > EQUATIONS:
-            raise CannotStage(f"more than {EQUATIONS} operations")
-        if any(where == "captured" for t in self._jitted._cache.values() for where, _ in t.written):
-            raise CannotStage("writes an array that is no argument")  # a trial would write it too
+        if operations > self.most:
+            raise CannotStage(f"more than {self.most} operations")
+        for where in {where for t in self._jitted._cache.values() for where, _ in t.written}:
+            self._check_written(where)
         if self._in_calls and any(type(x) in (int, float, complex) for x in leaves):
-            _check_numbers(jaxpr, {v for v in jaxpr.inputs if v.aval.weak})
+            _check_numbers(jaxpr, self._numbers(jaxpr, leaves))
         if self._results is not None:
             self._results.values.clear()  # they belong to the trace
         self.seconds = 1e-6 * least(jaxpr)
         return operations
 
+    def _check_written(self, where: str) -> None:
+        if where == "captured":
+            raise CannotStage("writes an array that is no argument")  # a trial would write it too
+
+    def _numbers(self, jaxpr: Jaxpr, leaves: list[Any]) -> set[Var]:
+        """The inputs that are numbers of Python's."""
+        return {v for v in jaxpr.inputs if v.aval.weak}
+
+    def _guards(self, again: Again, classes: list[type]) -> Guards:
+        return Guards(self.functions, again.cells, classes)
+
+    def _called(self, again: Again) -> Any:
+        function = converted(self._plain, True)
+        if function is self._plain:
+            raise CannotStage(_NO_SOURCE)
+        return function(*again.args, **again.kwargs)
+
     def _staged(self, *leaves: Any) -> Any:
-        again = Again(self._template, self._plain, list(leaves))
+        again = self.again(self._template, self._plain, list(leaves))
         before = [leaves[i]._node for i in self._template.apart]
-        with session.strictly(UNROLLED, again.cells, again.objects) as traced:
-            function = converted(self._plain, True)
-            if function is self._plain:
-                raise CannotStage("its source is not available, or not supported")
-            out = function(*again.args, **again.kwargs)
+        with session.strictly(UNROLLED, again.cells, again.objects, again.scopes) as traced:
+            out = self._called(again)
         classes = [type(x) for x in again.objects]
         classes += [x for x in self._template.fixed if isinstance(x, type)]
         self.functions = list(traced.values())
-        self.guards = Guards(self.functions, again.cells, classes)
+        self.guards = self._guards(again, classes)
         self.read = self.guards.names
         for name in self._unread & self.guards.names:
             raise CannotStage(f"reads the attribute `{name}`, which may change")
@@ -134,7 +154,7 @@ class Program:
             raise CannotStage("what it does to a view depends on the order of its memory")
         if any(leaves[i]._node is not n for i, n in zip(self._template.apart, before, strict=True)):
             raise CannotStage("writes a view of memory that another argument shows")
-        self._results = Results(again, out)
+        self._results = self.results(again, out)
         self.replaced = self._results.replaced_numbers(again)
         return list(self._results.values)
 

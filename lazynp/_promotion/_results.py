@@ -60,13 +60,16 @@ class Results:
             self._known[id(x)] = ("mutable",)
             self._keep.append(x)
 
+    def _number(self, x: Scalar, place: int) -> Any:
+        aval = x.aval
+        kind = _KINDS.get(aval.dtype.kind)
+        return ("number", place, kind) if aval.weak and kind is not None else ("new", place)
+
     def _value(self, x: Any) -> Any:
         self.values.append(x)
         place = len(self.values) - 1
         if type(x) is Scalar:
-            aval = x.aval
-            kind = _KINDS.get(aval.dtype.kind)
-            return ("number", place, kind) if aval.weak and kind is not None else ("new", place)
+            return self._number(x, place)
         owner = id(x._owner())
         if owner in self._compact:
             raise CannotStage("gives back a view of a view")

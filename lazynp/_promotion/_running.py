@@ -25,7 +25,6 @@ from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._plan import STATS
 from lazynp._promotion._agreement import agree, close
-from lazynp._promotion._function import FASTER, may_run
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
 from lazynp._promotion._histories import KEPT, Histories
@@ -33,6 +32,7 @@ from lazynp._promotion._items import ITEMS, Items, Taking, source_of
 from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe, loops_at, rounds_function
 from lazynp._promotion._program import Program
+from lazynp._promotion._trials import FASTER, may_run
 from lazynp._promotion._variables import Variables, bind, is_module, value_of
 from lazynp.functions.tools import about_loops, materialize
 from lazynp.transforms.control import CannotStage

@@ -21,6 +21,7 @@ from lazynp._reference import host_view, note_read
 from lazynp._strides import writeable
 from lazynp._tree import tree_flatten
 from lazynp.transforms._jit import Jitted
+from lazynp.transforms._recipes import recipe_of
 from lazynp.transforms.control import front_of, plain_of
 
 
@@ -93,15 +94,19 @@ about_loops: list[Callable[[Any], list[str]]] = []
 def explain(x: Jitted) -> Traces: ...
 @overload
 def explain(x: Array) -> Explanation: ...
-def explain(x: Array | Jitted) -> Explanation | Traces:
+@overload
+def explain(x: Callable[..., Any]) -> Traces: ...
+def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
     """How x is or will be computed: jaxpr, StableHLO, slots, tier, cache use, reason of the flush.
     For a jitted function: how often it was traced, and what was new each time. For any other
-    function: what became of it and of its long loops (docs/hot-functions.md).
+    function, and for a derivative that was called: what became of it and of its long loops
+    (docs/hot-functions.md).
     """
     if isinstance(x, Jitted):
         return Traces(x.explained())
-    front = front_of(x)
-    lines = [] if front is None else [front.explained()]
+    recipe = recipe_of(x)
+    front: Any = front_of(x) if recipe is None else recipe.front
+    lines = [front.explained()] if front else []
     code = getattr(plain_of(x), "__code__", None)
     lines += [line for told in about_loops for line in told(code)] if code is not None else []
     if lines:

@@ -14,6 +14,7 @@ from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._jvp import FLOAT0, is_zero, jvp, tangent_nodes, whole_tangents
 from lazynp.transforms._linearize import Linearized, linearize_nodes
+from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
@@ -119,6 +120,15 @@ def value_and_grad(
     with `holomorphic` it is df/dz.
     """
 
+    both = _both(fun, argnums, has_aux, holomorphic, allow_int)
+    options = _fixed(argnums), has_aux, holomorphic, allow_int
+    return with_recipe(both, value_and_grad, fun, *options, moving=argnums)
+
+
+def _both(
+    fun: Callable[..., Any], argnums: int | Sequence[int], has_aux: bool, holomorphic: bool,
+    allow_int: bool,
+) -> Callable[..., Any]:  # fmt: skip
     def both(*args: Any, **kwargs: Any) -> Any:
         what = f"grad of {name_of(fun)}"
         given = _Given(fun, args, kwargs, argnums, what)
@@ -137,9 +147,11 @@ def value_and_grad(
         value = flat.rebuilt(outs, like)
         return ((value, flat.aux(outs, like)) if has_aux else value), grads
 
-    both.__name__ = name_of(fun)
-    both.__wrapped__ = fun  # type: ignore[attr-defined]
     return both
+
+
+def _fixed(argnums: int | Sequence[int]) -> int | tuple[int, ...]:
+    return argnums if isinstance(argnums, int) else tuple(argnums)
 
 
 def grad(
@@ -150,15 +162,14 @@ def grad(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     """The gradient of a function with one real scalar result; see `value_and_grad`."""
-    both = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+    both = _both(fun, argnums, has_aux, holomorphic, allow_int)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, grads = both(*args, **kwargs)
         return (grads, value[1]) if has_aux else grads
 
-    gradient.__name__ = name_of(fun)
-    gradient.__wrapped__ = fun  # type: ignore[attr-defined]
-    return gradient
+    options = _fixed(argnums), has_aux, holomorphic, allow_int
+    return with_recipe(gradient, grad, fun, *options, moving=argnums)
 
 
 class _Given:
@@ -275,7 +286,8 @@ def jacfwd(
         result = tree_unflatten(out_tree, found)
         return (result, auxiliary[0]) if has_aux else result
 
-    return jacobian
+    options = _fixed(argnums), has_aux, holomorphic
+    return with_recipe(jacobian, jacfwd, fun, *options, moving=argnums)
 
 
 def _bases(avals: Sequence[Aval]) -> list[Array]:
@@ -338,7 +350,8 @@ def jacrev(
         result = tree_unflatten(out_tree, found)
         return (result, aux[0]) if has_aux else result
 
-    return jacobian
+    options = _fixed(argnums), has_aux, holomorphic, allow_int
+    return with_recipe(jacobian, jacrev, fun, *options, moving=argnums)
 
 
 def _check_rows(aval: Aval, holomorphic: bool, what: str) -> None:

@@ -25,6 +25,7 @@ from lazynp._primitive import Missing
 from lazynp._recorder import user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
+from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
     Params,
@@ -331,9 +332,7 @@ def vmap(
             placed, [_mapped_kind(x, a) for x, a in zip(like, targets, strict=True)]
         )
 
-    mapped.__name__ = name_of(fun)
-    mapped.__wrapped__ = fun  # type: ignore[attr-defined]
-    return mapped
+    return with_recipe(mapped, vmap, fun, in_axes, out_axes, axis_name, axis_size)
 
 
 def _argument_axes(

@@ -12,6 +12,7 @@ from lazynp.transforms.control._calls import (
     bounds_only,
     call,
     converted,
+    is_rewritten,
     is_users,
     transplanted,
 )
@@ -65,5 +66,6 @@ operators.append(_Operators)
 
 __all__ = [
     "PURE", "CannotStage", "Door", "Front", "bounds_only", "converted", "front_of", "inner_codes",
+    "is_rewritten",
     "is_users", "names", "plain_of", "pythons", "session", "transplanted", "whole_tree",
 ]  # fmt: skip

@@ -42,10 +42,15 @@ _PLACES = tuple(
 )
 # by identity of the code; the entry keeps it alive
 _rewritten: Memo[tuple[int, bool], tuple[CodeType, CodeType | None]] = Memo("rewritten", 4096)
+_users: Memo[str, bool] = Memo("files of users", 4096)
 
 
 def is_users(code: CodeType) -> bool:
-    path = code.co_filename
+    found = _users.get(code.co_filename)
+    return _users.put(code.co_filename, _is_users(code.co_filename)) if found is None else found
+
+
+def _is_users(path: str) -> bool:
     if path.startswith("<frozen"):
         return False
     path = path if path.startswith("<") else os.path.realpath(path)
@@ -81,6 +86,12 @@ def converted(function: Any, always: bool = False) -> Any:
     }
     cells[RUNTIME] = CellType(operators[0])
     return _remade(function, code, tuple(cells[n] for n in code.co_freevars))
+
+
+def is_rewritten(function: FunctionType) -> bool:
+    """Whether the function, in a body that is staged, runs as rewritten code."""
+    found = _rewritten.get((id(function.__code__), True))
+    return found is not None and found[1] is not None
 
 
 def bounds_only(function: Any) -> tuple[str, ...]:
@@ -119,9 +130,8 @@ def _callable_object(x: Any, always: bool) -> Any:
 
 
 def _remade(function: FunctionType, code: CodeType, closure: tuple[CellType, ...]) -> FunctionType:
-    made = FunctionType(
-        code, function.__globals__, function.__name__, function.__defaults__, closure
-    )
+    scope = session.scopes.get(id(function.__globals__), function.__globals__)
+    made = FunctionType(code, scope, function.__name__, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__
     made.__dict__.update(function.__dict__)
     made.__doc__, made.__module__ = function.__doc__, function.__module__

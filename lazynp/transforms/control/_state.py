@@ -44,6 +44,7 @@ class Session(threading.local):
         # refused
         self.strict: dict[int, FunctionType] | None = None
         self.cells: dict[int, CellType] = {}  # by id of a variable's cell: what stands for it
+        self.scopes: dict[int, dict[str, Any]] = {}  # by id of global names: what stands for them
         self.counting: list[Any] = []  # loops over numbers whose bodies are being traced
         self.pieces = 0  # that loops were divided into
 
@@ -53,6 +54,7 @@ class Session(threading.local):
         before = dict(self.__dict__)
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
+        self.scopes = {}
         self.counting, self.pieces = [], 0
         try:
             yield
@@ -74,14 +76,19 @@ class Session(threading.local):
 
     @contextmanager
     def strictly(
-        self, limit: int, cells: dict[int, CellType], objects: Iterable[Any]
+        self,
+        limit: int,
+        cells: dict[int, CellType],
+        objects: Iterable[Any],
+        scopes: dict[int, dict[str, Any]],
     ) -> Iterator[dict[int, FunctionType]]:
         """The whole function is like a staged body: what changes an object of Python's, or draws
         a random number, is refused. Gives the functions that were traced. (`tracing` ends it.)
 
-        cells: stand for variables of functions around it. objects: may be changed.
+        cells: stand for variables of functions around it. objects: may be changed. scopes: stand
+        for global names.
         """
-        self.limit, self.strict, self.cells = limit, {}, cells
+        self.limit, self.strict, self.cells, self.scopes = limit, {}, cells, scopes
         with self.staged():
             for x in objects:
                 self.fresh[id(x)] = x, self.depth

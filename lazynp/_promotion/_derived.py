@@ -1,0 +1,219 @@
+"""Derivatives that are asked for again and again, as programs.
+
+`grad(f)` is a function of lazynp's, so no code is replaced: its calls come here (`_recipes`). They
+are tried as those of a hot function are, with f as one of the inputs (`_calls`). All functions of
+one code share what is known here, because f is often made anew for each call. A program writes
+nothing: a function that writes its arguments, or sets attributes, stays with Python.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any, Literal
+
+from lazynp._array import Scalar
+from lazynp._jaxpr import Jaxpr, Var
+from lazynp._memo import Memo
+from lazynp._promotion import _trials
+from lazynp._promotion._calls import AgainCall, Call
+from lazynp._promotion._given import Again, Given, Numbers
+from lazynp._promotion._guards import Guards, Inputs, names_of
+from lazynp._promotion._program import Program
+from lazynp._promotion._results import Results
+from lazynp._promotion._trials import Trials, may_run
+from lazynp.transforms._recipes import Recipe, recipe_of, runners
+from lazynp.transforms._stack import name_of
+from lazynp.transforms.control import CannotStage, converted, is_rewritten, is_users, plain_of
+
+_SHORT = 2e-4  # seconds: calls that are shorter are not worth it
+_COMPILING = 0.006  # seconds for each operation: derivatives are compiled more slowly than loops
+_EQUATIONS = 1000
+
+derivatives: Memo[Any, Derived] = Memo("derivatives as programs", 256, costly=True)
+
+
+class Derived(Trials):
+    """What runs the calls of one transformation of the functions of one code."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, _SHORT, _COMPILING)
+        self.plain = _nothing
+        self.off = False
+        self._busy = threading.Lock()
+
+    def restore(self, why: str = "") -> None:
+        self.off, self.given_back = True, why
+        self.cases.clear()
+
+    def run(
+        self, recipe: Recipe, plain: Callable[..., Any], args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:  # fmt: skip
+        if self.off or not may_run() or not self._busy.acquire(blocking=False):
+            return plain(*args, **kwargs)
+        try:
+            if self.seconds < _trials.SECONDS:
+                return self._early(plain, args, kwargs)
+            self.plain = lambda _, *args, **kwargs: plain(*args, **kwargs)
+            return self._run((recipe, *args), kwargs)
+        finally:
+            self.plain = _nothing  # it keeps what the function keeps
+            self._busy.release()
+
+    def _early(
+        self, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A call that is only timed: to take it apart would not pay yet."""
+        begin = time.perf_counter()
+        try:
+            return plain(*args, **kwargs)
+        finally:
+            self._count(time.perf_counter() - begin)
+
+    def _taken(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Given:
+        return Call(args, kwargs, self.numbers)
+
+    def _program(self, given: Given) -> Program:
+        return DerivedProgram(self.name, given, self.numbers)
+
+    def _moves(self, program: Program) -> bool:
+        guards = program.guards
+        found = guards.rebound() if guards is not None else []
+        new = {(id(scope), name): scope for scope, name in found}
+        if not new or new.keys() & self.numbers.scopes.keys():
+            return False
+        self.numbers.scopes.update(new)
+        self._forget()
+        return True
+
+
+def _nothing(*args: Any, **kwargs: Any) -> Any:
+    raise AssertionError("between two calls")
+
+
+class _Pure(Results):
+    """The results of a program that changes nothing. They are arrays, as derivatives are."""
+
+    def __init__(self, again: AgainCall, out: Any) -> None:
+        super().__init__(again, out)
+        if self.changes:
+            raise CannotStage(f"sets the attribute `{self.changes[0][1]}`")
+        if again.rebound:
+            raise CannotStage("binds a variable of a function around it")
+
+    def _number(self, x: Scalar, place: int) -> Any:
+        return "new", place
+
+
+class DerivedProgram(Program):
+    """A transformed function for calls like this one."""
+
+    most = _EQUATIONS
+    again = AgainCall
+    results = _Pure
+
+    def __init__(self, name: str, given: Given, numbers: Numbers) -> None:
+        super().__init__(_named(name), given)
+        self._scopes = dict(numbers.scopes)
+
+    def _guards(self, again: Again, classes: list[type]) -> Guards:
+        inputs = Inputs(self._scopes, again.scopes)
+        guards = Guards(self.functions, again.cells, classes, inputs)
+        if guards.modules & again.scopes.keys():
+            raise CannotStage("reads names of a module, which change, as attributes")
+        names = {name for _, name in self._scopes}
+        for f in guards.functions:
+            if names.intersection(names_of(f.__code__)) and not is_rewritten(f):
+                raise CannotStage(f"`{f.__name__}` reads global names that change")
+        return guards
+
+    def _check_written(self, where: str) -> None:
+        raise CannotStage("writes an array that it did not make")
+
+    def _called(self, again: Again) -> Any:
+        given, *args = again.args
+        function = converted(given, True)
+        if function is given:
+            raise CannotStage("its source is not available, or not supported")
+        return function(*args, **again.kwargs)
+
+    def _numbers(self, jaxpr: Jaxpr, leaves: list[Any]) -> set[Var]:
+        """Without those that it is differentiated by, which are numbers of NumPy's in any case."""
+        weak = [v for v in jaxpr.inputs if v.aval.weak]
+        places = [i for i, x in enumerate(leaves) if type(x) in (int, float, complex)]
+        if len(weak) != len(places):
+            return set(weak)
+        (_, _, _, moving, _), *args = self._template.args
+        args = args[: len(args) - len(self._template.names)]
+        free = {i for n in moving if -len(args) <= n < len(args) for i in _leaves_of(args[n])}
+        return {v for v, i in zip(weak, places, strict=True) if i not in free}
+
+
+def _leaves_of(spec: Any) -> list[int]:
+    """The places of the numbers in a part of a call."""
+    if isinstance(spec, tuple) and spec[:1] == ("number",):
+        return [spec[1]]
+    return [i for s in spec for i in _leaves_of(s)] if isinstance(spec, tuple) else []
+
+
+def _named(name: str) -> Any:
+    def derivative() -> None:
+        pass
+
+    derivative.__name__ = derivative.__qualname__ = name
+    return derivative
+
+
+# -- where calls come in ---------------------------------------------------------------------------
+
+
+def run(
+    recipe: Recipe, plain: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A call of a transformed function: a runner of `_recipes`."""
+    front = recipe.front
+    if front is None:
+        front = recipe.front = _front(recipe)
+    return plain(*args, **kwargs) if front is False else front.run(recipe, plain, args, kwargs)
+
+
+def _front(recipe: Recipe) -> Derived | Literal[False]:
+    """What all such transformed functions of one code share; False if none can have programs."""
+    chain: list[Any] = []
+    inside: Recipe | None = recipe
+    found: Any = None
+    while inside is not None:
+        chain.append((inside.maker, inside.options))
+        found = inside.function
+        inside = recipe_of(found)
+    inner = _users(found)
+    if inner is None:
+        return False
+    key = *chain, inner.__code__
+    try:
+        front = derivatives.get(key)
+    except TypeError:  # options without a hash
+        return False
+    if front is None:
+        name = f"{recipe.maker.__name__} of {name_of(found)}"
+        front = derivatives.put(key, Derived(name))
+    return front
+
+
+def _users(function: Any) -> FunctionType | None:
+    """The function of the user's that a call of this runs."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    if not isinstance(function, (FunctionType, MethodType)):
+        function = getattr(type(function), "__call__", None)  # noqa: B004
+    function = plain_of(getattr(function, "__func__", function))
+    if not isinstance(function, FunctionType) or not is_users(function.__code__):
+        return None
+    return function
+
+
+runners.append(run)

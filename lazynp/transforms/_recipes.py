@@ -1,0 +1,64 @@
+"""Transformed functions that can be made again: of what they are made, and who may run their calls.
+
+`grad(f)` is a function that knows that it is `grad` of f. So a layer above can make `grad` of
+another function that is like f, and run a call in another way, such as by a kept program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lazynp._recorder import local
+
+
+class Recipe:
+    """What a transformed function is made of: `maker(function, *options)`.
+
+    moving: the places of the arguments that are differentiated by. front: a place for the runner.
+    """
+
+    __slots__ = ("maker", "function", "options", "moving", "front")
+
+    def __init__(
+        self, maker: Callable[..., Any], function: Callable[..., Any], options: tuple[Any, ...],
+        moving: tuple[int, ...],
+    ) -> None:  # fmt: skip
+        self.maker, self.function, self.options, self.moving = maker, function, options, moving
+        self.front: Any = None
+
+
+# (recipe, function as it is without a runner, args, kwargs) -> result; at most one
+runners: list[Callable[[Recipe, Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]] = []
+
+
+def with_recipe(
+    plain: Callable[..., Any], maker: Callable[..., Any], function: Callable[..., Any],
+    *options: Any, moving: int | Sequence[int] = (),
+) -> Callable[..., Any]:  # fmt: skip
+    """A function that does what `plain` does, and knows that it is `maker(function, *options)`.
+
+    Calls within another transformation go to `plain`.
+    """
+    places = (moving,) if isinstance(moving, int) else tuple(moving)
+    recipe = Recipe(maker, function, options, places)
+
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if local.level or local.recorder.staging or not runners:
+            return plain(*args, **kwargs)
+        return runners[0](recipe, plain, args, kwargs)
+
+    name: Any = getattr(function, "__name__", None) or type(function).__name__
+    called.__name__ = name
+    called.__wrapped__ = function  # type: ignore[attr-defined]
+    called.recipe = recipe  # type: ignore[attr-defined]
+    return called
+
+
+def recipe_of(function: Any) -> Recipe | None:
+    """None for other functions, also for those that `functools.wraps` made to look like one."""
+    ours = getattr(function, "__code__", None) is _CODE
+    return function.recipe if ours else None
+
+
+_CODE = with_recipe(len, len, len).__code__

@@ -26,7 +26,7 @@ PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_stride
 # the doctests of lazynp and of the documents
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
-.PHONY: demo test search soak test-full lint format doctest bench clean
+.PHONY: demo test search soak test-full lint format doctest bench dist clean
 .NOTPARALLEL:
 .PRECIOUS: $(VENV)/.installed-%
 
@@ -97,6 +97,12 @@ bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/small.py
 	$(BIN)/python benchmarks/transforms.py
 	$(BIN)/python benchmarks/run.py $(BENCH)
+
+# an sdist, a wheel for this platform, and one without the C for the others
+dist: $(VENV)/.installed-dev
+	rm -rf build dist
+	$(BIN)/python -m build
+	LAZYNP_PURE_PYTHON=1 $(BIN)/python -m build --wheel
 
 clean:
 	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -26,7 +26,7 @@ PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_stride
 # the doctests of lazynp and of the documents
 DOCTESTS = lazynp $(wildcard README.md docs/*.md)
 
-.PHONY: demo test search soak test-full lint format doctest bench dist clean
+.PHONY: demo test search soak test-full lint format doctest docs bench dist clean
 .NOTPARALLEL:
 .PRECIOUS: $(VENV)/.installed-%
 
@@ -91,6 +91,10 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The documentation site, in site/; fails on a link that leads nowhere.
+docs: $(VENV)/.installed-docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 # Options go into BENCH, e.g. BENCH="--sizes S --only heat_2d --execution adaptive"; see run.py --help
 bench: $(VENV)/.installed-bench
 	$(BIN)/python benchmarks/recording.py
@@ -105,7 +109,7 @@ dist: $(VENV)/.installed-dev
 	LAZYNP_PURE_PYTHON=1 $(BIN)/python -m build --wheel
 
 clean:
-	rm -rf $(VENV) .venv-* build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* build dist site *.egg-info .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "no Python 3.11 to 3.13 with venv and pip found; set PYTHON=" >&2; exit 1; }

@@ -12,7 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from lazynp.primitives import elementwise_emit as e, elementwise_formulas as f
+from lazynp.primitives import (
+    elementwise_circular as circular,
+    elementwise_emit as e,
+    elementwise_formulas as f,
+)
 from lazynp.primitives.elementwise_emit import in_float64, is_, like, parts
 
 PI_2 = float(np.pi / 2)
@@ -55,9 +59,19 @@ def _turned(lower: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @in_float64
+def _exp_by_parts(b: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """exp(x) cos(y) and exp(x) sin(y), where exp(x) alone might overflow."""
+    over = is_(b, x, "GT", 700.0)
+    size = e.exp(b, b.select(over, e.times(b, x, 0.5), x))
+    halves = [e.mul(b, size, f.cos(b, y)), e.mul(b, size, f.sin(b, y))]
+    re, im = [b.select(over, e.mul(b, part, size), part) for part in halves]
+    return re, im
+
+
 def exp(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
-    re, im = parts(b, e.exp(b, z))
+    many = circular.has_vectors(b, y)
+    re, im = _exp_by_parts(b, x, y) if many else parts(b, e.exp(b, z))
     lost = b.not_(_finite(b, y))
     up, down = _both(b, lost, is_(b, x, "EQ", np.inf)), _both(b, lost, is_(b, x, "EQ", -np.inf))
     re = e.choose(b, re, (up, np.inf), (down, 0.0))
@@ -83,12 +97,12 @@ def expm1(b: Any, z: Any) -> Any:
 @in_float64
 def _expm1(b: Any, z: Any, limit: float) -> Any:
     x, y = parts(b, z)
-    s = b.unary("stablehlo.sine", e.times(b, y, 0.5))
-    cos = b.unary("stablehlo.cosine", y)
+    s = f.sin(b, e.times(b, y, 0.5))
+    cos = f.cos(b, y)
     over = is_(b, x, "GT", limit)
     less_one = e.choose(b, f.expm1(b, x), (over, np.inf))
     re = e.sub(b, e.mul(b, less_one, cos), e.times(b, e.mul(b, s, s), 2.0))
-    im = e.mul(b, e.choose(b, e.exp(b, x), (over, np.inf)), b.unary("stablehlo.sine", y))
+    im = e.mul(b, e.choose(b, e.exp(b, x), (over, np.inf)), f.sin(b, y))
     return b.complex(re, im)
 
 
@@ -166,8 +180,8 @@ def _of_exponential(b: Any, x: Any, grown: Any, factor: Any) -> Any:
 def sinh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
     edge = _both(b, e.is_inf(b, x), b.not_(_finite(b, y)))
-    re = _of_exponential(b, x, f.sinh(b, x), b.unary("stablehlo.cosine", y))
-    im = _of_exponential(b, x, f.cosh(b, x), b.unary("stablehlo.sine", y))
+    re = _of_exponential(b, x, f.sinh(b, x), f.cos(b, y))
+    im = _of_exponential(b, x, f.cosh(b, x), f.sin(b, y))
     return b.complex(e.choose(b, re, (edge, np.inf)), im)
 
 
@@ -176,8 +190,8 @@ def cosh(b: Any, z: Any) -> Any:
     x, y = parts(b, z)
     lost = b.not_(_finite(b, y))
     edge = _both(b, e.is_inf(b, x), lost)
-    re = _of_exponential(b, x, f.cosh(b, x), b.unary("stablehlo.cosine", y))
-    im = _of_exponential(b, x, f.sinh(b, x), b.unary("stablehlo.sine", y))
+    re = _of_exponential(b, x, f.cosh(b, x), f.cos(b, y))
+    im = _of_exponential(b, x, f.sinh(b, x), f.sin(b, y))
     im = e.choose(b, im, (_both(b, lost, is_(b, x, "EQ", 0.0)), 0.0))
     return b.complex(e.choose(b, re, (edge, np.inf)), im)
 
@@ -186,7 +200,7 @@ def cosh(b: Any, z: Any) -> Any:
 def tanh(b: Any, z: Any) -> Any:
     """sinh x cosh x + i sin y cos y, over sinh(x)**2 + cos(y)**2: near a pole nothing cancels."""
     x, y = parts(b, z)
-    sin, cos = b.unary("stablehlo.sine", y), b.unary("stablehlo.cosine", y)
+    sin, cos = f.sin(b, y), f.cos(b, y)
     s, c = f.sinh(b, x), f.cosh(b, x)
     below = e.add(b, e.mul(b, s, s), e.mul(b, cos, cos))
     far = is_(b, e.magnitude(b, x), "GT", 22.0)

@@ -217,7 +217,7 @@ def row(
     lower: Rule,
     jvp: Missing | Sequence[Formula] | Rule = FLAT,
     *,
-    cost: Cost | None = None,
+    cost: Cost | Callable[[Sequence[Aval]], Cost] | None = None,
     ufunc: np.ufunc | None = None,
     reference: Rule | None = None,
     output: int = 0,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazynp.primitives import (
+    elementwise_circular as circular,
     elementwise_emit as e,
     elementwise_logarithms as logarithms,
     elementwise_powers as powers,
@@ -192,6 +193,21 @@ def logaddexp(b: Any, x: Any, y: Any) -> Any:
 @in_float32
 def logaddexp2(b: Any, x: Any, y: Any) -> Any:
     return _log_sum(b, x, y, lambda d: e.times(b, log1p(b, exp2(b, d)), LOG2_E), 1.0)
+
+
+# -- sin and cos -----------------------------------------------------------------------------------
+
+
+def _circular(library: str, ours: Any) -> Any:
+    @in_float32
+    def lower(b: Any, x: Any) -> Any:
+        return ours(b, x) if circular.has_vectors(b, x) else b.unary(library, x)
+
+    return lower
+
+
+sin = _circular("stablehlo.sine", circular.sin)
+cos = _circular("stablehlo.cosine", circular.cos)
 
 
 # -- arctan and related functions ------------------------------------------------------------------

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from lazynp._avals import Aval
 from lazynp._cost import Cost
 from lazynp._primitive import Primitive
 from lazynp.primitives import (
@@ -25,6 +26,7 @@ from lazynp.primitives.elementwise_arithmetic import (
     subtract,
     xdivy,
 )
+from lazynp.primitives.elementwise_circular import LARGE
 from lazynp.primitives.elementwise_comparison import equal, select
 from lazynp.primitives.elementwise_emit import in_float32, in_float64, kind, op
 from lazynp.primitives.elementwise_factory import Formula, row
@@ -42,7 +44,7 @@ def _function(
     complex_ulp: float = 8,
     complex_scale: float = 0.0,
     *,
-    cost: Cost,
+    cost: Cost | Callable[[Sequence[Aval]], Cost],
 ) -> Primitive:
     """A function of one variable, with another lowering for complex arguments."""
 
@@ -160,19 +162,24 @@ def _one_minus_square(x: Any) -> Any:
     return multiply(subtract(1.0, x), add(1.0, x))
 
 
+def _circular_cost(ins: Sequence[Aval]) -> Cost:
+    size = ins[0].size
+    return 8.0 * size, (7.0 if size < LARGE else 1.7) * size
+
+
 sin = _function(
     "sin",
-    op("stablehlo.sine"),
+    f.sin,
     lambda g, ans, x: multiply_no_nan(g, cos(x)),
     z.sin,
-    cost=(8.0, 7.0),
+    cost=_circular_cost,
 )
 cos = _function(
     "cos",
-    op("stablehlo.cosine"),
+    f.cos,
     lambda g, ans, x: negative(multiply_no_nan(g, sin(x))),
     z.cos,
-    cost=(8.0, 7.0),
+    cost=_circular_cost,
 )
 tan = _function(
     "tan",

@@ -102,11 +102,9 @@ class Traced:
 
     def pure(self) -> bool:
         """Whether a call is one operation on the arguments and nothing else."""
-        return (
-            not (self.captured or self.written)
-            and all(kind[0] == "new" for kind in self.outs)
-            and all(n[OP] is None and not is_tracer(n) for n in self.nodes)
-        )
+        new = all(kind[0] == "new" for kind in self.outs)
+        data = all(n[OP] is None and not is_tracer(n) for n in self.nodes)
+        return new and data and not (self.captured or self.written)
 
 
 def _trace(function: Callable[..., Any], given: Arguments, what: str, moving: bool) -> Traced:
@@ -303,9 +301,8 @@ class Jitted:
         STATS.calls += 1
         if plain is not None and traced.pure():
             made = [kind[1] is NDArray for kind in traced.outs]
-            quick = quick_of(
-                delivered(traced.jaxpr), self._name, plain[1], made, traced.tree, traced.nodes
-            )
+            jaxpr = delivered(traced.jaxpr)
+            quick = quick_of(jaxpr, self._name, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
                 self._quick[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()

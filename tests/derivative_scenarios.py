@@ -23,6 +23,8 @@ COUNT = 0
 TOTALS = np.zeros(3)
 GAIN = 2.0
 BATCH = np.ones((9, 6))
+TABLE = numpy.ones((9, 6))
+STATE = types.SimpleNamespace(rate=1.0, table=numpy.ones(3))
 THIS = sys.modules[__name__]
 WEIGHTS = np.arange(1.0, 7.0)
 
@@ -239,6 +241,8 @@ def mapped() -> Any:
 
 
 class Model:
+    factor = 1.0
+
     def __init__(self) -> None:
         self.x, self.y, self.rate, self.name = data(1, 9, 6), data(2, 9), 0.5, "model"
         self.history: list[Any] = []
@@ -341,6 +345,53 @@ def globals_of_other_types() -> Any:
     GAIN = before
 
 
+def global_arrays_of_numpy() -> Any:
+    """Written in place and bound anew."""
+    global TABLE
+    before = TABLE.copy()
+    f = lambda w: fit(w, TABLE, TABLE[:, 1])  # noqa: E731
+    for k in range(8):
+        TABLE[k] = k
+        if k == 4:
+            TABLE = TABLE * 0.5
+        yield np.grad(f)(data(k, 6))
+    TABLE = before
+
+
+def attributes_of_functions() -> Any:
+    f = lambda x: (gained(x) * gained.scale).sum()  # noqa: E731
+    for k in range(6):
+        gained.scale = 1.0 + k  # type: ignore[attr-defined]
+        yield np.grad(f)(data(k, 3))
+    del gained.scale  # type: ignore[attr-defined]
+
+
+def attributes_of_global_objects() -> Any:
+    f = lambda x: (x * STATE.rate).sum() * GAIN  # noqa: E731
+    for k in range(6):
+        STATE.rate = 1.0 + k
+        yield np.grad(f)(data(k, 3))
+    STATE.rate = 1.0
+
+
+def attributes_of_classes() -> Any:
+    f = lambda x: (x * Model.factor).sum()  # noqa: E731
+    for k in range(6):
+        Model.factor = 1.0 + k
+        yield np.grad(f)(data(k, 3))
+    Model.factor = 1.0
+
+
+def arrays_of_numpy_in_objects() -> Any:
+    """NumPy writes them in place."""
+    held = types.SimpleNamespace(a=numpy.ones(3))
+    f = lambda x: (x * STATE.table).sum()  # noqa: E731
+    g = lambda x: (x * held.a).sum()  # noqa: E731
+    for k in range(6):
+        STATE.table[:] = held.a[:] = k
+        yield np.grad(f)(data(k, 3)), np.grad(g)(data(k, 3))
+
+
 def results_written() -> Any:
     """What a program gives back is nobody else's."""
     g = np.value_and_grad(lambda x: 0.5 * (x * x).sum())
@@ -369,8 +420,8 @@ COMPILED = [
     complex_values, float32, auxiliary, several_arguments, one_array_twice, views_and_orders,
     partials_and_defaults, second_derivatives, jacobians, mapped, methods, callable_objects,
     errors_at_some_values, searches, global_arrays_written, globals_bound_anew,
-    globals_of_other_types, results_written, wrapped,
-    numbers_where_python_would_raise,
+    globals_of_other_types, global_arrays_of_numpy, arrays_of_numpy_in_objects, results_written,
+    wrapped, numbers_where_python_would_raise,
 ]  # fmt: skip
 
 
@@ -601,7 +652,13 @@ def exhausts_an_iterator() -> Any:
 
 
 # the first calls may be programs, until the names change
-UNTIL_CHANGED = [reads_names_of_a_module, reads_names_by_a_property]
+UNTIL_CHANGED = [
+    attributes_of_functions,
+    attributes_of_global_objects,
+    attributes_of_classes,
+    reads_names_of_a_module,
+    reads_names_by_a_property,
+]
 
 IN_PYTHON = [
     prints, appends, counts, counts_in_an_attribute, counts_globally, sets_an_item,

@@ -9,12 +9,15 @@ import types
 from collections import namedtuple
 from typing import Any
 
+import numpy
+
 import lazynp as np
 
 SCALE = 0.5
 WEIGHTS = np.array([1.0, 2.0, 3.0, 4.0])
 SHIFTS = (1, 2, 3)
 TOTALS = np.zeros(2)
+NUMPYS = numpy.ones(4)
 LOG: list[Any] = []
 SETTINGS = types.SimpleNamespace(gain=2.0)
 COUNT = 0
@@ -284,6 +287,18 @@ def imports(x):
     return x
 
 
+def reads_an_array_of_numpys(x):
+    for _ in range(20):
+        x = x * NUMPYS
+    return x
+
+
+def reads_an_attribute_of_a_function(x):
+    for _ in range(20):
+        x = x * reads_an_array_of_numpys.scale
+    return x
+
+
 def sets_errstate(x):
     with np.errstate(divide="raise"):
         for _ in range(20):
@@ -318,6 +333,6 @@ REFUSED = [
     prints, appends_outside, draws, draws_of_numpy, draws_of_generator, asks_the_clock,
     counts_globally, sets_an_attribute, reads_a_list, reshapes_its_argument,
     freezes_its_argument, shared_results, returns_a_function, returns_an_object,
-    keeps_what_it_saw, imports, sets_errstate, formats,
+    keeps_what_it_saw, imports, sets_errstate, formats, reads_an_array_of_numpys,
     writes_a_global_array, reads_a_computed_attribute, reads_a_class_with_a_metaclass,
 ]  # fmt: skip

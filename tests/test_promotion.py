@@ -114,6 +114,15 @@ def test_what_python_could_notice_is_refused(f: Any) -> None:
     assert front_of(f) is None or not hot.cases  # Python has the function back, or no case arose
 
 
+def test_attributes_of_functions_are_read_anew() -> None:
+    f, of = programs.reads_an_attribute_of_a_function, programs.reads_an_array_of_numpys
+    hot = front(f)
+    for scale in (1.0, 1.0, 1.0, 2.0):
+        of.scale = scale  # type: ignore[attr-defined]
+        assert f(np.ones(2))[0] == scale**20
+    assert hot.programs == 1
+
+
 def test_a_trial_changes_nothing_outside() -> None:
     programs.LOG.clear()
     programs.COUNT = 0

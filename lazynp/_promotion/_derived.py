@@ -21,7 +21,7 @@ from lazynp._memo import Memo
 from lazynp._promotion import _trials
 from lazynp._promotion._calls import AgainCall, Call
 from lazynp._promotion._given import Again, Given, Numbers
-from lazynp._promotion._guards import Guards, Inputs, names_of
+from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
 from lazynp._promotion._trials import Trials, may_run
@@ -82,12 +82,22 @@ class Derived(Trials):
 
     def _moves(self, program: Program) -> bool:
         guards = program.guards
-        found = guards.rebound() if guards is not None else []
+        moves = guards is not None and self._add_inputs(guards.rebound())
+        if moves:
+            self._forget()
+        return moves
+
+    def _learns_why(self, why: BaseException | None) -> bool:
+        while why is not None and not isinstance(why, Changing):
+            why = why.__context__
+        return why is not None and why.free and self._add_inputs(why.names)
+
+    def _add_inputs(self, found: list[tuple[dict[str, Any], str]]) -> bool:
+        """Let these global names be inputs; whether that is new."""
         new = {(id(scope), name): scope for scope, name in found}
         if not new or new.keys() & self.numbers.scopes.keys():
             return False
         self.numbers.scopes.update(new)
-        self._forget()
         return True
 
 
@@ -123,8 +133,8 @@ class DerivedProgram(Program):
     def _guards(self, again: Again, classes: list[type]) -> Guards:
         inputs = Inputs(self._scopes, again.scopes)
         guards = Guards(self.functions, again.cells, classes, inputs)
-        if guards.modules & again.scopes.keys():
-            raise CannotStage("reads names of a module, which change, as attributes")
+        if not all(map(guards.is_input, self._scopes.values())):
+            raise CannotStage("reads global names that change as attributes")
         names = {name for _, name in self._scopes}
         for f in guards.functions:
             if names.intersection(names_of(f.__code__)) and not is_rewritten(f):

@@ -39,6 +39,18 @@ _PASSING = (*_UNCHANGING, tuple, frozenset, NDArray, ModuleType, type, Jitted)
 _LIBRARIES = {*PURE, "builtins"}
 
 
+_ASKING = {"getattr", "hasattr", "vars", "__dict__"}
+
+
+class Changing(CannotStage):
+    """Global names of NumPy's arrays. free: whether they can be inputs."""
+
+    def __init__(self, names: list[tuple[dict[str, Any], str]], free: bool) -> None:
+        listed = ", ".join(f"`{name}`" for _, name in names)
+        super().__init__(f"reads {listed}, arrays of NumPy's, which may change")
+        self.names, self.free = names, free
+
+
 _INPUTS = (NDArray, Scalar, int, float, complex)
 
 
@@ -70,7 +82,9 @@ class Guards:
         arguments. inputs: global names that are inputs.
         """
         self._inputs = inputs or Inputs({}, {})
-        self.modules: set[int] = set()  # whose names are read as attributes
+        self._globals: set[int] = set()  # by id, global names of functions
+        self._attributes: set[int] = set()  # names that are read as attributes
+        self._changing: list[tuple[dict[str, Any], str]] = []
         self.objects: list[Any] = []  # plain objects that global names refer to
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[CellType, Any]] = []
@@ -87,11 +101,14 @@ class Guards:
         for f in functions:
             _check_code(f.__code__)
             scope = self._inputs.scope(f.__globals__)
+            self._globals.add(id(scope))
             self._add(scope, set(names_of(f.__code__)), seen, f.__builtins__)
             for value in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
                 check(value, "a default")
             if _place(f.__code__) not in inside:  # not made during the call
                 self._close(f)
+        if self._changing:
+            raise Changing(self._changing, all(self.is_input(scope) for scope, _ in self._changing))
         if classes and "__dict__" in self.names:
             raise CannotStage("looks at the dict of an object")
         for c in dict.fromkeys(classes):
@@ -112,12 +129,21 @@ class Guards:
             if value is MISSING:
                 value = rest.get(name, MISSING)
             inside = self._namespaces(value, name)
+            self._attributes.update(map(id, inside))
             for inner in inside:
                 self._add(inner, {*self.names, "__call__"}, seen, {})
-            if not inside and value is not MISSING:
+            if isinstance(value, FunctionType) and self._may_have_attributes(value):
+                self._attributes.add(id(value.__dict__))
+                self._add(value.__dict__, set(self.names), seen, {})
+            if type(value) is np.ndarray and type(scope) is dict:
+                self._changing.append((scope, name))  # NumPy may write it
+            elif not inside and value is not MISSING:
                 if type(scope) is not dict:
                     value = self._unwrapped(value, name)
                 check(value, f"`{name}`")
+
+    def _may_have_attributes(self, function: FunctionType) -> bool:
+        return bool(self.names & _ASKING) or any("." not in k for k in function.__dict__)
 
     def _namespaces(self, value: Any, name: str) -> list[Any]:
         """Those of a module, class or plain object of the user's, whose attributes are read by
@@ -126,7 +152,6 @@ class Guards:
         if isinstance(value, ModuleType) and not _is_library(value.__name__):
             if "__getattr__" in value.__dict__:
                 raise CannotStage(f"reads attributes of `{name}`, which computes them")
-            self.modules.add(id(value.__dict__))
             return [value.__dict__]
         if isinstance(value, type) and not _is_library(value.__module__):
             return self._classes(value, name)
@@ -181,9 +206,13 @@ class Guards:
         """
         return [
             (scope, name) for scope, name, value in self._names
-            if type(scope) is dict and id(scope) not in self.modules
-            and isinstance(value, _INPUTS) and scope.get(name, MISSING) is not value
+            if self.is_input(scope) and isinstance(value, _INPUTS)
+            and scope.get(name, MISSING) is not value
         ]  # fmt: skip
+
+    def is_input(self, scope: Any) -> bool:
+        """Whether names of this scope can be inputs: all that read them are rewritten functions."""
+        return id(scope) in self._globals and id(scope) not in self._attributes
 
     def hold(self) -> bool:
         """Whether all of it is the same."""
@@ -337,7 +366,7 @@ def check(value: Any, what: str) -> None:
     if isinstance(value, (tuple, frozenset)):
         for x in value:
             check(x, what)
-    elif not isinstance(value, _PASSING):
+    elif type(value) is np.ndarray or not isinstance(value, _PASSING):
         raise CannotStage(f"reads {what}, a {type(value).__name__}, which may change")
 
 

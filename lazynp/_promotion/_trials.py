@@ -78,6 +78,10 @@ class Trials:
         """What is to be traced for calls like this one."""
         raise NotImplementedError
 
+    def _learns_why(self, why: BaseException) -> bool:
+        """Whether a trace has failed because of something that can be an input from now on."""
+        return False
+
     def _moves(self, program: Program) -> bool:
         """Whether what the program read from outside has changed, and is an input from now on."""
         return False
@@ -165,7 +169,7 @@ class Trials:
             except (Exception, CannotStage) as why:
                 if given.skipped:
                     numbers.names = None  # it may need one of them
-                elif not numbers.keep():
+                elif not self._learns_why(why) and not numbers.keep():
                     case.refused = str(why) or type(why).__name__
                     break
             else:

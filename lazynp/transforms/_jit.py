@@ -21,7 +21,7 @@ from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_vie
 from lazynp._avals import Aval
 from lazynp._config import Loops, config
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import VALUE, Node, aval_of_node, is_tracer
+from lazynp._node import OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._trace import staging
@@ -102,9 +102,9 @@ class Traced:
 
     def pure(self) -> bool:
         """Whether a call is one operation on the arguments and nothing else."""
-        return not (self.captured or self.nodes or self.written) and all(
-            kind[0] == "new" for kind in self.outs
-        )
+        new = all(kind[0] == "new" for kind in self.outs)
+        data = all(n[OP] is None and not is_tracer(n) for n in self.nodes)
+        return new and data and not (self.captured or self.written)
 
 
 def _trace(function: Callable[..., Any], given: Arguments, what: str, moving: bool) -> Traced:
@@ -301,7 +301,8 @@ class Jitted:
         STATS.calls += 1
         if plain is not None and traced.pure():
             made = [kind[1] is NDArray for kind in traced.outs]
-            quick = quick_of(delivered(traced.jaxpr), self._name, plain[1], made, traced.tree)
+            jaxpr = delivered(traced.jaxpr)
+            quick = quick_of(jaxpr, self._name, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
                 self._quick[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()

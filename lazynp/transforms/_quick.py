@@ -1,8 +1,8 @@
 """The fast path of a jitted function, for arguments that are plain arrays and numbers.
 
-If a trace captured nothing, writes nothing and returns new arrays, a call is one recorded
-operation. Its op and the ops of its results are cached by the types of the arguments. All other
-calls, and the first call of each kind, take the general path (`_jit`).
+If a trace captured no arrays of the user's, writes nothing and returns new arrays, a call is one
+recorded operation. Its op and the ops of its results are cached by the types of the arguments. All
+other calls, and the first call of each kind, take the general path (`_jit`).
 """
 
 from __future__ import annotations
@@ -64,11 +64,13 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
 class Quick:
     """The operation that a call becomes, for arguments with one key."""
 
-    __slots__ = ("op", "projections", "makers", "tree")
+    __slots__ = ("op", "projections", "makers", "tree", "constants")
 
-    def __init__(self, op: Op, made: Sequence[Any], tree: Any) -> None:
-        """made: for each result, whether it is an Array (not a Scalar) even if 0-d."""
-        self.op, self.tree = op, None if tree is LEAF else tree
+    def __init__(self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...]) -> None:
+        """made: for each result, whether it is an Array (not a Scalar) even if 0-d. constants: the
+        last operands, the same at each call.
+        """
+        self.op, self.tree, self.constants = op, None if tree is LEAF else tree, constants
         self.projections = [projection(op.aval, i) for i in range(len(op.aval))]
         self.makers = [
             new_array if is_array or aval.ndim else new_scalar
@@ -86,6 +88,8 @@ class Quick:
         if where is None:
             frame = user_frame(_getframe(2))
             where = frame.f_code, frame.f_lasti
+        if self.constants:
+            nodes += self.constants
         node = [self.op, nodes, None, *where]
         outs: list[Node] = [[op, (node,), None, *where] for op in self.projections]
         pending.append(node)
@@ -99,8 +103,11 @@ class CheckedQuick(Quick):
 
     __slots__ = ("failures",)
 
-    def __init__(self, op: Op, made: Sequence[Any], tree: Any, failures: Failures) -> None:
-        super().__init__(op, made, tree)
+    def __init__(
+        self, op: Op, made: Sequence[Any], tree: Any, constants: tuple[Node, ...],
+        failures: Failures,
+    ) -> None:  # fmt: skip
+        super().__init__(op, made, tree, constants)
         self.failures = failures
 
     def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
@@ -110,9 +117,12 @@ class CheckedQuick(Quick):
 
 
 def quick_of(
-    jaxpr: Jaxpr, name: str, nodes: tuple[Node, ...], made: Sequence[Any], tree: Any
-) -> Quick | None:
-    """The fast path of a trace, or None."""
+    jaxpr: Jaxpr, name: str, nodes: tuple[Node, ...], made: Sequence[Any], tree: Any,
+    constants: Sequence[Node],
+) -> Quick | None:  # fmt: skip
+    """The fast path of a trace, or None. constants: operands after the arguments' nodes."""
+    always = tuple(constants)
+    nodes += always
     ins = tuple([known(n) for n in nodes])
     op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, ins)
     if not all(aval_of_node(n).dtype.isnative for n in nodes):
@@ -120,5 +130,5 @@ def quick_of(
     if op.host and only_checks(op):
         jaxpr, failures = discharged(jaxpr, 0)
         op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, ins)
-        return CheckedQuick(op, [*made, True], (tuple, None, (tree, LEAF)), failures)
-    return None if op.host or not op.aval else Quick(op, made, tree)
+        return CheckedQuick(op, [*made, True], (tuple, None, (tree, LEAF)), always, failures)
+    return None if op.host or not op.aval else Quick(op, made, tree, always)

@@ -17,11 +17,13 @@ from lazynp.transforms import _backward, _kept
 
 
 @pytest.fixture(autouse=True)
-def _nothing_kept() -> None:
+def _nothing_kept() -> Iterator[None]:
     global _arrays
     _arrays = _drawn()  # the same numbers, whichever tests ran before
     _kept._programs.clear()
     _kept._seen.clear()
+    with np.config(promotion=False):  # the clock decides what becomes a program
+        yield
 
 
 @pytest.fixture

@@ -33,6 +33,28 @@ def test_plain_calls_take_the_short_way() -> None:
     assert len(traced) == 5
 
 
+def test_arrays_made_of_numbers_take_the_short_way() -> None:
+    """They are operands that are the same at each call, and nobody may write them."""
+
+    @np.jit
+    def f(x: Any) -> Any:
+        q = np.array([1.0, 2.0, 3.0])
+        y = np.asarray(numpy.arange(3.0)) + x
+        q += x
+        return q, y * numpy.float32(2.0), q[0]
+
+    for k in range(4):
+        x = np.arange(3.0) + k
+        q, y, first = f(x)
+        q += 10.0
+        numpy.testing.assert_array_equal(q, numpy.arange(1.0, 4.0) + numpy.asarray(x) + 10.0)
+        numpy.testing.assert_array_equal(y, 2.0 * (numpy.arange(3.0) + numpy.asarray(x)))
+        assert first == 1.0 + k
+    assert len(f._quick) == 1
+    ((_, quick),) = f._quick.items()
+    assert quick.constants
+
+
 def test_what_takes_the_long_way() -> None:
     captured = np.zeros(3)
 

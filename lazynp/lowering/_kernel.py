@@ -36,6 +36,7 @@ class Block:
     lead: tuple[tuple[int, int], ...] = ()
     # of data in the kernel: start and step, if it is a progression on one axis
     progression: tuple[int, int] | None = None
+    revisited: Callable[[], bool] = bool  # of outputs: whether several programs get a block
 
     def batched(self, size: int, is_batched: bool) -> Block:
         """With one more axis of the grid, in front."""
@@ -60,7 +61,7 @@ class Kernel:
     warps: int
     stages: int
     extra: int = 0
-    reason: Callable[[], str] = str
+    reason: str = ""
 
     def batched(self, size: int, flags: Sequence[bool]) -> Kernel:
         """The kernel for `size` examples; flags: of inputs, then captured arrays."""

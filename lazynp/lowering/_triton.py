@@ -18,7 +18,7 @@ from lazynp._errors import LoweringError
 from lazynp.lowering._builder import Builder
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._text import ELEMENT_TYPES
-from lazynp.lowering._triton_ops import COMPARISONS, LIBRARY, MATH, PLAIN
+from lazynp.lowering._triton_ops import COMPARISONS, LIBRARY, MATH, PLAIN, conversion
 
 INT32, INT64, FLOAT32 = np.dtype("i4"), np.dtype("i8"), np.dtype("f4")
 BOOL = np.dtype("?")
@@ -50,6 +50,7 @@ class Triton(Builder):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._known: dict[str, str] = {}  # what was written: the name of each right side
+        self.written: dict[str, int] = {}  # pointers to memory that was written, and how often
 
     # -- text --------------------------------------------------------------------------------------
 
@@ -93,7 +94,9 @@ class Triton(Builder):
 
     def inner(self) -> Triton:
         """A builder for a region of this one."""
-        return type(self)(self.platform, self._names)
+        made = type(self)(self.platform, self._names)
+        made.written = self.written
+        return made
 
     def block(self, avals: Sequence[Aval], body: Body, end: str) -> tuple[list[Value], str]:
         """The arguments and the text of a region that ends with the body's results."""
@@ -212,7 +215,7 @@ class Triton(Builder):
             return self.compare(x, self.constant(0, source, x.aval.shape), "NE")
         if element_text(source) == element_text(dtype):
             return Value(self.use(x), out)
-        what = _conversion(source, dtype)
+        what = conversion(source, dtype)
         return self.write(f"arith.{what} {self.use(x)} : {kind(x.aval)} to {kind(out)}", out)
 
     def bitcast(self, x: Value, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Value:
@@ -393,18 +396,3 @@ class Triton(Builder):
         name, n = self._fresh(), len(like)
         self.line(f"{name}{f':{n}' if n > 1 else ''} = {right}" if n else right)
         return [Value(f"{name}#{k}" if n > 1 else name, v.aval) for k, v in enumerate(like)]
-
-
-def _conversion(source: np.dtype[Any], dtype: np.dtype[Any]) -> str:
-    """The operation of `arith` that converts numbers; dtypes of different types."""
-    wider = dtype.itemsize > source.itemsize or source.kind == "b"
-    if source.kind == "f" and dtype.kind == "f":
-        return "extf" if wider else "truncf"
-    if source.kind == "f":
-        return "fptoui" if dtype.kind == "u" else "fptosi"
-    unsigned = source.kind in "ub"
-    if dtype.kind == "f":
-        return "uitofp" if unsigned else "sitofp"
-    if not wider:
-        return "trunci"
-    return "extui" if unsigned else "extsi"

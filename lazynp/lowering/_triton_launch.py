@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,16 +18,21 @@ from lazynp.lowering._triton import INT64, Triton
 from lazynp.lowering._triton_memory import (
     Dim,
     Memory,
+    check_version,
     every,
     flattened,
     part,
     picked,
     plus,
     pointer_text,
+    put,
+    replaced,
     store,
     times,
+    unflattened,
     whole,
     with_blanks,
+    without_blanks,
 )
 
 _INT32 = np.dtype(np.int32)
@@ -65,6 +71,8 @@ class _Body(Triton):
             fixed = params["consts"]
             operands = [*operands[:fixed], *self.settled(operands[fixed:])]
         elif eqn.primitive.kind != "call":
+            if name == "update_slice" and isinstance(operands[1], Memory) and operands[1].writes:
+                return (operands[1],)  # what was written is all of the Ref
             operands[1:] = self.settled(operands[1:])
             if operands and isinstance(operands[0], Memory):
                 found = self._of_memory(eqn, operands[0], operands[1:])
@@ -90,6 +98,13 @@ class _Body(Triton):
     def _of_memory(self, eqn: Eqn, m: Memory, rest: list[Any]) -> Any:
         """The value, if the equation reads part of memory; or how else it sees memory."""
         name, params = eqn.primitive.name, eqn.params
+        if name == "put" and m.flat and m.writeable and len(rest) == 2:
+            return put(self, m, rest[0], rest[1], params["mode"])
+        if name == "slice" and m.behind and params["sizes"] == (m.aval.size - m.behind,):
+            return without_blanks(m)
+        if name == "reshape" and m.flat and not m.behind:
+            found = unflattened(m)
+            return found if found.aval.shape == params["shape"] else None
         if name == "slice" and not m.flat:
             return part(self, m, rest, **_region(m, params))
         if name == "take":
@@ -98,14 +113,28 @@ class _Body(Triton):
             return flattened(m) if m.aval.ndim > 1 else m if m.aval.ndim else None
         if name == "concatenate" and len(rest) == 1 and m.aval.ndim == 1 and _is_blank(rest[0], m):
             return with_blanks(flattened(m), rest[0].aval.size)
-        if name == "update_slice" and _is_whole(m.aval.shape, rest[1:], params):
-            return self.reshape(rest[0], m.aval.shape)
+        if name == "update_slice" and m.writeable:
+            if _is_whole(m.aval.shape, rest[1:], params) and not m.writes:
+                return self.reshape(rest[0], m.aval.shape)
+            return replaced(self, m, rest[0], rest[1:], **params)
         return None
 
     def _replaced(self, x: Value, u: Value, *starts: Value, **params: Any) -> Value:
-        if not _is_whole(x.aval.shape, starts, params):
-            raise LoweringError("a store to part of a Ref; store the whole, by a mask")
-        return self.reshape(u, x.aval.shape)
+        """Writing whole rows of a value is a choice between it and the rows, spread over it."""
+        shape, sizes, chosen = x.aval.shape, list(x.aval.shape), None
+        for axis, size, start in zip(params["axes"], params["sizes"], starts, strict=True):
+            sizes[axis] = size
+            if size == shape[axis]:
+                continue
+            if size != 1:
+                raise LoweringError("a store to part of a Ref that is a value, as in a loop")
+            places = self.iota((shape[axis],), 0, INT64)
+            start = self.broadcast_in_dim(self.convert(start, INT64), places.aval.shape, ())
+            here = self.broadcast_in_dim(self.compare(places, start, "EQ"), shape, (axis,))
+            chosen = here if chosen is None else self.and_(chosen, here)
+        u = self.reshape(u, tuple(sizes))
+        u = self.broadcast_in_dim(u, shape, tuple(range(len(shape))))
+        return u if chosen is None else self.select(chosen, u, x)
 
     def _scan(
         self, operands: Sequence[Any], *, jaxpr: Jaxpr, length: int, consts: int, carry: int,
@@ -181,10 +210,10 @@ def _ids(t: Triton, grid: tuple[int, ...], launched: tuple[int, int, int]) -> li
     return found[::-1]
 
 
-def _memory(
-    t: _Body, block: Block, pointer: str, ids: Sequence[Any], own: Sequence[Any], is_blank: bool
-) -> Memory:
-    """own: the ids that the kernel knows."""
+def _memory(t: _Body, block: Block, operand: int, ids: Sequence[Any], kernel: Kernel) -> Memory:
+    """The operand at this place: inputs, captured arrays, outputs. ids: of all axes."""
+    output = operand - len(kernel.inputs) - len(kernel.captured)
+    own = ids[kernel.extra :]  # that the kernel knows
     dims: list[Dim] = []
     numbers: Sequence[Any] = [0] * len(block.dims)
     if block.maps is not None:
@@ -199,7 +228,9 @@ def _memory(
     for length, axis in block.lead[::-1]:
         dims.append(Dim(length, 1, stride, ids[axis], False, False))
         stride *= length
-    return Memory(block.aval, pointer, block.aval.dtype, tuple(dims[::-1]), is_blank)
+    is_blank = output >= 0 and output not in kernel.aliases
+    dtype, place = block.aval.dtype, tuple(dims[::-1])
+    return Memory(block.aval, f"%p{operand}", dtype, place, is_blank, writeable=output >= 0)
 
 
 def _progressing(t: Triton, block: Block) -> Value:
@@ -210,29 +241,38 @@ def _progressing(t: Triton, block: Block) -> Value:
     return t.convert(plus(t, steps, start), block.aval.dtype)
 
 
+def _finish(t: _Body, m: Memory, value: Any, block: Block) -> None:
+    """Store an output's last value, unless it is in memory."""
+    here = value if isinstance(value, Memory) and value.pointer == m.pointer else None
+    how = here.writes if here is not None else "stores"
+    if how != "atomics" and block.revisited():
+        text = "several programs write the same block of an output: they would run at once"
+        raise LoweringError(text)
+    if how == "atomics" and m.blank:
+        raise LoweringError("atomics on an output that is not the alias of an input")
+    if here is not None:
+        check_version(t, here)
+        if here.writes or not m.blank:
+            return
+    (value,) = t.settled([value])
+    store(t, replace(m, blank=False, version=t.written.get(m.pointer, 0)), every(t, m), value)
+
+
 def _module(b: Any, kernel: Kernel, name: str) -> tuple[str, tuple[int, int, int]]:
     t = _Body(b.platform)
     launched = _grid(kernel.grid)
     ids = _ids(t, kernel.grid, launched)
-    own = ids[kernel.extra :]
     blocks = (*kernel.inputs, *kernel.captured, *kernel.outputs)
-    first_out = len(kernel.inputs) + len(kernel.captured)
-    memories: list[Any] = [
-        _memory(t, x, f"%p{k}", ids, own, k >= first_out and k - first_out not in kernel.aliases)
-        for k, x in enumerate(blocks)
-    ]
+    memories: list[Any] = [_memory(t, x, k, ids, kernel) for k, x in enumerate(blocks)]
     n = len(kernel.inputs)
     for k, block in enumerate(kernel.captured, n):
         if block.progression is not None:
             memories[k] = _progressing(t, block)
-    outs = memories[first_out:]
-    results = t.subjaxpr(kernel.jaxpr, [*own, *memories[:n], *outs, *memories[n:first_out]])
-    for m, value in zip(outs, results, strict=False):
-        if value is m and not m.blank:
-            continue  # nobody wrote it
-        (value,) = t.settled([value])
-        m = Memory(m.aval, m.pointer, m.dtype, m.dims)
-        store(t, m, every(t, m), value)
+    given, outs = memories[: len(blocks) - len(kernel.outputs)], memories[-len(kernel.outputs) :]
+    own = ids[kernel.extra :]
+    results = t.subjaxpr(kernel.jaxpr, [*own, *given[:n], *outs, *given[n:]])
+    for m, value, block in zip(outs, results, kernel.outputs, strict=False):
+        _finish(t, m, value, block)
     args = ", ".join(
         f"%p{k}: {pointer_text(x.aval.dtype)} {{tt.divisibility = 16 : i32}}"
         for k, x in enumerate(blocks)
@@ -247,9 +287,8 @@ def _module(b: Any, kernel: Kernel, name: str) -> tuple[str, tuple[int, int, int
 
 def launch(b: Any, kernel: Kernel, values: Values) -> list[Value]:
     """The outputs of a kernel for these inputs and captured arrays."""
-    reason = kernel.reason()
-    if reason:
-        raise LoweringError(f"{kernel.name}: {reason}")
+    if kernel.reason:
+        raise LoweringError(f"{kernel.name}: {kernel.reason}")
     name = "".join(c if c.isalnum() else "_" for c in kernel.name)
     name = f"k_{name}" if name[0].isdigit() else name
     try:

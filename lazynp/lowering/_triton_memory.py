@@ -36,7 +36,8 @@ class Dim:
 @dataclass(frozen=True)
 class Memory:
     """A block of an array. blank: an output that nobody wrote. flat: seen as one axis, with so many
-    blanks behind.
+    blanks behind. writeable: an output. writes: what was done to it, "stores" or "atomics";
+    version: how often.
     """
 
     aval: Aval
@@ -46,6 +47,9 @@ class Memory:
     blank: bool = False
     flat: bool = False
     behind: int = 0
+    writes: str = ""
+    version: int = 0
+    writeable: bool = False
 
 
 def pointer_text(dtype: np.dtype[Any]) -> str:
@@ -139,6 +143,7 @@ def load(
 ) -> Value:
     """The elements; blank where the mask is False and out of the array."""
     out = aval_of(shape, m.dtype)
+    _wait(t, m)
     if m.blank:
         return t.constant(blank(m.dtype), m.dtype, shape)
     at = _address(t, m, index, shape, mask)
@@ -152,13 +157,42 @@ def load(
     return t.convert(got, BOOL) if is_bool else Value(got.name, out)
 
 
-def store(t: Triton, m: Memory, index: Sequence[Index], value: Value) -> None:
-    """Write the elements that are in the array."""
-    at = _address(t, m, index, value.aval.shape, None)
+def store(
+    t: Triton, m: Memory, index: Sequence[Index], value: Value, mask: Value | None = None
+) -> None:
+    """Write the elements that are in the array, and not masked out."""
+    _wait(t, m)
+    at = _address(t, m, index, value.aval.shape, mask)
     if m.dtype.kind == "b":
         value = t.convert(value, np.dtype("i1"))
-    mask = f", {t.use(at.mask)}" if at.mask is not None else ""
-    t.line(f"tt.store {at.pointers}, {t.use(value)}{mask} : {at.kind}")
+    tail = f", {t.use(at.mask)}" if at.mask is not None else ""
+    t.line(f"tt.store {at.pointers}, {t.use(value)}{tail} : {at.kind}")
+
+
+_ATOMICS = {"add": "add", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor",
+            "maximum": "max", "minimum": "min"}  # fmt: skip
+
+
+def atomic(
+    t: Triton, m: Memory, index: Sequence[Index], value: Value, mode: str, mask: Value | None
+) -> None:
+    """Change elements, each as one step."""
+    dtype, name = m.dtype, _ATOMICS.get(mode)
+    is_sum = mode == "add" and dtype.kind == "f"
+    if name is None or dtype.kind == "b" or (dtype.itemsize < 4 and not is_sum) or (
+        dtype.kind == "f" and not is_sum
+    ):  # fmt: skip
+        raise LoweringError(f"Triton has no atomic {mode} of {dtype}")
+    _wait(t, m)
+    shape = value.aval.shape
+    at = _address(t, m, index, shape, mask)
+    name = "fadd" if is_sum else "u" + name if dtype.kind == "u" and name[0] == "m" else name
+    chosen = at.mask if at.mask is not None else t.constant(True, BOOL, shape)
+    types = f"{at.kind}, {kind(value.aval)}, {tensor_text(shape, 'i1')}"
+    t.line(
+        f"{t._fresh()} = tt.atomic_rmw {name}, acq_rel, gpu, {at.pointers}, {t.use(value)}, "
+        f"{t.use(chosen)} : ({types}) -> {kind(value.aval)}"
+    )
 
 
 def blank(dtype: np.dtype[Any]) -> Any:
@@ -186,11 +220,46 @@ def whole(t: Triton, m: Memory) -> Value:
     return load(t, m, every(t, m), m.aval.shape)
 
 
-def part(
-    t: Triton, m: Memory, starts: Sequence[Any], axes: Sequence[int], sizes: Sequence[int],
-    strides: Sequence[int], shape: tuple[int, ...],
-) -> Value:  # fmt: skip
+def part(t: Triton, m: Memory, starts: Sequence[Any], shape: Any, **region: Any) -> Value:
     """What the primitive `slice` gives of memory."""
+    index, sizes = _places_of(t, m, starts, **region)
+    return t.reshape(load(t, m, index, sizes), tuple(shape))
+
+
+def replaced(
+    t: Triton, m: Memory, value: Value, starts: Sequence[Any], shape: Any, **region: Any
+) -> Memory:
+    """What the primitive `update_slice` makes of memory: the part is stored."""
+    index, sizes = _places_of(t, m, starts, **region)
+    store(t, m, index, t.reshape(value, sizes))
+    return written(t, m, "stores")
+
+
+def written(t: Triton, m: Memory, how: str) -> Memory:
+    """The memory after a write."""
+    t.written[m.pointer] = m.version + 1
+    how = "stores" if m.writes == "stores" else how
+    return replace(m, writes=how, version=m.version + 1, blank=False)
+
+
+def _wait(t: Triton, m: Memory) -> None:
+    """Threads of a program must wait before they touch what others of them have stored."""
+    check_version(t, m)
+    if m.version:
+        t.line("gpu.barrier")
+
+
+def check_version(t: Triton, m: Memory) -> None:
+    """Memory has one state, and a value that stands for an earlier one cannot be had."""
+    if t.written.get(m.pointer, 0) != m.version:
+        raise LoweringError("what a Ref held before a store is used after it")
+
+
+def _places_of(
+    t: Triton, m: Memory, starts: Sequence[Any], axes: Sequence[int], sizes: Sequence[int],
+    strides: Sequence[int],
+) -> tuple[list[Index], tuple[int, ...]]:  # fmt: skip
+    """The index of a region, and its shape."""
     region, index = list(m.aval.shape), every_of(m)
     for axis, size in zip(axes, sizes, strict=True):
         region[axis] = size
@@ -201,7 +270,7 @@ def part(
         start = start.static if isinstance(start.static, int) else start
         place = plus(t, times(t, place, stride), start)
         index[axis] = place, at if isinstance(place, Value) and place.aval.shape else ()
-    return t.reshape(load(t, m, index, tuple(region)), tuple(shape))
+    return index, tuple(region)
 
 
 def every_of(m: Memory) -> list[Index]:
@@ -226,19 +295,37 @@ def picked(t: Triton, m: Memory, indices: Sequence[Value], axes: Sequence[int]) 
 
 def _picked_flat(t: Triton, m: Memory, places: Value) -> Value:
     """Elements by their number; those behind the last one are blank."""
+    line, index, mask = _by_number(t, m, places)
+    return load(t, line, index, places.aval.shape, mask)
+
+
+def put(t: Triton, m: Memory, value: Value, places: Value, mode: str) -> Memory:
+    """What the primitive `put` makes of flat memory; what stands behind its end is dropped."""
+    line, index, mask = _by_number(t, m, places)
+    if mode == "set":
+        store(t, line, index, value, mask)
+        return written(t, m, "stores")
+    atomic(t, line, index, value, mode, mask)
+    return written(t, m, "atomics")
+
+
+def _by_number(
+    t: Triton, m: Memory, places: Value
+) -> tuple[Memory, list[Index], Value | None]:  # fmt: skip
+    """Memory, index and mask of the elements with these numbers."""
     places = t.convert(places, INT64)
     shape, sizes = places.aval.shape, [d.size for d in m.dims if d.axis]
     mask = _within(t, places, math.prod(sizes)) if m.behind else None
     if all(d.size == d.length and d.start == 0 for d in m.dims):  # they are the places in memory
         line = Dim(math.prod(sizes), math.prod(sizes), 1, 0, True, False)
-        return load(t, replace(m, dims=(line,)), [(places, tuple(range(len(shape))))], shape, mask)
+        return replace(m, dims=(line,)), [(places, tuple(range(len(shape))))], mask
     index: list[Index] = []
     for n in reversed(sizes[1:]):
         size = t.constant(n, INT64, shape)
         index.append((t.binary("remainder", places, size), tuple(range(len(shape)))))
         places = t.binary("divide", places, size)
     index.append((places, tuple(range(len(shape)))))
-    return load(t, m, index[::-1], shape, mask)
+    return m, index[::-1], mask
 
 
 def flattened(m: Memory) -> Memory:
@@ -250,7 +337,20 @@ def with_blanks(m: Memory, count: int) -> Memory:
     return replace(m, aval=aval_of((m.aval.size + count,), m.aval.dtype), behind=count)
 
 
+def without_blanks(m: Memory) -> Memory:
+    """The inverse of `with_blanks`."""
+    return replace(m, aval=aval_of((m.aval.size - m.behind,), m.aval.dtype), behind=0)
+
+
+def unflattened(m: Memory) -> Memory:
+    """The inverse of `flattened`."""
+    sizes = tuple(d.size for d in m.dims if d.axis)
+    return replace(m, aval=aval_of(sizes, m.aval.dtype), flat=False)
+
+
 __all__ = [
+    "check_version",
     "Dim", "Memory", "every", "flattened", "kind", "load", "part", "picked", "plus",
-    "pointer_text", "store", "times", "whole", "with_blanks",
+    "pointer_text", "put", "replaced", "store", "times", "unflattened", "whole", "with_blanks",
+    "without_blanks",
 ]  # fmt: skip

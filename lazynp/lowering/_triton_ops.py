@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 # by name and kind: f floats, i signed, u unsigned integers and bools
 PLAIN = {
     ("add", "f"): "arith.addf", ("add", "i"): "arith.addi", ("add", "u"): "arith.addi",
@@ -45,3 +49,18 @@ COMPARISONS = {
     for d in ("EQ", "NE", "LT", "LE", "GT", "GE")
     for u in (False, True)
 }
+
+
+def conversion(source: np.dtype[Any], dtype: np.dtype[Any]) -> str:
+    """The operation of `arith` that converts numbers; dtypes of different types."""
+    wider = dtype.itemsize > source.itemsize or source.kind == "b"
+    if source.kind == "f" and dtype.kind == "f":
+        return "extf" if wider else "truncf"
+    if source.kind == "f":
+        return "fptoui" if dtype.kind == "u" else "fptosi"
+    unsigned = source.kind in "ub"
+    if dtype.kind == "f":
+        return "uitofp" if unsigned else "sitofp"
+    if not wider:
+        return "trunci"
+    return "extui" if unsigned else "extsi"

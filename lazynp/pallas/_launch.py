@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,29 +27,22 @@ def launchable(call: Any, staged: Program, captured: Sequence[Array]) -> Kernel:
         return _refused(call, "an index map reads an array")
     if kernel.scratch:
         return _refused(call, "scratch, which programs share one after the other")
-
-    def reason() -> str:
-        if any(revisited(v, kernel.grid) for v in call.outs):
-            return "several programs write the same block of an output: they would run at once"
-        return ""
-
     return Kernel(
         name=kernel.name,
         jaxpr=staged.jaxpr,
         grid=kernel.grid,
         inputs=tuple(map(_block, call.ins)),
-        outputs=tuple(map(_block, call.outs)),
+        outputs=tuple(_output(v, kernel.grid) for v in call.outs),
         captured=tuple(_whole(x, d) for x, d in zip(captured, data, strict=True)),
         aliases={o: i for i, o in kernel.aliases.items()},
         warps=kernel.params.num_warps,
         stages=kernel.params.num_stages,
-        reason=reason,
     )
 
 
 def _refused(call: Any, reason: str) -> Kernel:
     name, grid, empty = call.kernel.name, call.kernel.grid, Jaxpr([], [], [])
-    return Kernel(name, empty, grid, (), (), (), {}, 1, 1, reason=lambda: reason)
+    return Kernel(name, empty, grid, (), (), (), {}, 1, 1, reason=reason)
 
 
 def _block(view: View) -> Block:
@@ -58,6 +52,10 @@ def _block(view: View) -> Block:
     )
     maps = None if view.maps is None else close(view.maps)
     return Block(aval_of(view.ref_shape, view.dtype), dims, maps)
+
+
+def _output(view: View, grid: tuple[int, ...]) -> Block:
+    return replace(_block(view), revisited=lambda: revisited(view, grid))
 
 
 def _whole(x: Array, data: Any) -> Block:

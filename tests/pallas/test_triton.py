@@ -185,10 +185,36 @@ def test_kernels(name: str) -> None:
     check(f, *args)
 
 
+def _parts(x: Any, o: Any, p: Any, q: Any) -> None:
+    o[0] = x[1]
+    o[1] = x[0] * 2
+    o[2:4] = x[2:4] + o[:2]
+    p[...] = x[...]
+    p[1, 2] = 7
+    p[:, 3] = x[:, 0]
+    pl.store(q, (np.arange(4), np.arange(4)), x[0, :4], mask=x[0, :4] > 0)
+    q[...] = pl.load(q) + 1
+
+
+def _histogram(x: Any, begun: Any, o: Any) -> None:
+    at = x[...]
+    pl.atomic_add(o, (at,), 1, mask=at != 3)
+
+
+PARTS = pl.pallas_call(
+    _parts, [S((4, 8), "f4")] * 3, input_output_aliases={0: 2}, name="parts"
+)  # fmt: skip
+HISTOGRAM = pl.pallas_call(
+    _histogram, S((7,), "i8"), grid=4, in_specs=[B((8,), lambda i: i), None],
+    input_output_aliases={1: 0},
+)  # fmt: skip
+
+
 @pytest.mark.slow
 def test_they_compile_without_a_gpu() -> None:
     compiled = compiler()
-    for f, args in KERNELS.values():
+    more = [(PARTS, (data(4, 8),)), (HISTOGRAM, (numpy.arange(32), numpy.zeros(7, "i8")))]
+    for f, args in [*KERNELS.values(), *more]:
         compiled(pl.lower(f, *args, platform="cuda").as_text())
 
 
@@ -295,6 +321,71 @@ def test_arrays_from_outside() -> None:
     numpy.testing.assert_allclose(out, numpy.asarray(f(np.array(x))), rtol=1e-5)
 
 
+def test_histogram() -> None:
+    """Programs share an output that they only change by atomics."""
+    values, zeros = RNG.integers(0, 7, 32), numpy.zeros(7, "i8")
+    (found,) = pl.lower(HISTOGRAM, values, zeros, platform="cuda").kernels
+    out = zeros.copy()
+    launch(found, [values, out, out])
+    want = numpy.bincount(values, minlength=7)
+    want[3] = 0
+    assert out.tolist() == want.tolist() == HISTOGRAM(values, zeros).tolist()
+
+
+@pytest.mark.parametrize("name", ["add", "max", "min", "and", "or", "xor"])
+@pytest.mark.parametrize("dtype", ["i4", "u4", "i8", "f4", "f8"])
+def test_atomics(name: str, dtype: str) -> None:
+    at = numpy.array([0, 1, 1, 3, 3, 2, 0, 7])
+    x, v = (RNG.integers(0, 50, 8).astype(dtype) for _ in "xv")
+
+    def kernel(x: Any, v: Any, at: Any, o: Any) -> None:
+        getattr(pl, f"atomic_{name}")(o, (at[...],), v[...])
+
+    f = pl.pallas_call(kernel, S((8,), dtype), input_output_aliases={0: 0})
+    if dtype[0] == "f" and name != "add":
+        with pytest.raises((pl.LoweringError, TypeError), match="atomic"):
+            pl.lower(f, x, v, at, platform="cuda")
+        return
+    check(f, x, v, at)
+
+
+def test_stores_to_parts() -> None:
+    x = data(4, 8)
+    (found,) = pl.lower(PARTS, x, platform="cuda").kernels
+    assert "gpu.barrier" in found.text
+    outs = [numpy.zeros((4, 8), "f4") for _ in range(2)] + [x.copy()]
+    launch(found, [x.copy(), *outs])
+    for got, want in zip(outs, PARTS(np.array(x)), strict=True):
+        numpy.testing.assert_allclose(got, numpy.asarray(want), rtol=1e-6)
+
+
+def test_work_in_place_on_what_was_read() -> None:
+    """Values that were read, and then changed in place, are not the Refs."""
+
+    def kernel(x: Any, o: Any, p: Any) -> None:
+        v, w = x[...], x[...]
+        v[0] = 5
+        w[:, 1] = 2
+        before = o[...]
+        before[2] = 9
+        o[...] = v + w
+        p[...] = before
+
+    f = pl.pallas_call(kernel, [S((4, 8), "f4")] * 2, input_output_aliases={0: 0})
+    check(f, data(4, 8))
+
+
+def test_rows_written_in_a_loop() -> None:
+    def kernel(x: Any, o: Any) -> None:
+        o[...] = np.zeros((8, 16), "f4")
+
+        @pl.loop(0, 8)
+        def _(i: Any) -> None:
+            o[i] = x[7 - i] * i
+
+    one(kernel, data(8, 16))
+
+
 def test_control_flow() -> None:
     def kernel(x: Any, o: Any) -> None:
         i = pl.program_id(0)
@@ -306,7 +397,7 @@ def test_control_flow() -> None:
         o[...] = v
 
     spec = B((None, 16, 16), lambda i: (i, 0, 0))
-    one(kernel, data(4, 16, 16), grid=4, in_specs=[spec], out_specs=spec)
+    one(kernel, data(4, 16, 16) / 8, grid=4, in_specs=[spec], out_specs=spec)
 
 
 def test_a_derivative_is_a_loop() -> None:
@@ -388,7 +479,20 @@ def test_refusals() -> None:
     refused(copies, "powers of 2", data(12))
     refused(lambda x, o: o.__setitem__(..., x[...] @ x[...]), "at least 16", data(8, 8))
     refused(lambda x, o: o.__setitem__(..., np.sort(x[...])), "sort: Triton has no", data(8))
-    refused(lambda x, o: o.__setitem__(0, x[0]), "store to part", data(8))
+    refused(
+        lambda x, o: (
+            o.__setitem__(0, x[0]),
+            pl.loop(0, 3)(lambda i: o.__setitem__(pl.ds(i, 2), x[:2])),
+            None,
+        )[-1],
+        "no operation for dynamic_slice",
+        data(8),
+    )
+    refused(
+        lambda x, o: (pl.atomic_add(o, (np.asarray([1, 2]),), x[:2]), None)[-1],
+        "not the alias of an input",
+        data(8),
+    )
     refused(copies, "run at once", data(8), grid=2)
     refused(lambda x, o, s: o.__setitem__(..., x[...]), "scratch", data(8),
             scratch_shapes=[pl.VMEM((8,), "f4")])  # fmt: skip

@@ -231,10 +231,13 @@ class Program:
         pointer.array.reshape(-1)[at[mask]] = np.asarray(value)[mask]
         return []
 
+    def gpu_barrier(self, op: Any, xs: Any) -> Any:
+        return []
+
     def tt_atomic_rmw(self, op: Any, xs: Any) -> Any:
         pointer, value, mask = xs
         ufuncs = {1: np.bitwise_and, 2: np.bitwise_or, 3: np.bitwise_xor, 4: np.add, 5: np.add,
-                  6: np.maximum, 7: np.minimum}  # fmt: skip
+                  6: np.maximum, 7: np.minimum, 8: np.maximum, 9: np.minimum}  # fmt: skip
         flat, mask = pointer.array.reshape(-1), np.broadcast_to(mask, np.shape(value))
         at = pointer.checked(mask)
         old = flat[at]

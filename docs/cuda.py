@@ -54,6 +54,8 @@ What differs from a program for the CPU:
 libraries. jax is neither needed nor imported. The plugin is loaded when a GPU is first asked for.
 `DeviceError` (a RuntimeError and a ValueError) says what is missing.
 
+Kernels (`lazynp.pallas`) are launched as Triton modules: see [the tutorial](tutorial-kernels.md).
+
 `python docs/cuda.py` writes this page from the texts of one example for each primitive.
 
 | primitive | on the GPU |

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         host,
         is_buffer,
         lower,
+        lower_module,
         put,
     )
 else:
@@ -59,6 +60,7 @@ __all__ = [
     "is_buffer",
     "keep_freed_memory",
     "lower",
+    "lower_module",
     "on_host",
     "put",
 ]

@@ -4,7 +4,7 @@ from lazynp.lowering._builder import Builder, Value
 from lazynp.lowering._cache import state as cache_state
 from lazynp.lowering._compat import collect_garbage
 from lazynp.lowering._cuda import client as cuda_client
-from lazynp.lowering._emit import module_text as lower
+from lazynp.lowering._emit import module as lower_module, module_text as lower
 from lazynp.lowering._runtime import (
     Buffer,
     Executable,
@@ -34,5 +34,6 @@ __all__ = [
     "host",
     "is_buffer",
     "lower",
+    "lower_module",
     "put",
 ]

@@ -17,6 +17,7 @@ import numpy as np
 from lazynp._avals import Aval, aval_of
 from lazynp.lowering import _holds, _rounding
 from lazynp.lowering._holds import Operation
+from lazynp.lowering._kernel import Launched
 from lazynp.lowering._platform import CPU, Platform
 from lazynp.lowering._rounding import Product
 from lazynp.lowering._text import dense_text, scalar_text, type_text
@@ -78,6 +79,7 @@ class Core:
         self.looping = False  # whether this is inside the body of a loop
         self.operations: list[Operation] = []
         self.functions: dict[str, str] = {}  # of the module, by name
+        self.kernels: list[Launched] = []  # that the module launches
 
     def _fresh(self) -> str:
         self._names.count += 1
@@ -149,6 +151,7 @@ class Core:
         """
         inner = type(self)(self.platform, self._names)
         inner.looping, inner.functions = loop or self.looping, self.functions
+        inner.kernels = self.kernels
         args = [Value(self._fresh(), aval) for aval in avals]
         results = body(inner, args)
         results = [results] if isinstance(results, Value) else list(results)

@@ -123,7 +123,7 @@ def _found() -> tuple[_Release, str]:
 
 
 def _check_version(release: _Release) -> None:
-    """Modules of another release than jaxlib's crash, so they are not loaded."""
+    """jaxlib ignores modules of another release than its own: its calls would be missing."""
     name = f"jax-{release.extra}-plugin"
     try:
         version = metadata.version(name)

@@ -19,6 +19,7 @@ class Platform:
     one element wins, a loop of small rounds is cheap, and fusion follows the rules of XLA's CPU
     compiler, for which values are held (`_holds`) and reads set apart (`_reads`). Elsewhere a
     conditional waits for the device, which costs more than the copy that it saves.
+    kernels: kernels are launched as modules of their own.
     exact_products: products of float32 matrices must ask for float32, or are rounded to less.
     """
 
@@ -26,10 +27,11 @@ class Platform:
     host: bool
     exact_products: bool
     solvers: Lapack | Cusolver
+    kernels: bool = False
 
 
 CPU = Platform("cpu", True, False, Lapack())
-CUDA = Platform("cuda", False, True, Cusolver())
+CUDA = Platform("cuda", False, True, Cusolver(), kernels=True)
 
 _PLATFORMS = {p.name: p for p in (CPU, CUDA)}
 

@@ -17,9 +17,10 @@ from lazynp._tree import broadcast_prefix, tree_flatten, tree_unflatten
 from lazynp.pallas._blocks import View, ids_of, view_of
 from lazynp.pallas._equation import equation
 from lazynp.pallas._kernels import program
+from lazynp.pallas._launch import launchable
 from lazynp.pallas._refs import Ref, blanks
 from lazynp.pallas._rounds import chunk_of, chunks_of
-from lazynp.pallas._specs import BlockSpec, GridSpec, checked_grid, takes
+from lazynp.pallas._specs import BlockSpec, CompilerParams, GridSpec, checked_grid, takes
 from lazynp.primitives import elementwise
 from lazynp.transforms import fori_loop, jit
 from lazynp.transforms._stack import at_once, check_leaf, name_of, node_of
@@ -42,6 +43,7 @@ class _Kernel:
     aliases: dict[int, int]
     interpret: bool | str
     debug: bool
+    params: CompilerParams
 
     def run(self, *args: Any) -> Any:
         """The results for these arguments."""
@@ -162,23 +164,24 @@ class _Call:
 
     def recorded(self) -> list[Array]:
         """The loop over all programs, as one operation on the arguments and what they capture."""
-        operands = self.given
+        n, staged = len(self.given), self.staged()
+        operands = [*self.given, *staged.captured]
 
         def run(handles: list[Array]) -> list[Array]:
-            self.given = handles
-            return self.looped()
+            self.given = handles[:n]
+            return self.looped(staged, handles[n:])
 
         kernel, kinds = self.kernel, [NDArray] * len(operands)
         loop = stage(run, [x.aval for x in operands], f"the call of {kernel.name}", kinds)
+        launched = None if kernel.interpret else launchable(self, staged, operands[n:])
         return equation(
-            *operands, *loop.captured, jaxpr=loop.jaxpr, name=kernel.name, grid=kernel.grid
-        )
+            *operands, *loop.captured, jaxpr=loop.jaxpr, name=kernel.name, grid=kernel.grid,
+            kernel=launched,
+        )  # fmt: skip
 
-    def looped(self) -> list[Array]:
+    def looped(self, staged: Program, captured: list[Array]) -> list[Array]:
         """All programs as one loop, over chunks of programs where they are independent."""
         kernel = self.kernel
-        staged = self.staged()
-        captured = staged.captured
         axes = [] if kernel.interpret or kernel.scratch else chunks_of(
             kernel.grid, self.ins, self.outs, staged.jaxpr
         )  # fmt: skip
@@ -321,7 +324,10 @@ def pallas_call(
     elif checked_grid(grid, "pallas_call") or in_specs is not None or out_specs is not None:
         raise ValueError("pallas_call: grid_spec stands for grid, in_specs and out_specs")
     name = name or name_of(getattr(kernel, "func", kernel))
-    made = _checked(kernel, out_shape, grid_spec, input_output_aliases, name, interpret, debug)
+    params = compiler_params if isinstance(compiler_params, CompilerParams) else CompilerParams()
+    made = _checked(
+        kernel, out_shape, grid_spec, input_output_aliases, name, interpret, debug, params
+    )
 
     def run(*args: Any) -> Any:
         return made.run(*args)
@@ -338,7 +344,7 @@ def pallas_call(
 
 def _checked(
     kernel: Callable[..., Any], out_shape: Any, spec: Any, aliases: Any, name: str,
-    interpret: bool | str, debug: bool,
+    interpret: bool | str, debug: bool, params: CompilerParams,
 ) -> _Kernel:  # fmt: skip
     """What can be said before there are arguments."""
     if spec.in_specs is not None and not isinstance(spec.in_specs, (tuple, list)):
@@ -355,6 +361,7 @@ def _checked(
         out_shape=out_shape, out_specs=spec.out_specs,
         scratch=_checked_scratch(spec.scratch_shapes, name),
         aliases=_checked_aliases(aliases, len(leaves), name), interpret=interpret, debug=debug,
+        params=params,
     )  # fmt: skip
 
 

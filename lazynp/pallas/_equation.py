@@ -13,6 +13,9 @@ from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._jaxpr import Jaxpr, eval_reference
 from lazynp._primitive import Primitive
+from lazynp.lowering._kernel import Kernel
+from lazynp.lowering._triton_launch import launch
+from lazynp.primitives._index_arrays import broadcast_front
 from lazynp.transforms._call import jaxpr_explicit, jit_call
 from lazynp.transforms._checks import discharge_call
 from lazynp.transforms._stage import batch_jaxpr
@@ -22,35 +25,51 @@ Grid = tuple[int, ...]
 _jit: Any = jit_call
 
 
-def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str, grid: Grid) -> tuple[Aval, ...]:
+def _abstract(*avals: Aval, jaxpr: Jaxpr, **_: Any) -> tuple[Aval, ...]:
     return tuple(jaxpr.out_avals)
 
 
-def _reference(*values: Any, jaxpr: Jaxpr, name: str, grid: Grid) -> tuple[Any, ...]:
+def _reference(*values: Any, jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
     return tuple(eval_reference(jaxpr, values))
 
 
-def _lower(b: Any, *values: Any, jaxpr: Jaxpr, name: str, grid: Grid) -> tuple[Any, ...]:
-    return tuple(b.subjaxpr(jaxpr, values))
+def _lower(
+    b: Any, *values: Any, jaxpr: Jaxpr, name: str, grid: Grid, kernel: Kernel | None
+) -> tuple[Any, ...]:
+    """Where kernels are launched, a finding of checks, the last result, is that there is none."""
+    if kernel is None or not b.platform.kernels:
+        return tuple(b.subjaxpr(jaxpr, values))
+    count = len(kernel.inputs) + len(kernel.captured)
+    outs = launch(b, kernel, values[:count])
+    rest = jaxpr.out_avals[len(outs) :]
+    return *outs, *(b.constant(0, a.dtype, a.shape) for a in rest)
 
 
-def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, grid: Grid) -> Any:
+def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, **_: Any) -> Any:
     return _jit.jvp(primals, tangents, jaxpr=jaxpr, name=name)
 
 
-def _linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, grid: Grid) -> Any:
+def _linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, **_: Any) -> Any:
     return _jit.linearize(primals, tangents, jaxpr=jaxpr, name=name)
 
 
-def _transpose(cts: Any, *operands: Any, jaxpr: Jaxpr, name: str, grid: Grid) -> Any:
+def _transpose(cts: Any, *operands: Any, jaxpr: Jaxpr, name: str, **_: Any) -> Any:
     return _jit.transpose(cts, *operands, jaxpr=jaxpr, name=name)
 
 
 def _batch(
-    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, name: str, grid: Grid
-) -> tuple[Any, ...]:
-    mapped, flags = batch_jaxpr(jaxpr, size, tuple(batched))
-    return flagged(equation(*operands, jaxpr=mapped, name=name, grid=(size, *grid)), flags)
+    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, name: str, grid: Grid,
+    kernel: Kernel | None,
+) -> tuple[Any, ...]:  # fmt: skip
+    begins = set(kernel.aliases.values()) if kernel else set()  # an output has all examples
+    flags = [b or i in begins for i, b in enumerate(batched)]
+    whole = [b is f for b, f in zip(batched, flags)]
+    operands = tuple([x if w else broadcast_front(x, size) for x, w in zip(operands, whole)])
+    mapped, outs = batch_jaxpr(jaxpr, size, tuple(flags), (True,) * len(jaxpr.outputs))
+    many = kernel and kernel.batched(size, flags)
+    return flagged(
+        equation(*operands, jaxpr=mapped, name=name, grid=(size, *grid), kernel=many), outs
+    )
 
 
 def _discharge(operands: Sequence[Array], first: int, **params: Any) -> Any:

@@ -16,8 +16,8 @@ _PLATFORMS = ("cpu", "cuda", "tpu")
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program for a platform. kernels: those that are modules of their own; none on the CPU,
-    where they are loops of the program.
+    """A program for a platform. kernels: those that are modules of their own, with `name`, `text`
+    and `grid` (of what is launched); none on the CPU, where they are loops of the program.
     """
 
     text: str
@@ -32,14 +32,15 @@ def lower(f: Callable[..., Any], *args: Any, platform: str = "cpu") -> Lowered:
     """The program of `f(*args)`; args are arrays, or `np.ShapeDtype`.
 
     Arrays that f captures are operands after the arguments. A program that may raise an IndexError
-    has one more result, which says whether it does. Only "cpu" is there; "cuda" and "tpu" raise
-    LoweringError.
+    has one more result, which says whether it does. "cuda": kernels are Triton modules, which
+    MLIR has verified; nothing is compiled. LoweringError (a NotImplementedError) says what Triton
+    cannot do. "tpu" raises LoweringError.
     """
     if platform not in _PLATFORMS:
         raise ValueError(f"lower: platform must be one of {_PLATFORMS}, got {platform!r}")
-    if platform != "cpu":
-        raise LoweringError(f"lower: kernels are not lowered for {platform!r} yet, only for 'cpu'")
+    if platform == "tpu":
+        raise LoweringError("lower: kernels are not lowered for 'tpu' yet")
     jaxpr = make_jaxpr(f)(*args)
     if has_checks(jaxpr):
         jaxpr, _ = discharged(jaxpr, 0)
-    return Lowered(lowering.lower(jaxpr, platform=platform))
+    return Lowered(*lowering.lower_module(jaxpr, platform=platform))

@@ -43,7 +43,7 @@ def chunks_of(
     views = [*ins, *outs]
     if _has_order(jaxpr) or any(d.numbers is None for v in views for d in v.dims):
         return []
-    if not outs or any(v.stands_out and _revisited(v, grid) for v in outs):
+    if not outs or any(v.stands_out and revisited(v, grid) for v in outs):
         return []
     sizes = [math.prod(v.ref_shape) * v.dtype.itemsize for v in views]
     found: list[Axis] = []
@@ -69,9 +69,11 @@ def _has_order(jaxpr: Jaxpr) -> bool:
     )  # fmt: skip
 
 
-def _revisited(view: View, grid: tuple[int, ...]) -> bool:
+def revisited(view: View, grid: tuple[int, ...]) -> bool:
     """Whether several programs may get the same block, or overlapping ones."""
     count = math.prod(grid)
+    if not view.dims:
+        return count > 1
     firsts = [_on_grid(d, grid).reshape(count) for d in view.dims]
     apart = all(d.step == d.size for d in view.dims)
     return not apart or len(np.unique(np.stack(firsts), axis=1).T) < count

@@ -298,7 +298,8 @@ def _reduce_sum_lower(b: Any, x: Any, *, axes: Axes) -> Any:
         return b.complex(
             *[_reduce_sum_lower(b, part, axes=axes) for part in (b.real(x), b.imag(x))]
         )
-    wide = np.dtype(_ACCUMULATE_IN.get(dtype.char, dtype))
+    exact = b.platform.host or dtype.itemsize < 4  # elsewhere float64 is slow, and trees are exact
+    wide = np.dtype(_ACCUMULATE_IN.get(dtype.char, dtype) if exact else dtype)
     op = "stablehlo.or" if dtype == BOOL else "stablehlo.add"
     return b.convert(reduce_by(b, op, b.convert(x, wide), 0, axes), dtype)
 

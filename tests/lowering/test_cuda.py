@@ -37,6 +37,7 @@ NAMES = sorted(set(PAGE.PRIMITIVES) - set(PAGE.GONE) - set(PAGE.HOST))
 TARGETS = {f"cusolver_{n}_ffi" for n in "potrf getrf geqrf orgqr syevd gesvd gesvdj".split()} | {
     "cuhybrid_eig_real",
     "cuhybrid_eig_comp",
+    "__gpu$xla.gpu.triton",
 }
 
 

@@ -49,10 +49,9 @@ def test_arguments_may_be_arrays() -> None:
     assert "tensor<8xf32>" in lowered.as_text()
 
 
-@pytest.mark.parametrize("platform", ["cuda", "tpu"])
-def test_platforms_that_are_not_there_yet(platform: str) -> None:
+def test_a_platform_that_is_not_there_yet() -> None:
     with pytest.raises(pl.LoweringError, match="not lowered for .* yet"):
-        pl.lower(call(3), numpy.ones(8, "f4"), np.arange(3), platform=platform)
+        pl.lower(call(3), numpy.ones(8, "f4"), np.arange(3), platform="tpu")
     assert issubclass(pl.LoweringError, NotImplementedError)
 
 

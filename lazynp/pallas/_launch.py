@@ -1,0 +1,72 @@
+"""What platforms that launch kernels need of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._avals import aval_of
+from lazynp._jaxpr import Jaxpr
+from lazynp._node import OP, VALUE
+from lazynp.lowering._kernel import Block, BlockDim, Kernel
+from lazynp.pallas._blocks import View
+from lazynp.pallas._rounds import revisited
+from lazynp.transforms._stage import Program, close
+
+
+def launchable(call: Any, staged: Program, captured: Sequence[Array]) -> Kernel:
+    """The call as a kernel; its `reason` says why it is one that cannot be launched."""
+    kernel = call.kernel
+    data = [None] * len(staged.owners) + [n[VALUE] if n[OP] is None else None for n in staged.nodes]
+    views = [*call.ins, *call.outs]
+    if any(d.numbers is None for v in views for d in v.dims):
+        return _refused(call, "an index map reads an array")
+    if kernel.scratch:
+        return _refused(call, "scratch, which programs share one after the other")
+    return Kernel(
+        name=kernel.name,
+        jaxpr=staged.jaxpr,
+        grid=kernel.grid,
+        inputs=tuple(map(_block, call.ins)),
+        outputs=tuple(_output(v, kernel.grid) for v in call.outs),
+        captured=tuple(_whole(x, d) for x, d in zip(captured, data, strict=True)),
+        aliases={o: i for i, o in kernel.aliases.items()},
+        warps=kernel.params.num_warps,
+        stages=kernel.params.num_stages,
+    )
+
+
+def _refused(call: Any, reason: str) -> Kernel:
+    name, grid, empty = call.kernel.name, call.kernel.grid, Jaxpr([], [], [])
+    return Kernel(name, empty, grid, (), (), (), {}, 1, 1, reason=reason)
+
+
+def _block(view: View) -> Block:
+    dims = tuple(
+        BlockDim(d.length, d.size, d.step, d.padding[0], d.squeezed, any(d.margins))
+        for d in view.dims
+    )
+    maps = None if view.maps is None else close(view.maps)
+    return Block(aval_of(view.ref_shape, view.dtype), dims, maps)
+
+
+def _output(view: View, grid: tuple[int, ...]) -> Block:
+    return replace(_block(view), revisited=lambda: revisited(view, grid))
+
+
+def _whole(x: Array, data: Any) -> Block:
+    """An array from outside. data: what it always is, as that of a small `arange`."""
+    dims = tuple(BlockDim(n, n, n) for n in x.shape)
+    steps = _progression(data) if isinstance(data, np.ndarray) else None
+    return Block(aval_of(x.shape, x.dtype), dims, progression=steps)
+
+
+def _progression(x: np.ndarray[Any, Any]) -> tuple[int, int] | None:
+    if x.ndim != 1 or x.size < 2 or x.dtype.kind not in "iu":
+        return None
+    start, step = int(x[0]), int(x[1]) - int(x[0])
+    return (start, step) if (x == start + step * np.arange(x.size)).all() else None

@@ -13,8 +13,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from lazynp._avals import Aval
-from lazynp._config import config
-from lazynp._errors import NanError
 
 
 class Rules(Protocol):
@@ -99,10 +97,11 @@ class Eqn:
 class Jaxpr:
     """Inputs, equations, outputs."""
 
-    __slots__ = ("inputs", "eqns", "outputs")
+    __slots__ = ("inputs", "eqns", "outputs", "prepared")
 
     def __init__(self, inputs: Sequence[Var], eqns: Sequence[Eqn], outputs: Sequence[Atom]) -> None:
         self.inputs, self.eqns, self.outputs = tuple(inputs), tuple(eqns), tuple(outputs)
+        self.prepared: Any = None  # for the reference interpreter, which prepares it
 
     @property
     def in_avals(self) -> tuple[Aval, ...]:
@@ -117,6 +116,9 @@ class Jaxpr:
         """The number of equations, including those of jaxprs among their params."""
         inner = [j for eqn in self.eqns for j in jaxprs_in(eqn.params)]
         return len(self.eqns) + sum(j.operations for j in inner)
+
+    def __reduce__(self) -> Any:
+        return Jaxpr, (self.inputs, self.eqns, self.outputs)
 
     def __str__(self) -> str:
         return format_jaxpr(self)
@@ -213,24 +215,7 @@ def check(jaxpr: Jaxpr) -> None:
         use(atom)
 
 
-# -- evaluation --------------------------------------------------------------------------------
-
-
-def eval_reference(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
-    """Run a jaxpr on NumPy values with the reference rules."""
-    env: dict[Var, Any] = dict(zip(jaxpr.inputs, args, strict=True))
-
-    def read(atom: Atom) -> Any:
-        return env[atom] if isinstance(atom, Var) else atom.value
-
-    for eqn in jaxpr.eqns:
-        operands = [read(a) for a in eqn.inputs]
-        out = eqn.primitive.reference(*operands, **eqn.params)
-        outs = out if eqn.primitive.multiple_results else (out,)
-        if config.debug_nans and has_new_nan(outs, operands):
-            raise NanError(eqn.primitive.name)
-        env.update(zip(eqn.outputs, outs, strict=True))
-    return [read(a) for a in jaxpr.outputs]
+# -- values ----------------------------------------------------------------------------------------
 
 
 def has_new_nan(results: Sequence[Any], operands: Sequence[Any]) -> bool:

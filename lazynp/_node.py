@@ -26,6 +26,7 @@ from lazynp._entries import (
     VALUE as VALUE,
     Node as Node,
 )
+from lazynp._interpreter import rule_for, with_params
 from lazynp._jaxpr import Rules, jaxprs_in
 from lazynp._memo import Interned
 
@@ -95,8 +96,8 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     if holds and max([a.nbytes for a in outs], default=0) > _ABSURD:
         for a in outs:
             np.empty(a.shape, a.dtype)  # NumPy's MemoryError, in the line that asks for too much
-    op.reference = _for_these(primitive.specialize, primitive.reference, params, explicit)
-    op.inplace = _for_these(primitive.specialize_inplace, primitive.inplace, params, explicit)
+    op.reference = rule_for(primitive.specialize, primitive.reference, params, explicit)
+    op.inplace = rule_for(primitive.specialize_inplace, primitive.inplace, params, explicit)
     op.free = primitive.free
     avals = (*explicit, *outs, *(i for i in ins if isinstance(i, Aval)))
     op.host = not all(on_device(a.dtype) for a in avals) or hosted(primitive, params)
@@ -166,24 +167,6 @@ def has_effects(primitive: Rules, params: Params) -> bool:
     return primitive.kind == "call" and any(
         has_effects(e.primitive, e.params) for j in jaxprs_in(params) for e in j.eqns
     )
-
-
-def _for_these(specialize: Any, rule: Any, params: Params, explicit: tuple[Aval, ...]) -> Any:
-    """The rule for these parameters and avals: a specialised one, or the rule with the parameters
-    bound.
-    """
-    special = None if specialize is None else specialize(params, explicit)
-    return special or (rule and _with_params(rule, params))
-
-
-def _with_params(function: Callable[..., Any], params: Params) -> Callable[..., Any]:
-    if not params:
-        return function
-
-    def call(*values: Any) -> Any:
-        return function(*values, **params)
-
-    return call
 
 
 def _bounds(ins: tuple[In, ...], explicit: tuple[Aval, ...]) -> tuple[int, int] | None:
@@ -326,7 +309,7 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op = Op()
         op.primitive, op.params, op.ins, op.explicit = PROJECT, {"index": index}, avals, avals
         op.aval = avals[index]
-        op.reference = _with_params(PROJECT.reference, op.params)
+        op.reference = with_params(PROJECT.reference, op.params)
         op.free = True
         op.host, op.bounds, op.first_start = False, None, 1
         op.reuses = op.direct = op.small = False

@@ -178,10 +178,13 @@ class Plan:
         """Whether the reference interpreter makes this run.
 
         It does so under "compiled" too, if a program keeps changing its shapes (results of masks,
-        triangular loops): a few of its forms are compiled, the others have to earn it.
+        triangular loops): a few of its forms are compiled, the others have to earn it. Under
+        "compiled", a `jit` has earned it.
         """
         if config.execution == "compiled":
             if self.programs or _families.get(self.family, 0) < _VARIANTS:
+                return False
+            if any([s.op.primitive.name == "jit" for s in self.steps]):
                 return False
         elif self.verdict is not None and self.verdict.for_numpy:
             return True

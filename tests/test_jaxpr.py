@@ -10,6 +10,7 @@ import pytest
 import lazynp as np
 from lazynp._avals import aval_of
 from lazynp._errors import NanError
+from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import (
     Eqn,
     Jaxpr,
@@ -17,7 +18,6 @@ from lazynp._jaxpr import (
     Literal,
     Var,
     check,
-    eval_reference,
     has_new_nan,
     jaxprs_in,
 )

@@ -12,7 +12,8 @@ import pytest
 import lazynp as np
 from lazynp import _graph, _plan
 from lazynp._avals import aval_of
-from lazynp._jaxpr import Eqn, Jaxpr, JaxprTypeError, Literal, Var, check, eval_reference
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Eqn, Jaxpr, JaxprTypeError, Literal, Var, check
 from lazynp._node import ARGS, VALUE
 from lazynp.lowering import _runtime
 from lazynp.primitives import elementwise, shaping

@@ -56,7 +56,8 @@ class Program:
         self._in_calls = isinstance(given, Given)
         self.seconds = 0.0  # that a call takes at least, by estimate
         self._results: Results | None = None
-        self._jitted = Jitted(_named(self._staged, name_of(plain)), (), (), loops="auto")
+        staged = _named(self._staged, name_of(plain))
+        self._jitted = Jitted(staged, (), (), loops="auto", compiled=True)
 
     def serves(self, originals: list[Any], objects: list[Any]) -> bool:
         """Whether the trace still holds, and for these arguments."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import aval_of
-from lazynp._jaxpr import eval_reference
+from lazynp._interpreter import eval_reference
 from lazynp._node import is_tracer
 from lazynp.functions._operands import as_array
 from lazynp.pallas._refs import blanks

@@ -11,7 +11,8 @@ from typing import Any
 
 from lazynp._array import Array
 from lazynp._avals import Aval
-from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Jaxpr
 from lazynp._primitive import Primitive
 from lazynp.lowering._kernel import Kernel
 from lazynp.lowering._triton_launch import launch

@@ -2,6 +2,8 @@
 
 `donate`: operands whose memory the compiled program may reuse once nothing else reads them. A
 transformation reads the values again, so under one nothing is donated.
+
+`compiled`: compile it when it is first called. Otherwise it has to earn that, under `adaptive`.
 """
 
 from __future__ import annotations
@@ -11,7 +13,8 @@ from typing import Any
 
 from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
-from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Jaxpr
 from lazynp._memo import cached
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise
@@ -42,7 +45,9 @@ def jaxpr_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...
     return params["jaxpr"].in_avals
 
 
-def _abstract(*avals: Aval, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tuple[Aval, ...]:
+def _abstract(
+    *avals: Aval, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: bool = False
+) -> tuple[Aval, ...]:
     return tuple(jaxpr.out_avals)
 
 
@@ -69,11 +74,15 @@ def delivered(jaxpr: Jaxpr) -> Jaxpr:
     return stage_closed(run, jaxpr.in_avals)
 
 
-def _reference(*values: Any, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tuple[Any, ...]:
+def _reference(
+    *values: Any, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: bool = False
+) -> tuple[Any, ...]:
     return tuple(eval_reference(jaxpr, values))
 
 
-def _lower(b: Any, *values: Any, jaxpr: Jaxpr, name: str, donate: Places = ()) -> tuple[Any, ...]:
+def _lower(
+    b: Any, *values: Any, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: bool = False
+) -> tuple[Any, ...]:
     return tuple(b.subjaxpr(jaxpr, values))
 
 
@@ -84,6 +93,7 @@ def _jvp(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
+    compiled: bool = False,
 ) -> tuple[Any, Any]:
     pushed, moves = jvp_jaxpr(jaxpr, moving_flags(tangents))
     outs = jit_call(*primals, *present(tangents), jaxpr=pushed, name=name)
@@ -98,6 +108,7 @@ def _linearize(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
+    compiled: bool = False,
 ) -> tuple[Any, Any]:
     pair = linearize_jaxpr(jaxpr, moving_flags(tangents))
     outs = jit_call(*primals, jaxpr=pair.primal, name=name)
@@ -107,7 +118,12 @@ def _linearize(
 
 
 def _transpose(
-    cts: Sequence[Array], *operands: Any, jaxpr: Jaxpr, name: str, donate: Places = ()
+    cts: Sequence[Array],
+    *operands: Any,
+    jaxpr: Jaxpr,
+    name: str,
+    donate: Places = (),
+    compiled: bool = False,
 ) -> list[Any]:
     linear = tuple(isinstance(x, Undefined) for x in operands)
     known = [x for x in operands if not isinstance(x, Undefined)]
@@ -122,6 +138,7 @@ def _batch(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
+    compiled: bool = False,
 ) -> tuple[Any, ...]:
     mapped, flags = batch_jaxpr(jaxpr, size, tuple(batched))
     return flagged(jit_call(*operands, jaxpr=mapped, name=name), flags)
@@ -134,9 +151,11 @@ def _discharge(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
+    compiled: bool = False,
 ) -> Any:
     """Donate nothing: after an exception, the arguments must be as before."""
-    return discharge_call(jit_call, operands, first, jaxpr=jaxpr, name=name)
+    now = {"compiled": True} if compiled else {}
+    return discharge_call(jit_call, operands, first, jaxpr=jaxpr, name=name, **now)
 
 
 jit_call = Primitive(

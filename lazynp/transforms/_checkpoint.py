@@ -8,7 +8,8 @@ from typing import Any
 
 from lazynp._array import Array
 from lazynp._avals import Aval
-from lazynp._jaxpr import Eqn, Jaxpr, Var, eval_reference
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Eqn, Jaxpr, Var
 from lazynp._memo import cached
 from lazynp._primitive import Missing, Primitive, Undefined
 from lazynp._tree import tree_flatten

@@ -15,7 +15,8 @@ import numpy as np
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, In, aval_of
 from lazynp._flush import host_value
-from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Jaxpr
 from lazynp._node import aval_of_node
 from lazynp._primitive import Primitive, Undefined
 from lazynp._tree import tree_flatten

@@ -11,7 +11,8 @@ from typing import Any
 
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, In
-from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Jaxpr
 from lazynp._node import Node, aval_of_node, is_tracer, tracer_node
 from lazynp._primitive import Missing, Primitive
 from lazynp._recorder import StagingRecorder, local

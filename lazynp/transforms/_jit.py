@@ -191,9 +191,11 @@ def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) 
 
 
 def _run(
-    traced: Traced, given: Arguments, name: str, inline: bool = False, donate: Places = ()
-) -> Any:
-    """donate: places of the donated owners."""
+    traced: Traced, given: Arguments, params: dict[str, Any], inline: bool = False,
+    donate: Places = (),
+) -> Any:  # fmt: skip
+    """params: of the call, but for the jaxpr. donate: places of the donated owners."""
+    _set_aside(given)
     values = [new_array(node_of(x)) for x in given.values]
     stored = [given.values[i] for where, i in traced.written if where == "value"]
     if any(isinstance(x, np.ndarray) and not x.flags.writeable for x in stored):
@@ -207,12 +209,12 @@ def _run(
     if inline and local.recorder.staging:
         results = iter(run_jaxpr(jaxpr, operands))
     elif donate:
-        results = iter(jit_call(*operands, jaxpr=jaxpr, name=name, donate=donate))
+        results = iter(jit_call(*operands, jaxpr=jaxpr, **params, donate=donate))
         kept = {i for where, i in traced.written if where == "argument"}
         kept |= {k[1][1] for k in traced.outs if k[0] != "new" and k[1][:1] == ("argument",)}
-        give_up([given.owners[i] for i in donate if i not in kept], name)
+        give_up([given.owners[i] for i in donate if i not in kept], params["name"])
     else:
-        results = iter(jit_call(*operands, jaxpr=jaxpr, name=name))
+        results = iter(jit_call(*operands, jaxpr=jaxpr, **params))
     made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
     owners = {"argument": given.owners, "captured": traced.captured}
     with write_lock:
@@ -224,6 +226,17 @@ def _run(
     places = (traced.starts, given.starts)
     leaves = [_delivered(k, x, owners, places) for k, x in zip(traced.outs, made, strict=True)]
     return tree_unflatten(traced.tree, leaves)
+
+
+def _set_aside(given: Arguments) -> None:
+    """Take views that were made just for this call off the list of what is pending. The call reads
+    their owners. In the list, they would make its flush another form: with a value on the host, a
+    view is not recorded at all.
+    """
+    pending = local.recorder.pending
+    views = [x._node for x in given.leaves if type(x) is NDArray and x._base is not None]
+    while pending and any(pending[-1] is v for v in views):
+        pending.pop()
 
 
 def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any) -> Any:
@@ -254,10 +267,13 @@ class Jitted:
         donated: tuple[tuple[int, ...], tuple[str, ...]] = ((), ()),
         inline: bool = False,
         loops: Loops | None = None,
+        compiled: bool = False,
     ) -> None:
+        """compiled: each trace is compiled when it is first called."""
         functools.update_wrapper(self, function)
         self._function, self._name = function, name_of(function)
         self._made_of = function, numbers, names, donated, inline, loops
+        self._params = {"name": self._name, "compiled": True} if compiled else {"name": self._name}
         self._loops = loops
         self._notes: list[str] = []  # what became of loops
         self._what = f"jit of {self._name}"
@@ -302,11 +318,11 @@ class Jitted:
         if plain is not None and traced.pure():
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = delivered(traced.jaxpr)
-            quick = quick_of(jaxpr, self._name, plain[1], made, traced.tree, traced.nodes)
+            quick = quick_of(jaxpr, self._params, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
                 self._quick[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
-        return _run(traced, given, self._name, self._inline, donate)
+        return _run(traced, given, self._params, self._inline, donate)
 
     @functools.cached_property
     def _prepared(self) -> Callable[..., Any]:
@@ -444,7 +460,7 @@ class Compiled:
                 f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
                 f"{given.avals}"
             )
-        return _run(self._lowered._traced, given, jitted._name)
+        return _run(self._lowered._traced, given, {"name": jitted._name, "compiled": True})
 
 
 def jit(

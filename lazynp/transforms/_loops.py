@@ -16,8 +16,9 @@ from lazynp import _unit
 from lazynp._array import Array, new_array, new_scalar
 from lazynp._avals import Aval, In, aval_of
 from lazynp._flush import host_value
+from lazynp._interpreter import eval_reference
 from lazynp._intervals import interval
-from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._jaxpr import Jaxpr
 from lazynp._positions import position
 from lazynp._primitive import Missing, Primitive
 from lazynp._recorder import user_position

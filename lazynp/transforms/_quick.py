@@ -117,18 +117,20 @@ class CheckedQuick(Quick):
 
 
 def quick_of(
-    jaxpr: Jaxpr, name: str, nodes: tuple[Node, ...], made: Sequence[Any], tree: Any,
+    jaxpr: Jaxpr, params: dict[str, Any], nodes: tuple[Node, ...], made: Sequence[Any], tree: Any,
     constants: Sequence[Node],
 ) -> Quick | None:  # fmt: skip
-    """The fast path of a trace, or None. constants: operands after the arguments' nodes."""
+    """The fast path of a trace, or None. params: of the call, but for the jaxpr. constants: operands
+    after the arguments' nodes.
+    """
     always = tuple(constants)
     nodes += always
     ins = tuple([known(n) for n in nodes])
-    op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, ins)
+    op = op_of(jit_call, {"jaxpr": jaxpr, **params}, ins)
     if not all(aval_of_node(n).dtype.isnative for n in nodes):
         return None
     if op.host and only_checks(op):
         jaxpr, failures = discharged(jaxpr, 0)
-        op = op_of(jit_call, {"jaxpr": jaxpr, "name": name}, ins)
+        op = op_of(jit_call, {"jaxpr": jaxpr, **params}, ins)
         return CheckedQuick(op, [*made, True], (tuple, None, (tree, LEAF)), always, failures)
     return None if op.host or not op.aval else Quick(op, made, tree, always)

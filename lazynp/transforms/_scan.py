@@ -14,7 +14,8 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
-from lazynp._jaxpr import Jaxpr, eval_reference
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Jaxpr
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import shaping
 from lazynp.primitives.checks import FOUND, earlier, nothing

@@ -125,7 +125,7 @@ for i in range(5):  # donated
 results.append(float(u.sum()))
 @np.jit
 def f(x):
-    return np.fori_loop(0, 5, lambda i, y: y * 1.5 + i, x)
+    return np.fori_loop(0, 50_000, lambda i, y: y * 0.5 + i, x)  # "adaptive" compiles it at once
 results.append(float(f(x).sum()))
 m = rng.random((300, 300))
 for _ in range(30):  # earns its compilation, and NumPy's product, under "adaptive"

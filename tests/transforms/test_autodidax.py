@@ -11,7 +11,8 @@ import pytest
 
 import lazynp as np
 from lazynp import eval_jaxpr, jacfwd, jit, jvp, make_jaxpr, vmap
-from lazynp._jaxpr import Eqn, Jaxpr, JaxprTypeError, Var, check, eval_reference
+from lazynp._interpreter import eval_reference
+from lazynp._jaxpr import Eqn, Jaxpr, JaxprTypeError, Var, check
 from lazynp.primitives import elementwise
 
 

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_scalar
+from lazynp._interpreter import eval_reference
 from lazynp._intervals import Interval, interval
-from lazynp._jaxpr import Jaxpr, Literal, eval_reference
+from lazynp._jaxpr import Jaxpr, Literal
 from lazynp._node import ARGS, OP, VALUE, aval_of_node
 from lazynp.primitives import elementwise
 from lazynp.primitives.checks import check_later

@@ -32,6 +32,7 @@ from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf
 from lazynp._overrides import Overridden, check
 from lazynp._positions import instruction, progress
 from lazynp._recorder import UNKNOWN, Recorder, StagingRecorder, local, staged
+from lazynp._sizes import Size, Test
 from lazynp._stale import note, write_lock
 from lazynp._trace import record, record_multiple
 
@@ -392,6 +393,10 @@ def as_operand(x: Any) -> Any:
         return x._read()
     if type(x) in SCALAR_DTYPES:
         return x
+    if type(x) is Size:
+        return x._scalar()._read()
+    if type(x) is Test:
+        return x.scalar()._read()
     if isinstance(x, matrix_classes()):
         raise Overridden(x)
     if isinstance(x, (np.ndarray, np.generic)):

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._memo import Interned
+from lazynp._sizes import newest, sized
 
-Dim = int  # may become a variable (dimensions that are values); code must use nothing but ==
-Shape = tuple[Dim, ...]
+Shape = tuple[int, ...]  # or a `Size` in place of an int: see `SizedAval`
 
 
 class Aval:
@@ -72,6 +72,8 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
             return aval
     except KeyError:
         pass
+    if sized(shape):
+        return _sized_aval(shape, np.dtype(dtype), weak)
     shape, dtype = tuple(int(d) for d in shape), np.dtype(dtype)
     key: Any = shape, dtype, weak
     if on_device(dtype):
@@ -127,6 +129,29 @@ class TracedAval(Aval):
         self.parts = {}
         self.device = False
         self.plain = plain
+
+
+class SizedAval(Aval):
+    """An aval with sizes in its shape. It lives as long as they, and is in no memo table: no fast
+    path meets it.
+    """
+
+    __slots__ = ()
+
+
+def _sized_aval(shape: Shape, dtype: np.dtype[Any], weak: bool) -> SizedAval:
+    table = newest(shape).avals
+    aval = table.get((shape, dtype, weak))
+    if aval is None:
+        aval = table[shape, dtype, weak] = SizedAval()
+        aval.shape, aval.dtype, aval.weak = tuple(shape), dtype, weak
+        aval.ndim, aval.size = len(shape), math.prod(shape)
+        aval.nbytes = aval.size * dtype.itemsize
+        aval.get_memo = aval.set_memo = _FORGETFUL
+        aval.parts = _FORGETFUL
+        aval.device = on_device(dtype)
+        aval.plain, aval.traced = aval, None
+    return aval
 
 
 def traced_aval(plain: Aval) -> TracedAval:

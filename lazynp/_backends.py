@@ -66,7 +66,7 @@ class Eager(Backend):
         if op.primitive.kind == "view" and type(first) is list and type(first[VALUE]) is ndarray:
             if not any([type(o) is list for o in operands[1:]]):
                 # otherwise it is part of whatever reads it
-                if op.aval.nbytes <= local.recorder.policy.largest:
+                if not op.sized and op.aval.nbytes <= local.recorder.policy.largest:
                     return [op, None, op.reference(first[VALUE], *operands[1:]), None, 0]
         for o in operands:
             if type(o) is list and o[VALUE] is None and (o[OP] is None or not o[OP].free):

@@ -1,7 +1,7 @@
 """The reference interpreter of jaxprs: equation by equation, by NumPy.
 
-The first run of a jaxpr looks each equation's rule up; later runs only call it. A value is dropped
-after its last use.
+A jaxpr that runs again is prepared: its rules are looked up once, and each value is dropped after
+its last use. Many run only once, at one size of their arguments.
 """
 
 from __future__ import annotations
@@ -112,16 +112,17 @@ def eval_reference(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
     """Run a jaxpr on NumPy values with the reference rules."""
     if len(args) != len(jaxpr.inputs):
         raise ValueError(f"{len(jaxpr.inputs)} values are required, got {len(args)}")
-    if config.debug_nans:
-        return _eval_checked(jaxpr, args)
     prepared = jaxpr.prepared
-    if prepared is None:
+    if prepared is None or config.debug_nans:
+        jaxpr.prepared = prepared or False
+        return _eval_once(jaxpr, args, config.debug_nans)
+    if prepared is False:
         prepared = jaxpr.prepared = _Prepared(jaxpr)
     return prepared.run(args)
 
 
-def _eval_checked(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
-    """The same under `debug_nans`."""
+def _eval_once(jaxpr: Jaxpr, args: Sequence[Any], checked: bool) -> list[Any]:
+    """checked: under `debug_nans`."""
     env: dict[Atom, Any] = dict(zip(jaxpr.inputs, args, strict=True))
 
     def read(atom: Atom) -> Any:
@@ -131,7 +132,7 @@ def _eval_checked(jaxpr: Jaxpr, args: Sequence[Any]) -> list[Any]:
         operands = [read(a) for a in eqn.inputs]
         out = eqn.primitive.reference(*operands, **eqn.params)
         outs = out if eqn.primitive.multiple_results else (out,)
-        if has_new_nan(outs, operands):
+        if checked and has_new_nan(outs, operands):
             raise NanError(eqn.primitive.name)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(a) for a in jaxpr.outputs]

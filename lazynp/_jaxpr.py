@@ -12,7 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lazynp._avals import Aval
+from lazynp._avals import Aval, short_name
+from lazynp._extents import filled
+from lazynp._signature import DBIdx, InDBIdx, OutDBIdx, ShapeDtype, Type
+from lazynp._sizes import Size
 
 
 class Rules(Protocol):
@@ -79,9 +82,12 @@ Atom = Var | Literal
 
 
 class Eqn:
-    """`outputs = primitive[params] inputs`"""
+    """`outputs = primitive[params] inputs`
 
-    __slots__ = ("primitive", "inputs", "params", "outputs")
+    The last `sizes` operands are sizes, in place of None in the parameters.
+    """
+
+    __slots__ = ("primitive", "inputs", "params", "outputs", "sizes")
 
     def __init__(
         self,
@@ -89,19 +95,35 @@ class Eqn:
         inputs: Sequence[Atom],
         params: dict[str, Any],
         outputs: Sequence[Var],
+        sizes: int = 0,
     ) -> None:
-        self.primitive, self.params = primitive, params
+        self.primitive, self.params, self.sizes = primitive, params, sizes
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
 
 
+Flags = tuple[bool, ...]
+
+
 class Jaxpr:
-    """Inputs, equations, outputs."""
+    """Inputs, equations, outputs.
 
-    __slots__ = ("inputs", "eqns", "outputs", "prepared")
+    sizes: the variables of the sizes in its types. explicit: which inputs, and which outputs, the
+    Python function takes and returns itself; None: all.
+    """
 
-    def __init__(self, inputs: Sequence[Var], eqns: Sequence[Eqn], outputs: Sequence[Atom]) -> None:
+    __slots__ = ("inputs", "eqns", "outputs", "prepared", "sizes", "explicit")
+
+    def __init__(
+        self,
+        inputs: Sequence[Var],
+        eqns: Sequence[Eqn],
+        outputs: Sequence[Atom],
+        sizes: dict[Size, Var] | None = None,
+        explicit: tuple[Flags, Flags] | None = None,
+    ) -> None:
         self.inputs, self.eqns, self.outputs = tuple(inputs), tuple(eqns), tuple(outputs)
-        self.prepared: Any = None  # for the reference interpreter, which prepares it
+        self.sizes, self.explicit = sizes or {}, explicit
+        self.prepared: Any = None  # for the reference interpreter; False: it has run once
 
     @property
     def in_avals(self) -> tuple[Aval, ...]:
@@ -112,13 +134,36 @@ class Jaxpr:
         return tuple(v.aval for v in self.outputs)
 
     @property
+    def in_type(self) -> Type:
+        """For each input its type, and whether the Python function takes it itself. A size that is
+        an input is `DBIdx(place)`.
+        """
+        places = {v: DBIdx(i) for i, v in enumerate(self.inputs)}
+        flags = self.explicit[0] if self.explicit else [True] * len(self.inputs)
+        return tuple([(self._type(v, places), f) for v, f in zip(self.inputs, flags, strict=True)])
+
+    @property
+    def out_type(self) -> Type:
+        """For each output its type, and whether the Python function returns it itself. A size is
+        `InDBIdx(place in in_type)`, or `OutDBIdx(place in out_type)`.
+        """
+        places: dict[Any, Any] = {v: OutDBIdx(i) for i, v in enumerate(self.outputs)}
+        places.update({v: InDBIdx(i) for i, v in enumerate(self.inputs)})
+        flags = self.explicit[1] if self.explicit else [True] * len(self.outputs)
+        return tuple([(self._type(v, places), f) for v, f in zip(self.outputs, flags, strict=True)])
+
+    def _type(self, atom: Atom, places: dict[Any, Any]) -> ShapeDtype:
+        shape = [places[self.sizes[n]] if type(n) is Size else n for n in atom.aval.shape]
+        return ShapeDtype(tuple(shape), atom.aval.dtype)
+
+    @property
     def operations(self) -> int:
         """The number of equations, including those of jaxprs among their params."""
         inner = [j for eqn in self.eqns for j in jaxprs_in(eqn.params)]
         return len(self.eqns) + sum(j.operations for j in inner)
 
     def __reduce__(self) -> Any:
-        return Jaxpr, (self.inputs, self.eqns, self.outputs)
+        return Jaxpr, (self.inputs, self.eqns, self.outputs, self.sizes, self.explicit)
 
     def __str__(self) -> str:
         return format_jaxpr(self)
@@ -132,6 +177,12 @@ def jaxprs_in(params: dict[str, Any]) -> list[Jaxpr]:
     for p in params.values():
         found += [j for j in (p if isinstance(p, tuple) else (p,)) if isinstance(j, Jaxpr)]
     return found
+
+
+def with_sizes(eqn: Eqn, value: Callable[[Any], Any]) -> dict[str, Any]:
+    """The parameters of an equation with the values of its last operands for its sizes."""
+    sizes = iter([value(a) for a in eqn.inputs[len(eqn.inputs) - eqn.sizes :]])
+    return {k: filled(p, sizes) for k, p in eqn.params.items()}
 
 
 # -- printing ----------------------------------------------------------------------------------
@@ -154,11 +205,16 @@ def _format_param(value: Any) -> str:
 
 def format_jaxpr(jaxpr: Jaxpr) -> str:
     """Format the jaxpr: on one line if short, else one equation a line."""
-    fresh, names = _names(), {}
+    fresh = _names()
+    names: dict[Any, str] = {}
 
     def bind(v: Var) -> str:
         names[v] = next(fresh)
-        return f"{names[v]}:{v.aval}"
+        return f"{names[v]}:{named(v.aval)}"
+
+    def named(aval: Aval) -> str:
+        dims = [names.get(jaxpr.sizes.get(n), n) if type(n) is Size else n for n in aval.shape]
+        return f"{short_name(aval.dtype)}[{','.join(map(str, dims))}]"
 
     def use(atom: Atom) -> str:
         return names[atom] if isinstance(atom, Var) else repr(atom)
@@ -201,10 +257,18 @@ def check(jaxpr: Jaxpr) -> None:
             raise JaxprTypeError(f"unbound variable of type {atom.aval}")
         return atom.aval
 
+    named = {v: n for n, v in jaxpr.sizes.items()}
+
+    def size_named(atom: Atom) -> Any:
+        return int(atom.value) if isinstance(atom, Literal) else named[atom]
+
     for v in jaxpr.inputs:
         bind(v)
     for eqn in jaxpr.eqns:
-        inferred = eqn.primitive.abstract(*[use(a) for a in eqn.inputs], **eqn.params)
+        operands, params = [use(a) for a in eqn.inputs], eqn.params
+        if eqn.sizes:
+            operands, params = operands[: -eqn.sizes], with_sizes(eqn, size_named)
+        inferred = eqn.primitive.abstract(*operands, **params)
         inferred = tuple(inferred) if eqn.primitive.multiple_results else (inferred,)
         declared = tuple(v.aval for v in eqn.outputs)
         if inferred != declared:

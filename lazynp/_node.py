@@ -15,7 +15,16 @@ from typing import Any
 import numpy as np
 
 from lazynp import _cost
-from lazynp._avals import Aval, In, TracedAval, aval_of, aval_of_operand, on_device, traced_aval
+from lazynp._avals import (
+    Aval,
+    In,
+    SizedAval,
+    TracedAval,
+    aval_of,
+    aval_of_operand,
+    on_device,
+    traced_aval,
+)
 from lazynp._entries import (
     ARGS as ARGS,
     AVAL as AVAL,
@@ -39,7 +48,7 @@ class Op:
     __slots__ = (
         "primitive", "params", "ins", "explicit", "aval", "reference", "free", "host", "scalar",
         "bounds", "first_start", "reuses", "direct", "cost", "gain", "small",
-        "inplace",
+        "inplace", "sized",
     )  # fmt: skip
 
     primitive: Rules
@@ -58,6 +67,7 @@ class Op:
     cost: tuple[float, float, float] | None  # see _plan
     gain: float  # microseconds that it may gain by not running eagerly
     small: bool  # on its own, it gains no more than a flush costs, even if it has to copy
+    sized: bool  # its types contain sizes that have no value: see `_sizes`
     direct: bool  # by reference, it needs only a call and a store of the result
 
     def __repr__(self) -> str:
@@ -76,7 +86,8 @@ def op_of(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
         for i in ins:
             if type(i) is TracedAval:
                 raise Traced from None
-        return _ops.put(key, _infer(primitive, params, ins))
+        op = _infer(primitive, params, ins)
+        return op if op.sized else _ops.put(key, op)
 
 
 class Traced(Exception):
@@ -92,6 +103,9 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.primitive, op.params, op.ins, op.explicit = primitive, params, ins, explicit
     op.aval = primitive.abstract(*explicit, **params)
     outs = op.aval if primitive.multiple_results else (op.aval,)
+    op.sized = SizedAval in map(type, (*explicit, *outs, *ins))
+    if op.sized:
+        return _without_values(op, outs)
     holds = not primitive.free or primitive.kind == "fill"  # the others are views
     if holds and max([a.nbytes for a in outs], default=0) > _ABSURD:
         for a in outs:
@@ -110,6 +124,20 @@ def _infer(primitive: Rules, params: Params, ins: tuple[In, ...]) -> Op:
     op.small = op.gain <= _cost.CUT and not copies
     op.reuses = _may_reuse(primitive, params, ins, op.aval, op.inplace)
     op.direct = not op.reuses and not op.free
+    return op
+
+
+def _without_values(op: Op, outs: tuple[Aval, ...]) -> Op:
+    """The rest of an op that only a program without sizes can run."""
+    avals = (*op.explicit, *outs)
+    op.host = not all(on_device(a.dtype) for a in avals) or hosted(op.primitive, op.params)
+    op.scalar = not op.primitive.multiple_results and op.aval.ndim == 0
+    op.bounds = _bounds(op.ins, op.explicit)
+    op.first_start = _FIRST_STARTS.get(op.primitive.name, len(op.ins))
+    op.free = op.primitive.free
+    op.reference, op.inplace = op.primitive.reference, None
+    op.cost, op.gain = (0.0, 0.0, 0.0), math.inf
+    op.small = op.reuses = op.direct = False
     return op
 
 
@@ -315,6 +343,7 @@ def projection(avals: tuple[Aval, ...], index: int) -> Op:
         op.reuses = op.direct = op.small = False
         op.gain = 0.0
         op.inplace = op.cost = None
+        op.sized = False
         op.scalar = op.aval.ndim == 0
         op = _ops.put(key, op)
     return op

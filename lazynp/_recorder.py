@@ -176,7 +176,7 @@ class StagingRecorder(Recorder):
 
     __slots__ = (
         "level", "outer", "handles", "aliases", "inputs", "effects", "ranges", "checked", "_own",
-        "_counted", "_fresh", "fuses", "picked", "windows",
+        "_counted", "_fresh", "fuses", "picked", "windows", "sizes",
     )  # fmt: skip
 
     def __init__(self, what: str, outer: Recorder, level: int) -> None:
@@ -190,6 +190,7 @@ class StagingRecorder(Recorder):
         self.ranges: dict[int, tuple[int, int]] = {}  # of inputs (by id) that count rounds
         # indices checked so far, by id and length of the axis: the index, and it in bounds
         self.checked: dict[tuple[int, int], tuple[Node, Node]] = {}
+        self.sizes: Any = None  # a `_dimensions.Table`, if its integers may be sizes
         self.windows = 0  # bytes that slices of unknown size may take in a round
         # by id of an array, weak references to it and to what branches made of it: an array that
         # may be the same, and is not written with it; the error of using it after a write
@@ -234,8 +235,10 @@ class StagingRecorder(Recorder):
         """
         return next((outer for outer, given in self.aliases.values() if given is node), None)
 
-    def capture(self, owner: Any) -> None:
-        """Let an array from outside hold an input of this program."""
+    def capture(self, owner: Any, given: Any = None) -> None:
+        """Let an array from outside hold an input of this program. given: its type, if not the
+        array's.
+        """
         node = owner._node
         if is_tracer(node):
             if not node[VALUE].trace.alive:
@@ -245,8 +248,12 @@ class StagingRecorder(Recorder):
         if id(owner) not in self.handles and not self.owns(node):
             aval = aval_of_node(node)
             aval = aval if aval.dtype.isnative else aval_of(aval.shape, native(aval.dtype))
-            self.handles[id(owner)] = owner, node, self.input(aval)
+            self.handles[id(owner)] = owner, node, self.input(given or aval)
             owner._node = self.handles[id(owner)][2]
+
+    def written(self) -> list[Node]:
+        """The new values of arrays from outside that were written."""
+        return [o._node for o, _, given in self.handles.values() if o._node is not given]
 
     def outdate(self, owner: Any) -> None:
         """This array is written: what branches have picked of it can no longer be used."""

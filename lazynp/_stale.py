@@ -27,7 +27,10 @@ _enough = 1  # views in the list before the next scan
 def note(view: Any) -> None:
     """List this view, which holds the present value of its owner, if that is large."""
     node = view._seen
-    if node is not None and (node[AVAL] if node[OP] is None else node[OP].aval).nbytes >= LARGE:
+    if node is None:
+        return
+    size = (node[AVAL] if node[OP] is None else node[OP].aval).nbytes
+    if type(size) is int and size >= LARGE:  # where it is not known, a function is staged
         _views.append(weakref.ref(view))
 
 

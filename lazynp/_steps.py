@@ -8,7 +8,8 @@ whether a reshape is a view: by asking NumPy.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from types import EllipsisType
 from typing import Any, Protocol
 
@@ -16,9 +17,12 @@ import numpy as np
 
 from lazynp._array import new_array
 from lazynp._avals import Aval, Shape
+from lazynp._dimensions import as_start, require
+from lazynp._extents import known_empty, mapped, slice_extent, stand_in
 from lazynp._flush import host_value
 from lazynp._node import OP, VALUE, Node, aval_of_node, leaf
 from lazynp._recorder import known
+from lazynp._sizes import is_size, largest, sized, smallest
 from lazynp._trace import record
 from lazynp.primitives import elementwise, indexing, shaping
 
@@ -78,11 +82,13 @@ class Slice(Exact):
         return node
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return dummy[self.index]
+        return dummy[stand_in(self.index)]
 
     def then(self, step: Any) -> Slice | None:
         if isinstance(step, Basic):
             step = step.meaning
+        if sized(self.params["shape"]) or isinstance(step, Slice) and sized(step.params["shape"]):
+            return None
         if not isinstance(step, Slice) or list in map(type, (*self.starts, *step.starts)):
             return None  # an index cannot contain a traced start
         return _joined(self, step)
@@ -115,7 +121,7 @@ class Basic(tuple[Any, ...], Exact):
         return self.meaning.set(old, new)
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return dummy[self[0]]
+        return dummy[stand_in(self[0])]
 
     def then(self, step: Any) -> Slice | None:
         return self.meaning.then(step)
@@ -157,7 +163,7 @@ class Reshape(Exact):
 
     def layout(self, dummy: NDArray) -> NDArray:
         # -1, as most programs write it: for one element, NumPy then drops the stride
-        return dummy.reshape(self.shape if len(self.shape) != 1 else -1, copy=False)
+        return dummy.reshape(stand_in(self.shape) if len(self.shape) != 1 else -1, copy=False)
 
 
 @dataclass(frozen=True)
@@ -231,7 +237,7 @@ class Broadcast(Exact):
         raise ValueError("assignment destination is read-only")
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return np.broadcast_to(dummy, self.shape)
+        return np.broadcast_to(dummy, stand_in(self.shape))
 
 
 @dataclass(frozen=True)
@@ -242,10 +248,14 @@ class Diagonal(Exact):
     plain = True
     turns = True
 
-    def _places(self, aval: Aval) -> tuple[NDArray, NDArray]:
+    def _places(self, aval: Aval) -> tuple[Any, Any]:
         rows, columns = aval.shape[-2:]
         first, second = max(0, -self.offset), max(0, self.offset)
-        i = np.arange(max(0, min(rows - first, columns - second)))
+        count = largest(0, smallest(rows - first, columns - second))
+        if is_size(count):
+            i = shaping.iota(shape=(count,), axis=0, dtype=np.dtype(np.int64))
+            return elementwise.add(i, first), elementwise.add(i, second)
+        i = np.arange(count)
         return i + first, i + second
 
     def get(self, node: Node) -> Node:
@@ -289,6 +299,25 @@ class Field(Exact):
         return dummy[self.names]
 
 
+def with_numbers(step: Any, values: Callable[[Any], int]) -> Any:
+    """The step with these values for its sizes."""
+    step = step.meaning if isinstance(step, Basic) else step
+    if isinstance(step, Slice):
+        if not sized(step.params["shape"]) and not sized(step.params["sizes"]):
+            return step
+        index = tuple([_numbered(i, values) for i in step.index])
+        params = {k: mapped(p, values) for k, p in step.params.items()}
+        return type(step)(index, params, step.starts)
+    shape = getattr(step, "shape", ())
+    return replace(step, shape=mapped(shape, values)) if sized(shape) else step
+
+
+def _numbered(item: Any, values: Callable[[Any], int]) -> Any:
+    if type(item) is slice:
+        return slice(*[mapped(x, values) for x in (item.start, item.stop, item.step)])
+    return mapped(item, values)
+
+
 # -- basic indices -------------------------------------------------------------------------------
 
 INVALID_INDEX = (
@@ -314,15 +343,15 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
             continue
         length = aval.shape[axis]
         if isinstance(item, slice):
-            start, stop, step = item.indices(length)
-            size = len(range(start, stop, step))
+            start, size, step = slice_extent(item, length)
             shape.append(size)
-            clean.append(slice(start, stop if stop >= 0 else None, step) if size else slice(0))
-            if (start, size, step) != (0, length, 1):
-                _append((axes, sizes, strides, starts), axis, size, step, start if size else 0)
+            clean.append(_clean(start, size, step))
+            if is_size(start) or (start, step) != (0, 1) or size is not length and size != length:
+                start = 0 if known_empty(size) else as_start(start)
+                _append((axes, sizes, strides, starts), axis, size, step, start)
         else:
             clean.append(checked(item, axis, length))
-            _append((axes, sizes, strides, starts), axis, 1, 1, clean[-1])
+            _append((axes, sizes, strides, starts), axis, 1, 1, as_start(clean[-1]))
         axis += 1
     params = {
         "axes": tuple(axes),
@@ -331,6 +360,14 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
         "shape": tuple(shape),
     }
     return Slice((*clean, ...), params, tuple(starts))
+
+
+def _clean(start: int, size: int, step: int) -> slice:
+    """The slice of these places, for `layout`."""
+    if is_size(size) or is_size(start):
+        return slice(start, start + size * step, step) if step > 0 else slice(None, None, step)
+    stop = start + size * step
+    return slice(start, stop if stop >= 0 else None, step) if size else slice(0)
 
 
 def _append(lists: tuple[list[int], ...], *items: int) -> None:
@@ -391,13 +428,22 @@ def _places(item: slice) -> range:
 def checked(item: Any, axis: int, length: int) -> int:
     """An integer index, counted from the front. Raises NumPy's IndexError."""
     i = operator.index(item)
+    if is_size(length):
+        require(
+            length + i if i < 0 else length - i - 1, lambda n: _out_of_bounds(i, axis, n), length
+        )
+        return i + length if i < 0 else i
     if not -length <= i < length:
         if 1 << 63 <= i < 1 << 64:
             raise OverflowError("Python int too large to convert to C long")
         if not -(1 << 63) <= i < 1 << 63:  # an array of it would not have an integer dtype
             raise IndexError(INVALID_INDEX)
-        raise IndexError(f"index {i} is out of bounds for axis {axis} with size {length}")
+        raise _out_of_bounds(i, axis, length)
     return i + length if i < 0 else i
+
+
+def _out_of_bounds(i: int, axis: int, length: int) -> IndexError:
+    return IndexError(f"index {i} is out of bounds for axis {axis} with size {length}")
 
 
 def expand_ellipsis(index: tuple[Any, ...], ndim: int, taken: int | None = None) -> tuple[Any, ...]:

@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray as Ours
-from lazynp._avals import Aval, Shape
+from lazynp._avals import Aval, Shape, aval_of
+from lazynp._extents import stand_in
 from lazynp._memo import cached
 from lazynp._node import VALUE
+from lazynp._sizes import sized
 
 NDArray = np.ndarray[Any, Any]
 Order = tuple[int, ...]  # axes from the slowest to the fastest
@@ -66,6 +68,8 @@ def are_same(x: Array, y: Any) -> bool:
 
 def _owner_layout(owner: Array) -> NDArray:
     aval, order = owner.aval, owner._order
+    if sized(aval.shape):
+        aval = aval_of(stand_in(aval.shape), aval.dtype)
     # empty: strides that depend on the version of NumPy; "T": `as_strided` cannot name the dtype
     if not aval.size or aval.dtype.char == "T":
         if order is None:
@@ -90,6 +94,8 @@ def _strides(shape: Shape, itemsize: int, order: Order | None) -> Shape:
 def strides_of(array: Array) -> Shape:
     """`layout(array).strides`, without asking NumPy if possible."""
     aval: Aval = array.aval
+    if sized(aval.shape):
+        return layout(array).strides
     if aval.size and aval.dtype.char != "T":
         if array._base is None:
             return _strides(aval.shape, aval.dtype.itemsize, array._order)
@@ -136,7 +142,7 @@ def common_order(operands: Sequence[Any], shape: Shape) -> Order | None:
                 known.append((x.shape, strides_of(x)))
         elif type(x) is np.ndarray:
             known.append((x.shape, x.strides))
-    return _common_order(tuple(known), shape)
+    return _common_order(stand_in(tuple(known)), stand_in(shape))
 
 
 def order_of(shape: Shape, strides: Shape) -> Order | None:
@@ -156,7 +162,7 @@ def _common_order(operands: tuple[tuple[Shape, Shape], ...], shape: Shape) -> Or
 def joined_order(arrays: Sequence[Array]) -> Order | None:
     """The order that NumPy gives to joined arrays: `PyArray_CreateMultiSortedStridePerm`."""
     ndim = arrays[0].ndim
-    spread = _spread([(x.shape, strides_of(x)) for x in arrays], ndim)
+    spread = _spread([(stand_in(x.shape), strides_of(x)) for x in arrays], ndim)
     return named(_sorted_in(spread, range(ndim), operator.ge))
 
 

@@ -20,6 +20,8 @@ from lazynp._array import (
     new_array,
 )
 from lazynp._avals import Aval
+from lazynp._dimensions import require
+from lazynp._extents import broadcast_shapes, known_empty, surely
 from lazynp._flush import host_value
 from lazynp._intervals import interval
 from lazynp._node import (
@@ -28,6 +30,7 @@ from lazynp._node import (
     leaf,
 )
 from lazynp._recorder import StagingRecorder, local, staged
+from lazynp._sizes import Size
 from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
 from lazynp._values import extent, knowable, without_repeats
@@ -180,7 +183,7 @@ def _common(
     checked = [within(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
     shapes = [c.shape for c in checked]
     try:
-        shape = np.broadcast_shapes(*shapes)
+        shape = broadcast_shapes(*shapes)
     except ValueError:
         text = " ".join(map(tuple_text, shapes))
         raise IndexError(
@@ -194,7 +197,7 @@ def _of_no_places(arrays: list[Any]) -> list[Any]:
     ints.
     """
     try:
-        shape = np.broadcast_shapes(*map(np.shape, arrays))
+        shape = broadcast_shapes(*map(np.shape, arrays))
     except ValueError:
         return arrays  # which is checked
     if math.prod(shape):
@@ -214,6 +217,8 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     if value.size:
         different = without_repeats(value)
         low, high = different.min(), different.max()
+        if type(length) is Size:
+            return _bounded_when_known(value, int(low), int(high), length, axis)
         if low < -length or high >= length:
             bad = different[(different < -length) | (different >= length)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {length}")
@@ -226,11 +231,25 @@ def bounded(index: Any, length: int, axis: int) -> Array:
     return new_array(from_host(value.astype(np.int64)))
 
 
+def _bounded_when_known(value: Any, low: int, high: int, length: Any, axis: int) -> Array:
+    """`bounded` for an axis whose size has no value yet."""
+    for i in (low, high):
+        require(
+            length + i if i < 0 else length - i - 1,
+            lambda n, i=i: IndexError(f"index {i} is out of bounds for axis {axis} with size {n}"),
+            length,
+        )
+    places = new_array(from_host(value.astype(np.int64)))
+    if low >= 0:
+        return places
+    return elementwise.select(elementwise.less(places, 0), elementwise.add(places, length), places)
+
+
 def _bounded_later(index: Array, length: int, axis: int) -> Array:
     """`bounded` for a batched or traced index; if it has no values yet, the check happens later."""
     value = extent(index._read())
     index = cast(index, np.int64)
-    if not length and index.size:
+    if known_empty(length) and index.size:
         raise IndexError(f"index is out of bounds for axis {axis} with size 0")
     if value is None:
         return _checked_once(index, length, axis)
@@ -262,17 +281,18 @@ def _checked_later(index: Array, length: int, axis: int) -> Array:
     """
     low, high = interval(index._read()) if index.size else (0, 0)
     bad: list[Array] = []
-    if low < -length:
+    below, above = not surely(-length <= low), not surely(length > high)
+    if below:
         bad.append(elementwise.less(index, -length))
-    if high >= length:
+    if above:
         bad.append(elementwise.greater_equal(index, length))
     if bad:
         message = f"index {{}} is out of bounds for axis {axis} with size {length}"
         either = bad[0] if len(bad) == 1 else elementwise.logical_or(*bad)
         check_later(either, IndexError, message, index)
-    if low < -length:
+    if below:
         index = elementwise.maximum(index, -length)
-    if high >= length:
+    if above:
         index = elementwise.minimum(index, length - 1)
     if low >= 0:
         return index
@@ -374,7 +394,7 @@ def _explain_mismatch(value: Any, shape: tuple[int, ...], masked: bool) -> None:
     """Raise NumPy's error for values that do not fit an advanced index."""
     given = np.shape(value)
     try:
-        if np.broadcast_shapes(given, shape) == shape:
+        if broadcast_shapes(given, shape) == shape:
             return
     except ValueError:
         pass

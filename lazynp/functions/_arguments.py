@@ -12,9 +12,11 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import Shape, native
+from lazynp._dimensions import length_of
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._recorder import local
+from lazynp._sizes import Size, sized
 from lazynp._steps import Basic
 from lazynp._strides import Order, copied_order, fortran_order, in_order, layout
 from lazynp._views import view
@@ -46,7 +48,7 @@ def shape_argument(shape: Any) -> Shape:
             f"expected a sequence of integers or a single integer, got '{shape!r}'"
         ) from None
     try:
-        dims: tuple[int, ...] = (operator.index(shape),)
+        dims: tuple[int, ...] = (as_size(shape),)
     except TypeError:
         if isinstance(shape, Array) and not shape.ndim and shape.dtype.kind in "iu":
             raise  # its value is unknown, because it is traced
@@ -55,10 +57,10 @@ def shape_argument(shape: Any) -> Shape:
                 f"expected a sequence of integers or a single integer, got '{shape!r}'"
             ) from None
         sizes: Any = shape
-        dims = tuple([operator.index(n) for n in sizes])
+        dims = tuple([as_size(n) for n in sizes])
         for n in sizes:
             check_axis(n)
-    if dims and min(dims) < 0:
+    if any([n < 0 for n in dims if type(n) is int]):
         raise ValueError("negative dimensions are not allowed")
     if len(dims) > 64:
         raise ValueError(
@@ -67,7 +69,20 @@ def shape_argument(shape: Any) -> Shape:
     return dims
 
 
+def as_size(n: Any) -> int:
+    """An integer that is a size: where a function is traced once for all sizes, it may have no
+    value.
+    """
+    if type(n) is not int and (type(n) is Size or isinstance(n, Array)):
+        found = length_of(n)
+        if found is not None:
+            return found
+    return operator.index(n)
+
+
 def check_size(shape: Shape, dtype: Dtype) -> None:
+    if sized(shape):
+        return
     if math.prod([n for n in shape if n]) * max(dtype.itemsize, 1) > np.iinfo(np.intp).max:
         raise ValueError(
             "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum "

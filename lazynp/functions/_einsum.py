@@ -11,6 +11,7 @@ from lazynp import _views
 from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._errstate import quiet
+from lazynp._extents import stand_in
 from lazynp._memo import cached
 from lazynp._steps import Diagonal
 from lazynp.functions._arguments import fortran, order_argument
@@ -76,7 +77,7 @@ _Steps = list[tuple[tuple[int, ...], list[_Labels], _Labels]]
 
 
 def _dummy(array: Array | Aval) -> np.ndarray[Any, Any]:
-    return np.broadcast_to(np.zeros((), array.dtype), array.shape)
+    return np.broadcast_to(np.zeros((), array.dtype), stand_in(array.shape))
 
 
 def _arrays(operands: tuple[Any, ...]) -> tuple[list[Array], Any]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._config import config
+from lazynp._extents import known_empty, slice_extent
 from lazynp._flush import host_value
 from lazynp._values import knowable
 from lazynp.functions._host import host_into, needs_host
@@ -33,10 +34,9 @@ _WASTE = 4  # the table of all slices may have this many times the size of the d
 
 def part(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
     """x[start:stop:step] on an axis, as a new array; bounds as in Python's slices."""
-    start, stop, step = slice(start, stop, step).indices(x.shape[axis])
-    size = len(range(start, stop, step))
+    start, size, step = slice_extent(slice(start, stop, step), x.shape[axis])
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
-    start = start if size else 0
+    start = 0 if known_empty(size) else start
     return shaping.slice(x, start, axes=(axis,), sizes=(size,), strides=(step,), shape=shape)
 
 

@@ -27,7 +27,7 @@ from lazynp._array import (
     wrap_array,
     write_lock,
 )
-from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of, on_device
 from lazynp._flush import flush, host_value, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import state
@@ -51,6 +51,7 @@ from lazynp.functions._index_keys import (
     index_key,
     known_places,
     normal,
+    with_sizes,
 )
 from lazynp.functions._moving import index_step, moves, moving_step, same_slice
 from lazynp.functions._operands import cast
@@ -250,6 +251,8 @@ def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
 
 def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` of a value that a transformation interprets."""
+    if type(aval.plain) is SizedAval:
+        index = with_sizes(index)
     step = _known_step(aval, index) if type(aval) is TracedAval and not staged else None
     if step is not None:
         node = self._read()
@@ -376,6 +379,8 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     recorder = local.recorder
     node = self._node if self._base is None else self._read()
     aval = node[AVAL] if node[OP] is None else node[OP].aval
+    if type(aval.plain) is SizedAval:
+        index = with_sizes(index)
     if staged and store_part(self, normal(index), value):
         return None
     step = _set_step(aval.plain, index)

@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._steps import Broadcast
 from lazynp._views import reshape as view_reshape, transpose, view
@@ -51,7 +52,7 @@ def meshgrid(
         shape = tuple(x.size if i == place else 1 for i in range(ndim))
         grids.append(view_reshape(x, shape))
     if not sparse:
-        full = np.broadcast_shapes(*[g.shape for g in grids])
+        full = broadcast_shapes(*[g.shape for g in grids])
         grids = [g if g.shape == full else view(g, Broadcast(full), readonly=True) for g in grids]
     return tuple(map(own, grids) if copy else grids)
 

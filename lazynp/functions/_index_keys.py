@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar
+from lazynp._dimensions import size_of
+from lazynp._sizes import Size
 from lazynp._steps import INVALID_INDEX
 from lazynp._values import knowable, seen_value
 
@@ -150,12 +152,25 @@ def _slice_bound(x: Any) -> Any:
         return x
     if isinstance(x, Array) and not x.ndim and x.dtype.kind in "iu" and not knowable(x._read()):
         return x
+    if type(x) is Size:
+        return x
     try:
         return x.__index__()
     except AttributeError:
         raise TypeError(
             "slice indices must be integers or None or have an __index__ method"
         ) from None
+
+
+def with_sizes(index: Any) -> Any:
+    """The index with integers that have no value yet as sizes, where they are bounds."""
+    if type(index) is tuple:
+        return tuple(map(with_sizes, index))
+    if type(index) is not slice:
+        return index
+    bounds = [(index.start, size_of(index.start)), (index.stop, size_of(index.stop))]
+    start, stop = [b if size is None else size for b, size in bounds]
+    return slice(start, stop, index.step)
 
 
 def has_array(index: Any) -> bool:

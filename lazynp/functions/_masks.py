@@ -13,6 +13,7 @@ from lazynp._array import (
     new_array,
 )
 from lazynp._avals import Aval
+from lazynp._extents import known_empty
 from lazynp._node import (
     ARGS,
     OP,
@@ -64,7 +65,7 @@ def set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bo
             return False  # what NumPy says of it names how many elements the mask chooses
     else:
         u = assigned_scalar(operand, aval.dtype)
-    if any(not n and m for n, m in zip(mask.shape, aval.shape, strict=False)):
+    if any(known_empty(n) and m for n, m in zip(mask.shape, aval.shape, strict=False)):
         return False
     check_mask(mask, aval.shape)
     if type(u) is list:

@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, as_operand, new_array, new_scalar, write_lock
 from lazynp._avals import on_device
+from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._overrides import ask
@@ -108,7 +109,7 @@ def check_shapes(
 ) -> None:
     """Raise NumPy's errors if operands, masks and outputs do not fit together."""
     try:
-        shape = np.broadcast_shapes(*inputs, *outs, *masks)
+        shape = broadcast_shapes(*inputs, *outs, *masks)
     except ValueError:
         listed = " ".join(map(_text, (*inputs, *outs, *masks)))
         raise ValueError(

@@ -11,6 +11,7 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._extents import known_empty
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     converted,
@@ -64,7 +65,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     elif mode == "constant":
         out = _constant(x, widths, _values(kwargs.get("constant_values", 0), x.ndim))
     else:
-        if x.size == 0:
+        if known_empty(x.size):
             _check_empty(x, widths)
         out = _one_by_one(x, widths, _PADDERS[mode](x, kwargs))
     return fortran(own(out), is_fortran(x))
@@ -87,7 +88,7 @@ def _check_empty(x: Array, widths: tuple[Widths, ...]) -> None:
 
 
 def _one_by_one(x: Array, widths: tuple[Widths, ...], padder: Callable[..., Array]) -> Array:
-    if x.size == 0:  # there are no values to copy, and empty axes get no padding
+    if known_empty(x.size):  # there are no values to copy, and empty axes get no padding
         return _constant(x, widths, ((0, 0),) * x.ndim)
     for axis, pair in enumerate(widths):
         if any(pair):
@@ -168,7 +169,7 @@ def _filled(x: Array, axis: int, left: int, right: int, value: Any) -> Array:
 
 def _between(x: Array, axis: int, left: Array, right: Array) -> Array:
     """Put x between two pieces, which may have length 0 on the axis."""
-    return joined([p for p in (left, x, right) if p.shape[axis]], axis)
+    return joined([p for p in (left, x, right) if not known_empty(p.shape[axis])], axis)
 
 
 def _spread(piece: Array, axis: int, width: int) -> Array:

@@ -10,9 +10,13 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._dimensions import size_of
+from lazynp._extents import known_negative
+from lazynp._sizes import Size, largest
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     SMALL,
+    as_size,
     check_device,
     check_like,
     dtype_argument,
@@ -56,6 +60,9 @@ def arange(
     elif start is not _NO_VALUE:
         raise TypeError("argument for arange() given by name ('start') and position (position 0)")
     first, last = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    sizes = [size_of(x) if not isinstance(x, (int, float)) else x for x in (first, last)]
+    if Size in map(type, sizes) and None not in sizes:
+        return _range_of_sizes(sizes[0], sizes[1], step, dtype)
     first, last, step = static(first), static(last), 1 if step is None else static(step)
     if dtype is not None:
         dtype = dtype_argument(dtype)
@@ -68,6 +75,20 @@ def arange(
         dtype = np.array([first, last, step]).dtype
     head = _arange(first, first + 3 * step, step, dtype)
     return _progression(length, head[0], head[1])
+
+
+def _range_of_sizes(first: Any, last: Any, step: Any, dtype: Any) -> Array:
+    """`arange` between integers of which one has no value yet."""
+    step = 1 if step is None else static(step)
+    if type(first) is float or type(last) is float or type(step) is not int or not step:
+        raise TypeError(f"arange: not written for a size ({last}) beside floats, or steps of 0")
+    dtype = np.dtype(np.int64) if dtype is None else dtype_argument(dtype)
+    up = last - first if step > 0 else first - last
+    length = largest((up + (abs(step) - 1)) // abs(step), 0)
+    out = shaping.iota(shape=(length,), axis=0, dtype=np.dtype(np.int64))
+    out = out if step == 1 else ufuncs.multiply(out, step)
+    out = out if type(first) is int and first == 0 else ufuncs.add(out, first)
+    return cast(out, dtype)
 
 
 def _is_long(first: Any, last: Any, step: Any, dtype: Any) -> bool:
@@ -114,8 +135,8 @@ def linspace(
 ) -> Any:
     """See `numpy.linspace`."""
     check_device(device)
-    num = operator.index(num)
-    if num < 0:
+    num = as_size(num)
+    if known_negative(num):
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     if dtype is not None:
         dtype = dtype_argument(dtype)
@@ -137,7 +158,7 @@ def _at_once(start: Any, stop: Any, num: int) -> bool:
     arrays = [a if isinstance(a, Array) else np.asarray(a) for a in (start, stop)]
     if not all(on_device(a.dtype) for a in arrays):
         return True
-    if any(isinstance(a, Array) for a in arrays):
+    if any(isinstance(a, Array) for a in arrays) or type(num) is Size:
         return False
     return num * math.prod(np.broadcast_shapes(*[a.shape for a in arrays])) <= SMALL
 
@@ -156,6 +177,8 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> tu
     count = num - 1 if endpoint else num
     shape = (num,) + (1,) * delta.ndim
     index = shaping.iota(shape=shape, axis=0, dtype=wide)
+    if type(num) is Size:
+        return _linspace_of_size(index, count, (first, last, delta), endpoint, dtype or wide)
     if count > 0:
         step = ufuncs.divide(delta, count)
         y = _steps(index, step, delta, count)
@@ -168,6 +191,22 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> tu
     if dtype is not None and dtype.kind in "iu":
         y = ufuncs.floor(y)
     return own(cast(y, wide if dtype is None else dtype)), step
+
+
+def _linspace_of_size(
+    index: Array, count: Any, ends: tuple[Any, Any, Any], endpoint: bool, dtype: Any
+) -> tuple[Array, Any]:
+    """The same for a number of samples that has no value yet."""
+    first, last, delta = ends
+    several = ufuncs.greater(count, 0)
+    step = ufuncs.divide(delta, largest(count, 1))
+    y = ufuncs.add(_steps(index, step, delta, largest(count, 1)), first)
+    if endpoint:
+        at_end = ufuncs.logical_and(ufuncs.equal(index, count), several)
+        y = apply(elementwise.select, at_end, last, y)
+    if dtype.kind in "iu":
+        y = ufuncs.floor(y)
+    return own(cast(y, dtype)), apply(elementwise.select, several, step, float("nan"))
 
 
 def _exactly(x: Any, dtype: np.dtype[Any]) -> Any:

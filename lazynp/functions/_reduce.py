@@ -20,12 +20,14 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, NDArray, begin, new_array, new_scalar
 from lazynp._avals import Aval, on_device
+from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
 from lazynp._positions import user_frame
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local, staged
+from lazynp._sizes import sized
 from lazynp._strides import common_order, in_order, out_of_order, reduced_order
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions._arguments import check_axis, converted, mask_argument
@@ -261,16 +263,22 @@ def reduce(
         axes = reduced_axes(axis, x.ndim)
         shape = kept_shape(x.shape, axes) if keepdims else None
         plan = None if loop == x.dtype else loop, axes, shape
-        _plans.put((row, key), plan)
+        if not sized(x.shape):
+            _plans.put((row, key), plan)
     loop, axes, shape = plan
     if loop is not None:
         x = converted(x, loop) if x.dtype.kind == "c" else elementwise.convert(x, dtype=loop)
-    result = row.over(x, axes=axes) if x.size else _of_nothing(row, x.aval, axes, NO_VALUE)
+    result = (
+        row.over(x, axes=axes)
+        if not known_empty(x.size)
+        else _of_nothing(row, x.aval, axes, NO_VALUE)
+    )
     if shape is not None:
         result = shaping.reshape(result, shape=shape)
     made = result._read()
     if made[OP] is not None and made[OP].primitive is row.over and loop is None and shape is None:
-        row.ops.put(key, made[OP])
+        if not made[OP].sized:
+            row.ops.put(key, made[OP])
     return scalar_if_0d(result)
 
 
@@ -336,7 +344,7 @@ def _reduce_with_options(
     start = _initial(initial, x.dtype)
     if where is not True and where is not NO_VALUE:
         x = _masked(row, x, where, start)
-    if x.size == 0:
+    if known_empty(x.size) if row.identity is not None else x.size == 0:
         result = _of_nothing(row, x.aval, axes, start)
     else:
         result = row.over(x, axes=axes)
@@ -364,10 +372,10 @@ def _masked(row: Reduction, x: Array, where: Any, start: Any) -> Array:
     mask = mask_argument(where)
     if mask.ndim > x.ndim:
         raise ValueError("input operand has more dimensions than allowed by the axis remapping")
-    if np.broadcast_shapes(x.shape, mask.shape) != x.shape:
+    if broadcast_shapes(x.shape, mask.shape) != x.shape:
         raise ValueError(
             f"non-broadcastable operand with shape {x.shape} doesn't match the broadcast shape "
-            f"{np.broadcast_shapes(x.shape, mask.shape)}"
+            f"{broadcast_shapes(x.shape, mask.shape)}"
         )
     if row.identity is not None:
         fill = shaping.full(row.identity(x.dtype), shape=(), dtype=x.dtype)
@@ -398,7 +406,7 @@ def accumulate(row: Reduction, array: Any, axis: Any, dtype: Any, out: Any) -> A
         x = _repeated_into(x, axis, out.shape)
     order = common_order((x,), x.shape) if out_of_order(x) else None
     x = to_loop(x, loop)
-    result = row.running(x, axis=axis) if x.size else new_array(x._read())
+    result = row.running(x, axis=axis) if not known_empty(x.size) else new_array(x._read())
     in_order(result, order)
     if out is not None:
         result = to_loop(result, out.dtype)

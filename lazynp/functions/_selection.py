@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, on_device
+from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._strides import in_common_order, out_of_order
 from lazynp._values import knowable, seen_value
@@ -161,7 +162,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         if c.dtype.kind != "b":
             raise TypeError(f"invalid entry {k} in condlist: should be boolean ndarray")
     arrays = [_converted(c, dtype) for c in choices]
-    shape = np.broadcast_shapes(*[a.shape for a in (*conditions, *arrays)])
+    shape = broadcast_shapes(*[a.shape for a in (*conditions, *arrays)])
     result = arrays.pop()
     for condition, choice in zip(reversed(conditions), reversed(arrays), strict=True):
         result = _picked(condition, choice, result)
@@ -191,7 +192,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     result: Array = cast(arrays[0], dtype)
     for k, choice in enumerate(arrays[1:], 1):
         result = _picked(ufuncs.equal(index, k), cast(choice, dtype), result)
-    shape = np.broadcast_shapes(index.shape, *[c.shape for c in arrays])
+    shape = broadcast_shapes(index.shape, *[c.shape for c in arrays])
     if out is not None and getattr(out, "shape", shape) != shape:
         raise TypeError("choose: invalid shape for output array.")
     result = broadcast(plain(result), shape)

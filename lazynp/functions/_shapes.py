@@ -11,8 +11,10 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
+from lazynp._extents import any_sized, broadcast_shapes as sizes_broadcast, product
 from lazynp._flush import host_value
 from lazynp._memo import cached
+from lazynp._sizes import exact_quotient, sized
 from lazynp._steps import Broadcast, Reshape
 from lazynp._strides import layout, order_of
 from lazynp._views import (
@@ -23,6 +25,7 @@ from lazynp._views import (
     view,
 )
 from lazynp.functions._arguments import (
+    as_size,
     fortran,
     is_contiguous,
     order_argument,
@@ -92,10 +95,26 @@ def _target_shape(x: Array, shape: Any) -> Shape:
         dims = shape
     else:
         try:
-            dims = (operator.index(shape),)
+            dims = (as_size(shape),)
         except TypeError:
-            dims = tuple([operator.index(n) for n in shape])
+            dims = tuple([as_size(n) for n in shape])
+    if sized((*x.shape, *dims)):
+        return _resolved_sizes(x.shape, dims)
     return _resolved(x.shape, dims)
+
+
+def _resolved_sizes(before: Shape, dims: Shape) -> Shape:
+    """The same for sizes without values."""
+    places = [i for i, n in enumerate(dims) if type(n) is int and n == -1]
+    size = product(before)
+    if len(places) == 1:
+        rest = product([n for i, n in enumerate(dims) if i != places[0]])
+        found = exact_quotient(size, rest)
+        if found is not None:
+            return tuple([found if i == places[0] else n for i, n in enumerate(dims)])
+        if type(rest) is not int or rest > 0:
+            return tuple([size // rest if i == places[0] else n for i, n in enumerate(dims)])
+    return dims  # whether they fit is found out when the numbers are put in
 
 
 @cached()
@@ -305,9 +324,16 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """See `numpy.broadcast_to`: a read-only view."""
     x = viewable(array)
     try:
-        target: tuple[int, ...] = (operator.index(shape),)
+        target: tuple[int, ...] = (as_size(shape),)
     except TypeError:
-        target = tuple([operator.index(n) for n in shape])
+        target = tuple([as_size(n) for n in shape])
+    if sized((*x.shape, *target)):
+        if sizes_broadcast(x.shape, target) != target:
+            raise ValueError(
+                "operands could not be broadcast together with remapped shapes "
+                f"[original->remapped]: {x.shape}  and requested shape {target}"
+            )
+        return view(x, Broadcast(target), readonly=True)
     target = np.broadcast_to(np.broadcast_to(np.False_, x.shape), target).shape  # or its exception
     return view(x, Broadcast(target), readonly=True)
 
@@ -315,6 +341,12 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
     """See `numpy.broadcast_arrays`. Arrays that had to be broadcast are read-only."""
     xs = [asarray(a) for a in args]
+    if any_sized(*xs):
+        shape = sizes_broadcast(*[x.shape for x in xs])
+        return tuple(
+            x if x.shape == shape else view(viewable(x), Broadcast(shape), readonly=True)
+            for x in xs
+        )
     shape = np.broadcast(*[np.broadcast_to(np.False_, x.shape) for x in xs]).shape if xs else ()
     return tuple(
         x if x.shape == shape else view(viewable(x), Broadcast(shape), readonly=True) for x in xs

@@ -14,6 +14,7 @@ from lazynp import _errstate
 from lazynp._array import Array, NDArray, as_operand, new_array
 from lazynp._avals import Aval, on_device
 from lazynp._config import config
+from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._fronts import BUILT, in_front
 from lazynp._node import is_tracer, leaf
@@ -333,7 +334,7 @@ class ufunc(Methods):
         if dtype is not None:
             options["signature"] = (None,) * self.nin + (np.dtype(dtype),) * self.nout
         dtypes = resolve_dtypes(self._numpy, (*ins, *(None,) * self.nout), **options)
-        shape = np.broadcast_shapes(*map(np.shape, values), np.shape(where))
+        shape = broadcast_shapes(*map(np.shape, values), np.shape(where))
         return tuple([np.zeros(shape, d) for d in dtypes[self.nin :]])
 
     def _check_dtypes(self, inputs: tuple[Any, ...], outs: tuple[Any, ...], casting: Any) -> None:
@@ -423,7 +424,7 @@ class ufunc(Methods):
             if out is not None:
                 self._check_cast(array, out, casting)
                 array = cast(array, out.dtype)
-            shape = np.broadcast_shapes(array.shape, mask.shape, () if out is None else out.shape)
+            shape = broadcast_shapes(array.shape, mask.shape, () if out is None else out.shape)
             zero = shaping.full(0, shape=(), dtype=array.dtype)
             otherwise = zero if out is None else plain(out)
             result = apply(elementwise.select, broadcast(plain(mask), shape), array, otherwise)
@@ -491,7 +492,7 @@ def _each(function: Callable[[Any], Any], results: Any) -> Any:
 
 def _broadcast_with(results: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Broadcast results without an `out` to the shape of the `out` arrays."""
-    shape = np.broadcast_shapes(*[o.shape for o in outs if o is not None])
+    shape = broadcast_shapes(*[o.shape for o in outs if o is not None])
     ready = [as_array(r) for r in results]
     if len(shape) < ready[0].ndim or shape == ready[0].shape:
         return results

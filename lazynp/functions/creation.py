@@ -16,6 +16,7 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array
 from lazynp._avals import SCALAR_DTYPES, Shape, on_device
 from lazynp._node import leaf
+from lazynp._sizes import Size, sized
 from lazynp._steps import Diagonal
 from lazynp._strides import Order, fortran_order, in_order
 from lazynp._values import seen_value
@@ -23,6 +24,7 @@ from lazynp._views import view
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     SMALL,
+    as_size,
     check_device,
     check_like,
     check_size,
@@ -284,11 +286,11 @@ def eye(
     check_device(device)
     check_like(like)
     in_fortran = order_argument(order, "CF") == "F"
-    rows = operator.index(N)
-    columns = rows if M is None else operator.index(M)
+    rows = as_size(N)
+    columns = rows if M is None else as_size(M)
     shape, k, dtype = shape_argument((rows, columns)), operator.index(k), dtype_argument(dtype)
     check_size(shape, dtype)
-    if rows * columns <= SMALL or not on_device(dtype):
+    if not sized(shape) and rows * columns <= SMALL or not on_device(dtype):
         return fortran(from_numpy(np.eye(rows, columns, k, dtype)), in_fortran)
     return fortran(own(cast(_on_diagonal(shape, k, ufuncs.equal), dtype)), in_fortran)
 
@@ -303,11 +305,13 @@ def identity(n: Any, dtype: Any = None, *, like: Any = None) -> Array:
 def tri(N: Any, M: Any = None, k: Any = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """See `numpy.tri`."""
     check_like(like)
-    rows, columns = (max(math.ceil(n), 0) for n in (N, N if M is None else M))
+    sizes: Any = (N, N if M is None else M)
+    shape: Any = tuple([n if type(n) is Size else max(math.ceil(n), 0) for n in sizes])
+    rows, columns = shape
     dtype, k = dtype_argument(dtype), static(k)
-    if rows * columns <= SMALL or not on_device(dtype):
+    if not sized(shape) and rows * columns <= SMALL or not on_device(dtype):
         return from_numpy(np.tri(rows, columns, k, dtype))
-    return own(cast(_on_diagonal((rows, columns), k, ufuncs.greater_equal), dtype))
+    return own(cast(_on_diagonal(shape, k, ufuncs.greater_equal), dtype))
 
 
 @by_numpy(np.tril)

@@ -11,6 +11,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from lazynp._array import Array, concrete
 from lazynp._errstate import quiet
+from lazynp._sizes import largest
 from lazynp._strides import copied_order, in_order
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._eager import by_numpy
@@ -68,7 +69,7 @@ def diff(
     for _ in range(n):
         size = x.shape[axis]
         order = copied_order(x)
-        x = difference(part(x, axis, 1, size), part(x, axis, 0, builtins.max(size - 1, 0)))
+        x = difference(part(x, axis, 1, size), part(x, axis, 0, largest(size - 1, 0)))
         x = in_order(x, order)
     return x
 
@@ -237,7 +238,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
             shape = tuple(d.size if i == axis else 1 for i in range(y.ndim))
             d = shaping.reshape(d, shape=shape)
     n = y.shape[axis]
-    both = ufuncs.add(part(y, axis, 1, n), part(y, axis, 0, builtins.max(n - 1, 0)))
+    both = ufuncs.add(part(y, axis, 1, n), part(y, axis, 0, largest(n - 1, 0)))
     return reductions.sum(ufuncs.divide(ufuncs.multiply(d, both), 2.0), given)
 
 

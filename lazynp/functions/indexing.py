@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._steps import Diagonal
 from lazynp._strides import in_order, layout, order_of_strides
 from lazynp._values import seen_value
@@ -86,7 +87,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         x = flat(x)
     axis = normalize_axis_index(axis, x.ndim)
     mode = checked_mode(mode)
-    if index.size and not x.shape[axis]:
+    if known_empty(x.shape[axis]) and index.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     index = in_range(index, x.shape[axis], mode, axis)
     result = indexing.take(plain(x), index, axes=(axis,))
@@ -167,7 +168,7 @@ def _along_axis(shape: tuple[int, ...], indices: Array, axis: int) -> tuple[Arra
         for k, n in enumerate(shape)
     ]
     try:
-        common = np.broadcast_shapes(*shapes)
+        common = broadcast_shapes(*shapes)
     except ValueError:
         raise IndexError(
             "shape mismatch: indexing arrays could not be broadcast together with shapes "

@@ -16,6 +16,7 @@ from numpy.linalg import LinAlgError
 
 from lazynp._array import Array
 from lazynp._errstate import checked, quiet
+from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._node import is_tracer
 from lazynp._values import knowable, seen_value, watched
@@ -86,7 +87,7 @@ def solve(a: Any, b: Any) -> Any:
     vector = y.ndim == 1
     rows = y.shape if vector else y.shape[-2:-1]
     try:
-        loop = np.broadcast_shapes(x.shape[:-2], () if vector else y.shape[:-2])
+        loop = broadcast_shapes(x.shape[:-2], () if vector else y.shape[:-2])
     except ValueError:
         rows = ()
     if rows != x.shape[-1:]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array
 from lazynp._errstate import quiet
+from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._overrides import Overridden
 from lazynp.functions import reductions, ufuncs
@@ -78,7 +79,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     """See `numpy.array_equiv`. The result is a lazy scalar, unless the shapes decide."""
     try:
         x, y = as_array(a1), as_array(a2)
-        np.broadcast_shapes(x.shape, y.shape)
+        broadcast_shapes(x.shape, y.shape)
     except Overridden:
         raise
     except Exception:

@@ -14,7 +14,9 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
 from lazynp._avals import SCALAR_DTYPES
+from lazynp._extents import known_empty
 from lazynp._node import VALUE
+from lazynp._sizes import Size
 from lazynp._strides import are_same, writeable
 from lazynp.functions._arguments import (
     NO_AXIS,
@@ -241,8 +243,10 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
         shifts[int(place)] += int(amount)
     for place, amount in shifts.items():
         n = x.shape[place]
-        first = amount % n if n else 0
-        if first:
+        first = 0 if known_empty(n) else amount % n
+        if type(first) is Size:
+            out = _rolled_by_lazy(out, as_array(amount), place)
+        elif first:
             out = joined([part(out, place, n - first, n), part(out, place, 0, n - first)], place)
     return fortran(out, is_fortran(x))
 
@@ -259,7 +263,7 @@ def _is_pending(shift: Any) -> bool:
 def _rolled_by_lazy(x: Array, shift: Array, axis: int) -> Array:
     """Take a window of two concatenated copies, so that one program serves every shift."""
     n = x.shape[axis]
-    if not n:
+    if known_empty(n):
         return x
     wide = cast(shift, np.int64)
     start = apply(elementwise.remainder, apply(elementwise.negative, wide), n)

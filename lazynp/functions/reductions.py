@@ -13,6 +13,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from lazynp import _errstate
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import native, on_device
+from lazynp._extents import known_empty
 from lazynp._strides import copied_order, in_order
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import NO_AXIS, check_axis, mask_argument
@@ -367,7 +368,7 @@ def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) 
     else:
         flat, axis = x, normalize_axis_index(axis, x.ndim)
         shape = kept_shape(x.shape, (axis,))
-    if flat.shape[axis] and not flat.size:
+    if known_empty(flat.size) and flat.shape[axis]:
         kept = kept_shape(flat.shape, (axis,))
         result = shaping.full(0, shape=_less(kept, axis), dtype=_INT64)
     else:

@@ -9,6 +9,8 @@ import numpy as np
 from lazynp import _errstate
 from lazynp._array import Array
 from lazynp._errstate import quiet
+from lazynp._extents import known_empty
+from lazynp._sizes import largest
 from lazynp.functions import reductions, rounding, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._eager import by_numpy
@@ -120,8 +122,8 @@ def _covariance(x: Array, ddof: int, w: Any, aweights: Any) -> Any:
     u = ufuncs
     if w is None:
         average = reductions.mean(x, axis=1, keepdims=True)
-        factor: Any = max(x.shape[1] - ddof, 0)
-        if not factor:
+        factor: Any = largest(x.shape[1] - ddof, 0)
+        if known_empty(factor):
             _errstate.warn("Degrees of freedom <= 0 for slice")
     else:
         average, total = reductions.average(x, axis=1, weights=w, returned=True, keepdims=True)

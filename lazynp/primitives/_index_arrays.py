@@ -12,6 +12,7 @@ import numpy as np
 
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
 from lazynp._cost import per_index
+from lazynp._extents import broadcast_shapes
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise, shaping
 
@@ -30,7 +31,7 @@ def _other_axes(ndim: int, axes: Axes) -> Axes:
 
 
 def _index_shape(indices: Sequence[In]) -> tuple[int, ...]:
-    return np.broadcast_shapes(*[aval_of_operand(i).shape for i in indices])
+    return broadcast_shapes(*[aval_of_operand(i).shape for i in indices])
 
 
 def transposed(x: Any, permutation: Sequence[int]) -> Any:

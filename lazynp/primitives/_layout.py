@@ -14,6 +14,7 @@ import numpy as np
 from numpy.exceptions import AxisError
 
 from lazynp._avals import Aval, In, Shape, aval_of
+from lazynp._extents import may_be_equal
 from lazynp._primitive import Missing, Primitive, Rule
 from lazynp.primitives import elementwise
 
@@ -337,7 +338,7 @@ reduce_sum = linear(
 
 
 def _reshape_abstract(x: Aval, *, shape: Shape) -> Aval:
-    if math.prod(shape) != x.size:
+    if not may_be_equal(math.prod(shape), x.size):
         wanted = str(tuple(shape)).replace(" ", "")
         raise ValueError(f"cannot reshape array of size {x.size} into shape {wanted}")
     return aval_of(shape, x.dtype)

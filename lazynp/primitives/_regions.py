@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, Shape
+from lazynp._extents import product
 from lazynp._memo import cached
+from lazynp._sizes import sized
 from lazynp.primitives._layout import INT64, Axes, check_axes
 
 
@@ -35,6 +37,8 @@ class Region:
 def region_of(dims: Shape, axes: Axes, sizes: Shape, strides: Shape, shape: Shape) -> Region:
     """Check the slice, and return its region in an array of shape `dims`."""
     check_axes("slice", len(dims), axes)
+    if any(map(sized, (dims, sizes, shape))):
+        return _checked_when_known(dims, axes, sizes, shape)
     full_sizes, steps, flipped = list(dims), [1] * len(dims), []
     for axis, size, stride in zip(axes, sizes, strides, strict=True):
         if stride == 0:
@@ -52,6 +56,16 @@ def region_of(dims: Shape, axes: Axes, sizes: Shape, strides: Shape, shape: Shap
         raise ValueError(f"slice of shape {tuple(full_sizes)} cannot have shape {shape}")
     strided = tuple(i for i, step in enumerate(steps) if step > 1)
     return Region(tuple(full_sizes), tuple(steps), tuple(sorted(flipped)), strided)
+
+
+def _checked_when_known(dims: Shape, axes: Axes, sizes: Shape, shape: Shape) -> Any:
+    """Of a slice with sizes without values, only the number of elements is checked now."""
+    full_sizes = list(dims)
+    for axis, size in zip(axes, sizes, strict=True):
+        full_sizes[axis] = size
+    if product(full_sizes) != product(shape):
+        raise ValueError(f"slice of shape {tuple(full_sizes)} cannot have shape {shape}")
+    return None
 
 
 # `update_case` uses these to choose the lowering of an update.

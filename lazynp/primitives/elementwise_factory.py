@@ -18,6 +18,7 @@ import numpy as np
 
 from lazynp._avals import SCALAR_DTYPES, Aval, In, Shape, aval_of
 from lazynp._cost import Cost
+from lazynp._extents import broadcast_shapes
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Missing, Primitive, Rule, Undefined
 from lazynp._ufunc_loops import resolve_dtypes
 
@@ -71,7 +72,7 @@ def common_shape(ins: Sequence[In]) -> Shape:
     """The shape that the operands broadcast to. Raises NumPy's error."""
     shapes = [i.shape if isinstance(i, Aval) else () for i in ins]
     try:
-        return np.broadcast_shapes(*shapes)
+        return broadcast_shapes(*shapes)
     except ValueError:
         listed = " ".join(str(s).replace(" ", "") for s in shapes)
         message = f"operands could not be broadcast together with shapes {listed} "

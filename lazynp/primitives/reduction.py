@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._cost import MEMORY_BOUND, Cost
+from lazynp._extents import known_empty
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.primitives import elementwise
 from lazynp.primitives._cumulative import (
@@ -148,7 +149,7 @@ reduce_prod = _reduction("reduce_prod", np.multiply, _reduce_prod_lower, _reduce
 def _extremum(name: str, ufunc: np.ufunc, pick: Any, neutral: Any) -> Primitive:
     def abstract(x: Aval, *, axes: Axes) -> Aval:
         shape = reduced_shape(name, x.shape, axes)
-        if any(x.shape[a] == 0 for a in axes):
+        if any(known_empty(x.shape[a]) for a in axes):
             raise ValueError(
                 f"zero-size array to reduction operation {ufunc.__name__} which has no identity"
             )
@@ -209,7 +210,7 @@ _TWO_PASSES = 1 << 13
 def _arg(name: str, function: Any, direction: str, extremum: Primitive, neutral: Any) -> Primitive:
     def abstract(x: Aval, *, axis: int) -> Aval:
         check_axes(name, x.ndim, (axis,))
-        if x.shape[axis] == 0:
+        if known_empty(x.shape[axis]):
             raise ValueError(f"attempt to get {name} of an empty sequence")
         return aval_of(reduced_shape(name, x.shape, (axis,)), INT64)
 

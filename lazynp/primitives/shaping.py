@@ -15,6 +15,7 @@ from numpy.exceptions import AxisError
 from lazynp import _plan
 from lazynp._avals import Aval, In, Shape, aval_of, aval_of_operand
 from lazynp._primitive import NOT_LINEAR, Missing, Primitive, Undefined
+from lazynp._sizes import is_size, largest
 from lazynp.primitives import elementwise
 from lazynp.primitives._layout import (
     BOOL,
@@ -301,10 +302,10 @@ def _pad_abstract(x: Aval, value: Aval, *, low: Axes, high: Axes, interior: Axes
     if any(i < 0 for i in interior):
         raise ValueError(f"pad: interior widths cannot be negative, got {interior}")
     shape = tuple(
-        lo + n + max(0, n - 1) * i + hi
+        lo + n + (largest(0, n - 1) * i if i else 0) + hi
         for n, lo, hi, i in zip(x.shape, low, high, interior, strict=True)
     )
-    if any(n < 0 for n in shape):
+    if any(n < 0 for n in shape if not is_size(n)):
         raise ValueError(f"pad: {low} and {high} cut more than there is of shape {x.shape}")
     return aval_of(shape, x.dtype)
 

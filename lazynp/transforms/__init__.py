@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from lazynp._signature import DBIdx, InDBIdx, OutDBIdx, ShapeDtype
 from lazynp.transforms._check import check_grads
 from lazynp.transforms._checkpoint import checkpoint
 from lazynp.transforms._collectives import axis_index, pmax, pmean, pmin, psum
@@ -29,10 +30,13 @@ from lazynp.transforms._jit import disable_jit, jit
 from lazynp.transforms._jvp import jvp
 from lazynp.transforms._loops import fori_loop, while_loop
 from lazynp.transforms._scanning import map_ as map, scan
-from lazynp.transforms._stage import ShapeDtype, eval_jaxpr, eval_shape, make_jaxpr
+from lazynp.transforms._stage import eval_jaxpr, eval_shape, make_jaxpr
 from lazynp.transforms._vmap import vmap
 
 __all__ = [
+    "DBIdx",
+    "InDBIdx",
+    "OutDBIdx",
     "ShapeDtype",
     "axis_index",
     "check_grads",

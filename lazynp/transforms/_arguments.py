@@ -15,9 +15,11 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, new_array, new_view
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._node import Node, leaf
+from lazynp._recorder import local
 from lazynp._steps import Basic, Slice
 from lazynp._strides import writeable
 from lazynp._tree import tree_flatten
+from lazynp.transforms._axes import Names
 from lazynp.transforms._stack import check_leaf
 from lazynp.transforms._stage import ShapeDtype, weak_aval
 
@@ -50,18 +52,68 @@ _APART = ("ops", "index", "starts")
 class Arguments:
     """The dynamic arguments, flattened."""
 
-    __slots__ = ("leaves", "structure", "owners", "values", "owned", "key", "starts")
+    __slots__ = (
+        "leaves",
+        "structure",
+        "owners",
+        "values",
+        "owned",
+        "key",
+        "starts",
+        "names",
+        "of_owners",
+    )
 
-    def __init__(self, tree: Any, what: str) -> None:
+    def __init__(self, tree: Any, what: str, names: Sequence[Names] = ()) -> None:
+        """names: of the axes of each leaf, where sizes are not to be known."""
         self.leaves, self.structure = tree_flatten(tree)
         self.owners: list[Array] = []
         self.values: list[Any] = []  # not an array of ours, or immutable, or on the host
         self.starts: list[Any] = []  # of views: Python ints, or nodes if traced
         self.owned = [type(x) is NDArray and x.dtype.isnative for x in self.leaves]
+        self.names = list(names) if any(names) and not self._shared(names) else []
+        self.of_owners: list[int] = []  # the first leaf of each owner, where there are names
         key: list[Any] = [self.structure]
-        for x, owned in zip(self.leaves, self.owned):
-            key.append(self._enter(x, owned, what))
+        if self.names:
+            for i, (x, own) in enumerate(zip(self.leaves, self.names, strict=True)):
+                self.owned[i] = self.owned[i] and not (own and x._base is not None)
+                key.append(self._enter_named(i, x, own, what))
+        else:
+            for x, owned in zip(self.leaves, self.owned):
+                key.append(self._enter(x, owned, what))
         self.key = tuple(key)
+
+    def _shared(self, names: Sequence[Names]) -> bool:
+        """Whether a view with names shares memory with another argument. It then is traced as it
+        is.
+        """
+        owners = [x._owner() for x in self.leaves if type(x) is NDArray]
+        return any(
+            own and type(x) is NDArray and x._base is not None
+            and sum(o is x._owner() for o in owners) > 1
+            for x, own in zip(self.leaves, names, strict=True)
+        )  # fmt: skip
+
+    def _enter_named(self, i: int, leaf: Any, names: Names, what: str) -> Any:
+        """The key of a leaf, with names in place of sizes. A view stands for itself: its owner has
+        a shape of its own.
+        """
+        x: Any = leaf
+        before = len(self.owners)
+        if not names:
+            entry = self._enter(x, self.owned[i], what)
+        else:
+            aval = leaf.aval if isinstance(leaf, ShapeDtype) else weak_aval(leaf)
+            shape = tuple([n if m is None else m for n, m in zip(aval.shape, names, strict=True)])
+            if self.owned[i]:
+                flags = tuple((x._flags or {}).items())
+                entry = self._owner(x), (shape, aval.dtype), flags, x._order
+            else:
+                self._enter(x, False, what)
+                entry = "array", (shape, aval.dtype, aval.weak), type(x) is NDArray
+        if len(self.owners) > before:
+            self.of_owners.append(i)
+        return entry
 
     def _enter(self, x: Any, owned: bool, what: str) -> Any:
         t = type(x)
@@ -136,7 +188,7 @@ def fixed(path: Sequence[Any], starts: Sequence[Node]) -> bool:
     """Whether every call has the same steps: apart from these starts, no index is traced."""
     return all(
         type(s) is not list or any(s is known for known in starts)
-        for step in path
+        for step in (_meanings(path) if getattr(local.recorder, "sizes", None) else path)
         for s in getattr(step, "starts", ())
     )
 

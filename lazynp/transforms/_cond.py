@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, In, aval_of
+from lazynp._extents import surely
 from lazynp._flush import host_value
 from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Jaxpr
@@ -95,11 +96,11 @@ def _work(jaxpr: Jaxpr) -> float:
         if (
             name not in _CHEAP
             and name not in _COSTS
-            or any(a.aval.size > _FEW for a in (*eqn.inputs, *eqn.outputs))
+            or any(not surely(a.aval.size <= _FEW) for a in (*eqn.inputs, *eqn.outputs))
         ):
             return math.inf
         total += 0 if name in _FREE else _COSTS.get(name, 1)
-    return math.inf if any(a.aval.size > _FEW for a in jaxpr.outputs) else total
+    return math.inf if any(not surely(a.aval.size <= _FEW) for a in jaxpr.outputs) else total
 
 
 def _selected_values(b: Any, index: Any, results: Sequence[Sequence[Any]]) -> Sequence[Any]:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._extents import surely
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal
 from lazynp.primitives import elementwise, shaping
 from lazynp.transforms._stage import literal, run_jaxpr, stage_closed
@@ -127,7 +128,7 @@ class Uses:
         self.jaxpr = jaxpr
         # for each array from outside, and what writes made of it: the place of its operand
         self.place: dict[Any, int] = {
-            v: i for i, v in enumerate(jaxpr.inputs) if v.aval.ndim and v.aval.size > 1
+            v: i for i, v in enumerate(jaxpr.inputs) if v.aval.ndim and surely(v.aval.size > 1)
         }
         self.whole: set[int] = set()
         self.writes: dict[int, int] = {}
@@ -251,7 +252,7 @@ def _rewritten(
     """A branch on numbers. Its results are those kept, and what is written after."""
     arrays, reads = xs[: len(before.operands)], xs[len(before.operands) :]
     versioned = [
-        _Version(i, []) if v.aval.ndim and v.aval.size > 1 and i not in whole else x
+        _Version(i, []) if v.aval.ndim and surely(v.aval.size > 1) and i not in whole else x
         for i, (v, x) in enumerate(zip(jaxpr.inputs, arrays, strict=True))
     ]
 

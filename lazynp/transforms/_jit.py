@@ -18,18 +18,24 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
-from lazynp._avals import Aval
+from lazynp._avals import Aval, SizedAval
 from lazynp._config import Loops, config
+from lazynp._dimensions import Table
+from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE, Node, aval_of_node, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
+from lazynp._sizes import Size
+from lazynp._steps import with_numbers
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.transforms._arguments import START, Arguments, at_places, difference, fixed
+from lazynp.transforms._axes import NamedSizes, axes_argument, bound, names_of_leaves
 from lazynp.transforms._call import Places, delivered, jit_call
 from lazynp.transforms._donation import donated_places, give_up
 from lazynp.transforms._quick import Quick, operands_of, quick_of
+from lazynp.transforms._sizing import SizedProgram, rotated
 from lazynp.transforms._stack import (
     DISABLED,
     argument_node,
@@ -91,6 +97,7 @@ class Traced:
     written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
     tree: Any
     starts: list[Node]  # starts of views, where they are operands: their nodes during tracing
+    sized: SizedProgram | None = None  # what runs, if there are sizes in it
 
     def valid(self) -> bool:
         """Whether another call may use it: its captured arrays are alive and have the same
@@ -107,12 +114,20 @@ class Traced:
         return new and data and not (self.captured or self.written)
 
 
-def _trace(function: Callable[..., Any], given: Arguments, what: str, moving: bool) -> Traced:
-    """moving: the starts of views are operands."""
+def _trace(
+    function: Callable[..., Any], given: Arguments, what: str, moving: bool, sizes: bool = True
+) -> Traced:
+    """moving: the starts of views are operands. sizes: integers of the program may be sizes."""
+    avals = given.avals if given.names else []  # reading an array captures it
     with telling_why(), staging(what) as recorder:
-        for owner in given.owners:
-            recorder.capture(owner)
-        values = [recorder.input(_value_aval(x)) for x in given.values]
+        recorder.sizes = Table() if sizes else None
+        named = NamedSizes(recorder)
+        if given.names:
+            values = _named_inputs(recorder, given, avals, named)
+        else:
+            for owner in given.owners:
+                recorder.capture(owner)
+            values = [recorder.input(_value_aval(x)) for x in given.values]
         starts = [recorder.input(START) for _ in given.starts] if moving else []
         inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values, *starts]
         fresh = iter(values)
@@ -122,7 +137,22 @@ def _trace(function: Callable[..., Any], given: Arguments, what: str, moving: bo
         handles = [h for h, f in zip(leaves, flags) if not f]
         args, kwargs = tree_unflatten(given.structure, leaves)
         out = function(*args, **kwargs)
-        return _finished(recorder, given, inputs, (handles, values), starts, out, what)
+        return _finished(recorder, given, named, inputs, (handles, values), starts, out, what)
+
+
+def _named_inputs(
+    recorder: StagingRecorder, given: Arguments, avals: list[Aval], named: NamedSizes
+) -> list[Node]:
+    """Capture the owners, and make inputs for the other values, with sizes in their types."""
+    first = dict(zip(given.of_owners, given.owners, strict=True))
+    values = []
+    for i, (names, owned) in enumerate(zip(given.names, given.owned, strict=True)):
+        aval = named.aval(avals[i], names, i)
+        if not owned:
+            values.append(recorder.input(aval))
+        elif i in first:
+            recorder.capture(first[i], aval if names else None)
+    return values
 
 
 def _value_aval(x: Any) -> Aval:
@@ -136,6 +166,7 @@ def _handle(x: Any, node: Node) -> Array:
 def _finished(
     recorder: StagingRecorder,
     given: Arguments,
+    named: NamedSizes,
     inputs: list[Node],
     lent: tuple[list[Array], list[Node]],
     starts: list[Node],
@@ -153,7 +184,16 @@ def _finished(
     roots += [owner._node for owner in changed]
     stored = [i for i, (h, n) in enumerate(zip(*lent, strict=True)) if h._read() is not n]
     roots += [lent[0][i]._read() for i in stored]
+    made = recorder.sizes.made if recorder.sizes else []
+    own = len(inputs), sum(kind[0] == "new" for kind in outs)
+    roots = [*(atom.place._node for atom in made), *roots]  # what reads them comes later
+    inputs = [*named.nodes, *inputs]
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
+    jaxpr = Jaxpr(jaxpr.inputs, jaxpr.eqns, rotated(jaxpr.outputs, len(made)))
+    sized = None
+    if named.nodes or made:
+        sized = SizedProgram(jaxpr, named.places, named.atoms, made, own, recorder.sizes.required)
+        jaxpr = sized.jaxpr
     places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
     written = [places[id(owner)] for owner in changed] + [("value", i) for i in stored]
     outs = [_placed(kind, captured, places) for kind in outs]
@@ -166,6 +206,7 @@ def _finished(
         written=written,
         tree=tree,
         starts=starts,
+        sized=sized,
     )
 
 
@@ -203,7 +244,9 @@ def _run(
     captured = map(in_native_order, traced.captured)
     starts = given.start_operands() if traced.starts else []
     operands = [*given.owners, *values, *starts, *captured, *map(new_array, traced.nodes)]
-    jaxpr = traced.jaxpr
+    jaxpr, values = traced.jaxpr, None
+    if traced.sized is not None:
+        jaxpr, values = _for_sizes(traced.sized, given, operands)
     if not (local.recorder.staging or any(is_tracer(x._read()) for x in operands)):
         jaxpr = delivered(jaxpr)
     if inline and local.recorder.staging:
@@ -223,9 +266,25 @@ def _run(
                 store(given.values[i], value)
             else:
                 write(owners[where][i], value._read())
-    places = (traced.starts, given.starts)
+    places = (traced.starts, given.starts, values)
     leaves = [_delivered(k, x, owners, places) for k, x in zip(traced.outs, made, strict=True)]
     return tree_unflatten(traced.tree, leaves)
+
+
+def _for_sizes(sized: SizedProgram, given: Arguments, operands: list[Array]) -> tuple[Jaxpr, Any]:
+    """The program for the sizes of this call, and their values. Integers that the data decide are
+    computed now.
+    """
+
+    def value(x: Jaxpr | int) -> int:
+        if isinstance(x, int):
+            (out,) = (operands[x],)
+        else:
+            (out,) = jit_call(*operands, jaxpr=x, name="size")
+        return int(host_value(out._read()))
+
+    shapes = [np.shape(x) for x in given.leaves] if sized.places else []
+    return sized.program(bound(sized.places, shapes, "jit"), value)
 
 
 def _set_aside(given: Arguments) -> None:
@@ -245,7 +304,10 @@ def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any
     owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]
     if kind[0] == "same":
         return owner
-    node, path = owner._read(), at_places(kind[2], *places)
+    *starts, values = places
+    node, path = owner._read(), at_places(kind[2], *starts)
+    if values is not None:
+        path = tuple([with_numbers(step, values) for step in path])
     for step in path:
         node = step.get(node)
     view = new_view(owner, path, node, kind[4])
@@ -268,11 +330,13 @@ class Jitted:
         inline: bool = False,
         loops: Loops | None = None,
         compiled: bool = False,
+        axes: Any = None,
     ) -> None:
-        """compiled: each trace is compiled when it is first called."""
+        """compiled: each trace is compiled when it is first called. axes: abstracted."""
+        self._axes = axes_argument(axes, "jit")
         functools.update_wrapper(self, function)
         self._function, self._name = function, name_of(function)
-        self._made_of = function, numbers, names, donated, inline, loops
+        self._made_of = function, numbers, names, donated, inline, loops, compiled, axes
         self._params = {"name": self._name, "compiled": True} if compiled else {"name": self._name}
         self._loops = loops
         self._notes: list[str] = []  # what became of loops
@@ -312,14 +376,19 @@ class Jitted:
             if quick is not None:
                 STATS.calls += 1
                 return quick.call(args, plain[1])
+        if local.recorder.staging and _meets_sizes((args, kwargs)):
+            return self._prepared(*args, **kwargs)
         given, call, static = self._split(args, kwargs)
         traced = self._traced(given, call, static)
         STATS.calls += 1
-        if plain is not None and traced.pure():
+        if plain is not None and traced.pure() and (traced.sized is None or not traced.sized.made):
             made = [kind[1] is NDArray for kind in traced.outs]
-            jaxpr = delivered(traced.jaxpr)
+            jaxpr = traced.jaxpr if traced.sized is None else _for_sizes(traced.sized, given, [])[0]
+            jaxpr = delivered(jaxpr)
             quick = quick_of(jaxpr, self._params, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
+                if traced.sized is not None and len(self._quick) >= _SIZES:
+                    self._quick.clear()
                 self._quick[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
         return _run(traced, given, self._params, self._inline, donate)
@@ -347,7 +416,8 @@ class Jitted:
         places |= {n for n in numbers if n < len(args) and type(args[n]) is int}
         static_names = {*self._names, *(n for n in names if type(kwargs.get(n)) is int)}
         if not places and not static_names:
-            return Arguments((args, kwargs), self._what), self._prepared, ()
+            named = names_of_leaves(self._axes, args, kwargs, self._what)
+            return Arguments((args, kwargs), self._what, named), self._prepared, ()
         dynamic = tuple([x for i, x in enumerate(args) if i not in places])
         named = {k: v for k, v in kwargs.items() if k not in static_names}
         fixed = {k: v for k, v in kwargs.items() if k in static_names}
@@ -361,7 +431,11 @@ class Jitted:
             whole = [x if i in places else next(rest) for i, x in enumerate(args)]
             return self._prepared(*whole, **fixed, **keywords)
 
-        return Arguments((dynamic, named), self._what), call, static
+        axes = self._axes
+        if isinstance(axes, tuple) and len(axes) == len(args):
+            axes = tuple([a for i, a in enumerate(axes) if i not in places])
+        found = names_of_leaves(axes, dynamic, named, self._what)
+        return Arguments((dynamic, named), self._what, found), call, static
 
     def _traced(
         self, given: Arguments, call: Callable[..., Any], static: Any, moving: bool = False
@@ -388,7 +462,8 @@ class Jitted:
                 STATS.reasons.append(f"{self._what}: {self._reasons[-1]}")
             made = places is None and bool(given.starts)
             with session.tracing(self._loops or config.loops, self._notes):
-                traced = self._cache[key] = _trace(call, given, self._what, made)
+                sizes = "compiled" not in self._params
+                traced = self._cache[key] = _trace(call, given, self._what, made, sizes)
         return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -415,6 +490,19 @@ class Jitted:
 
     def _cache_size(self) -> int:
         return len(self._cache)
+
+
+_SIZES = 256  # fast paths for sizes of one function
+
+
+def _meets_sizes(tree: Any) -> bool:
+    """Whether a traced program calls with arrays of sizes that it does not know. The function then
+    becomes a part of that program.
+    """
+    return any(
+        type(x) is Size or isinstance(x, Array) and type(x.aval.plain) is SizedAval
+        for x in tree_flatten(tree)[0]
+    )
 
 
 class Lowered:
@@ -455,7 +543,8 @@ class Compiled:
         jitted = self._lowered._jitted
         given, _, _ = jitted._split(args, kwargs)
         wanted = self._lowered._given
-        if given.structure != wanted.structure or given.avals != wanted.avals:
+        same = given.key == wanted.key if wanted.names else given.avals == wanted.avals
+        if given.structure != wanted.structure or not same:
             raise TypeError(
                 f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
                 f"{given.avals}"
@@ -474,6 +563,7 @@ def jit(
     loops: Loops | None = None,
     keep_unused: bool = False,
     device: Any = None,
+    abstracted_axes: Any = None,
 ) -> Any:
     """The function as one operation, traced once for each kind of arguments.
 
@@ -492,6 +582,10 @@ def jit(
     any case, also in functions that this one calls, but not in libraries, nor where there is no
     source. An int argument that the function uses only as a bound of `range` is static.
 
+    abstracted_axes: axes whose sizes a trace does not know, so that one trace serves all sizes:
+    `{axis: name}` or a tuple of names (and None) for every argument, or a tuple of such for each.
+    Equal names are one size. Inside, `x.shape[i]` of such an axis is a Scalar without a value.
+
     donate_argnums, donate_argnames: arguments whose memory the results may reuse. Using a donated
     array afterwards is a RuntimeError, unless the function wrote it. Views are not donated, and
     under a transformation no argument is. inline: inside a traced function, insert the operations
@@ -500,7 +594,7 @@ def jit(
     options = {
         "static_argnums": static_argnums, "static_argnames": static_argnames,
         "donate_argnums": donate_argnums, "donate_argnames": donate_argnames, "inline": inline,
-        "loops": loops,
+        "loops": loops, "abstracted_axes": abstracted_axes,
     }  # fmt: skip
     if fun is None:
         return lambda f: jit(f, **options)
@@ -512,4 +606,4 @@ def jit(
     statics = numbers(static_argnums), strings(static_argnames)
     if loops not in (None, *get_args(Loops)):
         raise ValueError(f"jit: loops must be one of {get_args(Loops)}, got {loops!r}")
-    return Jitted(fun, *statics, donated, bool(inline), loops)
+    return Jitted(fun, *statics, donated, bool(inline), loops, axes=abstracted_axes)

@@ -7,8 +7,10 @@ from typing import Any
 
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import Aval, aval_of
+from lazynp._extents import known_empty
 from lazynp._intervals import interval
 from lazynp._node import aval_of_node
+from lazynp._sizes import is_size
 from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import shaping
 from lazynp.transforms._branches import (
@@ -62,7 +64,7 @@ def scanned(
         check_leaf(x, "scan")
     xs_nodes = [node_of(x) for x in x_leaves]
     length = _length([aval_of_node(n) for n in xs_nodes], length)
-    if length and at_once():
+    if at_once() and length:
         return _one_by_one(f, init, xs, length, reverse)
     unroll = _unroll(unroll, length)
     slices = [aval_of(aval_of_node(n).shape[1:], aval_of_node(n).dtype) for n in xs_nodes]
@@ -74,7 +76,7 @@ def scanned(
     ranges = ranges | {
         len(start) + i: interval(n)
         for i, (n, a) in enumerate(zip(xs_nodes, slices, strict=True))
-        if a.dtype.kind in "iu" and a.size
+        if a.dtype.kind in "iu" and not known_empty(a.size)
     }
     program, flat, start = _staged_body(f, structure, carry_leaves, start, slices, kinds, ranges)
     merged = Merged([program], len(start) + len(slices))
@@ -128,7 +130,7 @@ def _unroll(unroll: int | bool, length: int) -> int:
         return max(1, length) if unroll else 1
     if not isinstance(unroll, int) or unroll < 1:
         raise ValueError(f"scan: unroll must be a positive int or a bool, got {unroll!r}")
-    return max(1, min(unroll, length))
+    return max(1, unroll if is_size(length) else min(unroll, length))
 
 
 def _staged_body(

@@ -15,16 +15,19 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._dimensions import Table, length_of
 from lazynp._flush import host_value
 from lazynp._graph import program_of
 from lazynp._intervals import Interval
-from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var
+from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var, with_sizes
 from lazynp._memo import cached
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
 from lazynp._recorder import StagingRecorder
+from lazynp._signature import ShapeDtype
 from lazynp._trace import record, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
+from lazynp.transforms._axes import NamedSizes, Names, axes_argument, names_of_leaves
 from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._linearize import (
     Linearized,
@@ -32,6 +35,7 @@ from lazynp.transforms._linearize import (
     TransposeTrace,
     linearize_nodes,
 )
+from lazynp.transforms._sizing import expanded, rotated
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
@@ -73,13 +77,22 @@ def run_jaxpr(
         return literal(atom) if isinstance(atom, Literal) else env[atom]
 
     for eqn in jaxpr.eqns:
-        operands = [read(a) for a in eqn.inputs]
+        operands, params = [read(a) for a in eqn.inputs], eqn.params
+        if eqn.sizes:
+            params = with_sizes(eqn, lambda atom: _as_size(read(atom)))
+            operands = operands[: -eqn.sizes]
         outs: Any = None if special is None else special(eqn, operands)
         if outs is None:
-            out: Any = eqn.primitive(*operands, **eqn.params)  # type: ignore[operator]
+            out: Any = eqn.primitive(*operands, **params)  # type: ignore[operator]
             outs = out if eqn.primitive.multiple_results else (out,)
         env.update(zip(eqn.outputs, outs, strict=True))
     return [read(a) for a in jaxpr.outputs]
+
+
+def _as_size(x: Array) -> Any:
+    """A number; where a function is traced, it may be unknown."""
+    size = length_of(x)
+    return int(host_value(x._read())) if size is None else size
 
 
 def literal(atom: Literal) -> Array:
@@ -138,12 +151,38 @@ def stage(
         return finish(recorder, inputs, nodes, list(map(kind_of, leaves)))
 
 
+def stage_sized(
+    function: Callable[[list[Array]], list[Any]], avals: Sequence[Aval], what: str,
+    kinds: Sequence[Any], names: Sequence[Names],
+) -> Program:  # fmt: skip
+    """`stage`, of a function whose integers may be sizes. names: of axes with unknown sizes."""
+    with telling_why(), staging(what) as recorder:
+        recorder.sizes = Table()
+        named = NamedSizes(recorder)
+        avals = [named.aval(a, names[i], i) if names else a for i, a in enumerate(avals)]
+        inputs = list(map(recorder.input, avals))
+        leaves = function([
+            new_scalar(n) if k is not NDArray else new_array(n)
+            for n, k in zip(inputs, kinds, strict=True)
+        ])  # fmt: skip
+        nodes = [argument_node(x) for x in leaves]
+        made, given = recorder.sizes.made, [*named.nodes, *inputs]
+        ends = [*(atom.place._node for atom in made), *nodes, *recorder.written()]
+        jaxpr, captured, more = captured_program(recorder, ends, given)
+        jaxpr = Jaxpr(jaxpr.inputs, jaxpr.eqns, rotated(jaxpr.outputs, len(made)))
+        if given != inputs or made:
+            own = len(inputs), len(nodes)
+            jaxpr = expanded(jaxpr, named.atoms, made, *own)
+        written = [i for i, (owner, _, node) in enumerate(captured) if owner._node is not node]
+        like = list(map(kind_of, leaves))
+        return Program(jaxpr, [owner for owner, _, _ in captured], more, written, like)
+
+
 def finish(
     recorder: StagingRecorder, inputs: list[Node], outs: list[Node], like: list[Any]
 ) -> Program:
     """The program of everything recorded. Call it while the recorder is active."""
-    roots = [*outs, *(owner._node for owner, _, given in recorder.handles.values()
-                      if owner._node is not given)]  # fmt: skip
+    roots = [*outs, *recorder.written()]
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs)
     written = [i for i, (owner, _, given) in enumerate(captured) if owner._node is not given]
     return Program(jaxpr, [owner for owner, _, _ in captured], nodes, written, like)
@@ -206,17 +245,20 @@ def weak_aval(x: Any) -> Aval:
 
 
 def make_jaxpr(
-    fun: Callable[..., Any], static_argnums: Any = (), return_shape: bool = False
-) -> Callable[..., Any]:
+    fun: Callable[..., Any], static_argnums: Any = (), return_shape: bool = False,
+    abstracted_axes: Any = None,
+) -> Callable[..., Any]:  # fmt: skip
     """`make_jaxpr(f)(*args)`: the jaxpr of f at arguments like these. f is traced, not run.
 
-    Arrays that f captures become inputs after the arguments.
+    Arrays that f captures become inputs after the arguments. abstracted_axes: as for `jit`; the
+    sizes are inputs before the arguments, and outputs before the results where they are new.
     """
+    axes = axes_argument(abstracted_axes, "make_jaxpr")
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         program, flat = trace_call(fun, args, kwargs, f"make_jaxpr of {name_of(fun)}",
-                                   numbers)  # fmt: skip
+                                   numbers, axes)  # fmt: skip
         if not return_shape:
             return program.jaxpr
         return program.jaxpr, _shapes(program, flat)
@@ -230,6 +272,7 @@ def trace_call(
     kwargs: dict[str, Any],
     what: str,
     static: tuple[int, ...] = (),
+    axes: Any = None,
 ) -> tuple[Program, Flat]:
     """Stage a call; static arguments (by number) are passed as they are."""
     places = {n % len(args) for n in static} if args else set()
@@ -247,24 +290,10 @@ def trace_call(
     avals = [x.aval if isinstance(x, ShapeDtype) else weak_aval(x) for x in leaves]
     kinds = [NDArray if a.ndim or isinstance(x, Array) and kind_of(x) is NDArray else None
              for x, a in zip(leaves, avals, strict=True)]  # fmt: skip
-    return stage(flat, avals, what, kinds), flat
-
-
-@dataclass(frozen=True)
-class ShapeDtype:
-    """A shape and a dtype: the result of `eval_shape`, also accepted as its argument."""
-
-    shape: tuple[int, ...]
-    dtype: Any
-
-    @property
-    def aval(self) -> Aval:
-        return aval_of(tuple(self.shape), self.dtype)
-
-    @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return len(self.shape)
+    if isinstance(axes, tuple) and places and len(axes) == len(args):
+        axes = tuple([a for i, a in enumerate(axes) if i not in places])
+    names = names_of_leaves(axes, dynamic, kwargs, what)
+    return stage_sized(flat, avals, what, kinds, names), flat
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -274,8 +303,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _shapes(program: Program, flat: Flat) -> Any:
-    shapes = [ShapeDtype(a.shape, a.dtype) for a in program.jaxpr.out_avals[: flat.count]]
-    return tree_unflatten(flat.tree, shapes)
+    shapes = [t for t, explicit in program.jaxpr.out_type if explicit]
+    return tree_unflatten(flat.tree, shapes[: flat.count])
 
 
 # -- transformed jaxprs ----------------------------------------------------------------------------

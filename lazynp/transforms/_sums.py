@@ -16,6 +16,7 @@ import numpy as np
 from lazynp._array import from_host
 from lazynp._avals import Aval
 from lazynp._config import config
+from lazynp._extents import surely
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
 from lazynp._trace import record
@@ -39,7 +40,8 @@ def fuses() -> bool:
 
 def is_small(part: Aval, whole: Aval) -> bool:
     """Whether to store a part of an array costs little beside a copy of the array."""
-    return bool(part.shape) and 0 < _SMALL * part.size <= whole.size
+    least = _SMALL * part.size
+    return bool(part.shape) and surely(least > 0) and surely(least <= whole.size)
 
 
 def is_written(node: Node) -> bool:
@@ -89,11 +91,11 @@ class _Parts:
             total = _put_back(self._zeros() if total is None else total, items, axes)
         for key, items in self.groups.items():
             params = dict(key)
-            if len(items) >= _MANY and self.aval.nbytes > _FUSED:
+            if len(items) >= _MANY and surely(self.aval.nbytes > _FUSED):
                 total = _together(self._zeros() if total is None else total, items, params)
                 continue
             for ct, starts in items:
-                if total is None or self.aval.nbytes <= _FUSED:
+                if total is None or not surely(self.aval.nbytes > _FUSED):
                     spread = record(shaping.update_slice, (self._zeros(), ct, *starts), params)
                     total = spread if total is None else _added(total, spread)
                 else:
@@ -169,8 +171,8 @@ class Sums:
         tracer, *starts = operands
         if not starts or aval_of_node(starts[0]).shape:  # many slices at once
             return False
-        small = _SMALL * aval_of_node(ct).size <= tracer.aval.size
-        if not small and (fuses() or tracer.aval.nbytes <= _FUSED):
+        small = surely(_SMALL * aval_of_node(ct).size <= tracer.aval.size)
+        if not small and (fuses() or not surely(tracer.aval.nbytes > _FUSED)):
             return False
         held = self._held.get(tracer)
         if held is not None and (type(held) is not _Parts or not small):
@@ -189,7 +191,7 @@ class Sums:
     def add_taken(self, operands: Sequence[Any], ct: Node, params: Params) -> bool:
         """The same of what index arrays took: kept until it is as much as the whole."""
         tracer, *indices = operands
-        if fuses() or tracer.aval.nbytes <= _FUSED:
+        if fuses() or not surely(tracer.aval.nbytes > _FUSED):
             return False
         batch = aval_of_node(indices[0]).shape
         if any([aval_of_node(i).shape != batch for i in indices]):

@@ -1,0 +1,230 @@
+"""Sizes in a program that is traced: its integers as sizes, and sizes as its integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from lazynp import _sizes
+from lazynp._array import Array, Scalar, new_scalar
+from lazynp._avals import aval_of
+from lazynp._node import ARGS, OP, VALUE, Node
+from lazynp._positions import position
+from lazynp._recorder import StagingRecorder, local, user_position
+from lazynp._sizes import Atom, Dim, Hooks, Size, Test, largest, smallest, variable
+from lazynp.primitives import elementwise
+
+LENGTH = aval_of((), np.dtype(np.int64), True)  # weak, as an int of NumPy's shapes
+
+
+class Table:
+    """The sizes of one traced function.
+
+    made: sizes that integers of the program define, in order. scalars: what stands for a size.
+    required: sizes that must not be negative, what the error tells, and the error.
+    """
+
+    __slots__ = ("by_node", "made", "scalars", "kept", "required")
+
+    def __init__(self) -> None:
+        self.by_node: dict[int, Dim] = {}
+        self.made: list[Atom] = []
+        self.scalars: dict[Size, Scalar] = {}
+        self.required: list[tuple[Size, Any, Callable[[Any], BaseException]]] = []
+        self.kept: list[Node] = []  # or other nodes might get their identities
+
+
+def table() -> Table | None:
+    """That of the function that is being traced; None where sizes must be ints."""
+    recorder = local.recorder
+    return recorder.sizes if isinstance(recorder, StagingRecorder) else None
+
+
+def require(size: Dim, error: Callable[[Any], BaseException], told: Any) -> None:
+    """A size must not be negative, or the call raises `error(the value of told)`."""
+    low, _ = _sizes.bounds(size)
+    recorder: Any = local.recorder
+    while isinstance(recorder, StagingRecorder) and (low is None or low < 0):
+        if recorder.sizes is not None:
+            recorder.sizes.required.append((size, told, error))
+            return
+        recorder = recorder.outer
+
+
+def new_axis(name: str, recorder: StagingRecorder) -> tuple[Size, Node]:
+    """A new size, and the input of the program that holds it."""
+    size = variable(name)
+    node = recorder.input(LENGTH)
+    (atom,) = size.variables()
+    atom.place = new_scalar(node)
+    recorder.ranges[id(node)] = (0, (1 << 62) - 1)
+    assert recorder.sizes is not None
+    recorder.sizes.by_node[id(node)] = size
+    return size, node
+
+
+# -- integers as sizes -----------------------------------------------------------------------------
+
+
+def size_of(x: Any) -> Dim | None:
+    """An integer that has no value yet, as a size; None where it may not be one. It may be
+    negative, as bounds may.
+    """
+    sizes = table()
+    if type(x) is Size:
+        return x
+    if sizes is None or not isinstance(x, Array) or x.ndim or x.dtype.kind not in "iu":
+        return None
+    node = x._read()
+    if not local.recorder.owns(node):  # type: ignore[attr-defined]
+        return None
+    return _form(node, sizes)
+
+
+def length_of(x: Any) -> Dim | None:
+    """The same for the size of an axis, which is not negative."""
+    size = size_of(x)
+    if type(size) is Size:
+        for atom in size.atoms():
+            if size.terms == {(atom,): 1} and not atom.op:
+                atom.least = max(atom.least or 0, 0)
+    return size
+
+
+def _form(node: Any, sizes: Table) -> Dim:
+    if type(node) is not list:
+        return int(node)
+    if isinstance(node[VALUE], (np.integer, np.ndarray)):
+        return int(node[VALUE])
+    found = sizes.by_node.get(id(node))
+    if found is None:
+        found = sizes.by_node[id(node)] = _computed(node, sizes)
+        sizes.kept.append(node)
+    return found
+
+
+def _computed(node: Node, sizes: Table) -> Dim:
+    op = node[OP]
+    if op is not None and type(node[ARGS]) is tuple:
+        if op.primitive.name in _FORMS:
+            if all(a.dtype.kind in "iu" and not a.ndim for a in op.explicit):
+                return _FORMS[op.primitive.name](*[_form(a, sizes) for a in node[ARGS]])
+    atom = Atom(f"size{len(sizes.made)}", None)
+    atom.place = new_scalar(node)
+    sizes.made.append(atom)
+    return Size({(atom,): 1})
+
+
+_FORMS: dict[str, Any] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "negative": lambda a: -a,
+    "floor_divide": _sizes.quotient,
+    "remainder": _sizes.rest,
+    "maximum": largest,
+    "minimum": smallest,
+    "convert": lambda a: a,
+    "square": lambda a: a * a,
+}
+
+
+def integer_form(name: str, sides: Sequence[Dim | None]) -> Dim | None:
+    """The result of an operation on integers as a size; None if it is not known as one."""
+    rule = _FORMS.get(name)
+    return None if rule is None or None in map(_none, sides) else rule(*sides)
+
+
+def _none(x: Any) -> Any:
+    return 0 if x is not None else None
+
+
+# -- sizes as integers -----------------------------------------------------------------------------
+
+OPERATORS: dict[str, Any] = {
+    "floor_divide": elementwise.floor_divide, "remainder": elementwise.remainder,
+    "maximum": elementwise.maximum, "minimum": elementwise.minimum,
+}  # fmt: skip
+
+
+def scalar_of(size: Size) -> Scalar:
+    """The size as a Scalar of the program that is being traced."""
+    sizes = table()
+    found = None if sizes is None else sizes.scalars.get(size)
+    if found is None:
+        found = new_scalar(_sum(size)._read())
+        if sizes is not None:
+            sizes.scalars[size] = found
+            sizes.by_node[id(found._node)] = size
+            sizes.kept.append(found._node)
+    return found
+
+
+def as_start(x: Dim) -> Any:
+    """A place in an axis as an operand of a slice."""
+    return scalar_of(x)._read() if type(x) is Size else x
+
+
+def _sum(size: Size) -> Any:
+    total: Any = None
+    for monomial, count in sorted(size.terms.items(), key=lambda t: -len(t[0])):
+        term: Any = None
+        for atom in monomial:
+            term = _atom(atom) if term is None else elementwise.multiply(term, _atom(atom))
+        if term is None:
+            term = count
+        elif count != 1:
+            term = elementwise.multiply(term, count)
+        total = term if total is None else elementwise.add(total, term)
+    return total
+
+
+def _atom(atom: Atom) -> Any:
+    if not atom.op:
+        x = atom.place
+        return x if x.dtype == LENGTH.dtype else elementwise.convert(x, dtype=LENGTH.dtype)
+    return OPERATORS[atom.op](*[scalar_of(x) if type(x) is Size else x for x in atom.args])
+
+
+def _compared(name: str, a: Dim, b: Any) -> Scalar:
+    sides = [scalar_of(x) if type(x) is Size else x for x in (a, b)]
+    return new_scalar(getattr(elementwise, name)(*sides)._read())
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def _unknown(what: Any) -> TypeError:
+    recorder = local.recorder
+    where = position(*user_position())
+    test = isinstance(what, Test)
+    hint = (
+        "Use cond, where or maximum in place of Python's `if`" if test else
+        "Use x.shape[0] in place of len(x), fori_loop or scan in place of range and iteration"
+    )  # fmt: skip
+    traced = getattr(recorder, "staging", None) or "the program"
+    return TypeError(
+        f"{traced} is traced once for all sizes: there, the value of {what} is not known, but "
+        f"{where} asks for it ({hint})"
+    )
+
+
+def _unwritten(what: Any, frame: FrameType) -> TypeError:
+    """The public function is the outermost of ours below the user's frame."""
+    code, found = user_position()[0], frame
+    while frame is not None and frame.f_code is not code:
+        if not frame.f_code.co_name.startswith(("_", "<", "call")):
+            found = frame
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    where = position(*user_position())
+    return TypeError(
+        f"{found.f_code.co_name}: not written for arrays whose size is traced ({what}), at {where}"
+    )
+
+
+_sizes.install(Hooks(scalar_of, _compared, _unknown, _unwritten))

@@ -1,0 +1,542 @@
+"""Sizes that a traced program does not know: polynomials over its integers, in normal form.
+
+A `Size` stands in shapes where an int would. Its atoms are variables of the program (the length of
+an axis, an integer that was used as a size) and integer operations on sizes. Sizes with the same
+normal form are equal. What a comparison cannot decide for all values raises an error in `bool`, so
+that code which is not written for such sizes fails instead of taking one of its branches.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from sys import _getframe
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+Dim = Any  # an int or a Size
+Monomial = tuple["Atom", ...]
+_PACKAGE = str(Path(__file__).parent)
+_CONTROL = str(Path(__file__).parent / "transforms" / "control")  # decides for the user's `if`
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What the modules above know of sizes.
+
+    scalar: the size as a Scalar of the program. compared: a comparison of such Scalars. unknown:
+    the error of needing a value, for the user's code; of a function that is not written for sizes.
+    """
+
+    scalar: Callable[[Size], Any]
+    compared: Callable[[str, Any, Any], Any]
+    unknown: Callable[[Any], BaseException]
+    unwritten: Callable[[Any, FrameType], BaseException]
+
+
+_hooks: list[Hooks] = []
+
+
+def install(hooks: Hooks) -> None:
+    """Called once, by the module that traces programs with sizes."""
+    _hooks[:] = [hooks]
+
+
+# -- atoms -----------------------------------------------------------------------------------------
+
+
+class Atom:
+    """A variable, or an operation on sizes that is no polynomial.
+
+    least: no value is less; None if nothing is known. place: whatever the tracer knows it by.
+    """
+
+    __slots__ = ("name", "order", "least", "place", "op", "args", "derived", "avals")
+
+    def __init__(self, name: str, least: int | None, op: str = "", args: tuple[Dim, ...] = ()):
+        self.name, self.least, self.op, self.args = name, least, op, args
+        self.order = next(_orders)
+        self.place: Any = None
+        self.derived: dict[Any, Atom] = {}  # operations whose newest atom is this one
+        self.avals: dict[Any, Any] = {}  # types whose newest atom is this one
+
+    def __repr__(self) -> str:
+        if self.op in _INFIX:
+            return f"({self.args[0]} {_INFIX[self.op]} {self.args[1]})"
+        return f"{self.op}({self.args[0]}, {self.args[1]})" if self.op else self.name
+
+
+_INFIX = {"floor_divide": "//", "remainder": "%"}
+_orders: Iterator[int] = itertools.count()
+
+
+def variable(name: str, least: int | None = 0) -> Size:
+    """A new size that may have any value, from `least` on."""
+    return Size({(Atom(name, least),): 1})
+
+
+def newest(dims: Iterable[Dim]) -> Atom:
+    """The atom that was made last, of those in these sizes."""
+    return max((a for d in dims if type(d) is Size for a in d.atoms()), key=lambda a: a.order)
+
+
+def _operation(op: str, a: Dim, b: Dim, least: int | None) -> Size:
+    """The size of an operation; the same operation on the same sizes is one atom."""
+    table = newest((a, b)).derived
+    atom = table.get((op, a, b))
+    if atom is None:
+        atom = table[op, a, b] = Atom("", least, op, (a, b))
+    return Size({(atom,): 1})
+
+
+# -- sizes -----------------------------------------------------------------------------------------
+
+
+class Size:
+    """A polynomial with integer coefficients over atoms, never a constant. Immutable."""
+
+    __slots__ = ("terms", "_hash")
+
+    def __init__(self, terms: dict[Monomial, int]) -> None:
+        self.terms = terms
+        self._hash = hash(frozenset((tuple([a.order for a in m]), c) for m, c in terms.items()))
+
+    def atoms(self) -> set[Atom]:
+        return {a for m in self.terms for a in m}
+
+    def variables(self) -> list[Atom]:
+        """The variables, also those of its operations, oldest first."""
+        found: set[Atom] = set()
+        for a in self.atoms():
+            if not a.op:
+                found.add(a)
+            for x in a.args:
+                found.update(x.variables() if type(x) is Size else ())
+        return sorted(found, key=lambda a: a.order)
+
+    def at(self, values: Callable[[Atom], Any]) -> Any:
+        """The size where the variables have these values: ints, or sizes."""
+        total: Any = 0
+        for monomial, count in self.terms.items():
+            for a in monomial:
+                count = count * (_OPERATIONS[a.op](*[value_at(x, values) for x in a.args])
+                                 if a.op else values(a))  # fmt: skip
+            total = total + count
+        return total
+
+    def __repr__(self) -> str:
+        parts = []
+        for m, c in sorted(self.terms.items(), key=lambda t: (-len(t[0]), [a.order for a in t[0]])):
+            text = "*".join(map(repr, m))
+            if not m or abs(c) != 1:
+                text = f"{abs(c)}*{text}" if m else str(abs(c))
+            parts.append(("-" if c < 0 else "+", text))
+        first = parts[0][1] if parts[0][0] == "+" else "-" + parts[0][1]
+        return " ".join([first, *(f"{sign} {text}" for sign, text in parts[1:])])
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __add__(self, other: Any) -> Any:
+        return _combined(self, other, 1) if _is_dim(other) else self._scalar() + other
+
+    def __radd__(self, other: Any) -> Any:
+        return _combined(self, other, 1) if _is_dim(other) else other + self._scalar()
+
+    def __sub__(self, other: Any) -> Any:
+        return _combined(self, other, -1) if _is_dim(other) else self._scalar() - other
+
+    def __rsub__(self, other: Any) -> Any:
+        if not _is_dim(other):
+            return other - self._scalar()
+        return _combined(_product(self, -1), other, 1)
+
+    def __neg__(self) -> Any:
+        return _product(self, -1)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return largest(self, -self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _product(self, other) if _is_dim(other) else self._scalar() * other
+
+    def __rmul__(self, other: Any) -> Any:
+        return _product(self, other) if _is_dim(other) else other * self._scalar()
+
+    def __floordiv__(self, other: Any) -> Any:
+        return quotient(self, other) if _is_dim(other) else self._scalar() // other
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return quotient(other, self) if _is_dim(other) else other // self._scalar()
+
+    def __mod__(self, other: Any) -> Any:
+        return rest(self, other) if _is_dim(other) else self._scalar() % other
+
+    def __rmod__(self, other: Any) -> Any:
+        return rest(other, self) if _is_dim(other) else other % self._scalar()
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._scalar() / _plain(other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _plain(other) / self._scalar()
+
+    def __pow__(self, other: Any) -> Any:
+        if type(other) is int and 0 <= other < 8:
+            total: Any = 1
+            for _ in range(other):
+                total = self * total
+            return total
+        return self._scalar() ** _plain(other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _plain(other) ** self._scalar()
+
+    def __eq__(self, other: Any) -> Any:
+        return compared("equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return compared("not_equal", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return compared("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return compared("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return compared("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return compared("greater_equal", self, other)
+
+    def __bool__(self) -> bool:
+        low, _ = bounds(self)
+        if low is not None and low > 0:
+            return True
+        raise undecided(self)
+
+    def __index__(self) -> int:
+        raise undecided(self)
+
+    __int__ = __index__
+
+    def __float__(self) -> float:
+        raise undecided(self)
+
+    def __complex__(self) -> complex:
+        raise undecided(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise undecided(self)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self._scalar(), name)
+
+    def _scalar(self) -> Any:
+        return _hooks[0].scalar(self)
+
+
+class Test:
+    """A comparison of sizes that is not the same for all values."""
+
+    __slots__ = ("name", "sides")
+
+    def __init__(self, name: str, *sides: Dim) -> None:
+        self.name, self.sides = name, sides
+
+    def __bool__(self) -> bool:
+        raise undecided(self)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise undecided(self)
+
+    def __repr__(self) -> str:
+        return f"{self.sides[0]} {_SIGNS[self.name]} {self.sides[1]}"
+
+    def scalar(self) -> Any:
+        """The comparison as a Scalar of the program."""
+        return _hooks[0].compared(self.name, *self.sides)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.scalar(), name)
+
+    def __and__(self, other: Any) -> Any:
+        return self.scalar() & _plain(other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return self.scalar() | _plain(other)
+
+    __ror__ = __or__
+
+    def __invert__(self) -> Any:
+        return ~self.scalar()
+
+
+_SIGNS = {
+    "equal": "==", "not_equal": "!=", "less": "<", "less_equal": "<=", "greater": ">",
+    "greater_equal": ">=",
+}  # fmt: skip
+
+
+def _plain(x: Any) -> Any:
+    return x._scalar() if type(x) is Size else x.scalar() if type(x) is Test else x
+
+
+def _is_dim(x: Any) -> bool:
+    return type(x) is Size or isinstance(x, (int, np.integer))
+
+
+def _terms(x: Dim) -> dict[Monomial, int]:
+    return x.terms if type(x) is Size else {(): int(x)}
+
+
+def _made(terms: dict[Monomial, int]) -> Dim:
+    terms = {m: c for m, c in terms.items() if c}
+    if terms.keys() <= {()}:
+        return terms.get((), 0)
+    return Size(terms)
+
+
+def _combined(a: Dim, b: Dim, sign: int) -> Dim:
+    total = dict(_terms(a))
+    for m, c in _terms(b).items():
+        total[m] = total.get(m, 0) + sign * c
+    return _made(total)
+
+
+def _product(a: Dim, b: Dim) -> Dim:
+    total: dict[Monomial, int] = {}
+    for m, c in _terms(a).items():
+        for n, d in _terms(b).items():
+            both = tuple(sorted((*m, *n), key=lambda a: a.order))
+            total[both] = total.get(both, 0) + c * d
+    return _made(total)
+
+
+def is_size(x: Any) -> bool:
+    return type(x) is Size
+
+
+def sized(dims: Iterable[Any]) -> bool:
+    """Whether one of these is a size without a value."""
+    return Size in map(type, dims)
+
+
+def value_at(x: Dim, values: Callable[[Atom], Any]) -> Any:
+    """A size, or an int, where the variables have these values."""
+    return x.at(values) if type(x) is Size else x
+
+
+# -- operations ------------------------------------------------------------------------------------
+
+
+def exact_quotient(a: Dim, b: Dim) -> Dim | None:
+    """`a / b` where that is a polynomial; else None."""
+    if b == 0 if type(b) is not Size else False:
+        return None
+    left, out = dict(_terms(a)), {}
+    lead, count = _leading(_terms(b))
+    while left := {m: c for m, c in left.items() if c}:
+        monomial, c = _leading(left)
+        over = _without(monomial, lead)
+        if over is None or c % count:
+            return None
+        out[over] = c // count
+        for m, d in _terms(b).items():
+            both = tuple(sorted((*over, *m), key=lambda a: a.order))
+            left[both] = left.get(both, 0) - out[over] * d
+    return _made(out)
+
+
+def _leading(terms: dict[Monomial, int]) -> tuple[Monomial, int]:
+    return max(terms.items(), key=lambda t: (len(t[0]), [-a.order for a in t[0]]))
+
+
+def _without(monomial: Monomial, part: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for a in part:
+        if a not in left:
+            return None
+        left.remove(a)
+    return tuple(left)
+
+
+def quotient(a: Dim, b: Dim) -> Dim:
+    """`a // b`"""
+    if type(a) is not Size and type(b) is not Size:
+        return a // b
+    if type(b) is not Size:
+        if b == 0:
+            raise ZeroDivisionError("integer division or modulo by zero")
+        whole = _made({m: c // b for m, c in _terms(a).items() if c % b == 0})
+        left = _made({m: c for m, c in _terms(a).items() if c % b})
+        if type(left) is not Size:
+            return whole + left // b
+        a = left
+        low = bounds(a)[0]
+        return whole + _operation("floor_divide", a, b, None if low is None or b < 0 else low // b)
+    return _operation("floor_divide", a, b, None)
+
+
+def rest(a: Dim, b: Dim) -> Dim:
+    """`a % b`"""
+    if type(a) is not Size and type(b) is not Size:
+        return a % b
+    if type(b) is not Size:
+        if b == 0:
+            raise ZeroDivisionError("integer division or modulo by zero")
+        left = _made({m: c % b for m, c in _terms(a).items() if c % b})
+        if type(left) is not Size:
+            return left % b
+        return _operation("remainder", left, b, 0 if b > 0 else None)
+    return _operation("remainder", a, b, None)
+
+
+def largest(a: Dim, b: Dim) -> Dim:
+    """The maximum."""
+    return _extreme("maximum", a, b, True)
+
+
+def smallest(a: Dim, b: Dim) -> Dim:
+    """The minimum."""
+    return _extreme("minimum", a, b, False)
+
+
+def _extreme(op: str, a: Dim, b: Dim, most: bool) -> Dim:
+    low, high = bounds(a - b)
+    if low is not None and low >= 0:
+        return a if most else b
+    if high is not None and high <= 0:
+        return b if most else a
+    if type(a) is not Size or (type(b) is Size and str(b) < str(a)):
+        a, b = b, a
+    ends = [bounds(x)[0] for x in (a, b)]
+    known = [e for e in ends if e is not None]
+    least = max(known, default=None) if most else min(known) if len(known) == 2 else None
+    return _operation(op, a, b, least)
+
+
+def _unless_zero(divide: Callable[[Dim, Dim], Dim]) -> Callable[[Dim, Dim], Dim]:
+    """The division of a program: by 0 it gives 0, as NumPy's of integers does."""
+    return lambda a, b: 0 if type(b) is not Size and b == 0 else divide(a, b)
+
+
+_OPERATIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "floor_divide": _unless_zero(quotient), "remainder": _unless_zero(rest), "maximum": largest,
+    "minimum": smallest,
+}  # fmt: skip
+
+
+# -- what is known for all values ------------------------------------------------------------------
+
+
+def bounds(x: Dim) -> tuple[int | None, int | None]:
+    """The least and the greatest that a size may be; None: not known."""
+    if type(x) is not Size:
+        return int(x), int(x)
+    low, high = _interval(x)
+    # of maximum(y, k) - z, both y - z and k - z are at most that, and one is at least
+    for a in x.atoms():
+        if a.op in ("maximum", "minimum") and x.terms.get((a,)) in (1, -1):
+            lows, highs = zip(*[_interval(_replaced(x, a, arg)) for arg in a.args], strict=True)
+            up = (a.op == "maximum") == (x.terms[(a,)] == 1)  # the greater of the two
+            low = _most([low, *(lows if up else [_least(lows)])])
+            high = _smallest_of([high, *(highs if not up else [_greatest(highs)])])
+    return low, high
+
+
+def _replaced(x: Size, atom: Atom, by: Dim) -> Dim:
+    count = x.terms[(atom,)]
+    return x - _product(_made({(atom,): 1}), count) + _product(by, count)
+
+
+def _most(ends: Iterable[int | None]) -> int | None:
+    return max((e for e in ends if e is not None), default=None)
+
+
+def _smallest_of(ends: Iterable[int | None]) -> int | None:
+    return min((e for e in ends if e is not None), default=None)
+
+
+def _least(ends: Iterable[int | None]) -> int | None:
+    found = list(ends)
+    return None if None in found else min(found)  # type: ignore[type-var]
+
+
+def _greatest(ends: Iterable[int | None]) -> int | None:
+    found = list(ends)
+    return None if None in found else max(found)  # type: ignore[type-var]
+
+
+def _interval(x: Dim) -> tuple[int | None, int | None]:
+    """Term by term: monomials of atoms that are known to be >= 0 grow."""
+    if type(x) is not Size:
+        return int(x), int(x)
+    low: int | None = 0
+    high: int | None = 0
+    for monomial, count in x.terms.items():
+        if not monomial:
+            low, high = None if low is None else low + count, None if high is None else high + count
+            continue
+        least: int | None = 1
+        for a in monomial:
+            least = None if least is None or a.least is None or a.least < 0 else least * a.least
+        if len(monomial) == 1:
+            least = monomial[0].least
+        if count > 0:
+            low, high = None if low is None or least is None else low + count * least, None
+        else:
+            low, high = None, None if high is None or least is None else high + count * least
+    return low, high
+
+
+def compared(name: str, a: Dim, b: Any) -> Any:
+    """A comparison: True or False where that holds for all values, else a `Test`.
+
+    Within this package, sizes that are not known to be equal differ, and none is 1; only whether
+    there are no elements at all must be decided by code that is written for it.
+    """
+    if not _is_dim(b):
+        if b is None or isinstance(b, (str, tuple, list)) or b is NotImplemented:
+            return NotImplemented
+        return _hooks[0].compared(name, a, b)
+    low, high = bounds(a - b)
+    if low is not None and low == high == 0:
+        return name in ("equal", "less_equal", "greater_equal")
+    if low is not None:
+        if low > 0:
+            return name in ("greater", "greater_equal", "not_equal")
+        if low == 0 and name in ("greater_equal", "less"):
+            return name == "greater_equal"
+    if high is not None:
+        if high < 0:
+            return name in ("less", "less_equal", "not_equal")
+        if high == 0 and name in ("less_equal", "greater"):
+            return name == "less_equal"
+    inside = name in ("equal", "not_equal") and (type(b) is Size or b != 0)
+    if inside and _getframe(2).f_code.co_filename.startswith(_PACKAGE):
+        return name == "not_equal"
+    return Test(name, a, b)
+
+
+def undecided(what: Any) -> BaseException:
+    """The error of needing a value: in the user's code, or in a function of ours."""
+    frame: Any = _getframe(2)
+    name = frame.f_code.co_filename
+    if name.startswith(_PACKAGE) and not name.startswith(_CONTROL):
+        return _hooks[0].unwritten(what, frame)
+    return _hooks[0].unknown(what)

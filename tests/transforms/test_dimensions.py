@@ -1,0 +1,496 @@
+"""Sizes as values of a program: one trace for all sizes, held against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp._jaxpr import check
+from lazynp.transforms import DBIdx, InDBIdx, OutDBIdx
+
+SIZES = (1, 0, 2, 3, 7)  # 1 first: nothing may be learnt from the first call
+X = numpy.arange(5.0)
+
+
+def vector(n: int) -> Any:
+    return numpy.linspace(0.5, 2.0, n)
+
+
+def matrix(n: int) -> Any:
+    return numpy.linspace(0.5, 2.0, n * 3).reshape(n, 3)
+
+
+def stores(np: Any, x: Any) -> Any:
+    y = np.zeros(x.shape[0] + 1)
+    y[1:] = np.cumsum(x)
+    return y
+
+
+def stores_parts(np: Any, x: Any) -> Any:
+    y = np.array(x)
+    y[1:] += x[:-1]
+    y[y > 2] = 0
+    y *= 2
+    return y
+
+
+def writes_its_argument(np: Any, x: Any) -> Any:
+    x[...] = x * 2
+    return x.sum()
+
+
+def equal_sizes(np: Any, x: Any) -> Any:
+    y = np.concatenate([x, x])
+    assert y.shape[0] == 2 * x.shape[0] and x.shape[0] >= 0 and x.shape[0] + 1 > x.shape[0]
+    return y + np.ones(x.shape[0] * 2)
+
+
+Function = Callable[[Any, Any], Any]
+OF_VECTORS: dict[str, Function] = {
+    "arithmetic": lambda np, x: -x + abs(x) - x // 0.3 + x % 0.3,
+    "functions": lambda np, x: np.sin(x) ** 2 + np.cos(x) / x,
+    "comparisons": lambda np, x: np.where(x > 1, x, -x),
+    "outer sum": lambda np, x: x[:, None] + x[None, :],
+    "sum": lambda np, x: x.sum(),
+    "mean by hand": lambda np, x: x.sum() / x.shape[0],
+    "max": lambda np, x: x.max(),
+    "var": lambda np, x: x.var(),
+    "any, all": lambda np, x: (x > 1).any() & np.all(x > 0),
+    "prod": lambda np, x: x.prod(),
+    "argmax": lambda np, x: x.argmax(),
+    "count_nonzero": lambda np, x: np.count_nonzero(x > 1),
+    "ones": lambda np, x: x + np.ones(x.shape),
+    "zeros_like": lambda np, x: x + np.zeros_like(x),
+    "full": lambda np, x: x + np.full(x.shape[0], 3.0),
+    "arange": lambda np, x: x * np.arange(x.shape[0]),
+    "arange from 1": lambda np, x: np.arange(1, x.shape[0] + 1) * x,
+    "linspace": lambda np, x: x + np.linspace(0, 1, num=x.shape[0]),
+    "eye": lambda np, x: np.eye(x.shape[0]) + x,
+    "tril": lambda np, x: np.tril(np.outer(x, x)),
+    "differences": lambda np, x: x[1:] - x[:-1],
+    "second differences": lambda np, x: x[2:] - 2 * x[1:-1] + x[:-2],
+    "reversed": lambda np, x: x[::-1] + x[::-1],
+    "whole": lambda np, x: x[: x.shape[0]] + x,
+    "second half": lambda np, x: x[x.shape[0] // 2 :] + 0,
+    "all but two": lambda np, x: x[: x.shape[0] - 2] + 0,
+    "all but three": lambda np, x: x[: x.shape[0] - 3] + 0,
+    "the last two": lambda np, x: x[-2:] + 0,
+    "middle": lambda np, x: x[-3:-1] + 0,
+    "strides": lambda np, x: x[::2].sum() - x[1::2].sum(),
+    "first two": lambda np, x: x[:2] * 2,
+    "ends": lambda np, x: x[0] - x[-1],
+    "index arrays": lambda np, x: x[np.array([0, -1])],
+    "traced index": lambda np, x: x[np.argmax(x)],
+    "reshape to a column": lambda np, x: x.reshape(x.shape[0], 1) + x.reshape(-1, 1),
+    "product of reshaped": lambda np, x: x.reshape(x.shape[0], 1) @ x.reshape(1, -1),
+    "expand_dims": lambda np, x: np.expand_dims(x, 0) + np.atleast_2d(x),
+    "squeeze": lambda np, x: np.squeeze(x[None]) + x,
+    "broadcast_to": lambda np, x: np.broadcast_to(x, (4, x.shape[0])) + x,
+    "meshgrid": lambda np, x: np.meshgrid(x, x)[0],
+    "concatenate": lambda np, x: np.concatenate([x, x[1:]]),
+    "equal sizes": equal_sizes,
+    "stack": lambda np, x: np.stack([x, x * 2]) + np.vstack([x, x]),
+    "column_stack": lambda np, x: np.column_stack([x, x]),
+    "append": lambda np, x: np.append(x, 1.0),
+    "tile, repeat": lambda np, x: np.tile(x, 2) - np.repeat(x, 2),
+    "roll": lambda np, x: np.roll(x, 1),
+    "flip": lambda np, x: np.flip(x) + 0,
+    "pad": lambda np, x: np.pad(x, 1),
+    "diff": lambda np, x: np.diff(x),
+    "cumsum": lambda np, x: np.cumsum(x) + np.cumprod(x),
+    "dot": lambda np, x: x @ x + np.dot(x, x) + np.vdot(x, x) + np.inner(x, x),
+    "outer": lambda np, x: np.outer(x, x).trace(),
+    "norm": lambda np, x: np.linalg.norm(x),
+    "sort": lambda np, x: np.sort(-x),
+    "argsort": lambda np, x: np.argsort(-x),
+    "searchsorted": lambda np, x: np.searchsorted(x, 1.0),
+    "clip": lambda np, x: np.clip(x, 0.7, 1.0) + np.maximum(x, 1.0),
+    "astype": lambda np, x: x.astype(np.float32) * x.shape[0],
+    "complex": lambda np, x: (x * 1j).imag + np.round(x, 1),
+    "nan functions": lambda np, x: np.nansum(x) + np.isnan(x).sum(),
+    "average": lambda np, x: np.average(x, weights=x),
+    "trapezoid": lambda np, x: np.trapezoid(x),
+    "diag": lambda np, x: np.diag(x),
+    "size, nbytes": lambda np, x: x * x.size + x.nbytes,
+    "selected": lambda np, x: x[x > 1].sum(),
+    "stores": stores,
+    "stores in parts": stores_parts,
+    "writes its argument": writes_its_argument,
+}
+OF_MATRICES: dict[str, Function] = {
+    "sums": lambda np, x: x.sum(0) + x.sum(axis=1).sum(),
+    "centred": lambda np, x: x - x.mean(axis=1, keepdims=True),
+    "std": lambda np, x: x.std(axis=0),
+    "cov": lambda np, x: np.cov(x, rowvar=False),
+    "columns": lambda np, x: x[:, 1:] + x[:, :-1] - x[:, 1][:, None],
+    "ravel": lambda np, x: x.ravel() + np.ones(3 * x.shape[0]),
+    "reshape": lambda np, x: x.reshape(3, -1) + x.reshape(-1).reshape(x.shape[::-1]),
+    "transposed": lambda np, x: x.T @ x,
+    "products": lambda np, x: x @ x.T @ x @ np.ones(3),
+    "einsum": lambda np, x: np.einsum("ij,kj->ik", x, x),
+    "tensordot": lambda np, x: np.tensordot(x, x, axes=([0], [0])),
+    "moveaxis": lambda np, x: np.moveaxis(x, 0, 1) + np.swapaxes(x, 0, 1),
+    "split": lambda np, x: np.split(x.T, 3)[0] + 0,
+}
+CASES = [pytest.param(f, vector, id=name) for name, f in OF_VECTORS.items()]
+CASES += [pytest.param(f, matrix, id=name) for name, f in OF_MATRICES.items()]
+
+
+class Counted:
+    """A function of NumPy's namespace and an array, traced for all lengths."""
+
+    def __init__(self, function: Function) -> None:
+        self.function, self.traces = function, 0
+        self.jitted = np.jit(self._run, abstracted_axes={0: "n"})
+
+    def _run(self, x: Any) -> Any:
+        self.traces += 1
+        return self.function(np, x)
+
+
+def outcome(function: Callable[[Any], Any], x: Any) -> Any:
+    """The result and the argument afterwards, or the class of the error."""
+    with numpy.errstate(all="ignore"):
+        try:
+            out = function(x)
+            return numpy.asarray(out), numpy.asarray(x)
+        except Exception as error:
+            return type(error)
+
+
+@pytest.mark.parametrize(("function", "make"), CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_one_trace_gives_numpys_results(function: Function, make: Any) -> None:
+    counted = Counted(function)
+    for given, sizes in ((np.array, SIZES), (numpy.array, (2,))):
+        for n in sizes:
+            got = outcome(counted.jitted, given(make(n)))
+            want = outcome(lambda x: function(numpy, x), make(n))
+            if isinstance(want, type):
+                # an element of nothing: which of two errors comes first is not promised
+                assert isinstance(got, type) and issubclass(got, (want, IndexError)), n
+                continue
+            assert got[0].dtype == want[0].dtype
+            for a, b in zip(got, want, strict=True):
+                numpy.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-12, err_msg=f"n = {n}")
+    assert counted.traces <= 2  # lazy arrays and NumPy's are different arguments
+
+
+def test_views_share_one_trace() -> None:
+    whole, f = np.arange(20.0), Counted(lambda np, x: x[1:] - x[:-1])
+    for n in (3, 1, 7, 20):
+        numpy.testing.assert_array_equal(f.jitted(whole[:n]), numpy.ones(n - 1))
+    assert f.traces <= 2
+
+
+def test_writes_to_views_and_results_that_are_views() -> None:
+    def double(x: Any) -> Any:
+        x *= 2
+        return x[1:]
+
+    f, whole = np.jit(double, abstracted_axes={0: "n"}), np.arange(6.0)
+    f(whole[2:5])
+    numpy.testing.assert_array_equal(whole, [0, 1, 4, 6, 8, 5])
+    own = np.arange(4.0)
+    tail = f(own)
+    tail[0] = 100
+    numpy.testing.assert_array_equal(own, [0, 100, 4, 6])
+
+
+# -- jaxprs and types ------------------------------------------------------------------------------
+
+
+def test_a_size_that_is_an_argument() -> None:
+    jaxpr = np.make_jaxpr(lambda n: np.ones((n, 4)))(3)
+    check(jaxpr)
+    assert str(jaxpr) == (
+        "{ lambda a:i64[] . let b:f64[a,4] = full[shape=(None, 4) dtype=float64] 1.0:f64[] a "
+        "in ( b ) }"
+    )
+    assert [flag for _, flag in jaxpr.in_type] == [True]
+
+
+def test_a_size_that_is_computed_is_an_implicit_result() -> None:
+    jaxpr = np.make_jaxpr(lambda sz: np.ones((sz + 1,)))(3)
+    check(jaxpr)
+    assert "b:i64[] = add a 1:i64[]" in str(jaxpr) and "in ( b, c )" in str(jaxpr)
+    assert [(t.shape, flag) for t, flag in jaxpr.out_type] == [((), False), ((OutDBIdx(0),), True)]
+
+
+def test_the_types_of_the_seed() -> None:
+    jaxpr = np.make_jaxpr(lambda n: np.ones((n + 1, 2 * n, n)))(3)
+    check(jaxpr)
+    types = jaxpr.out_type
+    assert [flag for _, flag in types] == [False, False, True]
+    assert types[2][0].shape == (OutDBIdx(0), OutDBIdx(1), InDBIdx(0))
+
+
+def test_abstracted_axes_are_inputs_before_the_arguments() -> None:
+    trace = np.make_jaxpr(lambda x, y: np.concatenate([x, y]),
+                          abstracted_axes=({0: "n"}, {0: "m"}))  # fmt: skip
+    jaxpr = trace(X, X)
+    check(jaxpr)
+    assert str(jaxpr).startswith("{ lambda a:i64[] b:i64[] c:f64[a] d:f64[b] . let")
+    assert "e:i64[] = add a b" in str(jaxpr) and "f:f64[e] = concatenate" in str(jaxpr)
+    assert [(t.shape, flag) for t, flag in jaxpr.in_type] == [
+        ((), False), ((), False), ((DBIdx(0),), True), ((DBIdx(1),), True),
+    ]  # fmt: skip
+    size, joined = np.eval_jaxpr(jaxpr, 5, 2, X, X[:2])
+    assert int(size) == 7
+    numpy.testing.assert_array_equal(joined, numpy.concatenate([X, X[:2]]))
+
+
+def test_what_a_slice_of_a_size_has() -> None:
+    jaxpr = np.make_jaxpr(lambda x: x[1:] - x[:-1], abstracted_axes={0: "n"})(X)
+    check(jaxpr)
+    assert "d:i64[] = maximum c 0:i64[]" in str(jaxpr) and "in ( d, g )" in str(jaxpr)
+
+
+def test_indices_are_equal_only_to_their_own_kind() -> None:
+    assert DBIdx(1) == DBIdx(1) and hash(DBIdx(1)) == hash(DBIdx(1)) and DBIdx(1).val == 1
+    assert DBIdx(1) != InDBIdx(1) and InDBIdx(1) != OutDBIdx(1) and DBIdx(1) != DBIdx(2)
+
+
+def test_shapes_of_results() -> None:
+    assert np.eval_shape(lambda n: np.ones((n, 2)), 3).shape == (InDBIdx(0), 2)
+    _, shape = np.make_jaxpr(lambda x: x * 2, return_shape=True, abstracted_axes={0: "n"})(X)
+    assert shape.shape == (InDBIdx(0),)
+
+
+def test_lowered_programs_take_every_size() -> None:
+    lowered = np.jit(lambda x: x * 2, abstracted_axes={0: "n"}).lower(X)
+    check(lowered.jaxpr)
+    compiled = lowered.compile()
+    for n in SIZES:
+        numpy.testing.assert_array_equal(compiled(vector(n)), vector(n) * 2)
+
+
+def test_debug_checks_the_programs() -> None:
+    with np.config(debug=True):
+        f = Counted(lambda np, x: np.outer(x[1:], x[:-1]).sum(0))
+        numpy.testing.assert_allclose(f.jitted(X), numpy.outer(X[1:], X[:-1]).sum(0))
+
+
+# -- sizes that scalars and data decide ------------------------------------------------------------
+
+
+def test_an_integer_scalar_is_a_size() -> None:
+    f = np.jit(lambda n: np.arange(n) * 2 + np.ones((n,)))
+    for n in (3, 0, 5):
+        numpy.testing.assert_array_equal(f(n), numpy.arange(n) * 2 + 1)
+    numpy.testing.assert_array_equal(f(np.array(4)), numpy.arange(4) * 2 + 1)
+    assert np.jit(lambda n: np.eye(n).sum())(3) == 3.0
+
+
+def test_data_decide_a_size() -> None:
+    f = np.jit(lambda x: np.ones(((x > 1).sum(),)))
+    for x in (X, X[:2], X + 5):
+        numpy.testing.assert_array_equal(f(x), numpy.ones((x > 1).sum()))
+
+
+def test_a_size_between_scalars() -> None:
+    f = np.jit(lambda x, k: x[:k] * 2, abstracted_axes=({0: "n"}, {}))
+    for k in (0, 2, 5, 9, -1, -9):
+        numpy.testing.assert_array_equal(f(X, k), X[:k] * 2)
+    assert f._cache_size() == 1
+
+
+def test_sizes_are_lazy_weak_scalars() -> None:
+    f = np.jit(lambda x: (x.shape[0], x.size + 1, 1 / x.shape[0], x.astype("f4") * x.shape[0]),
+               abstracted_axes={0: "n"})  # fmt: skip
+    length, more, share, scaled = f(X)
+    assert (int(length), int(more), float(share)) == (5, 6, 0.2)
+    assert scaled.dtype == numpy.float32
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+def conditional(x: Any) -> Any:
+    return x if x.shape[0] > 3 else x * 2
+
+
+def empty_or_not(x: Any) -> Any:
+    return x * 2 if x.size else x
+
+
+UNKNOWN = {
+    "if": conditional, "if size": empty_or_not, "len": len, "int": lambda x: int(x.shape[0]),
+    "range": lambda x: list(range(x.shape[0])), "iteration": list,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_the_value_of_a_size_is_not_known(name: str) -> None:
+    f = np.jit(UNKNOWN[name], abstracted_axes={0: "n"})
+    with pytest.raises(TypeError, match=r"not known|traced"):
+        f(X)
+    numpy.testing.assert_array_equal(np.jit(np.sin, abstracted_axes={0: "n"})(X), numpy.sin(X))
+
+
+def test_functions_that_are_not_written_for_sizes_say_so() -> None:
+    with pytest.raises(TypeError, match=r"median: not written .* traced \(n"):
+        np.jit(lambda x: np.median(x), abstracted_axes={0: "n"})(X)
+
+
+def test_sizes_not_known_to_be_equal_do_not_mix() -> None:
+    f = np.jit(lambda x, y: x + y, abstracted_axes=({0: "n"}, {0: "m"}))
+    with pytest.raises(ValueError, match=r"could not be broadcast together with shapes \(n,\) \(m"):
+        f(X, X)
+    g = np.jit(lambda x, y: x + y.reshape(x.shape), abstracted_axes=({0: "n"}, {0: "m"}))
+    numpy.testing.assert_array_equal(g(X, X), X + X)
+    with pytest.raises(ValueError, match="cannot reshape array of size 4 into shape"):
+        g(X, X[1:])
+
+
+def test_one_name_is_one_size() -> None:
+    f = np.jit(lambda x, y: x + y, abstracted_axes={0: "rows"})
+    with pytest.raises(ValueError, match="'rows' must have one size, got 5 and 4"):
+        f(X, X[1:])
+    numpy.testing.assert_array_equal(f(X, X), 2 * X)
+
+
+@pytest.mark.parametrize(
+    ("function", "good", "bad", "error"),
+    [
+        (lambda x: x.max(), X, X[:0], ValueError),
+        (lambda x: x[5], numpy.arange(6.0), X, IndexError),
+        (lambda x: x[-3], X, X[:2], IndexError),
+        (lambda x: x.reshape(2, -1), X[:4], X, ValueError),
+        (lambda x: np.ones((x.shape[0] - 3,)), X, X[:2], ValueError),
+    ],
+)
+def test_errors_come_from_the_call(function: Any, good: Any, bad: Any, error: Any) -> None:
+    f = np.jit(function, abstracted_axes={0: "n"})
+    for x in (good, bad, good):
+        if x is bad:
+            with pytest.raises(error):
+                f(x)
+        else:
+            numpy.asarray(f(x))
+
+
+def test_an_error_writes_nothing() -> None:
+    def change(x: Any) -> Any:
+        x += 1
+        return x[4]
+
+    f, short = np.jit(change, abstracted_axes={0: "n"}), np.zeros(3)
+    f(np.zeros(5))
+    with pytest.raises(IndexError, match="index 4 is out of bounds for axis 0 with size 3"):
+        f(short)
+    numpy.testing.assert_array_equal(short, numpy.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("spec", "error"),
+    [
+        (3, TypeError), ({"n": 0}, TypeError), ({0: 1}, TypeError), ([{0: "n"}], TypeError),
+        ({1: "n"}, ValueError), ({-2: "n"}, ValueError), (({}, {}), ValueError),
+    ],
+)  # fmt: skip
+def test_bad_specifications(spec: Any, error: Any) -> None:
+    with pytest.raises(error, match="abstracted_axes"):
+        np.jit(lambda x: x, abstracted_axes=spec)(X)
+
+
+@pytest.mark.parametrize("spec", [(), {}, ("n",), {-1: "n"}, (("n",),), ({0: "n"},), (None,)])
+def test_good_specifications(spec: Any) -> None:
+    numpy.testing.assert_array_equal(np.jit(lambda x: x * 2, abstracted_axes=spec)(X), X * 2)
+    np.jit(lambda x, k: x[0] * k["a"], abstracted_axes={0: "n"})(X, {"a": 2.0})
+
+
+def test_reshape_to_sizes_of_the_program() -> None:
+    f = np.jit(lambda x, i: x.reshape(i, -1))
+    numpy.testing.assert_array_equal(f(numpy.arange(6.0), 2), numpy.arange(6.0).reshape(2, -1))
+    for i in (4, 0):
+        with pytest.raises(ValueError, match="cannot reshape"):
+            f(numpy.arange(6.0), i)
+
+
+def test_bad_sizes() -> None:
+    f = np.jit(lambda n: np.ones((n,)))
+    with pytest.raises(ValueError, match="negative dimensions"):
+        f(-3)
+    with pytest.raises(TypeError):
+        f(3.0)
+    assert f(2).shape == (2,)
+
+
+# -- transformations -------------------------------------------------------------------------------
+
+
+def loss(y: Any) -> Any:
+    return (np.sin(y[1:]) * y[:-1]).sum() + (y @ y) * y.max() + np.cumsum(y).sum() + y.std()
+
+
+def test_gradients_inside_and_outside() -> None:
+    inside = np.jit(lambda x: np.grad(loss)(x), abstracted_axes={0: "n"})
+    outside = np.grad(np.jit(loss, abstracted_axes={0: "n"}))
+    for n in (1, 2, 5, 9):
+        want = np.grad(loss)(vector(n) + 0.1)
+        numpy.testing.assert_allclose(inside(vector(n) + 0.1), want, rtol=1e-9)
+        numpy.testing.assert_allclose(outside(vector(n) + 0.1), want, rtol=1e-9)
+    assert inside._cache_size() == 1
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_vmap_inside_over_either_axis(axis: int) -> None:
+    f = np.jit(np.vmap(lambda r: r.sum() * r), abstracted_axes={axis: "n"})
+    for n in (1, 2, 4):
+        x = numpy.arange(3.0 * n).reshape((n, 3) if axis == 0 else (3, n))
+        numpy.testing.assert_allclose(f(x), x.sum(1, keepdims=True) * x)
+    assert f._cache_size() == 1
+
+
+def test_other_transformations() -> None:
+    def f(x: Any) -> Any:
+        return x * np.sin(x).sum()
+
+    cases: list[Callable[[Any], Any]] = [
+        lambda x: np.jvp(f, (x,), (x,))[1], lambda x: np.vjp(f, x)[1](x)[0],
+        lambda x: np.linearize(f, x)[1](x), np.jacfwd(f), np.jacrev(f), np.checkpoint(f),
+        lambda x: np.grad(lambda x: np.checkpoint(f)(x).sum())(x), lambda x: np.jit(f)(x),
+        lambda x: np.fori_loop(0, 3, lambda i, c: c * 2 + x, x),
+        lambda x: np.scan(lambda c, r: (c + r, c), 0.0, x)[1],
+        lambda x: np.while_loop(lambda c: c.sum() < 100, lambda c: c * 2, x),
+        lambda x: np.cond(x.sum() > 3, lambda: x * 2, lambda: x),
+    ]  # fmt: skip
+    for case in cases:
+        jitted = np.jit(case, abstracted_axes={0: "n"})
+        for n in (2, 5, 3):
+            numpy.testing.assert_allclose(jitted(vector(n)), case(np.array(vector(n))), rtol=1e-9)
+        assert jitted._cache_size() == 1
+
+
+def test_vmap_outside() -> None:
+    f = np.jit(lambda x: x * x.shape[0], abstracted_axes={0: "n"})
+    numpy.testing.assert_array_equal(np.vmap(f)(numpy.ones((2, 3))), 3 * numpy.ones((2, 3)))
+    with pytest.raises(TypeError):
+        np.vmap(np.jit(lambda n: np.ones((n,)).sum()))(numpy.arange(3))
+
+
+# -- what it costs ---------------------------------------------------------------------------------
+
+
+def test_a_sweep_traces_once_and_compiles_nothing() -> None:
+    f = Counted(lambda np, x: np.sqrt(x[1:] * 2 + 1) * 3 - x[:-1])
+    with np.config(execution="adaptive"):
+        before = np.stats().compiles + np.stats().cache_hits
+        for n in range(100, 160):
+            numpy.asarray(f.jitted(vector(n)))
+        assert np.stats().compiles + np.stats().cache_hits == before
+    assert f.traces == 1
+
+
+def test_sizes_met_once_leave_no_programs() -> None:
+    f = np.jit(lambda x: x[1:] * 2, abstracted_axes={0: "n"})
+    for n in range(1, 300):
+        f(vector(n))
+    (traced,) = f._cache.values()
+    assert traced.sized is not None and len(traced.sized.known) <= 64
+    assert len(f._quick) <= 256

@@ -159,11 +159,11 @@ def with_values(jaxpr: Jaxpr, values: Values, sizes: Sequence[int] = ()) -> Jaxp
     eqns = []
     for eqn in jaxpr.eqns:
         operands = [read(a) for a in eqn.inputs]
-        params = {k: _param(p, values) for k, p in eqn.params.items()}
+        params = {k: numbered(p, values) for k, p in eqn.params.items()}
         out = eqn.primitive.abstract(*[a.aval for a in operands], **params)
         avals = out if eqn.primitive.multiple_results else (out,)
         outs = [Var(a) for a in avals]
-        if any([n < 0 for a in avals for n in a.shape]):
+        if any([n < 0 for a in avals for n in a.shape if type(n) is int]):
             raise ValueError("negative dimensions are not allowed")
         env.update(zip(eqn.outputs, outs, strict=True))
         eqns.append(Eqn(eqn.primitive, operands, params, outs))
@@ -176,11 +176,12 @@ def _aval(aval: Aval, values: Values) -> Aval:
     return aval_of(mapped(aval.shape, values), aval.dtype, aval.weak)
 
 
-def _param(x: Any, values: Values) -> Any:
+def numbered(x: Any, values: Values) -> Any:
+    """A parameter with these values for its sizes, also in jaxprs."""
     if isinstance(x, Jaxpr):
         return with_values(x, values)
     if isinstance(x, tuple) and any(isinstance(j, Jaxpr) for j in x):
-        return tuple([_param(j, values) for j in x])
+        return tuple([numbered(j, values) for j in x])
     if not isinstance(x, tuple) and hasattr(x, "mapped"):  # the jaxprs of a custom rule
         return x.mapped(lambda part, _: with_values(part, values))
     return mapped(x, values)

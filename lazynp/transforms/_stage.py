@@ -24,6 +24,7 @@ from lazynp._memo import cached
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
 from lazynp._recorder import StagingRecorder
 from lazynp._signature import ShapeDtype
+from lazynp._sizes import Size
 from lazynp._trace import record, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
@@ -35,7 +36,7 @@ from lazynp.transforms._linearize import (
     TransposeTrace,
     linearize_nodes,
 )
-from lazynp.transforms._sizing import expanded, rotated
+from lazynp.transforms._sizing import expanded, numbered, rotated
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
@@ -76,11 +77,17 @@ def run_jaxpr(
     def read(atom: Atom) -> Array:
         return literal(atom) if isinstance(atom, Literal) else env[atom]
 
+    def sizes(size: Size) -> Any:
+        """Of jaxprs in parameters, whose sizes have no operands of their own."""
+        return size.at(lambda a: _as_size(env[jaxpr.sizes[Size({(a,): 1})]]))
+
     for eqn in jaxpr.eqns:
         operands, params = [read(a) for a in eqn.inputs], eqn.params
         if eqn.sizes:
             params = with_sizes(eqn, lambda atom: _as_size(read(atom)))
             operands = operands[: -eqn.sizes]
+        elif jaxpr.sizes and eqn.primitive.kind == "call":
+            params = {k: numbered(p, sizes) for k, p in params.items()}
         outs: Any = None if special is None else special(eqn, operands)
         if outs is None:
             out: Any = eqn.primitive(*operands, **params)  # type: ignore[operator]

@@ -250,6 +250,26 @@ def test_what_a_slice_of_a_size_has() -> None:
     assert "d:i64[] = maximum c 0:i64[]" in str(jaxpr) and "in ( d, g )" in str(jaxpr)
 
 
+def test_loops_and_branches_in_a_jaxpr_with_sizes() -> None:
+    def f(x: Any) -> Any:
+        y = np.fori_loop(0, 3, lambda i, c: c * 2 + x, x)
+        return np.cond(x.sum() > 3, lambda: y[1:] * 2, lambda: y[:-1])
+
+    jaxpr = np.make_jaxpr(f, abstracted_axes={0: "n"})(X)
+    check(jaxpr)
+    for n in (5, 2):
+        size, out = np.eval_jaxpr(jaxpr, n, X[:n])
+        assert int(size) == n - 1
+        numpy.testing.assert_array_equal(out, f(np.array(X[:n])))
+
+
+def test_a_jaxpr_with_sizes_within_a_traced_function() -> None:
+    jaxpr = np.make_jaxpr(lambda x: x[1:] * 2, abstracted_axes={0: "n"})(X)
+    f = np.jit(lambda x: np.eval_jaxpr(jaxpr, x.shape[0], x)[1], abstracted_axes={0: "m"})
+    for n in (5, 1, 3):
+        numpy.testing.assert_array_equal(f(X[:n]), X[1:n] * 2)
+
+
 def test_indices_are_equal_only_to_their_own_kind() -> None:
     assert DBIdx(1) == DBIdx(1) and hash(DBIdx(1)) == hash(DBIdx(1)) and DBIdx(1).val == 1
     assert DBIdx(1) != InDBIdx(1) and InDBIdx(1) != OutDBIdx(1) and DBIdx(1) != DBIdx(2)

@@ -13,7 +13,9 @@ import numpy as np
 from lazynp._array import Array, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._conversions import view_as
+from lazynp._extents import product
 from lazynp._node import VALUE
+from lazynp._sizes import sized
 from lazynp._steps import Imag, Real, Reshape
 from lazynp._strides import (
     are_same,
@@ -82,6 +84,20 @@ def _set_dtype(self: Array, dtype: Any) -> None:
         self._path, self._node, self._seen = new._path, new._read(), owner._node
     else:
         self._path, self._node, self._seen = new._path, new._read(), new._seen
+
+
+def _strides(self: Array) -> tuple[int, ...]:
+    if sized(self.shape):
+        return _strides_of_sizes(self)
+    return layout(self).strides
+
+
+def _strides_of_sizes(self: Array) -> tuple[Any, ...]:
+    """Of an array in C order; of others, nobody has asked."""
+    if self._base is not None or self._order is not None:
+        raise TypeError("strides: not written for views of arrays whose size is traced")
+    item = self.dtype.itemsize
+    return tuple([product(self.shape[axis + 1 :]) * item for axis in range(self.ndim)])
 
 
 def _set_strides(self: Array, strides: Any) -> None:
@@ -200,7 +216,7 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "nbytes": (lambda self: self.aval.nbytes,),
     "real": (_real, _set_real),
     "shape": (lambda self: self.aval.shape, set_shape),
-    "strides": (lambda self: layout(self).strides, _set_strides),
+    "strides": (_strides, _set_strides),
     "device": (lambda self: "cpu",),
 }
 # What the fast path answers, and by which symbol.

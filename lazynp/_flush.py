@@ -220,7 +220,7 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
         flush(recorder.outer, asked, reason)
         return
     needed = below(asked) if asked[OP] is not None else []
-    if not needed or any(n[OP] is None for n in needed):
+    if not needed or not all(map(has_rule, needed)):
         where = position(asked[CODE], asked[OFFSET]) if asked[OP] is not None else "its arguments"
         aval = aval_of_node(asked)
         raise TypeError(
@@ -229,6 +229,11 @@ def _flush_staged(recorder: StagingRecorder, asked: Node, reason: Any) -> None:
             "argument static (static_argnums)"
         )
     _reference.exclusively(_graph.evaluate, needed, asked, reason)
+
+
+def has_rule(node: Node) -> bool:
+    """Whether a pending node can be evaluated: not inputs, nor where sizes have no values."""
+    return node[OP] is not None and not node[OP].sized
 
 
 def cure(aval: Any) -> str:

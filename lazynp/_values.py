@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp import _errstate, _reference
 from lazynp._avals import on_device
-from lazynp._flush import below, host_value
+from lazynp._flush import below, has_rule, host_value
 from lazynp._node import ARGS, OP, VALUE, Node, Tracer, aval_of_node
 from lazynp._recorder import StagingRecorder, local
 
@@ -91,7 +91,7 @@ def knowable(node: Node) -> bool:
     recorder = local.recorder
     while isinstance(recorder, StagingRecorder):
         if recorder.owns(node):
-            return node[OP] is not None and all(n[OP] is not None for n in below(node))
+            return node[OP] is not None and all(map(has_rule, below(node)))
         recorder = recorder.outer
     return True
 

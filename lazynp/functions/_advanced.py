@@ -178,7 +178,7 @@ def _common(
     arrays: list[Any], lengths: list[int], axes: list[int], within: Any
 ) -> tuple[Array, ...]:
     """Index arrays of one shape, checked against the bounds and counted from the front."""
-    if any([0 in np.shape(a) for a in arrays]):
+    if any([any(map(known_empty, np.shape(a))) for a in arrays]):
         arrays = _of_no_places(arrays)
     checked = [within(a, n, k) for a, n, k in zip(arrays, lengths, axes, strict=True)]
     shapes = [c.shape for c in checked]
@@ -279,7 +279,7 @@ def _checked_later(index: Array, length: int, axis: int) -> Array:
     """Record the check of an index, and how it counts from the front, as far as its interval says
     that this is needed.
     """
-    low, high = interval(index._read()) if index.size else (0, 0)
+    low, high = (0, 0) if known_empty(index.size) else interval(index._read())
     bad: list[Array] = []
     below, above = not surely(-length <= low), not surely(length > high)
     if below:

@@ -13,6 +13,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import Shape, native
 from lazynp._dimensions import length_of
+from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._recorder import local
@@ -257,7 +258,7 @@ def sliced(x: Array, *index: Any) -> Array:
 def part(x: Array, axis: int, start: int, stop: int) -> Array:
     """`x[..., start:stop, ...]` on an axis, within its bounds, as a new array."""
     size = stop - start
-    if size == x.shape[axis]:
+    if size is x.shape[axis] or not known_empty(size) and size == x.shape[axis]:
         return own(x)
     shape = (*x.shape[:axis], size, *x.shape[axis + 1 :])
     return shaping.slice(x, start, axes=(axis,), sizes=(size,), strides=(1,), shape=shape)

@@ -10,8 +10,9 @@ import numpy as np
 
 from lazynp._array import Array, Scalar
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._extents import broadcast_shapes
+from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._flush import host_value
+from lazynp._sizes import sized
 from lazynp._steps import Broadcast
 from lazynp._views import reshape as view_reshape, transpose, view
 from lazynp.functions import ufuncs
@@ -61,7 +62,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """See `numpy.indices`."""
     shape = shape_argument(tuple(dimensions))
     dtype, ndim = dtype_argument(dtype), len(shape)
-    if math.prod(shape) * ndim <= SMALL or not on_device(dtype):
+    if not sized(shape) and math.prod(shape) * ndim <= SMALL or not on_device(dtype):
         found = np.indices(shape, dtype, sparse)
         return tuple(map(from_numpy, found)) if sparse else from_numpy(found)
     if sparse:
@@ -86,7 +87,8 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     out, ndim = [], len(args)
     for k, x in enumerate(args):
         x = x if isinstance(x, (Array, np.ndarray)) else asarray(x)
-        x = as_array(x if x.size or isinstance(args[k], (Array, np.ndarray)) else cast(x, np.intp))
+        listed = not isinstance(args[k], (Array, np.ndarray))
+        x = as_array(cast(x, np.intp) if listed and known_empty(x.size) else x)
         if x.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
         if x.dtype.kind == "b":

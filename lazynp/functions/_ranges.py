@@ -253,7 +253,7 @@ def logspace(
     axis: Any = 0,
 ) -> Array:
     """See `numpy.logspace`."""
-    if not isinstance(base, Array) and _at_once(start, stop, operator.index(num)):
+    if not isinstance(base, Array) and _at_once(start, stop, as_size(num)):
         args = (static(start), static(stop), num, endpoint, base, dtype, axis)
         return from_numpy(np.logspace(*args))
     if not isinstance(base, (float, int)) and np.ndim(base):

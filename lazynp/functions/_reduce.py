@@ -344,7 +344,9 @@ def _reduce_with_options(
     start = _initial(initial, x.dtype)
     if where is not True and where is not NO_VALUE:
         x = _masked(row, x, where, start)
-    if known_empty(x.size) if row.identity is not None else x.size == 0:
+    if sized(x.shape) and row.identity is None and axes and start not in (NO_VALUE, None):
+        x = _with_first(x, axes[0], start)
+    if known_empty(x.size):
         result = _of_nothing(row, x.aval, axes, start)
     else:
         result = row.over(x, axes=axes)
@@ -353,6 +355,13 @@ def _reduce_with_options(
     if keepdims:
         result = shaping.reshape(result, shape=shape)
     return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
+
+
+def _with_first(x: Array, axis: int, value: Array) -> Array:
+    """x with one more place on an axis, which holds a value: where it may have no elements."""
+    shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    first = shaping.broadcast_in_dim(value, shape=shape, dims=())
+    return shaping.concatenate(first, x, axis=axis)
 
 
 def _initial(initial: Any, dtype: Dtype) -> Any:

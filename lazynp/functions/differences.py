@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import Any
 
@@ -83,7 +82,7 @@ def _edge(value: Any, shape: tuple[int, ...]) -> Array:
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """See `numpy.ediff1d`."""
     x = flat(ary)
-    middle = ufuncs.subtract(part(x, 0, 1, x.size), part(x, 0, 0, builtins.max(x.size - 1, 0)))
+    middle = ufuncs.subtract(part(x, 0, 1, x.size), part(x, 0, 0, largest(x.size - 1, 0)))
     if to_end is not None or to_begin is not None:
         middle = cast(middle, x.dtype)
     pieces = [middle]

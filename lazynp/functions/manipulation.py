@@ -20,6 +20,7 @@ from lazynp._sizes import Size
 from lazynp._strides import are_same, writeable
 from lazynp.functions._arguments import (
     NO_AXIS,
+    as_size,
     check_axis,
     check_device,
     converted,
@@ -182,7 +183,7 @@ def tile(A: Any, reps: Any) -> Array:
     try:
         times = tuple([operator.index(r) for r in reps])
     except TypeError:
-        times = (operator.index(reps),)
+        times = (as_size(reps),)
     if any(t < 0 for t in times):
         raise ValueError("negative dimensions are not allowed")
     rank = max(len(times), x.ndim)

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array
+from lazynp._extents import known_empty
 from lazynp._flush import host_value
+from lazynp._sizes import is_size, largest
 from lazynp.functions import nan_reductions, reductions, ufuncs
 from lazynp.functions._checks import refuse, traced
 from lazynp.functions._eager import by_numpy
@@ -87,16 +89,26 @@ def median(
     if needs_host(x):
         return host_into(np.median, x, axis, out=out, keepdims=keepdims)
     rows, ones = _lanes(x, axis)
+    if is_size(rows.shape[-1]):
+        rows = _never_empty(rows)
     last, n = rows.ndim - 1, rows.shape[-1]
-    if n == 0:
+    if known_empty(n):
         return _delivered(reductions.mean(rows, last), 0, ones, out, keepdims, "unsafe")
     ordered = sorting.sort(rows, axis=last)
     middle = part(ordered, last, (n - 1) // 2, n // 2 + 1)
     result = reductions.mean(middle, last)
-    if x.dtype.kind in "fc":
+    if rows.dtype.kind in "fc":
         end = item(ordered, last, n - 1)
         result = _select(ufuncs.isnan(end), end, result)
     return _delivered(result, 0, ones, out, keepdims, "unsafe")
+
+
+def _never_empty(rows: Array) -> Array:
+    """Rows of a length that has no value yet, with one nan if they turn out to be empty."""
+    rows = rows if rows.dtype.kind in "fc" else cast(rows, np.float64)
+    missing = largest(1 - rows.shape[-1], 0)
+    nans = shaping.full(np.nan, shape=(*rows.shape[:-1], missing), dtype=rows.dtype)
+    return shaping.concatenate(rows, nans, axis=rows.ndim - 1)
 
 
 @by_numpy(np.nanmedian, always=True)

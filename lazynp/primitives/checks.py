@@ -17,9 +17,11 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._errors import Failure
+from lazynp._extents import known_empty
 from lazynp._positions import position
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp._recorder import user_position
+from lazynp._sizes import is_size
 from lazynp.primitives import elementwise, reduction, shaping
 
 _INT = np.dtype(np.int64)
@@ -62,10 +64,18 @@ def check_later(bad: Any, kind: type[Exception], message: str, value: Any = None
     message, {} stands for the element of `value` (integers of the same shape) at the first such
     place.
     """
-    if not bad.size:
+    if known_empty(bad.size):
         return
+    if is_size(bad.size):
+        bad, value = _never_empty(bad), None if value is None else _never_empty(value)
     failure = Failure(kind, message, position(*user_position()))
     check(_found(bad, value), failures=(failure,), effect=True)
+
+
+def _never_empty(x: Any) -> Any:
+    """The elements of an array whose size has no value yet, and a last one that is no fault."""
+    flat = shaping.reshape(x, shape=(x.size,))
+    return shaping.concatenate(flat, shaping.full(0, shape=(1,), dtype=x.dtype), axis=0)
 
 
 def _found(bad: Any, value: Any) -> Any:

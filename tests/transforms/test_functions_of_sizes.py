@@ -1,0 +1,168 @@
+"""Functions at sizes that a trace does not know: right at every size, or a TypeError, never wrong.
+
+The tables say which are written for such sizes. A function that is written later moves up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+
+SIZES = (4, 1, 2, 7, 0)
+
+
+def vector(n: int) -> Any:
+    return numpy.linspace(0.5, 2.0, n)
+
+
+def matrix(n: int) -> Any:
+    return numpy.linspace(0.5, 2.0, n * 3).reshape(n, 3)
+
+
+def square(n: int) -> Any:
+    return numpy.linspace(0.5, 2.0, n * n).reshape(n, n) + 3 * numpy.eye(n)
+
+
+OF_VECTORS = [
+    "np.cov(x)",
+    "np.median(x)", "np.insert(x,0,1.0)", "np.lexsort((x,))", "np.sort_complex(x)",
+    "np.digitize(x,[1.])", "np.isin(x,[0.5])", "np.in1d(x,[.5])", "np.ediff1d(x)",
+    "np.kron(x,[1.,2.])", "np.polyval([1.,2.],x)", "np.logspace(0,1,x.shape[0])",
+    "np.tri(x.shape[0])", "np.triu(np.outer(x,x))", "np.diagonal(np.outer(x,x))",
+    "np.diagflat(x)", "np.fliplr(np.outer(x,x))", "np.flipud(x)", "np.rot90(np.outer(x,x))",
+    "np.rollaxis(np.outer(x,x),1)", "np.apply_along_axis(lambda", "r:r.sum(),0,x)",
+    "np.nanmean(x)", "np.nanmax(x)", "np.nanstd(x)", "np.nancumsum(x)", "np.allclose(x,x)",
+    "np.array_equal(x,x)", "np.isclose(x,x)", "np.copy(x)", "np.asarray(x)",
+    "np.ascontiguousarray(x)", "np.array(x,ndmin=2)", "np.atleast_3d(x)", "np.dstack([x,x])",
+    "np.block([x,x])", "np.broadcast_arrays(x,x[:,None])[0]", "np.select([x>1],[x],0.0)",
+    "np.choose((x>1).astype(int),[x,-x])", "np.piecewise(x,[x>1],[1.0,2.0])",
+    "np.take_along_axis(x,np.argsort(x),0)",
+    "np.ravel_multi_index((np.arange(x.shape[0]),),(100,))",
+    "np.unravel_index(np.arange(x.shape[0]),(10,10))[0]", "np.indices((x.shape[0],2))",
+    "np.ix_(x,x)[0]", "np.meshgrid(x,x,indexing='ij')[1]", "np.fromfunction(lambda",
+    "i:i*2.0,(x.shape[0],))", "np.trapezoid(x,x)", "np.cumulative_sum(x)", "np.unwrap(x)",
+    "np.sinc(x)", "np.i0(x)", "np.nan_to_num(x)", "np.real_if_close(x)", "np.angle(x)",
+    "np.corrcoef(np.stack([x,x*x]))", "np.average(x,axis=0)", "np.ptp(x)",
+    "np.max(x,initial=0.0)", "np.sum(x,where=x>1)", "np.mean(x,where=x>1)", "np.add.reduce(x)",
+    "np.add.accumulate(x)", "np.add.outer(x,x)", "np.maximum.accumulate(x)",
+    "np.linalg.vector_norm(x)", "np.linalg.norm(x,1)", "np.linalg.norm(x,np.inf)",
+    "np.einsum('i,i',x,x)", "np.einsum('i->',x)", "np.tensordot(x,x,1)", "np.vecdot(x,x)",
+    "np.outer(x,x).sum()", "np.clip(x,None,1.)", "np.stack([x,x],axis=1)",
+    "np.concatenate([x,[1.,2.]])", "np.repeat(x,3)", "np.repeat(x[:,None],2,axis=0)",
+    "np.tile(x,(2,2))", "np.roll(x,-2)", "np.roll(np.outer(x,x),1,axis=1)",
+    "np.pad(x,1,mode='linear_ramp')", "np.pad(x,(1,2),mode='edge')", "np.diff(x,n=2)",
+    "np.diff(x,append=1.0)", "np.cumsum(x)[::-1]", "np.searchsorted(x,x)", "x.take([0])",
+    "x.repeat(2)", "x.argmin()", "x.searchsorted(1.0)", "x.astype(int)", "x.T", "np.flip(x)[0]",
+    "x.flags.c_contiguous", "x.dot(x)", "x.round(1)", "x.ndim", "len(x.shape)", "np.size(x)",
+    "np.shape(x)", "np.ndim(x)", "np.iterable(x)", "x[::-2]", "x[-1::-1]", "x[5:1:-1]", "x[::3]",
+    "x[1:-1:2]", "x[None,:,None]", "x[...]", "x[[0]]", "x[x.argsort()]", "x.reshape(-1,1,1)",
+    "x.reshape(1,x.shape[0])", "x.reshape(2,-1)", "x.reshape((x.size,))",
+    "x.reshape(x.shape[0]//2,2)", "np.reshape(x,(-1,))", "x.ravel('F')",
+    "np.outer(x,x).ravel('F')", "np.outer(x,x).T.ravel()", "np.outer(x,x).T.copy()",
+    "np.outer(x,x).flatten('F')", "np.asfortranarray(np.outer(x,x))", "np.spacing(x)",
+    "np.frexp(x)[0]", "np.modf(x)[0]", "np.divmod(x,0.3)[0]", "np.float_power(x,2)",
+    "np.heaviside(x-1,0.5)", "np.bitwise_and.reduce(np.arange(x.shape[0]))",
+]  # fmt: skip
+
+NOT_WRITTEN_VECTORS = [
+    "np.quantile(x,0.3)", "np.percentile(x,30)", "np.interp(1.0,x,x)", "np.convolve(x,[1.,2.])",
+    "np.correlate(x,[1.,2.])", "np.histogram(x)[0]", "np.bincount(np.arange(x.shape[0]))",
+    "np.unique(x)", "np.nonzero(x>1)[0]", "np.flatnonzero(x>1)", "np.argwhere(x>1)",
+    "np.where(x>1)[0]", "np.compress(x>1,x)", "np.extract(x>1,x)", "x[x>1]", "np.trim_zeros(x)",
+    "np.resize(x,5)", "np.partition(x,0)", "np.argpartition(x,0)", "np.union1d(x,x)",
+    "np.intersect1d(x,x)", "np.setdiff1d(x,[.5])", "np.vander(x)", "np.polyfit(x,x,1)",
+    "np.fft.fft(x)", "np.fft.rfft(x)", "np.fft.ifft(x)", "np.fft.fftshift(x)",
+    "np.hanning(x.shape[0])", "np.hamming(x.shape[0])", "np.bartlett(x.shape[0])",
+    "np.kaiser(x.shape[0],2.0)", "np.blackman(x.shape[0])", "np.geomspace(1,2,x.shape[0])",
+    "np.nanmedian(x)", "np.nanargmax(x)", "np.convolve(x,x)",
+    "np.multiply.reduceat(x,[0])", "np.logaddexp.reduce(x)", "np.hypot.reduce(x)",
+    "np.split(x[:4],2)[0]", "np.pad(x,2,mode='wrap')", "np.pad(x,1,mode='reflect')",
+    "np.pad(x,1,mode='mean')", "np.gradient(x)", "x.item(0)", "x.tolist()", "x.compress(x>1)",
+    "x.nonzero()[0]", "x.flat[0]", "np.ma.masked_array(x)",
+    "np.lib.stride_tricks.sliding_window_view(x,2)", "x[np.arange(x.shape[0])]",
+    "x[np.arange(x.shape[0])[::-1]]", "np.array_repr(x)",
+    "np.lcm.reduce(np.arange(1,x.shape[0]+1))", "np.gcd.reduce(np.arange(1,x.shape[0]+1))",
+    "np.packbits(x>1)",
+]  # fmt: skip
+
+OF_MATRICES = [
+    "x.sum((0,1))", "x.mean(0)", "x.max(axis=0)", "x.argmax(1)", "x.argmax()", "x.min(axis=1)",
+    "np.sort(x,axis=0)", "np.sort(x,axis=1)", "np.cumsum(x)", "np.cumsum(x,axis=1)",
+    "np.median(x,axis=1)", "np.linalg.norm(x,axis=1)", "np.linalg.norm(x)", "x@x[0]", "x[0]@x.T",
+    "x[:,0]@x", "np.matmul(x,x.T)", "x.T@x", "np.einsum('ij,ij->i',x,x)", "np.einsum('ij->ji',x)",
+    "np.einsum('ij->j',x)", "np.trace(x)", "np.diagonal(x)", "x[0]", "x[-1,1]", "x[1:,::2]",
+    "x[:,[0,2]]", "x[[0],:]", "x[:,-1:]", "x.reshape(-1,3,1)", "x.reshape(3,x.shape[0])",
+    "x.T.reshape(-1)", "x.T.ravel('K')", "x.swapaxes(0,1).reshape(-1)",
+    "np.concatenate([x,x],axis=1)", "np.concatenate([x,x],axis=0)", "np.vstack([x,x])",
+    "np.hstack([x,x])", "np.stack([x,x],-1)", "np.split(x,3,axis=1)[1]",
+    "np.unstack(x,axis=1)[0]", "np.roll(x,1)", "np.roll(x,1,axis=0)", "np.flip(x,0)",
+    "np.rot90(x)", "np.pad(x,((1,1),(0,0)))", "np.repeat(x,2,axis=0)", "np.repeat(x,2)",
+    "np.tile(x,2)", "np.broadcast_to(x,(2,x.shape[0],3))", "np.diff(x,axis=0)",
+    "np.diff(x,axis=1)", "np.average(x,axis=0,weights=x[:,0])", "x.var(ddof=1)", "x.std(axis=1)",
+    "np.percentile(x,50,axis=1)", "np.ptp(x,axis=1)", "np.count_nonzero(x>1,axis=0)",
+    "np.any(x>1,axis=1)", "np.where(x>1,x,0.0)", "np.outer(x,x)", "np.kron(x,np.eye(2))",
+    "np.tensordot(x,x.T,1)", "np.dot(x,x.T)", "np.inner(x,x)", "np.take(x,[0,1],axis=1)",
+    "np.take(x,[0,0],axis=0)", "np.apply_over_axes(np.sum,x,[0])", "np.delete(x,0,axis=1)",
+    "np.insert(x,0,1.0,axis=1)", "np.column_stack([x,x[:,0]])", "np.expand_dims(x,1)",
+    "np.triu(x)", "np.tril(x,-1)", "np.argsort(x,axis=1)", "np.lexsort((x[:,0],))",
+    "np.nanmean(x,axis=0)", "np.einsum('ij,kj,lj->ikl',x,x,x)", "x.sum(axis=1,keepdims=True)/3",
+    "x.prod(1)", "x.cumprod(1)", "x/x.sum(1)[:,None]", "x[:,None,:]*x[None]",
+    "((x[:,None,:]-x[None])**2).sum(-1)",
+]  # fmt: skip
+
+NOT_WRITTEN_MATRICES = [
+    "np.linalg.svd(x)[1]", "np.linalg.lstsq(x,x[:,0],rcond=None)[0]", "np.linalg.pinv(x)",
+    "np.linalg.qr(x)[1]", "np.cov(x)", "np.corrcoef(x)",
+    "np.apply_along_axis(lambda r:r.sum(),1,x)", "np.linalg.multi_dot([x.T,x,x.T])",
+]  # fmt: skip
+
+OF_SQUARES = [
+    "np.linalg.solve(x,x[:,0])", "np.linalg.eigvalsh(x+x.T)",
+    "np.linalg.cholesky(x@x.T+np.eye(x.shape[0]))", "np.linalg.slogdet(x)[1]",
+    "np.linalg.matrix_power(x,2)", "np.linalg.matrix_rank(x)", "np.trace(x)", "np.diag(x)",
+    "np.tril(x)", "x.T+x", "x@x", "np.linalg.eigvals(x).real.sum()", "np.linalg.norm(x,2)",
+]  # fmt: skip
+
+NOT_WRITTEN_SQUARES = [
+    "np.linalg.inv(x)", "np.linalg.det(x)",
+]  # fmt: skip
+
+CASES = [(f, vector, {0: "n"}) for f in OF_VECTORS]
+CASES += [(f, matrix, {0: "n"}) for f in OF_MATRICES]
+CASES += [(f, square, {0: "n", 1: "n"}) for f in OF_SQUARES]
+REFUSED = [(f, vector, {0: "n"}) for f in NOT_WRITTEN_VECTORS]
+REFUSED += [(f, matrix, {0: "n"}) for f in NOT_WRITTEN_MATRICES]
+REFUSED += [(f, square, {0: "n", 1: "n"}) for f in NOT_WRITTEN_SQUARES]
+
+
+def evaluated(text: str, module: Any, x: Any) -> Any:
+    return eval(text, {"np": module}, {"x": x})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("text", "make", "axes"), CASES, ids=[c[0] for c in CASES])
+def test_right_at_every_size(text: str, make: Any, axes: Any) -> None:
+    f = np.jit(lambda x: evaluated(text, np, x), abstracted_axes=axes)
+    for n in SIZES:
+        try:
+            want = numpy.asarray(evaluated(text, numpy, make(n)))
+        except Exception:
+            with pytest.raises(Exception):  # noqa: B017
+                numpy.asarray(f(np.array(make(n))))
+            continue
+        got = numpy.asarray(f(np.array(make(n))))
+        assert got.shape == want.shape and got.dtype == want.dtype
+        numpy.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-9)
+    assert f._cache_size() <= 1
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("text", "make", "axes"), REFUSED, ids=[c[0] for c in REFUSED])
+def test_a_type_error_says_that_it_is_not_written(text: str, make: Any, axes: Any) -> None:
+    f = np.jit(lambda x: evaluated(text, np, x), abstracted_axes=axes)
+    with pytest.raises(TypeError, match=r"not written for|traced"):
+        f(np.array(make(4)))

@@ -82,7 +82,10 @@ class Slice(Exact):
         return node
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return dummy[stand_in(self.index)]
+        try:
+            return dummy[self.index]
+        except TypeError:  # sizes without values
+            return dummy[stand_in(self.index)]
 
     def then(self, step: Any) -> Slice | None:
         if isinstance(step, Basic):
@@ -121,7 +124,10 @@ class Basic(tuple[Any, ...], Exact):
         return self.meaning.set(old, new)
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return dummy[stand_in(self[0])]
+        try:
+            return dummy[self[0]]
+        except TypeError:  # sizes without values
+            return dummy[stand_in(self[0])]
 
     def then(self, step: Any) -> Slice | None:
         return self.meaning.then(step)
@@ -163,7 +169,11 @@ class Reshape(Exact):
 
     def layout(self, dummy: NDArray) -> NDArray:
         # -1, as most programs write it: for one element, NumPy then drops the stride
-        return dummy.reshape(stand_in(self.shape) if len(self.shape) != 1 else -1, copy=False)
+        shape = self.shape if len(self.shape) != 1 else -1
+        try:
+            return dummy.reshape(shape, copy=False)
+        except TypeError:  # sizes without values
+            return dummy.reshape(stand_in(shape), copy=False)
 
 
 @dataclass(frozen=True)
@@ -237,7 +247,10 @@ class Broadcast(Exact):
         raise ValueError("assignment destination is read-only")
 
     def layout(self, dummy: NDArray) -> NDArray:
-        return np.broadcast_to(dummy, stand_in(self.shape))
+        try:
+            return np.broadcast_to(dummy, self.shape)
+        except TypeError:  # sizes without values
+            return np.broadcast_to(dummy, stand_in(self.shape))
 
 
 @dataclass(frozen=True)

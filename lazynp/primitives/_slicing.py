@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, In, Shape, aval_of, aval_of_operand
+from lazynp._extents import known_empty
 from lazynp._memo import cached
 from lazynp._primitive import Undefined
 from lazynp.primitives._layout import (
@@ -186,7 +187,7 @@ def _slice_batch(
 ) -> Any:
     if any(batched[1:]):
         starts = _batch_starts(size, batched[1:], starts)
-        if batched[0] and not size:
+        if batched[0] and known_empty(size):
             return full(0, shape=(*shape_of(starts[0]), *shape), dtype=x.dtype)
         if batched[0]:
             starts = (_along_batch(starts[0].shape), *starts)

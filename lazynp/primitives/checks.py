@@ -40,7 +40,7 @@ def _check_reference(found: Any, *, failures: tuple[Failure, ...], effect: bool)
 
 
 def _check_batch(size: int, batched: Sequence[bool], found: Any, **params: Any) -> tuple[()]:
-    if not size:
+    if known_empty(size):
         return ()
     i = _first(elementwise.not_equal(_column(found, 0), 0))
     return check(_element(found, elementwise.minimum(i, size - 1)), **params)

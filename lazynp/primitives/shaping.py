@@ -14,6 +14,7 @@ from numpy.exceptions import AxisError
 
 from lazynp import _plan
 from lazynp._avals import Aval, In, Shape, aval_of, aval_of_operand
+from lazynp._extents import known_empty
 from lazynp._primitive import NOT_LINEAR, Missing, Primitive, Undefined
 from lazynp._sizes import is_size, largest
 from lazynp.primitives import elementwise
@@ -352,7 +353,7 @@ def _unpadded(ct: Any, shape: Shape, low: Axes, high: Axes, interior: Axes) -> A
     """The part of a padded array that came from an array of this shape; 0 where padding
     cropped it.
     """
-    if 0 in shape:
+    if any(map(known_empty, shape)):
         return full(0, shape=shape, dtype=ct.dtype)
     cut = tuple(-n for n in low), tuple(-n for n in high)
     wide = pad(ct, 0, low=cut[0], high=cut[1], interior=(0,) * len(low))

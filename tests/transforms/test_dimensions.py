@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
+from hypothesis import given, settings, strategies as st
 
 import lazynp as np
 from lazynp._jaxpr import check
@@ -166,9 +167,9 @@ def outcome(function: Callable[[Any], Any], x: Any) -> Any:
 @pytest.mark.filterwarnings("ignore")
 def test_one_trace_gives_numpys_results(function: Function, make: Any) -> None:
     counted = Counted(function)
-    for given, sizes in ((np.array, SIZES), (numpy.array, (2,))):
+    for array, sizes in ((np.array, SIZES), (numpy.array, (2,))):
         for n in sizes:
-            got = outcome(counted.jitted, given(make(n)))
+            got = outcome(counted.jitted, array(make(n)))
             want = outcome(lambda x: function(numpy, x), make(n))
             if isinstance(want, type):
                 # an element of nothing: which of two errors comes first is not promised
@@ -514,3 +515,83 @@ def test_sizes_met_once_leave_no_programs() -> None:
     (traced,) = f._cache.values()
     assert traced.sized is not None and len(traced.sized.known) <= 64
     assert len(f._quick) <= 256
+
+
+# -- random programs -------------------------------------------------------------------------------
+
+
+def _stored(np: Any, a: Any, b: Any) -> Any:
+    y = np.array(a)
+    y[1:] += a[:-1]
+    y[::2] *= 0.5
+    return y
+
+
+STEPS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda np, a, b: a[1:], lambda np, a, b: a[:-1], lambda np, a, b: a[2:-1],
+    lambda np, a, b: a[::2], lambda np, a, b: a[::-1], lambda np, a, b: a[: a.shape[0] // 2],
+    lambda np, a, b: a[-3:], lambda np, a, b: a[: b.shape[0]], lambda np, a, b: a[b.shape[0] :],
+    lambda np, a, b: np.concatenate([a, b]), lambda np, a, b: np.concatenate([b, a[1:], b]),
+    lambda np, a, b: np.cumsum(a), lambda np, a, b: np.pad(a, 1), lambda np, a, b: np.diff(a),
+    lambda np, a, b: np.repeat(a, 2), lambda np, a, b: np.tile(a, 2),
+    lambda np, a, b: a - b.sum(), lambda np, a, b: np.where(a > 1, a, -a),
+    lambda np, a, b: np.roll(a, 1), lambda np, a, b: a.reshape(-1, 1).ravel(),
+    lambda np, a, b: a + np.arange(a.shape[0]), lambda np, a, b: np.outer(a, b).sum(0),
+    lambda np, a, b: np.outer(a, b).sum(1), lambda np, a, b: np.sort(a) * a.shape[0],
+    lambda np, a, b: np.outer(a, b).ravel(), lambda np, a, b: a[a.argsort()], _stored,
+    lambda np, a, b: np.ones(a.shape[0] + b.shape[0]),
+    lambda np, a, b: np.eye(a.shape[0], b.shape[0]).sum(0),
+]  # fmt: skip
+
+
+@settings(max_examples=25)
+@given(
+    st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3), st.integers(0, 3)), max_size=6),
+    st.sampled_from(["adaptive", "reference"]),
+)
+@pytest.mark.filterwarnings("ignore")
+def test_random_programs(steps: Any, policy: str) -> None:
+    """One trace, compared with NumPy at many sizes."""
+
+    def program(np: Any, x: Any, y: Any) -> Any:
+        values = [x, y]
+        for step, i, k in steps:
+            values.append(step(np, values[-1 - i % len(values)], values[-1 - k % len(values)]))
+        return tuple(values[2:]) or (x + 1,)
+
+    f = np.jit(lambda x, y: program(np, x, y), abstracted_axes=({0: "n"}, {0: "m"}))
+    with np.config(execution=policy):
+        for n, m in ((3, 2), (0, 1), (1, 0), (2, 2), (5, 3), (1, 4)):
+            want = program(numpy, vector(n), vector(m) + 1)
+            got = f(numpy.array(vector(n)), vector(m) + 1)
+            for a, b in zip(got, want, strict=True):
+                numpy.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9, err_msg=f"{n}, {m}")
+    assert f._cache_size() == 1
+
+
+@settings(max_examples=15)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(STEPS), st.integers(0, 3), st.integers(0, 3)),
+        min_size=1, max_size=4,
+    )
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore")
+def test_gradients_of_random_programs(steps: Any) -> None:
+    """Inside and outside of a function that is traced once."""
+
+    def loss(x: Any, y: Any) -> Any:
+        values = [x, y]
+        for step, i, k in steps:
+            values.append(step(np, values[-1 - i % len(values)], values[-1 - k % len(values)]))
+        return sum((v * v).sum() for v in values)
+
+    axes = ({0: "n"}, {0: "m"})
+    inside = np.jit(lambda x, y: np.grad(loss, argnums=(0, 1))(x, y), abstracted_axes=axes)
+    outside = np.grad(np.jit(loss, abstracted_axes=axes), argnums=(0, 1))
+    for n, m in ((3, 2), (1, 1), (5, 3), (1, 4)):
+        x, y = vector(n) + 0.01, vector(m) + 1
+        want = np.grad(loss, argnums=(0, 1))(x, y)
+        for f in (inside, outside):
+            for a, b in zip(f(x, y), want, strict=True):
+                numpy.testing.assert_allclose(a, b, rtol=1e-7, atol=1e-9, err_msg=f"{n}, {m}")

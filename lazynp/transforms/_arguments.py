@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, new_array, new_view
-from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
+from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, short_name
 from lazynp._node import Node, leaf
 from lazynp._recorder import local
 from lazynp._steps import Basic, Slice
@@ -230,6 +230,11 @@ def difference(key: Any, last: Any) -> str:
 def _said(entry: Any) -> str:
     if isinstance(entry, type):
         return f"a Python {entry.__name__}"
+    if type(entry[1]) is tuple:  # names in place of sizes
+        shape, dtype, *_ = entry[1]
+        return f"{short_name(dtype)}[{','.join(map(str, shape))}]" + (
+            f" of owner {entry[0]}" if isinstance(entry[0], int) else ""
+        )
     if isinstance(entry[0], int):
         shared = f" of owner {entry[0]}"
         if len(entry) == 2:

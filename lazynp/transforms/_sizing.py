@@ -7,6 +7,7 @@ infers every equation again: so errors of sizes are NumPy's, and are found befor
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -250,11 +251,13 @@ class SizedProgram:
                     raise error(mapped(told, numbers))
             whole = Jaxpr(self.raw.inputs, self.raw.eqns, self.raw.outputs[:first])
             found = with_values(whole, numbers, sizes)
-            if len(self.known) >= _KNOWN:
-                self.known.pop(next(iter(self.known)))
-            self.known[key] = found
+            with _lock:
+                if len(self.known) >= _KNOWN:
+                    del self.known[next(iter(self.known))]
+                self.known[key] = found
         return found, numbers
 
 
 Required = tuple[Size, Any, Callable[[Any], BaseException]]
+_lock = threading.Lock()  # of `known`, which threads with different sizes change
 _KNOWN = 64  # sizes whose programs are kept

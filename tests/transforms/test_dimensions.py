@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy
@@ -506,6 +507,26 @@ def test_a_sweep_traces_once_and_compiles_nothing() -> None:
             numpy.asarray(f.jitted(vector(n)))
         assert np.stats().compiles + np.stats().cache_hits == before
     assert f.traces == 1
+
+
+def test_threads_call_with_different_sizes() -> None:
+    f = np.jit(lambda x: (x[1:] * x.shape[0]).sum(), abstracted_axes={0: "n"})
+    f(vector(3))
+
+    def sweep(first: int) -> list[float]:
+        return [float(f(vector(n))) for n in range(first, first + 100)]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(sweep, (1, 20, 40, 60)))
+    for first, sums in zip((1, 20, 40, 60), found, strict=True):
+        want = [(vector(n)[1:] * n).sum() for n in range(first, first + 100)]
+        numpy.testing.assert_allclose(sums, want)
+
+
+def test_explain_names_the_axes() -> None:
+    f = np.jit(lambda x: x * 2, abstracted_axes={0: "n"})
+    f(np.ones(3)), f(np.ones((4, 2)))
+    assert "leaf 0: f64[n,2] of owner 0 (was f64[n] of owner 0)" in str(np.explain(f))
 
 
 def test_sizes_met_once_leave_no_programs() -> None:

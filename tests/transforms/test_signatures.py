@@ -23,7 +23,7 @@ jacfwd fun argnums=0 has_aux=False holomorphic=False
 jacrev fun argnums=0 has_aux=False holomorphic=False allow_int=False
 hessian fun argnums=0 has_aux=False holomorphic=False
 vmap fun in_axes=0 out_axes=0 axis_name=None axis_size=None
-make_jaxpr fun static_argnums=() return_shape=False
+make_jaxpr fun static_argnums=() return_shape=False abstracted_axes=None
 custom_jvp fun nondiff_argnums=() nondiff_argnames=()
 custom_vjp fun nondiff_argnums=() nondiff_argnames=()
 custom_jvp.defjvp self jvp symbolic_zeros=False

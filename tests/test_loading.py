@@ -99,6 +99,7 @@ def test_the_first_program_loads_jaxlib() -> None:
         import gc, sys, threading
         import lazynp as np, numpy
         from lazynp import lowering
+        np.config(execution="compiled")
         placeholder = lowering.Buffer
         assert not lowering.is_buffer(1) and "jaxlib" not in sys.modules
         assert lowering.behind(np.ones(2)._read()[2]) is None
@@ -178,6 +179,7 @@ def test_a_fork_while_another_thread_loads_is_refused_not_hung() -> None:
         import os, sys, threading, time
         import lazynp as np
         from lazynp._errors import ForkError
+        np.config(execution="compiled")
         f = np.jit(lambda x: x * 2 + 1)
         thread = threading.Thread(target=lambda: f(np.ones(3)).tolist())
         thread.start()

@@ -153,6 +153,7 @@ def _of_call(name: str, params: dict[str, Any]) -> Cost:
     return 1.0 + 2.0 * steps, 1.0 + 0.1 * steps
 
 
+_ROUND = 5.0  # of running a jaxpr, besides its equations
 _AT_ONCE = 1e9  # what takes this long is compiled when it is first met
 
 
@@ -163,7 +164,8 @@ def by_reference(jaxpr: Jaxpr) -> float:
         if eqn.primitive.kind == "call":
             inner = max(map(by_reference, jaxprs_in(eqn.params)), default=0.0)
             endless = eqn.primitive.name == "while"
-            total += _CALL + (_AT_ONCE if endless else inner * (eqn.params.get("length") or 1))
+            rounds = eqn.params.get("length", 1) or 0
+            total += _CALL + (_AT_ONCE if endless else (inner + _ROUND) * rounds)
         else:
             ins, outs = [a.aval for a in eqn.inputs], [v.aval for v in eqn.outputs]
             total += cost(eqn.primitive, eqn.params, ins, outs)[0]

@@ -120,8 +120,8 @@ def quick_of(
     jaxpr: Jaxpr, params: dict[str, Any], nodes: tuple[Node, ...], made: Sequence[Any], tree: Any,
     constants: Sequence[Node],
 ) -> Quick | None:  # fmt: skip
-    """The fast path of a trace, or None. params: of the call, but for the jaxpr. constants: operands
-    after the arguments' nodes.
+    """The fast path of a trace, or None. params: of the call, but for the jaxpr. constants:
+    operands after the arguments' nodes.
     """
     always = tuple(constants)
     nodes += always

@@ -219,8 +219,10 @@ def test_policies_compute_again_what_they_do_not_keep() -> None:
 def test_policies_agree(policy: str) -> None:
     f, x = checkpoint(network, policy=policy), np.ones(4)
     numpy.testing.assert_allclose(grad(f)(W, x), grad(network)(W, x), rtol=1e-13)
-    for transformed in (lambda f: np.hessian(f, 1), lambda f: jit(vmap(grad(f, 1), (0, None)))):
-        args = (W, x) if transformed(f).__name__ == "jacobian" else (np.stack([W, W.T]), x)
+    for transformed, args in (
+        (lambda f: np.hessian(f, 1), (W, x)),
+        (lambda f: jit(vmap(grad(f, 1), (0, None))), (np.stack([W, W.T]), x)),
+    ):
         got, want = transformed(f)(*args), transformed(network)(*args)
         numpy.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-14)
     body = checkpoint(lambda c, a: (np.sin(W @ c) * a, c.sum()), policy=policy)

@@ -256,23 +256,16 @@ def reduce(
     plan = _plans.get((row, key)) if type(axis) not in _LOOK_ALIKE else None
     if plan is None:
         if needs_host(x):
-            return host_into(
-                row.ufunc.reduce, x, axis=axis, dtype=dtype, out=None, keepdims=keepdims
-            )
-        loop = loop_dtype(row.ufunc, x.dtype, dtype, None)
-        axes = reduced_axes(axis, x.ndim)
-        shape = kept_shape(x.shape, axes) if keepdims else None
-        plan = None if loop == x.dtype else loop, axes, shape
+            options: Any = {"axis": axis, "dtype": dtype, "out": None, "keepdims": keepdims}
+            return host_into(row.ufunc.reduce, x, **options)
+        plan = _plan(row, x, axis, dtype, keepdims)
         if not sized(x.shape):
             _plans.put((row, key), plan)
     loop, axes, shape = plan
     if loop is not None:
         x = converted(x, loop) if x.dtype.kind == "c" else elementwise.convert(x, dtype=loop)
-    result = (
-        row.over(x, axes=axes)
-        if not known_empty(x.size)
-        else _of_nothing(row, x.aval, axes, NO_VALUE)
-    )
+    nothing = known_empty(x.size)
+    result = _of_nothing(row, x.aval, axes, NO_VALUE) if nothing else row.over(x, axes=axes)
     if shape is not None:
         result = shaping.reshape(result, shape=shape)
     made = result._read()
@@ -280,6 +273,14 @@ def reduce(
         if not made[OP].sized:
             row.ops.put(key, made[OP])
     return scalar_if_0d(result)
+
+
+def _plan(row: Reduction, x: Array, axis: Any, dtype: Any, keepdims: bool) -> Any:
+    """The dtype to convert to, if any; the axes; and the shape to give the result, if any."""
+    loop = loop_dtype(row.ufunc, x.dtype, dtype, None)
+    axes = reduced_axes(axis, x.ndim)
+    shape = kept_shape(x.shape, axes) if keepdims else None
+    return None if loop == x.dtype else loop, axes, shape
 
 
 F = TypeVar("F", bound=Callable[..., Any])

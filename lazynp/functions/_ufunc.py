@@ -496,6 +496,5 @@ def _broadcast_with(results: tuple[Any, ...], outs: tuple[Any, ...]) -> tuple[An
     ready = [as_array(r) for r in results]
     if len(shape) < ready[0].ndim or shape == ready[0].shape:
         return results
-    return tuple(
-        [broadcast(r, shape) if o is None else r for r, o in zip(ready, outs, strict=True)]
-    )
+    pairs = zip(ready, outs, strict=True)
+    return tuple([broadcast(r, shape) if o is None else r for r, o in pairs])

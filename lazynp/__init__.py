@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from lazynp import _supported as _supported  # isort: skip  # before all that relies on it
 
 import numpy as _numpy
-from numpy import __array_namespace_info__ as __array_namespace_info__
 
 from lazynp import (
     _methods as _methods,
@@ -35,6 +34,8 @@ from lazynp._array import (
     Scalar as Scalar,
 )
 from lazynp._config import config as config
+from lazynp._devices import Device as Device, devices as devices
+from lazynp._errors import DeviceError as DeviceError
 from lazynp._errstate import (
     errstate as errstate,
     seterr as seterr,
@@ -46,6 +47,10 @@ from lazynp._script import (
     uninstall as uninstall,
     unload_ipython_extension as unload_ipython_extension,
 )
+from lazynp._shardings import (
+    Sharding as Sharding,
+    SingleDeviceSharding as SingleDeviceSharding,
+)
 from lazynp._unchanged import *  # noqa: F403
 from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
 from lazynp.functions._casts import CASTS as _CASTS, dtype_class as _dtype_class
@@ -54,6 +59,15 @@ from lazynp.functions._ufunc import ufunc as ufunc
 from lazynp.functions.functional import (
     adopt as adopt,
     associative_scan as associative_scan,
+)
+from lazynp.functions.placement import (
+    __array_namespace_info__ as __array_namespace_info__,
+    default_device as default_device,
+    device_count as device_count,
+    device_get as device_get,
+    device_put as device_put,
+    local_device_count as local_device_count,
+    local_devices as local_devices,
 )
 from lazynp.functions.profiling import profile as profile
 from lazynp.functions.tools import (

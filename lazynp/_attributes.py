@@ -26,6 +26,7 @@ from lazynp.functions import (
     _at,
     creation,
     manipulation,
+    placement,
     tools,
 )
 from lazynp.functions._arguments import converted
@@ -184,6 +185,7 @@ def _set_flat(self: Array, value: Any) -> None:
 
 METHODS: dict[str, Callable[..., Any]] = {
     "__setstate__": _setstate,
+    "devices": placement.devices_of,
     "setflags": _setflags,
 }
 PROPERTIES: dict[str, tuple[Any, ...]] = {
@@ -201,7 +203,8 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "real": (_real, _set_real),
     "shape": (lambda self: self.aval.shape, set_shape),
     "strides": (lambda self: layout(self).strides, _set_strides),
-    "device": (lambda self: "cpu",),
+    "device": (placement.device_of,),
+    "sharding": (placement.sharding_of,),
 }
 # What the fast path answers, and by which symbol.
 QUICK = {"shape": "s", "dtype": "d", "ndim": "n", "size": "z"}

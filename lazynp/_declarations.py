@@ -318,10 +318,16 @@ class Declarations:
     def base(self) -> Any:
         """See `numpy.ndarray.base`."""
 
+    def devices(self) -> Any:
+        """The set of devices on which the array lies."""
+
     @property
-    def device(self) -> str:
-        """See `numpy.ndarray.device`."""
-        raise NotImplementedError
+    def device(self) -> Any:
+        """The device; the sharding, if there are several. Equal to its name, as NumPy's."""
+
+    @property
+    def sharding(self) -> Any:
+        """How the array lies on its devices."""
 
     @property
     def flags(self) -> Any:

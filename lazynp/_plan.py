@@ -277,6 +277,15 @@ class Plan:
             o.compiled(begin, len(program.jaxpr.eqns), from_disk)
         return program
 
+    def compiled(self, jaxpr: Jaxpr, leaves: list[int]) -> Any:
+        """The executable of a jaxpr whose first inputs are these leaves."""
+        left = _cost.left_to_host(jaxpr) if config.execution == "adaptive" else ()
+        return Pieces(jaxpr, left) if left else lowering.compile_program(jaxpr, self.donate(leaves))
+
+    def donate(self, leaves: list[int]) -> list[int]:
+        donated = self.donated()
+        return [i for i, j in enumerate(leaves) if j in donated]
+
     def to_jaxpr(self, slots: list[Any], outputs: list[Ref]) -> Jaxpr:
         """The jaxpr with every slot a constant, every leaf an input, and these outputs."""
         lowerer = _Lowerer(self, slots, frozenset())
@@ -425,14 +434,7 @@ class _Lowerer:
             check(jaxpr)
         packed = [(kind, indices) for kind, (_, indices) in self.vectors.items()]
         dtypes = {kind: [self.plan.slot_avals[k].dtype for k in ks] for kind, ks in packed}
-        executable: Any
-        left = _cost.left_to_host(jaxpr) if config.execution == "adaptive" else ()
-        if left:
-            executable = Pieces(jaxpr, left)
-        else:
-            donated = self.plan.donated()
-            donate = [i for i, j in enumerate(self.leaf_vars) if j in donated]
-            executable = lowering.compile_program(jaxpr, donate)
+        executable = self.plan.compiled(jaxpr, list(self.leaf_vars))
         return Program(jaxpr, executable, list(self.leaf_vars), packed, dtypes)
 
     def jaxpr(self, wanted: list[Ref] | None = None) -> Jaxpr:

@@ -15,6 +15,7 @@ from lazynp._flush import host_value, materialize as evaluate_node
 from lazynp._graph import jaxpr_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, CODE, OFFSET, VALUE
+from lazynp._placed import behind, placed_in
 from lazynp._plan import STATS, Plan, Stats
 from lazynp._positions import position
 from lazynp._reference import host_view, note_read
@@ -38,7 +39,10 @@ def materialize(tree: Any) -> Any:
     for leaf in leaves:
         if isinstance(leaf, Array):
             node = leaf._read()
-            if node[VALUE] is None and host_view(node) is None:
+            placed = placed_in(node)
+            if placed is not None:
+                placed.force()
+            elif node[VALUE] is None and host_view(node) is None:
                 evaluate_node(node)
             note_read([node])
     return tree
@@ -46,7 +50,7 @@ def materialize(tree: Any) -> Any:
 
 def array_jaxpr(array: Array) -> Jaxpr:
     """The jaxpr that is pending for this array; once it is computed, the jaxpr that computed it."""
-    node = array._read()
+    node = behind(array._read())
     plan = node[ARGS]
     if isinstance(plan, Plan) and plan.jaxpr is not None:
         return plan.jaxpr
@@ -113,7 +117,7 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
         return Traces("\n".join(lines))
     if not isinstance(x, Array):
         raise TypeError(f"explain: an Array is required, got {type(x).__name__}")
-    node = x._read()
+    node = behind(x._read())
     jaxpr = array_jaxpr(x)
     plan = node[ARGS]
     where = "data" if node[CODE] is None else position(node[CODE], node[OFFSET])

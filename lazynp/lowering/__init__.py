@@ -9,28 +9,40 @@ from typing import TYPE_CHECKING, Any
 
 from lazynp.lowering import _loading
 from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
+from lazynp.lowering._platforms import device_count, memory_stats
 
 if TYPE_CHECKING:
     from lazynp.lowering._compiler import (
         Buffer,
         Builder,
         Executable,
+        Spread,
         Value,
         behind,
         buffer_aval,
         cache_state,
         collect_garbage,
         compile_program,
+        compile_spread,
         compile_text,
         cuda_client,
+        has_client,
         has_room,
         host,
+        is_at,
         is_buffer,
+        layout_of,
         lower,
         lower_module,
+        place_of,
         put,
     )
 else:
+
+    def has_client() -> bool:
+        """Whether a client was made, so that the number of CPU devices is fixed."""
+        return False
+
     from lazynp.lowering._loading import Buffer, behind, collect_garbage, is_buffer
 
     def has_room() -> bool:
@@ -45,6 +57,7 @@ __all__ = [
     "Buffer",
     "Builder",
     "Executable",
+    "Spread",
     "Value",
     "aligned_empty",
     "behind",
@@ -52,16 +65,23 @@ __all__ = [
     "cache_state",
     "collect_garbage",
     "compile_program",
+    "compile_spread",
+    "device_count",
     "compile_text",
     "cuda_client",
+    "has_client",
     "has_room",
     "host",
     "is_aligned",
+    "is_at",
     "is_buffer",
     "keep_freed_memory",
+    "layout_of",
     "lower",
     "lower_module",
+    "memory_stats",
     "on_host",
+    "place_of",
     "put",
 ]
 

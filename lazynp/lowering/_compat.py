@@ -18,6 +18,7 @@ import jaxlib.version
 # jaxlib imports it in the middle of its first transfer, under a lock of its own. A destructor that
 # the garbage collector ran there, and that computed, would wait for that lock for ever.
 import ml_dtypes  # noqa: F401
+import numpy as np
 from jaxlib import _jax, xla_client  # pyright: ignore[reportAttributeAccessIssue]
 
 RELEASE: str = jaxlib.version.__version__
@@ -66,6 +67,22 @@ def device_list(device: Any) -> Any:
     return xla_client.DeviceList((device,))
 
 
+def devices_list(devices: Sequence[Any]) -> Any:
+    return xla_client.DeviceList(tuple(devices))
+
+
+def on_devices(options: Any, ids: Sequence[int]) -> Any:
+    """Compile options of a program for these devices, one partition on each."""
+    count = len(ids)
+    build = options.executable_build_options
+    options.num_replicas = build.num_replicas = 1
+    options.num_partitions = build.num_partitions = count
+    build.use_spmd_partitioning = build.use_shardy_partitioner = count > 1
+    assignment = np.array(ids, np.int64).reshape(1, count)
+    options.device_assignment = xla_client.DeviceAssignment.create(assignment)
+    return options
+
+
 def put(aval: Any, sharding: Any, array: Any, device: Any, copy: bool) -> Any:
     """Without `enable_x64`, the dtype follows a global state that belongs to jax."""
     return xla_client.batched_device_put(
@@ -80,16 +97,16 @@ def collect_garbage() -> None:
     _jax.collect_garbage()
 
 
-def cpu_client(threads: int | None = None) -> Any:
+def cpu_client(threads: int | None = None, count: int = 1) -> Any:
     """A synchronous client: a dispatch takes 4 us instead of 21, with the same throughput.
 
     threads: the number of compute threads; by default, one for each core. Only an environment
-    variable can set it, and jaxlib reads that when it creates the client.
+    variable can set it, and jaxlib reads that when it creates the client. count: of devices.
     """
     before = {name: os.environ.get(name) for name in _THREADS if threads is not None}
     os.environ.update(dict.fromkeys(before, str(threads)))
     try:
-        return _jax.get_tfrt_cpu_client(asynchronous=False)
+        return _jax.get_tfrt_cpu_client(asynchronous=False, num_devices=count)
     finally:
         for name, value in before.items():
             if value is None:

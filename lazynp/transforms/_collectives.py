@@ -16,7 +16,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import Aval, aval_of
-from lazynp._node import VALUE, is_tracer
+from lazynp._node import VALUE, is_interpreted
 from lazynp._primitive import Missing, Primitive, Rule, Undefined
 from lazynp._recorder import StagingRecorder, local
 from lazynp._tree import tree_map
@@ -75,7 +75,7 @@ collective = _primitive("collective", _jvp, _transpose)
 
 def _differs(node: Any, trace: BatchTrace) -> bool:
     """Whether a value may differ between the examples of the trace."""
-    if not is_tracer(node):
+    if not is_interpreted(node):
         return isinstance(local.recorder, StagingRecorder) and local.recorder.owns(node)
     tracer = node[VALUE]
     if isinstance(tracer, JVPTracer):

@@ -22,6 +22,7 @@ from lazynp._avals import Aval
 from lazynp._config import Loops, config
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE, Node, aval_of_node, is_tracer
+from lazynp._node import VALUE, Node, aval_of_node, is_interpreted, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._trace import staging
@@ -202,7 +203,7 @@ def _run(
     starts = given.start_operands() if traced.starts else []
     operands = [*given.owners, *values, *starts, *captured, *map(new_array, traced.nodes)]
     jaxpr = traced.jaxpr
-    if not (local.recorder.staging or any(is_tracer(x._read()) for x in operands)):
+    if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
         jaxpr = delivered(jaxpr)
     if inline and local.recorder.staging:
         results = iter(run_jaxpr(jaxpr, operands))

@@ -1,0 +1,113 @@
+"""Devices: their names, those there are, and the one on which new arrays are made.
+
+The CPU's devices are virtual: as many as the setting `cpu_devices` says. To list them makes no
+client, so the number may change until a program is compiled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lazynp import lowering
+from lazynp._config import check_too, config
+from lazynp._errors import DeviceError
+
+PLATFORMS = ("cpu", "cuda")
+
+
+class Device(str):
+    """A device: a name like "cpu" (the first of its platform) or "cpu:1", with attributes.
+
+    Equal to the same text, and so hashable and picklable.
+    """
+
+    platform: str
+    id: int  # among the devices of the platform
+    process_index: int  # of the process that it belongs to
+    device_kind: str
+
+    def __new__(cls, platform: str, id: int = 0) -> Device:
+        made = super().__new__(cls, f"{platform}:{id}" if id else platform)
+        made.platform, made.id = platform, id
+        made.process_index, made.device_kind = 0, platform
+        return made
+
+    def __reduce__(self) -> Any:
+        return Device, (self.platform, self.id)
+
+    def __repr__(self) -> str:
+        return f"Device({str(self)!r})"
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+    def memory_stats(self) -> dict[str, int] | None:
+        """What the device says about its memory; None if it says nothing, as a CPU."""
+        return lowering.memory_stats(self.platform, self.id)
+
+
+FIRST = Device("cpu")
+
+
+def devices(platform: str | None = None) -> list[Device]:
+    """The devices of a platform, by id; of the default device's platform if none is named.
+
+    Raises DeviceError if there are none.
+    """
+    if platform is None:
+        platform = default().platform
+    if platform == "cpu":
+        return [Device("cpu", i) for i in range(config.cpu_devices)]
+    if platform not in PLATFORMS:
+        raise _missing(platform, f"platforms are {', '.join(PLATFORMS)}")
+    return [Device(platform, i) for i in range(lowering.device_count(platform))]
+
+
+def find(device: Any) -> Device:
+    """The device of this name. Raises DeviceError if there is none."""
+    if type(device) is not Device:
+        if not isinstance(device, str):
+            raise _missing(device, "a device is a Device or its name")
+        device = _named(device)
+    if device.platform == "cpu" and device.id < config.cpu_devices:
+        return device
+    there = devices(device.platform)
+    if device not in there:
+        raise _missing(device, f"there are {', '.join(there)}{_MORE.get(device.platform, '')}")
+    return device
+
+
+_MORE = {"cpu": "; np.config(cpu_devices=...) or LAZYNP_CPU_DEVICES makes more"}
+
+
+def _named(name: str) -> Device:
+    platform, colon, number = name.partition(":")
+    if platform not in PLATFORMS or colon and not number.isdecimal():
+        raise _missing(name, f"there are {', '.join(devices('cpu'))}")
+    return Device(platform, int(number or 0))
+
+
+def _missing(device: Any, why: str) -> DeviceError:
+    return DeviceError(f"Device not understood: {device!r} is no device here; {why}")
+
+
+def default() -> Device:
+    """The device on which new arrays are made."""
+    name = config.device
+    return FIRST if name == "cpu" else find(name)
+
+
+def _check_device(name: str) -> None:
+    find(name)
+
+
+def _check_count(count: int) -> None:
+    if count != config.cpu_devices and lowering.has_client():
+        raise RuntimeError(
+            f"config: cpu_devices is {config.cpu_devices}, and stays so: a program was compiled "
+            "already. Set it before, or by LAZYNP_CPU_DEVICES"
+        )
+
+
+check_too("device", _check_device)
+check_too("cpu_devices", _check_count)

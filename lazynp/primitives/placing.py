@@ -1,0 +1,107 @@
+"""device_put: the same value, elsewhere. To the linear rules it is the identity.
+
+`put` does it for values; a function that is staged records it as an equation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lazynp._array import Array, Scalar, new_array, new_scalar
+from lazynp._avals import Aval, aval_of
+from lazynp._devices import FIRST
+from lazynp._node import Node, is_interpreted, tracer_node
+from lazynp._placed import Place, Placed, moved, place_of, placed_in
+from lazynp._primitive import Primitive
+from lazynp._recorder import local
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a value shall be: on these devices, laid out so, and whether it must stay there."""
+
+    place: Place
+    committed: bool = True
+    sharding: Any = None
+
+
+NOWHERE = Target(place_of(FIRST), committed=False)  # where plain arrays are
+
+
+def put(x: Array, target: Target, source: Target | None = None) -> Array:
+    """A new array with this value, there. source: where its cotangents go, if not where it is."""
+    node = x._read()
+    if is_interpreted(node) or local.recorder.staging:
+        out = device_put(x, target=target, source=source or Target(*where(x)))
+        return new_scalar(out._read()) if isinstance(x, Scalar) else out
+    made = put_node(node, target)
+    return new_scalar(made) if isinstance(x, Scalar) else new_array(made)
+
+
+def put_node(node: Node, target: Target) -> Node:
+    placed = placed_in(node)
+    if target == NOWHERE:
+        return node if placed is None else placed.home()
+    if placed is not None and placed.place is target.place:
+        inner = placed.node
+    elif target.place.is_first:
+        inner = node if placed is None else placed.home()
+    else:
+        inner = moved(node, target.place)
+    return tracer_node(Placed(inner, target.place, target.committed))
+
+
+def _abstract(x: Aval, *, target: Target, source: Target) -> Aval:
+    return aval_of(x.shape, x.dtype, x.weak)
+
+
+def _reference(x: Any, *, target: Target, source: Target) -> Any:
+    return x
+
+
+def _lower(b: Any, x: Any, *, target: Target, source: Target) -> Any:
+    return x
+
+
+def _jvp(primals: Sequence[Array], tangents: Sequence[Array | None], **params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    moving = None if t is None else put(t, params["target"], Target(*where(x)))
+    return put(x, params["target"]), moving
+
+
+def _transpose(ct: Array, x: Any, *, target: Target, source: Target) -> list[Any]:
+    return [put(ct, source)]
+
+
+def _batch(size: int, batched: Sequence[bool], x: Array, **params: Any) -> Array:
+    return put(x, params["target"])
+
+
+device_put = Primitive(
+    "device_put",
+    abstract=_abstract,
+    reference=_reference,
+    lower=_lower,
+    jvp=_jvp,
+    transpose=_transpose,
+    batch=_batch,
+)
+
+
+def where(x: Array) -> tuple[Place, bool]:
+    """The devices of an array, and whether it must stay there; of a traced one, those of its
+    value.
+    """
+    node: Any = x._read()
+    while is_interpreted(node):
+        behind = getattr(node[2], "primal", None) or getattr(node[2], "value", None)
+        if behind is None:
+            break
+        node = behind
+    placed = placed_in(node)
+    return (NOWHERE.place, False) if placed is None else (placed.place, placed.committed)
+
+
+__all__ = ["NOWHERE", "Target", "device_put", "put", "where"]

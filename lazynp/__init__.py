@@ -48,8 +48,13 @@ from lazynp._script import (
     unload_ipython_extension as unload_ipython_extension,
 )
 from lazynp._shardings import (
+    Mesh as Mesh,
+    NamedSharding as NamedSharding,
+    PartitionSpec as PartitionSpec,
     Sharding as Sharding,
     SingleDeviceSharding as SingleDeviceSharding,
+    make_mesh as make_mesh,
+    set_mesh as set_mesh,
 )
 from lazynp._unchanged import *  # noqa: F403
 from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
@@ -68,6 +73,7 @@ from lazynp.functions.placement import (
     device_put as device_put,
     local_device_count as local_device_count,
     local_devices as local_devices,
+    with_sharding_constraint as with_sharding_constraint,
 )
 from lazynp.functions.profiling import profile as profile
 from lazynp.functions.tools import (

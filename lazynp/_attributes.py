@@ -205,6 +205,9 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "strides": (lambda self: layout(self).strides, _set_strides),
     "device": (placement.device_of,),
     "sharding": (placement.sharding_of,),
+    "addressable_shards": (placement.shards_of,),
+    "is_fully_addressable": (lambda self: True,),
+    "is_fully_replicated": (placement.is_fully_replicated,),
 }
 # What the fast path answers, and by which symbol.
 QUICK = {"shape": "s", "dtype": "d", "ndim": "n", "size": "z"}

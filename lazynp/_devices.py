@@ -59,36 +59,40 @@ def devices(platform: str | None = None) -> list[Device]:
     if platform == "cpu":
         return [Device("cpu", i) for i in range(config.cpu_devices)]
     if platform not in PLATFORMS:
-        raise _missing(platform, f"platforms are {', '.join(PLATFORMS)}")
+        raise _missing(platform)
     return [Device(platform, i) for i in range(lowering.device_count(platform))]
 
 
 def find(device: Any) -> Device:
     """The device of this name. Raises DeviceError if there is none."""
     if type(device) is not Device:
-        if not isinstance(device, str):
-            raise _missing(device, "a device is a Device or its name")
         device = _named(device)
     if device.platform == "cpu" and device.id < config.cpu_devices:
         return device
     there = devices(device.platform)
     if device not in there:
-        raise _missing(device, f"there are {', '.join(there)}{_MORE.get(device.platform, '')}")
+        raise _missing(device, there)
     return device
 
 
-_MORE = {"cpu": "; np.config(cpu_devices=...) or LAZYNP_CPU_DEVICES makes more"}
-
-
-def _named(name: str) -> Device:
-    platform, colon, number = name.partition(":")
+def _named(name: Any) -> Device:
+    platform, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
     if platform not in PLATFORMS or colon and not number.isdecimal():
-        raise _missing(name, f"there are {', '.join(devices('cpu'))}")
+        raise _missing(name)
     return Device(platform, int(number or 0))
 
 
-def _missing(device: Any, why: str) -> DeviceError:
-    return DeviceError(f"Device not understood: {device!r} is no device here; {why}")
+def _missing(device: Any, there: list[Device] | None = None) -> DeviceError:
+    """NumPy's error, with the devices that there are."""
+    there = devices("cpu") if there is None else there
+    names = ", ".join(f'"{d}"' for d in there)
+    more = _MORE if isinstance(device, str) and device.startswith("cpu:") else ""
+    return DeviceError(
+        f"Device not understood. Only {names} is allowed, but received: {device}{more}"
+    )
+
+
+_MORE = ". np.config(cpu_devices=...) or LAZYNP_CPU_DEVICES makes more"
 
 
 def default() -> Device:

@@ -81,8 +81,19 @@ def evaluate(
         plan.reason = reason
         plan.runs += 1
         run_compiled(plan, nodes, leaves, slots)
+        count(plan)
     nodes.clear()
     return plan
+
+
+def count(plan: Plan) -> None:
+    """Add what a run has moved to the counters."""
+    program = plan.current
+    assert program is not None
+    kinds, size = program.executable.moved
+    for kind, n in kinds.items():
+        STATS.collectives[kind] = STATS.collectives.get(kind, 0) + n
+    STATS.collective_bytes += size
 
 
 def _forget_sources(recorder: PlacedRecorder) -> None:
@@ -102,7 +113,7 @@ def bring(leaf: Node, there: Any) -> None:
     if type(value) is lowering.Buffer:
         if lowering.is_at(value, there):
             return
-        value = lowering.host(value)
+        value = lowering.gathered(value)
     leaf[VALUE] = there.put(value, layout)
 
 

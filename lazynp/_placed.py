@@ -22,7 +22,9 @@ from lazynp._devices import FIRST, Device
 from lazynp._flush import at_entry, flush, host_value
 from lazynp._jaxpr import Rules
 from lazynp._node import (
-    AVAL,
+    ARGS,
+    CODE,
+    OFFSET,
     OP,
     VALUE,
     Node,
@@ -36,20 +38,24 @@ from lazynp._node import (
     projection,
     tracer_node,
 )
-from lazynp._on_devices import Later
+from lazynp._on_devices import Later, bring
+from lazynp._plan import STATS
 from lazynp._positions import instruction, progress
 from lazynp._recorder import UNKNOWN, PlacedRecorder, local, user_position
+from lazynp._shardings import Mesh, NamedSharding, PartitionSpec
 from lazynp._trace import check_bounds, node_of, on_host, record_multiple
 
 
 class Place:
-    """A set of devices of one platform. Make one with `place_of`."""
+    """A device, or the devices of a mesh. Make one with `place_of` or `place_on`."""
 
-    __slots__ = ("devices", "is_first", "_there")
+    __slots__ = ("devices", "mesh", "whole", "is_first", "_there")
 
-    def __init__(self, devices: tuple[Device, ...]) -> None:
-        self.devices = devices
-        self.is_first = devices == (FIRST,)
+    def __init__(self, devices: tuple[Device, ...], mesh: Mesh | None = None) -> None:
+        self.devices, self.mesh = devices, mesh
+        # the layout of what each device has in full
+        self.whole = None if mesh is None else NamedSharding(mesh, PartitionSpec())
+        self.is_first = mesh is None and devices == (FIRST,)
         self._there: Any = None
 
     def __repr__(self) -> str:
@@ -59,30 +65,40 @@ class Place:
         """The place as `lowering` knows it."""
         if self._there is None:
             ids = tuple([d.id for d in self.devices])
-            self._there = lowering.place_of(self.devices[0].platform, ids)
+            self._there = lowering.place_of(self.devices[0].platform, ids, self.whole)
         return self._there
 
 
 USED: list[bool] = []  # not empty once this process has placed an array
-_places: dict[tuple[Device, ...], Place] = {}
+_places: dict[Any, Place] = {}
 
 
-def place_of(*devices: Device) -> Place:
-    """The place of these devices, whatever their order."""
-    key = tuple(sorted(set(devices), key=lambda d: (d.platform, d.id)))
-    return _places.setdefault(key, _places.get(key) or Place(key))
+def place_of(device: Device) -> Place:
+    return _places.setdefault(device, _places.get(device) or Place((device,)))
+
+
+def place_on(mesh: Mesh) -> Place:
+    found = _places.get(mesh)
+    if found is None:
+        devices = sorted(mesh.devices.ravel(), key=lambda d: (d.platform, d.id))
+        found = _places.setdefault(mesh, Place(tuple(devices), mesh))
+    return found
 
 
 class Placed(Tracer):
     """The value of an array's node: a node of the place, and whether it must stay there."""
 
-    __slots__ = ("node", "place", "committed")
+    __slots__ = ("node", "place", "committed", "declared", "_host")
 
-    def __init__(self, node: Node, place: Place, committed: bool) -> None:
+    def __init__(
+        self, node: Node, place: Place, committed: bool, declared: NamedSharding | None = None
+    ) -> None:
         if not USED:
             USED.append(True)
         self.trace, self.aval = TRACE, aval_of_node(node)
         self.node, self.place, self.committed = node, place, committed
+        self._host: Any = None  # the whole value, once it was collected from several devices
+        self.declared = declared  # the sharding that was asked for: writes in place keep it
         self.code, self.offset = local.where or (None, 0)
 
     def force(self) -> Any:
@@ -91,16 +107,32 @@ class Placed(Tracer):
             return host_value(self.node)
         if self.node[VALUE] is None:
             flush(local.recorder_of(self.place), self.node)
+        if type(self.node[VALUE]) is Later:
+            bring(self.node, self.place.there())
         return self.node[VALUE]
+
+    def sharding(self) -> NamedSharding | None:
+        """How the value is split over the mesh; None if there is none. Computes it."""
+        if self.place.mesh is None:
+            return None
+        value = self.force()
+        return lowering.layout_of(value) if lowering.is_buffer(value) else self.place.whole
 
     def exact(self) -> Any:
         if self.place.is_first:
             return host_value(self.node)
-        value = self.force()
+        value = self.node[VALUE]
         if type(value) is Later:
             return value.fetch(value.node)
+        if self._host is not None:
+            return self._host
+        value = self.force()
         if lowering.is_buffer(value):
-            value = lowering.host(value)
+            split = self.place.mesh is not None
+            value = lowering.gathered(value)
+            if split:
+                STATS.gathers += 1
+                self._host = value[()] if not value.ndim else value
         return value[()] if type(value) is np.ndarray and not value.ndim else value
 
     seen = exact
@@ -113,7 +145,18 @@ class Placed(Tracer):
         return [None, None, value, None, aval_of(value.shape, value.dtype)]
 
     def keep(self, new: Node) -> Node:
-        """A new value of an array that holds this: the array stays where it is."""
+        """A new value of an array that holds this: the array stays where it is, and split so."""
+        kept = self._kept(new)
+        value = self.node[VALUE]
+        sharding = self.declared
+        if sharding is None and self.place.mesh is not None and lowering.is_buffer(value):
+            sharding = lowering.layout_of(value)
+        placed = placed_in(kept)
+        if sharding is None or placed is None or placed.place is not self.place:
+            return kept
+        return constrained(placed, sharding)
+
+    def _kept(self, new: Node) -> Node:
         placed = placed_in(new)
         if placed is None:
             inner = new if self.place.is_first else moved(new, self.place)
@@ -124,7 +167,7 @@ class Placed(Tracer):
             return tracer_node(Placed(placed.node, self.place, True))
         if not self.committed and placed.committed:
             return new
-        if self.committed and placed.committed:
+        if self.committed and placed.committed and self.place.devices != placed.place.devices:
             raise ValueError(
                 f"an array on {self.place} is written with one committed to {placed.place}; "
                 "lazynp.device_put(x, device) moves one"
@@ -177,12 +220,12 @@ class PlacedTrace(Trace):
                 continue
             where = where or placed.place
             if placed.committed:
-                if found is not None and placed.place is not found:
+                if found is not None and placed.place.devices != found.devices:
                     raise ValueError(
                         f"{name}: operands are committed to different devices: {found} and "
                         f"{placed.place}. lazynp.device_put(x, device) moves one"
                     )
-                found = placed.place
+                found = found or placed.place
         assert where is not None
         return found or where, found is not None
 
@@ -204,6 +247,19 @@ class PlacedTrace(Trace):
 
 TRACE = PlacedTrace("device_put")
 TRACE.level = 0.5  # type: ignore[assignment]
+
+
+_constrain: list[Any] = []
+
+
+def install(constrain: Any) -> None:
+    """Called once, by the module that declares the primitive: what splits a placed value so."""
+    _constrain[:] = [constrain]
+
+
+def constrained(placed: Placed, sharding: NamedSharding) -> Node:
+    """The value, split over its mesh so, and kept so by writes."""
+    return _constrain[0](placed, sharding)
 
 
 class _Nothing(dict[Any, Any]):
@@ -238,13 +294,34 @@ def moved(node: Node, place: Place, layout: Any = None) -> Node:
     placed = placed_in(node)
     if placed is not None:
         node = placed.node
-    op, aval = node[OP], aval_of_node(node)
-    if node[VALUE] is None and op is not None and op.primitive.kind == "fill":
-        if not any(type(a) is list for a in node[1]):
-            return [op, node[1], None, node[3], node[4]]
+    aval = aval_of_node(node)
+    made = _made_there(node, [_CLONED]) if placed is None else None
+    if made is not None:
+        return made
     fetch = host_value if placed is None else _fetched
     source = node if placed is None else tracer_node(placed)
     return [None, None, Later(source, fetch, layout), None, aval]
+
+
+_CLONED = 24  # nodes
+
+
+def _made_there(node: Node, left: list[int]) -> Node | None:
+    """A copy of a pending node that no data affects (a range, a fill): it is made where it goes.
+    None for any other.
+    """
+    op = node[OP]
+    left[0] -= 1
+    if node[VALUE] is not None or op is None or op.host or op.primitive.multiple_results:
+        return None
+    operands = []
+    for a in node[ARGS]:
+        if type(a) is list and not isinstance(a[VALUE], np.generic):
+            a = _made_there(a, left) if left[0] > 0 else None
+            if a is None:
+                return None
+        operands.append(a)
+    return [op, tuple(operands), None, node[CODE], node[OFFSET]]
 
 
 def _fetched(node: Node) -> Any:
@@ -303,7 +380,6 @@ def _enter(recorder: PlacedRecorder) -> None:
 
 
 __all__ = [
-    "AVAL",
     "TRACE",
     "USED",
     "Place",
@@ -311,6 +387,7 @@ __all__ = [
     "behind",
     "moved",
     "place_of",
+    "place_on",
     "placed_in",
     "put_back",
 ]

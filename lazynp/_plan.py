@@ -13,7 +13,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,9 @@ class Stats:
 
     compiles: programs that were compiled. cache_hits: programs that were found on disk instead.
     compile_seconds: for both, with lowering. promotions: kinds of arguments for which a hot
-    function runs as one program. memo_entries: the entries of all memo tables at the
+    function runs as one program. collectives: for each kind, how many ran in programs for several
+    devices; collective_bytes: of their results on one device; gathers: arrays whose parts the host
+    has collected. memo_entries: the entries of all memo tables at the
     moment of reading.
     """
 
@@ -48,6 +50,9 @@ class Stats:
     compiled_runs: int = 0
     reference_runs: int = 0
     promotions: int = 0
+    collectives: dict[str, int] = field(default_factory=dict)
+    collective_bytes: int = 0
+    gathers: int = 0
 
     @property
     def memo_entries(self) -> int:

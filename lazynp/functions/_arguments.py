@@ -16,7 +16,7 @@ from lazynp._devices import find
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._recorder import local
-from lazynp._shardings import Sharding
+from lazynp._shardings import PartitionSpec, Sharding
 from lazynp._steps import Basic
 from lazynp._strides import Order, copied_order, fortran_order, in_order, layout
 from lazynp._views import view
@@ -86,7 +86,7 @@ def dtype_argument(dtype: Any) -> Dtype:
 
 
 def check_device(device: Any) -> None:
-    if device is not None and not isinstance(device, Sharding):
+    if device is not None and not isinstance(device, (Sharding, PartitionSpec)):
         find(device)
 
 

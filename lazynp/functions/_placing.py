@@ -11,19 +11,23 @@ from lazynp._avals import on_device
 from lazynp._config import config
 from lazynp._devices import FIRST, default, find
 from lazynp._fronts import in_front_too
-from lazynp._placed import USED, place_of
+from lazynp._placed import USED, place_of, place_on
 from lazynp._recorder import staged
-from lazynp._shardings import Sharding
+from lazynp._shardings import NamedSharding, PartitionSpec, SingleDeviceSharding, sharding_on
 from lazynp._tree import tree_flatten, tree_map
-from lazynp.primitives.placing import NOWHERE, Target, put, where
+from lazynp.primitives.placing import NOWHERE, Target, placed_behind, put, where
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def target_of(device: Any, committed: bool = True) -> Target:
     """What a device, its name or a sharding asks for. Raises DeviceError."""
-    if isinstance(device, Sharding):
-        return Target(place_of(*device.device_set), committed)
+    if isinstance(device, PartitionSpec):
+        device = sharding_on(None, device, "device_put")
+    if isinstance(device, NamedSharding):
+        return Target(place_on(device.mesh), committed, device)
+    if isinstance(device, SingleDeviceSharding):
+        device = next(iter(device.device_set))
     device = find(device)
     if device == FIRST and config.cpu_devices == 1 and config.device == "cpu":
         return NOWHERE  # nothing can lie elsewhere: it makes no difference
@@ -54,8 +58,16 @@ def placed(
     target = None if device is None else target_of(device)
     out = function(*args, **given)
     if target is None and like and args and isinstance(args[0], Array):
-        target = Target(*where(args[0]))
+        target = _like(args[0], out)
     return made(out, target)
+
+
+def _like(x: Array, out: Any) -> Target:
+    """Where an array like x is made: split like it, if it has the same shape."""
+    placed = placed_behind(x)
+    if placed is None or placed.place.mesh is None or out.shape != x.shape:
+        return Target(*where(x))
+    return Target(placed.place, placed.committed, placed.sharding())
 
 
 def beside(tree: Any, *xs: Any) -> Any:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from lazynp import lowering
 from lazynp._array import Array
 from lazynp._avals import on_device
 from lazynp._config import config
 from lazynp._devices import Device, default, devices, find
-from lazynp._shardings import Sharding, SingleDeviceSharding
+from lazynp._shardings import Index, PartitionSpec, Sharding, SingleDeviceSharding
 from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten
 from lazynp.functions._arguments import check_device
 from lazynp.functions._host import to_host
 from lazynp.functions._operands import as_array
 from lazynp.functions._placing import made, target_of
-from lazynp.primitives.placing import put, where
+from lazynp.primitives.placing import placed_behind, put, where
 
 
 def local_devices(platform: str | None = None) -> list[Device]:
@@ -56,16 +58,20 @@ def device_put(x: Any, device: Any = None) -> Any:
     can hold.
     """
     leaves, structure = tree_flatten(x)
-    if device is None or isinstance(device, (str, Sharding)):
+    if device is None or isinstance(device, (str, Sharding, PartitionSpec)):
         wanted = [device] * len(leaves)
     else:
         wanted = _prefix(device, x)
     return tree_unflatten(structure, [_put(a, d) for a, d in zip(leaves, wanted, strict=True)])
 
 
+def _is_leaf(device: Any) -> bool:
+    return device is None or isinstance(device, PartitionSpec)
+
+
 def _prefix(prefix: Any, tree: Any) -> list[Any]:
     """For each leaf of the tree, that of the prefix that is above it."""
-    given, structure = tree_flatten(prefix, is_leaf=lambda d: d is None)
+    given, structure = tree_flatten(prefix, is_leaf=_is_leaf)
     found: list[Any] = []
     try:
         parts = flatten_up_to(structure, tree, "device_put")
@@ -85,6 +91,15 @@ def _put(x: Any, device: Any) -> Array:
     return put(array, target_of(device))
 
 
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """The tree of arrays, laid out so: a Sharding, a PartitionSpec for the mesh that is set, or a
+    tree of these. In a traced function, the compiler arranges it.
+
+    Raises ValueError where a sharding does not divide an array evenly.
+    """
+    return device_put(x, shardings)
+
+
 def _copied(x: Array) -> Array:
     return x.copy()  # type: ignore[attr-defined]
 
@@ -99,14 +114,50 @@ def device_get(x: Any) -> Any:
 
 def sharding_of(self: Array) -> Sharding:
     """How the array lies on its devices. If there are several, reading it computes the array."""
-    place, _ = where(self)
-    return SingleDeviceSharding(place.devices[0])
+    placed = placed_behind(self)
+    sharding = None if placed is None else placed.sharding()
+    return sharding or SingleDeviceSharding(where(self)[0].devices[0])
 
 
 def device_of(self: Array) -> Any:
     """The device of the array; its sharding, if there are several."""
     place, _ = where(self)
     return place.devices[0] if len(place.devices) == 1 else sharding_of(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Shard:
+    """A part of an array: on which device, which part, the how-manieth copy of it, its values."""
+
+    device: Device
+    index: Index
+    replica_id: int
+    data: Array
+
+
+def shards_of(self: Array) -> list[Shard]:
+    """The parts of the array on this process' devices. Their data are copies, there."""
+    placed = placed_behind(self)
+    if placed is None or placed.place.mesh is None:
+        device = where(self)[0].devices[0]
+        index: Index = (slice(None),) * self.ndim
+        return [Shard(device, index, 0, _put(self, device))]
+    sharding, value = placed.sharding(), placed.force()
+    assert sharding is not None
+    found, seen = [], dict[Any, int]()
+    for i, (device, index) in enumerate(
+        zip(placed.place.devices, sharding.indices(self.shape), strict=True)
+    ):
+        key = tuple((s.start, s.stop) for s in index)
+        seen[key] = seen.get(key, -1) + 1
+        data = device_put(lowering.part_on(value, i).copy(), device)
+        found.append(Shard(device, index, seen[key], data))
+    return found
+
+
+def is_fully_replicated(self: Array) -> bool:
+    """Whether each of its devices has the whole array."""
+    return sharding_of(self).is_fully_replicated
 
 
 def devices_of(self: Array) -> set[Device]:

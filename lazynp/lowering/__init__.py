@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         compile_spread,
         compile_text,
         cuda_client,
+        gathered,
         has_client,
         has_room,
         host,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         layout_of,
         lower,
         lower_module,
+        part_on,
         place_of,
         put,
     )
@@ -69,6 +71,7 @@ __all__ = [
     "device_count",
     "compile_text",
     "cuda_client",
+    "gathered",
     "has_client",
     "has_room",
     "host",
@@ -81,6 +84,7 @@ __all__ = [
     "lower_module",
     "memory_stats",
     "on_host",
+    "part_on",
     "place_of",
     "put",
 ]

@@ -5,6 +5,7 @@ Verified on 0.10.2 (Python 3.11), 0.11 and 0.12 (Python 3.12 and later).
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -55,6 +56,82 @@ class Sharding(xla_client.SingleDeviceSharding):
 
     def shard_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
+
+
+class SplitSharding(xla_client.GSPMDSharding):
+    """The sharding over several devices that jaxlib requires."""
+
+    is_fully_addressable = True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return self._hlo_sharding.is_replicated()
+
+    @property
+    def memory_kind(self) -> None:
+        return None
+
+    def _to_xla_hlo_sharding(self, ndim: int) -> Any:
+        return self._hlo_sharding
+
+
+Tiles = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+
+
+def split_sharding(devices: Any, tiles: Tiles) -> SplitSharding:
+    """The sharding with these tiles: see `_shardings.Tiles`."""
+    counts, owners = tiles
+    if len(owners) == 1:
+        return SplitSharding(devices, xla_client.HloSharding.replicate())
+    copies = len(owners[0])
+    dims = ",".join(map(str, counts if copies == 1 else (*counts, copies)))
+    order = ",".join(str(d) for row in owners for d in row)
+    last = " last_tile_dim_replicate" if copies > 1 else ""
+    text = f"{{devices=[{dims}]{order}{last}}}"
+    return SplitSharding(devices, xla_client.HloSharding.from_string(text))
+
+
+def tiles_of_outputs(loaded: Any, ndims: Sequence[int]) -> list[Tiles]:
+    """How a compiled program splits its results."""
+    found = []
+    for proto, ndim in zip(loaded.get_output_shardings(), ndims, strict=True):
+        sharding = xla_client.HloSharding.from_proto(proto)
+        if sharding.is_replicated():
+            found.append(((1,) * ndim, (tuple(range(loaded_size(loaded))),)))
+            continue
+        dims = list(sharding.tile_assignment_dimensions())
+        order = np.array(sharding.tile_assignment_devices())
+        copies = math.prod(dims[ndim:])
+        rows = np.sort(order.reshape(-1, copies), axis=1)
+        found.append((tuple(dims[:ndim]), tuple(map(tuple, rows.tolist()))))
+    return found
+
+
+def loaded_size(loaded: Any) -> int:
+    return len(loaded.local_devices())
+
+
+def put_split(aval: Any, sharding: Any, parts: Sequence[Any], devices: Sequence[Any]) -> Any:
+    """A buffer of one part on each device."""
+    return xla_client.batched_device_put(
+        aval, sharding, list(parts), list(devices), True, True, enable_x64=True
+    )
+
+
+def parts_of(buffer: Any) -> list[Any]:
+    """The host values of a buffer's parts, one for each device."""
+    return [p._single_device_array_to_np_array_did_copy()[0] for p in buffer._arrays]
+
+
+def propagating(options: Any, count: int) -> Any:
+    """Compile options of a program that decides how its results are split."""
+    options.executable_build_options.allow_spmd_sharding_propagation_to_output = [True] * count
+    return options
+
+
+def optimised(loaded: Any) -> str:
+    """The optimised program, for one device."""
+    return "\n".join(m.to_string() for m in loaded.hlo_modules())
 
 
 def memory_of(loaded: Any) -> tuple[int, int]:

@@ -18,7 +18,15 @@ from lazynp.lowering._runtime import (
     is_buffer,
     put,
 )
-from lazynp.lowering._spread import Spread, compile_spread, is_at, layout_of, place_of
+from lazynp.lowering._spread import (
+    Spread,
+    compile_spread,
+    gathered,
+    is_at,
+    layout_of,
+    part_on,
+    place_of,
+)
 
 __all__ = [
     "Buffer",
@@ -34,6 +42,7 @@ __all__ = [
     "compile_spread",
     "compile_text",
     "cuda_client",
+    "gathered",
     "has_client",
     "has_room",
     "host",
@@ -42,6 +51,7 @@ __all__ = [
     "layout_of",
     "lower",
     "lower_module",
+    "part_on",
     "place_of",
     "put",
 ]

@@ -19,6 +19,7 @@ from lazynp._config import config
 from lazynp._errors import DeviceError, InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp.lowering import _cache, _closing, _compat, _lapack
+from lazynp.lowering._collectives import Collective, collectives_in
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import large, room_for_arrays, room_for_client, room_for_compiling
 from lazynp.lowering._maps import room_for_maps
@@ -26,6 +27,7 @@ from lazynp.lowering._options import compile_options, forget_unknown
 from lazynp.lowering._progress import Told
 from lazynp.lowering._runtime import (
     describes_large,
+    host,
     is_forked,
     note_client,
     refuse_fork,
@@ -68,8 +70,9 @@ class _Description:
 class Place:
     """Devices of one platform, in order of their ids: where a program runs."""
 
-    def __init__(self, platform: str, ids: Ids) -> None:
+    def __init__(self, platform: str, ids: Ids, whole: Any) -> None:
         self.platform, self.ids = platform, ids
+        self.whole = whole  # the layout of what each device has in full; None without a mesh
         self.client = client_of(platform)
         every = self.client.devices()
         self.devices = [every[i] for i in ids]
@@ -80,6 +83,7 @@ class Place:
 
     def described(self, aval: Aval, layout: Any = None) -> _Description:
         """The unique description of an aval's shape and dtype, laid out so on these devices."""
+        layout = layout or self.whole
         key = aval.shape, aval.dtype, layout
         found = self._described.get(key)
         if found is None:
@@ -87,13 +91,16 @@ class Place:
             found = self._described.setdefault(key, _Description(plain, self, layout))
         return found
 
-    def sharding(self, layout: Any) -> Any:
-        return _compat.Sharding(self.devices[0])
+    def sharding(self, layout: Any, ndim: int) -> Any:
+        if layout is None:
+            return _compat.Sharding(self.devices[0])
+        return _compat.split_sharding(self.list, layout.tiles(ndim))
 
     def handler(self, description: _Description) -> Any:
         found = self._handlers.get(description)
         if found is None:
-            made = _compat.result_handler(description, self.sharding(description.layout))
+            sharding = self.sharding(description.layout, description.ndim)
+            made = _compat.result_handler(description, sharding)
             found = self._handlers.setdefault(description, made)
         return found
 
@@ -103,15 +110,18 @@ class Place:
             _closing.keep_out()
         array, owned = _native(array, owned)
         description = self.described(aval_of(array.shape, array.dtype), layout)
+        sharding = self.sharding(description.layout, array.ndim)
         try:
-            return _compat.put(
-                description, self.sharding(layout), array, self.devices[0], not owned
-            )
+            if description.layout is not None:
+                parts = [array[i].copy() for i in description.layout.indices(array.shape)]
+                return _compat.put_split(description, sharding, parts, self.devices)
+            return _compat.put(description, sharding, array, self.devices[0], not owned)
         except _compat.JaxRuntimeError as e:
             raise translated(e, "put", None) from None
 
-    def options(self, text: str) -> Any:
-        return _compat.on_devices(compile_options(self.platform, text), self.ids)
+    def options(self, text: str, outs: int) -> Any:
+        options = _compat.on_devices(compile_options(self.platform, text), self.ids)
+        return options if len(self.ids) == 1 else _compat.propagating(options, outs)
 
 
 def _native(array: np.ndarray[Any, Any], owned: bool) -> tuple[np.ndarray[Any, Any], bool]:
@@ -127,15 +137,16 @@ def _native(array: np.ndarray[Any, Any], owned: bool) -> tuple[np.ndarray[Any, A
     return array if type(array) is np.ndarray else array.view(np.ndarray), owned
 
 
-_places: dict[tuple[str, Ids], Place] = {}
+_places: dict[Any, Place] = {}
 
 
-def place_of(platform: str, ids: Ids) -> Place:
-    key = platform, ids
+def place_of(platform: str, ids: Ids, whole: Any = None) -> Place:
+    """The place of these devices. whole: the layout, on their mesh, of what all have in full."""
+    key = platform, ids, whole
     found = _places.get(key)
     if found is None:
         with _lock:
-            found = _places.setdefault(key, _places.get(key) or Place(platform, ids))
+            found = _places.setdefault(key, _places.get(key) or Place(platform, ids, whole))
     return found
 
 
@@ -148,12 +159,40 @@ def layout_of(buffer: Any) -> Any:
     return buffer.aval.layout
 
 
+def gathered(buffer: Any) -> np.ndarray[Any, Any]:
+    """The whole array on the host; without a copy if one device has it."""
+    description = buffer.aval
+    if getattr(description, "layout", None) is None:
+        return host(buffer)
+    if _closing.closing:
+        _closing.keep_out()
+    _compat.collect_garbage()
+    try:
+        parts = _compat.parts_of(buffer)
+    except _compat.JaxRuntimeError as e:
+        raise translated(e, "host", None) from None
+    if description.layout.is_fully_replicated:
+        return parts[0]
+    whole = np.empty(description.shape, description.dtype)
+    for index, part in zip(description.layout.indices(description.shape), parts, strict=True):
+        whole[index] = part
+    whole.flags.writeable = False
+    return whole
+
+
+def part_on(buffer: Any, which: int) -> np.ndarray[Any, Any]:
+    """The part of a buffer on one of its devices, in order of their ids."""
+    if getattr(buffer.aval, "layout", None) is None:
+        return host(buffer)
+    return _compat.parts_of(buffer)[which]
+
+
 class Spread:
     """A compiled program for some devices. It has the interface of `_runtime.Executable`."""
 
     __slots__ = (
         "in_avals", "out_avals", "text", "place", "from_disk", "wanted", "large", "_loaded",
-        "_consume", "_run",
+        "_consume", "_run", "moved", "collectives",
     )  # fmt: skip
 
     def __init__(
@@ -168,6 +207,9 @@ class Spread:
         self._consume = methodcaller("consume_with_handlers", handlers)
         self._run = loaded.execute_sharded
         self.large = describes_large(loaded, self.out_avals)
+        split = len(place.ids) > 1
+        self.collectives = collectives_in(_compat.optimised(loaded)) if split else []
+        self.moved = _summed(self.collectives)
 
     def run(
         self, buffers: Sequence[Any], into: list[Any] | None = None, checked: bool = False
@@ -194,6 +236,14 @@ class Spread:
         return self.place.put(array, None, owned)
 
 
+def _summed(collectives: Sequence[Collective]) -> tuple[dict[str, int], int]:
+    """How many collectives of each kind a run makes, and the bytes of their results."""
+    counts: dict[str, int] = {}
+    for c in collectives:
+        counts[c.kind] = counts.get(c.kind, 0) + c.count
+    return counts, sum(c.bytes * c.count for c in collectives)
+
+
 def compile_spread(
     jaxpr: Jaxpr, donate: Sequence[int], place: Place, layouts: Sequence[Any]
 ) -> Spread:
@@ -202,20 +252,52 @@ def compile_spread(
         _closing.keep_out()
     if not donate:
         room_for_arrays(large(jaxpr.out_avals))
-    text = module_text(jaxpr, donate, place.platform)
+    given = [place.described(a, lay) for a, lay in zip(jaxpr.in_avals, layouts, strict=True)]
+    asked: dict[int, Any] = {}
+    loaded, text, from_disk = _loaded(jaxpr, donate, place, given, asked)
+    outs = _layouts(loaded, place, jaxpr)
+    unclear = [i for i, lay in enumerate(outs) if lay is None and place.whole is not None]
+    if unclear:  # no sharding on the mesh says it: each device shall have the whole
+        asked = dict.fromkeys(unclear, place.whole)
+        loaded, text, from_disk = _loaded(jaxpr, donate, place, given, asked)
+        outs = [asked.get(i, lay) for i, lay in enumerate(_layouts(loaded, place, jaxpr))]
+    wanted = [place.described(a, lay) for a, lay in zip(jaxpr.out_avals, outs, strict=True)]
+    return Spread(loaded, given, wanted, text, place, from_disk)
+
+
+def _layouts(loaded: Any, place: Place, jaxpr: Jaxpr) -> list[Any]:
+    """How the results are split; None where no sharding on the mesh says it."""
+    avals = jaxpr.out_avals
+    if place.whole is None or len(place.ids) == 1:
+        return [place.whole] * len(avals)
+    found = []
+    for aval, tiles in zip(
+        avals, _compat.tiles_of_outputs(loaded, [a.ndim for a in avals]), strict=True
+    ):
+        even = not any(n % c for n, c in zip(aval.shape, tiles[0], strict=True))
+        found.append(place.whole.like(tiles) if even else None)
+    return found
+
+
+def _loaded(
+    jaxpr: Jaxpr, donate: Sequence[int], place: Place, given: Sequence[_Description],
+    asked: dict[int, Any],
+) -> tuple[Any, str, bool]:  # fmt: skip
+    """The executable, its text, and whether it was on disk."""
+    mesh = place.whole.mesh if place.whole is not None and len(place.ids) > 1 else None
+    layouts = [] if mesh is None else [d.layout for d in given]
+    text = module_text(jaxpr, donate, place.platform, mesh, layouts, asked)
     if "@lapack_" in text or '"lapack_' in text:
         _lapack.register()
     room_for_compiling(text)
     room_for_maps()
-    loaded, from_disk = _loaded(text, place, jaxpr)
-    ins = [place.described(a, lay) for a, lay in zip(jaxpr.in_avals, layouts, strict=True)]
-    outs = [place.described(a) for a in jaxpr.out_avals]
-    return Spread(loaded, ins, outs, text, place, from_disk)
+    loaded, from_disk = _compiled(text, place, jaxpr)
+    return loaded, text, from_disk
 
 
-def _loaded(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
+def _compiled(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
     """The executable, and whether it was on disk."""
-    options = place.options(text)
+    options = place.options(text, len(jaxpr.out_avals))
     key = _cache.key_of(text, options, f"{place.platform} {place.ids}")
     blob = None if key is None else _cache.load(key)
     if key is not None and blob is not None:
@@ -231,7 +313,7 @@ def _loaded(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise translated(e, "compile", text) from None
-            options = place.options(text)
+            options = place.options(text, len(jaxpr.out_avals))
     if key is not None:
         blob = _compat.serialized(place.client, loaded)
         if blob is not None:

@@ -12,10 +12,11 @@ from typing import Any
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._devices import FIRST
-from lazynp._node import Node, is_interpreted, tracer_node
-from lazynp._placed import Place, Placed, moved, place_of, placed_in
+from lazynp._node import VALUE, Node, aval_of_node, is_interpreted, tracer_node
+from lazynp._placed import TRACE, Place, Placed, install, moved, place_of, placed_in
 from lazynp._primitive import Primitive
 from lazynp._recorder import local
+from lazynp._shardings import NamedSharding, PartitionSpec
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,14 @@ class Target:
 
     place: Place
     committed: bool = True
-    sharding: Any = None
+    sharding: NamedSharding | None = None
+
+    def batched(self) -> Target:
+        """The same for an array with one more axis in front, which may be split otherwise."""
+        if self.sharding is None:
+            return self
+        spec = PartitionSpec(None, *self.sharding.spec)
+        return Target(self.place, self.committed, NamedSharding(self.sharding.mesh, spec))
 
 
 NOWHERE = Target(place_of(FIRST), committed=False)  # where plain arrays are
@@ -44,16 +52,34 @@ def put_node(node: Node, target: Target) -> Node:
     placed = placed_in(node)
     if target == NOWHERE:
         return node if placed is None else placed.home()
+    if target.sharding is not None:
+        target.sharding.check(aval_of_node(node).shape, "device_put")
+    sharding = target.sharding
     if placed is not None and placed.place is target.place:
         inner = placed.node
     elif target.place.is_first:
         inner = node if placed is None else placed.home()
     else:
-        inner = moved(node, target.place)
-    return tracer_node(Placed(inner, target.place, target.committed))
+        inner = moved(node, target.place, sharding)
+        if sharding is not None and inner[VALUE] is not None:  # it will be put so
+            return tracer_node(Placed(inner, target.place, target.committed, sharding))
+    made = Placed(inner, target.place, target.committed)
+    return tracer_node(made) if sharding is None else _constrain(made, sharding)
+
+
+def _constrain(placed: Placed, sharding: NamedSharding) -> Node:
+    params = {"target": Target(placed.place, placed.committed, sharding), "source": NOWHERE}
+    made = TRACE.process(device_put, (tracer_node(placed),), params)
+    made[VALUE].declared = sharding
+    return made
+
+
+install(_constrain)
 
 
 def _abstract(x: Aval, *, target: Target, source: Target) -> Aval:
+    if target.sharding is not None:
+        target.sharding.check(x.shape, "with_sharding_constraint")
     return aval_of(x.shape, x.dtype, x.weak)
 
 
@@ -62,7 +88,9 @@ def _reference(x: Any, *, target: Target, source: Target) -> Any:
 
 
 def _lower(b: Any, x: Any, *, target: Target, source: Target) -> Any:
-    return x
+    if target.sharding is None or b.mesh != target.sharding.mesh:
+        return x
+    return b.constrained(x, target.sharding.text(x.aval.ndim))
 
 
 def _jvp(primals: Sequence[Array], tangents: Sequence[Array | None], **params: Any) -> Any:
@@ -76,7 +104,7 @@ def _transpose(ct: Array, x: Any, *, target: Target, source: Target) -> list[Any
 
 
 def _batch(size: int, batched: Sequence[bool], x: Array, **params: Any) -> Array:
-    return put(x, params["target"])
+    return put(x, params["target"].batched())
 
 
 device_put = Primitive(
@@ -94,14 +122,19 @@ def where(x: Array) -> tuple[Place, bool]:
     """The devices of an array, and whether it must stay there; of a traced one, those of its
     value.
     """
+    placed = placed_behind(x)
+    return (NOWHERE.place, False) if placed is None else (placed.place, placed.committed)
+
+
+def placed_behind(x: Array) -> Placed | None:
+    """The placed value of an array; of a traced one, that of its value."""
     node: Any = x._read()
     while is_interpreted(node):
         behind = getattr(node[2], "primal", None) or getattr(node[2], "value", None)
         if behind is None:
             break
         node = behind
-    placed = placed_in(node)
-    return (NOWHERE.place, False) if placed is None else (placed.place, placed.committed)
+    return placed_in(node)
 
 
-__all__ = ["NOWHERE", "Target", "device_put", "put", "where"]
+__all__ = ["NOWHERE", "Target", "device_put", "placed_behind", "put", "where"]

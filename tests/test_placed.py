@@ -23,6 +23,7 @@ def leaves_of(tree: Any) -> list[Any]:
 
 @pytest.mark.parametrize("name", list(FAMILIES))
 @pytest.mark.parametrize("device", ["cpu:1", "cpu"])
+@pytest.mark.own_policy
 @on_eight
 def test_a_family_of_operations_gives_numpys_results_there(name: str, device: str) -> None:
     def elsewhere(tree: Any) -> list[str]:
@@ -109,52 +110,6 @@ def test_transformations_give_there_what_they_give_here(name: str) -> None:
     for x, y in zip(leaves_of((want, here)), leaves_of((got, there)), strict=True):
         numpy.testing.assert_allclose(y, x, 1e-12, 1e-12)
         assert y.device == "cpu:1", y.device
-
-
-@on_eight
-def test_devices_are_listed_named_and_compared() -> None:
-    assert np.devices() == [f"cpu:{i}" if i else "cpu" for i in range(8)]
-    assert np.devices("cpu") == np.local_devices() == np.local_devices("cpu")
-    assert np.device_count() == np.local_device_count("cpu") == 8
-    third = np.devices()[3]
-    assert (third.id, third.platform, third.device_kind, third.process_index) == (
-        3,
-        "cpu",
-        "cpu",
-        0,
-    )
-    assert third.memory_stats() is None
-    assert (
-        third == "cpu:3" == str(third) and type(str(third)) is str and hash(third) == hash("cpu:3")
-    )
-    assert pickle.loads(pickle.dumps(third)) == third and copy.deepcopy(third).id == 3
-    info = np.__array_namespace_info__()
-    assert info.devices() == np.devices() and info.default_device() == "cpu"
-    x = np.arange(3.0)
-    assert x.device == "cpu" and x.devices() == {"cpu"}
-    assert x.sharding == np.SingleDeviceSharding("cpu")
-
-
-MISSING: dict[str, Callable[[Any], Any]] = {
-    "zeros": lambda d: np.zeros(3, device=d),
-    "asarray": lambda d: np.asarray([1.0], device=d),
-    "device_put": lambda d: np.device_put([1.0], d),
-    "default_device": lambda d: np.default_device(d),
-    "to_device": lambda d: np.ones(3).to_device(d),
-    "config": lambda d: np.config(device=d),
-    "sharding": lambda d: np.SingleDeviceSharding(d),
-}
-
-
-@pytest.mark.parametrize("device", ["cpu:9", "tpu", "cpu:x", "cuda"])
-@pytest.mark.parametrize("name", list(MISSING))
-@on_eight
-def test_a_device_that_is_not_there_is_an_error(name: str, device: str) -> None:
-    with pytest.raises(np.DeviceError) as caught:
-        MISSING[name](device)
-    assert isinstance(caught.value, RuntimeError) and isinstance(caught.value, ValueError)
-    text = str(caught.value)
-    assert ("lazynp[cuda12]" in text) if device == "cuda" else (device in text and "cpu:7" in text)
 
 
 @on_eight
@@ -287,33 +242,6 @@ def test_the_default_device_is_a_setting_and_a_block() -> None:
     with np.config(device="cpu:4"):
         assert np.ones(2).device == "cpu:4"
     assert np.ones(2).device == "cpu"
-
-
-@on_eight
-def test_placed_arrays_are_compiled_under_every_policy() -> None:
-    for policy in ("adaptive", "compiled", "reference"):
-        with np.config(execution=policy), Counted() as counted:
-            x = np.device_put(numpy.arange(4.0), "cpu:1")
-            assert (x * 3 + 1).tolist() == [1, 4, 7, 10]
-        assert (counted.compiled_runs, counted.reference_runs) == (1, 0)
-
-
-@on_eight
-def test_a_loop_elsewhere_needs_few_programs() -> None:
-    x = np.device_put(numpy.ones((40, 40)), "cpu:1")
-    with Counted() as counted:
-        for _ in range(200):
-            x[1:-1] += 0.1 * (x[2:] - 2 * x[1:-1] + x[:-2])
-        x.sum().item()
-    assert counted.compiles <= 5, counted
-
-
-@on_eight
-def test_the_number_of_devices_is_fixed_by_the_first_program() -> None:
-    (np.device_put(numpy.ones(2), "cpu:1") + 1).tolist()
-    with pytest.raises(RuntimeError, match="cpu_devices is 8"):
-        np.config(cpu_devices=4)
-    np.config(cpu_devices=8)
 
 
 @on_eight

@@ -204,3 +204,70 @@ def test_numbers_of_keys_do_not_depend_on_where_they_are_computed() -> None:
     want = np.random.key(3).normal((16, 4))
     split = np.with_sharding_constraint(np.random.key(3).normal((16, 4)), on_grid("x"))
     numpy.testing.assert_array_equal(split, want)
+
+
+@on_eight
+def test_jit_takes_and_gives_arrays_split_as_it_says() -> None:
+    value = numpy.arange(64.0).reshape(8, 8)
+    shardings = {"in_shardings": (on_grid("x"), None), "out_shardings": (on_grid("x", "y"), None)}
+    f = np.jit(lambda a, b: (a @ b, {"s": a.sum(0)}), **shardings)
+    for b in (numpy.ones((8, 8)), np.ones((8, 8)), blocks(8, 8)):
+        product, rest = f(value, b)
+        assert product.sharding == on_grid("x", "y")
+        numpy.testing.assert_allclose(product, value @ numpy.asarray(b))
+        numpy.testing.assert_allclose(rest["s"], value.sum(0))
+    with np.set_mesh(grid()):
+        assert np.jit(lambda a: a + 1, out_shardings=P("y"))(value).sharding == on_grid("y")
+    with pytest.raises(ValueError, match="dimension 0"):
+        np.jit(lambda a: a, in_shardings=on_grid("x"))(numpy.ones(3))
+    with pytest.raises(ValueError, match="out_shardings"):
+        np.jit(lambda a: a, out_shardings=(None, None))(numpy.ones(4))
+    grad = np.grad(lambda a: f(a, a)[0].sum())(blocks(8, 8))
+    numpy.testing.assert_allclose(grad, np.grad(lambda a: (a @ a).sum())(np.array(value)))
+
+
+@on_eight
+def test_what_a_jitted_function_writes_in_its_arguments_is_written() -> None:
+    def f(a: Any) -> Any:
+        a[0] = 5
+        return a.sum()
+
+    g = np.jit(f, in_shardings=on_grid("y"))
+    u, value = blocks(8, 8), numpy.ones((8, 8))
+    assert g(u) == numpy.arange(8.0, 64).sum() + 40
+    assert u.sharding == on_grid("x", "y") and u[0].tolist() == [5.0] * 8
+    assert g(value) == 56 + 40 and value[0].tolist() == [5.0] * 8
+
+
+@on_eight
+def test_a_constraint_puts_plain_arguments_on_its_mesh() -> None:
+    f = np.jit(lambda a: np.with_sharding_constraint(a * 2, on_grid("x")))
+    for a in (numpy.ones((8, 8)), np.ones((8, 8))):
+        assert f(a).sharding == on_grid("x") and f(a).sum() == 128
+
+
+@on_eight
+def test_the_examples_of_vmap_are_split_over_the_named_axis() -> None:
+    def f(r: Any) -> Any:
+        return np.with_sharding_constraint(r * 2, on_grid("y"))
+
+    u = blocks(8, 8)
+    assert np.vmap(f, spmd_axis_name="x")(u).sharding == on_grid("x", "y")
+    assert np.vmap(np.jit(f), spmd_axis_name="x")(u).sharding == on_grid("x", "y")
+    assert np.vmap(np.jit(f))(u).sharding == on_grid(None, "y")
+
+
+@on_eight
+def test_a_program_compiled_ahead_tells_what_it_does() -> None:
+    shape = np.ShapeDtype((8, 8), "f8", sharding=on_grid(None, "y"))
+    f = np.jit(lambda a, b: {"p": a @ b, "s": a.sum()})
+    compiled = f.lower(np.ShapeDtype((8, 8), "f8", sharding=on_grid("x")), shape).compile()
+    assert "HloModule" in compiled.as_text()
+    (reduce,) = compiled.collectives()
+    assert (reduce.kind, reduce.dtype, reduce.shape) == ("all-reduce", "f64", ())
+    assert (reduce.bytes, reduce.count) == (8, 1)
+    assert compiled.output_shardings == {"p": on_grid("x", "y"), "s": on_grid()}
+    assert compiled.input_shardings == ((on_grid("x"), on_grid(None, "y")), {})
+    assert compiled.memory_analysis().argument_size_in_bytes == 8 * 16 + 8 * 32
+    here = np.jit(np.sin).lower(numpy.ones(4)).compile()
+    assert here.collectives() == [] and here.output_shardings == np.SingleDeviceSharding("cpu")

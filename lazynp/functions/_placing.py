@@ -9,29 +9,14 @@ from typing import Any, TypeVar
 from lazynp._array import Array
 from lazynp._avals import on_device
 from lazynp._config import config
-from lazynp._devices import FIRST, default, find
+from lazynp._devices import default
 from lazynp._fronts import in_front_too
-from lazynp._placed import USED, place_of, place_on
+from lazynp._placed import USED, place_of
 from lazynp._recorder import staged
-from lazynp._shardings import NamedSharding, PartitionSpec, SingleDeviceSharding, sharding_on
 from lazynp._tree import tree_flatten, tree_map
-from lazynp.primitives.placing import NOWHERE, Target, placed_behind, put, where
+from lazynp.primitives.placing import NOWHERE, Target, placed_behind, put, target_of, where
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def target_of(device: Any, committed: bool = True) -> Target:
-    """What a device, its name or a sharding asks for. Raises DeviceError."""
-    if isinstance(device, PartitionSpec):
-        device = sharding_on(None, device, "device_put")
-    if isinstance(device, NamedSharding):
-        return Target(place_on(device.mesh), committed, device)
-    if isinstance(device, SingleDeviceSharding):
-        device = next(iter(device.device_set))
-    device = find(device)
-    if device == FIRST and config.cpu_devices == 1 and config.device == "cpu":
-        return NOWHERE  # nothing can lie elsewhere: it makes no difference
-    return Target(place_of(device), committed)
 
 
 def placing(function: F) -> F:

@@ -17,8 +17,8 @@ from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten
 from lazynp.functions._arguments import check_device
 from lazynp.functions._host import to_host
 from lazynp.functions._operands import as_array
-from lazynp.functions._placing import made, target_of
-from lazynp.primitives.placing import placed_behind, put, where
+from lazynp.functions._placing import made
+from lazynp.primitives.placing import placed_behind, put, target_of, where
 
 
 def local_devices(platform: str | None = None) -> list[Device]:

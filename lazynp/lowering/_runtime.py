@@ -281,6 +281,14 @@ class Executable:
         """`put`, for this program."""
         return put(array, owned, self.platform, self.alone)
 
+    def optimised(self) -> str:
+        """The optimised program."""
+        return _compat.optimised(self._loaded)
+
+    def memory(self) -> Any:
+        """What XLA tells of the memory that a run takes."""
+        return self._loaded.get_compiled_memory_stats()
+
     def brought(self, buffer: Any) -> Any:
         """The buffer in this program's backend: the same memory, wrapped for the other client."""
         if buffer.aval is backend(self.platform, self.alone).described(buffer.aval.aval):

@@ -192,7 +192,7 @@ class Spread:
 
     __slots__ = (
         "in_avals", "out_avals", "text", "place", "from_disk", "wanted", "large", "_loaded",
-        "_consume", "_run", "moved", "collectives",
+        "_consume", "_run", "moved", "collectives", "layouts",
     )  # fmt: skip
 
     def __init__(
@@ -202,6 +202,7 @@ class Spread:
         self.wanted, self.text, self.place, self.from_disk = list(wanted), text, place, from_disk
         self.in_avals = tuple([w.aval for w in wanted])
         self.out_avals = tuple([o.aval for o in outs])
+        self.layouts = [o.layout for o in outs]
         handlers = [place.handler(o) for o in outs]
         self._loaded = loaded
         self._consume = methodcaller("consume_with_handlers", handlers)
@@ -234,6 +235,14 @@ class Spread:
 
     def put(self, array: np.ndarray[Any, Any], owned: bool) -> Any:
         return self.place.put(array, None, owned)
+
+    def optimised(self) -> str:
+        """The optimised program, for one device."""
+        return _compat.optimised(self._loaded)
+
+    def memory(self) -> Any:
+        """What XLA tells of the memory that a run takes."""
+        return self._loaded.get_compiled_memory_stats()
 
 
 def _summed(collectives: Sequence[Collective]) -> tuple[dict[str, int], int]:

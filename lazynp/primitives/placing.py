@@ -5,18 +5,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
-from lazynp._devices import FIRST
+from lazynp._config import config
+from lazynp._devices import FIRST, find
 from lazynp._node import VALUE, Node, aval_of_node, is_interpreted, tracer_node
-from lazynp._placed import TRACE, Place, Placed, install, moved, place_of, placed_in
+from lazynp._placed import TRACE, Place, Placed, install, moved, place_of, place_on, placed_in
 from lazynp._primitive import Primitive
 from lazynp._recorder import local
-from lazynp._shardings import NamedSharding, PartitionSpec
+from lazynp._shardings import NamedSharding, PartitionSpec, SingleDeviceSharding, sharding_on
 
 
 @dataclass(frozen=True)
@@ -27,15 +29,29 @@ class Target:
     committed: bool = True
     sharding: NamedSharding | None = None
 
-    def batched(self) -> Target:
-        """The same for an array with one more axis in front, which may be split otherwise."""
+    def batched(self, name: Any) -> Target:
+        """The same for an array with one more axis in front, which this axis of the mesh splits."""
         if self.sharding is None:
             return self
-        spec = PartitionSpec(None, *self.sharding.spec)
+        spec = PartitionSpec(name, *self.sharding.spec)
         return Target(self.place, self.committed, NamedSharding(self.sharding.mesh, spec))
 
 
 NOWHERE = Target(place_of(FIRST), committed=False)  # where plain arrays are
+
+
+def target_of(device: Any, committed: bool = True) -> Target:
+    """What a device, its name or a sharding asks for. Raises DeviceError."""
+    if isinstance(device, PartitionSpec):
+        device = sharding_on(None, device, "device_put")
+    if isinstance(device, NamedSharding):
+        return Target(place_on(device.mesh), committed, device)
+    if isinstance(device, SingleDeviceSharding):
+        device = next(iter(device.device_set))
+    device = find(device)
+    if device == FIRST and config.cpu_devices == 1 and config.device == "cpu":
+        return NOWHERE  # nothing can lie elsewhere: it makes no difference
+    return Target(place_of(device), committed)
 
 
 def put(x: Array, target: Target, source: Target | None = None) -> Array:
@@ -77,6 +93,21 @@ def _constrain(placed: Placed, sharding: NamedSharding) -> Node:
 install(_constrain)
 
 
+class _Spmd(threading.local):
+    """The `spmd_axis_name` of each vmap whose rules are running."""
+
+    def __init__(self) -> None:
+        self.names: list[Any] = []
+
+
+SPMD = _Spmd()
+
+
+def current_spmd() -> Any:
+    """The axis of the mesh that splits the examples of the innermost vmap."""
+    return SPMD.names[-1] if SPMD.names else None
+
+
 def _abstract(x: Aval, *, target: Target, source: Target) -> Aval:
     if target.sharding is not None:
         target.sharding.check(x.shape, "with_sharding_constraint")
@@ -104,7 +135,7 @@ def _transpose(ct: Array, x: Any, *, target: Target, source: Target) -> list[Any
 
 
 def _batch(size: int, batched: Sequence[bool], x: Array, **params: Any) -> Array:
-    return put(x, params["target"].batched())
+    return put(x, params["target"].batched(current_spmd()))
 
 
 device_put = Primitive(
@@ -137,4 +168,7 @@ def placed_behind(x: Array) -> Placed | None:
     return placed_in(node)
 
 
-__all__ = ["NOWHERE", "Target", "device_put", "placed_behind", "put", "where"]
+__all__ = [
+    "NOWHERE", "SPMD", "Target", "current_spmd", "device_put", "placed_behind", "put", "target_of",
+    "where",
+]  # fmt: skip

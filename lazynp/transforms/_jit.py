@@ -27,7 +27,9 @@ from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.transforms._ahead import program_for
 from lazynp.transforms._arguments import START, Arguments, at_places, difference, fixed
+from lazynp.transforms._arranged import Arrangement, at_home, deliver, place_inside
 from lazynp.transforms._call import Places, delivered, jit_call
 from lazynp.transforms._donation import donated_places, give_up
 from lazynp.transforms._quick import Quick, operands_of, quick_of
@@ -205,6 +207,7 @@ def _run(
     jaxpr = traced.jaxpr
     if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
         jaxpr = delivered(jaxpr)
+        operands = at_home(jaxpr, operands)
     if inline and local.recorder.staging:
         results = iter(run_jaxpr(jaxpr, operands))
     elif donate:
@@ -255,13 +258,16 @@ class Jitted:
         donated: tuple[tuple[int, ...], tuple[str, ...]] = ((), ()),
         inline: bool = False,
         loops: Loops | None = None,
+        shardings: tuple[Any, Any] = (None, None),
     ) -> None:
         functools.update_wrapper(self, function)
         self._function, self._name = function, name_of(function)
-        self._made_of = function, numbers, names, donated, inline, loops
+        self._made_of = function, numbers, names, donated, inline, loops, shardings
         self._loops = loops
         self._notes: list[str] = []  # what became of loops
         self._what = f"jit of {self._name}"
+        arranged = any(s is not None for s in shardings)
+        self._arrangement = Arrangement(*shardings, self._what) if arranged else None
         self._numbers, self._names = places_and_names(function, numbers, names)
         # static as well, where they are ints
         bounds = bounds_only(function) if not (numbers or names) else ()
@@ -289,6 +295,14 @@ class Jitted:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._arrangement is not None:
+            args, copied = self._arrangement.arguments(args, kwargs)
+            out = self._called(args, kwargs)
+            deliver(copied)
+            return out
+        return self._called(args, kwargs)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if DISABLED or config.debug_nans:
             return self._function(*args, **kwargs)
         plain = operands_of(args) if self._simple and not kwargs else None
@@ -300,7 +314,7 @@ class Jitted:
         given, call, static = self._split(args, kwargs)
         traced = self._traced(given, call, static)
         STATS.calls += 1
-        if plain is not None and traced.pure():
+        if plain is not None and traced.pure() and place_inside(traced.jaxpr) is None:
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = delivered(traced.jaxpr)
             quick = quick_of(jaxpr, self._name, plain[1], made, traced.tree, traced.nodes)
@@ -312,7 +326,8 @@ class Jitted:
     @functools.cached_property
     def _prepared(self) -> Callable[..., Any]:
         """The function as it is traced: its control flow may be on traced values."""
-        return converted(self._function)
+        function = converted(self._function)
+        return function if self._arrangement is None else self._arrangement.results(function)
 
     def _places(
         self, given: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -378,6 +393,8 @@ class Jitted:
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for arguments like these (arrays or ShapeDtype), without running it."""
+        if self._arrangement is not None:
+            args, _ = self._arrangement.arguments(args, kwargs)
         given, call, static = self._split(args, kwargs)
         return Lowered(self, self._traced(given, call, static, bool(given.starts)), given)
 
@@ -432,9 +449,43 @@ class Compiled:
     def __init__(self, lowered: Lowered) -> None:
         self._lowered = lowered
 
+    @functools.cached_property
+    def _program(self) -> Any:
+        given, traced = self._lowered._given, self._lowered._traced
+        operands = [*given.owners, *given.values, *given.starts, *traced.captured]
+        return program_for(traced.jaxpr, operands)
+
     def as_text(self) -> str:
-        """The StableHLO text of the program."""
-        return self._lowered.as_text()
+        """The optimised program, for one device."""
+        return self._program.optimised()
+
+    def collectives(self) -> list[Any]:
+        """What the program moves between devices: `kind dtype shape bytes count` of each."""
+        return list(self._program.collectives)
+
+    def memory_analysis(self) -> Any:
+        """The bytes that the program takes on one device, as XLA tells."""
+        return self._program.memory()
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments are: the tree `(args, kwargs)`."""
+        given = self._lowered._given
+        found = iter(self._program.ins)
+        owners = {id(o): next(found) for o in given.owners}
+        leaves = [
+            owners[id(x._owner())] if owned else next(found)
+            for x, owned in zip(given.leaves, given.owned, strict=True)
+        ]
+        return tree_unflatten(given.structure, leaves)
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results are, as their tree."""
+        traced, program = self._lowered._traced, self._program
+        fresh = iter(program.outs)
+        made = [next(fresh) if k[0] == "new" else program.ins[0] for k in traced.outs]
+        return tree_unflatten(traced.tree, made)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         jitted = self._lowered._jitted
@@ -457,6 +508,8 @@ def jit(
     donate_argnames: Any = None,
     inline: bool = False,
     loops: Loops | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     keep_unused: bool = False,
     device: Any = None,
 ) -> Any:
@@ -480,12 +533,14 @@ def jit(
     donate_argnums, donate_argnames: arguments whose memory the results may reuse. Using a donated
     array afterwards is a RuntimeError, unless the function wrote it. Views are not donated, and
     under a transformation no argument is. inline: inside a traced function, insert the operations
-    instead of one `jit` operation. keep_unused, device: no effect.
+    instead of one `jit` operation. in_shardings, out_shardings: where arguments are taken and
+    results given: a sharding, or a tree of them that is a prefix of the positional arguments, or of
+    the results; None: as given, or as the compiler decides. keep_unused, device: no effect.
     """
     options = {
         "static_argnums": static_argnums, "static_argnames": static_argnames,
         "donate_argnums": donate_argnums, "donate_argnames": donate_argnames, "inline": inline,
-        "loops": loops,
+        "loops": loops, "in_shardings": in_shardings, "out_shardings": out_shardings,
     }  # fmt: skip
     if fun is None:
         return lambda f: jit(f, **options)
@@ -497,4 +552,5 @@ def jit(
     statics = numbers(static_argnums), strings(static_argnames)
     if loops not in (None, *get_args(Loops)):
         raise ValueError(f"jit: loops must be one of {get_args(Loops)}, got {loops!r}")
-    return Jitted(fun, *statics, donated, bool(inline), loops)
+    shardings = in_shardings, out_shardings
+    return Jitted(fun, *statics, donated, bool(inline), loops, shardings)

@@ -187,7 +187,10 @@ from lazynp.functions.ufuncs import (
 )
 from lazynp.transforms import (
     ShapeDtype as ShapeDtype,
+    all_gather as all_gather,
+    all_to_all as all_to_all,
     axis_index as axis_index,
+    axis_size as axis_size,
     check_grads as check_grads,
     checkpoint as checkpoint,
     cond as cond,
@@ -214,9 +217,12 @@ from lazynp.transforms import (
     pmax as pmax,
     pmean as pmean,
     pmin as pmin,
+    ppermute as ppermute,
     psum as psum,
+    psum_scatter as psum_scatter,
     pure_callback as pure_callback,
     scan as scan,
+    shard_map as shard_map,
     stop_gradient as stop_gradient,
     switch as switch,
     value_and_grad as value_and_grad,

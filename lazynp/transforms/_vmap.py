@@ -195,11 +195,16 @@ _REDUCTIONS = {
 
 
 def reduced(array: Array, op: str) -> Array:
+    """The collective over the examples of an array."""
+    if op == "gather":  # all of them, for each
+        return array
     return _REDUCTIONS[op](array, axes=(0,))
 
 
 def of_equals(x: Array, op: str, size: int) -> Array:
     """The result of `reduced` where all examples are equal."""
+    if op == "gather":
+        return shaping.broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
     return elementwise.multiply(x, size) if op == "sum" else x
 
 

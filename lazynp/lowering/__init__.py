@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from lazynp.lowering import _loading
 from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
-from lazynp.lowering._platforms import device_count, memory_stats
 
 if TYPE_CHECKING:
     from lazynp.lowering._compiler import (
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         compile_spread,
         compile_text,
         cuda_client,
+        device_count,
         gathered,
         has_client,
         has_room,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         layout_of,
         lower,
         lower_module,
+        memory_stats,
         part_on,
         place_of,
         put,
@@ -44,6 +45,10 @@ else:
     def has_client() -> bool:
         """Whether a client was made, so that the number of CPU devices is fixed."""
         return False
+
+    def memory_stats(platform: str, id: int) -> dict[str, Any] | None:
+        """What a device says about its memory; None if it says nothing, as a CPU."""
+        return None if platform == "cpu" else _load().memory_stats(platform, id)
 
     from lazynp.lowering._loading import Buffer, behind, collect_garbage, is_buffer
 

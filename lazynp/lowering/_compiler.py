@@ -21,9 +21,11 @@ from lazynp.lowering._runtime import (
 from lazynp.lowering._spread import (
     Spread,
     compile_spread,
+    device_count,
     gathered,
     is_at,
     layout_of,
+    memory_stats,
     part_on,
     place_of,
 )
@@ -42,6 +44,7 @@ __all__ = [
     "compile_spread",
     "compile_text",
     "cuda_client",
+    "device_count",
     "gathered",
     "has_client",
     "has_room",
@@ -51,6 +54,7 @@ __all__ = [
     "layout_of",
     "lower",
     "lower_module",
+    "memory_stats",
     "part_on",
     "place_of",
     "put",

@@ -16,10 +16,12 @@ import numpy as np
 
 from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._config import config
-from lazynp._errors import DeviceError, InternalError
+from lazynp._cost import COMPUTING, computing
+from lazynp._errors import InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp.lowering import _cache, _closing, _compat, _lapack
 from lazynp.lowering._collectives import Collective, collectives_in
+from lazynp.lowering._cuda import client as cuda_client
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import large, room_for_arrays, room_for_client, room_for_compiling
 from lazynp.lowering._maps import room_for_maps
@@ -45,12 +47,26 @@ def client_of(platform: str) -> Any:
         refuse_fork()
     with _lock:
         if platform not in _clients:
-            if platform != "cpu":
-                raise DeviceError(f"no client for {platform}")
-            room_for_client(0)
-            _clients[platform] = _compat.cpu_client(count=config.cpu_devices)
+            if platform == "cpu":
+                room_for_client(0)
+                made = _compat.cpu_client(count=config.cpu_devices)
+            else:
+                made = cuda_client(
+                    preallocate=config.preallocate, memory_fraction=config.memory_fraction
+                )
+            _clients[platform] = made
             note_client()
         return _clients[platform]
+
+
+def device_count(platform: str) -> int:
+    """How many devices a platform has. Raises DeviceError, with the reason, if it has none."""
+    return len(client_of(platform).devices())
+
+
+def memory_stats(platform: str, id: int) -> dict[str, Any] | None:
+    """What a device says about its memory; None if it says nothing, as a CPU."""
+    return None if platform == "cpu" else client_of(platform).devices()[id].memory_stats()
 
 
 class _Description:
@@ -119,8 +135,8 @@ class Place:
         except _compat.JaxRuntimeError as e:
             raise translated(e, "put", None) from None
 
-    def options(self, text: str, outs: int) -> Any:
-        options = _compat.on_devices(compile_options(self.platform, text), self.ids)
+    def options(self, text: str, outs: int, heavy: bool) -> Any:
+        options = _compat.on_devices(compile_options(self.platform, text, heavy), self.ids)
         return options if len(self.ids) == 1 else _compat.propagating(options, outs)
 
 
@@ -306,7 +322,8 @@ def _loaded(
 
 def _compiled(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
     """The executable, and whether it was on disk."""
-    options = place.options(text, len(jaxpr.out_avals))
+    heavy = computing(jaxpr) > COMPUTING
+    options = place.options(text, len(jaxpr.out_avals), heavy)
     key = _cache.key_of(text, options, f"{place.platform} {place.ids}")
     blob = None if key is None else _cache.load(key)
     if key is not None and blob is not None:
@@ -322,7 +339,7 @@ def _compiled(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise translated(e, "compile", text) from None
-            options = place.options(text, len(jaxpr.out_avals))
+            options = place.options(text, len(jaxpr.out_avals), heavy)
     if key is not None:
         blob = _compat.serialized(place.client, loaded)
         if blob is not None:

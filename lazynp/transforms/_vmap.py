@@ -25,8 +25,8 @@ from lazynp._primitive import Missing
 from lazynp._recorder import user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
-from lazynp.transforms._recipes import with_recipe
 from lazynp.primitives.placing import SPMD
+from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
     Params,

@@ -271,3 +271,12 @@ def test_a_program_compiled_ahead_tells_what_it_does() -> None:
     assert compiled.memory_analysis().argument_size_in_bytes == 8 * 16 + 8 * 32
     here = np.jit(np.sin).lower(numpy.ones(4)).compile()
     assert here.collectives() == [] and here.output_shardings == np.SingleDeviceSharding("cpu")
+
+
+@on_eight
+def test_explain_tells_where_an_array_lies_and_what_was_moved() -> None:
+    total = np.materialize((blocks(8, 8) * 3).sum(0))
+    text = str(np.explain(total))
+    assert "placement: NamedSharding" in text and "moves 1 all-reduce" in text
+    assert "placement: cpu:1" in str(np.explain(np.device_put(numpy.ones(3), "cpu:1") + 1))
+    assert "placement" not in str(np.explain(np.ones(3) + 1))

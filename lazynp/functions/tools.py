@@ -14,7 +14,7 @@ from lazynp._array import Array, from_host, write_lock
 from lazynp._flush import host_value, materialize as evaluate_node
 from lazynp._graph import jaxpr_of
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, CODE, OFFSET, VALUE
+from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node
 from lazynp._placed import behind, placed_in
 from lazynp._plan import STATS, Plan, Stats
 from lazynp._positions import position
@@ -68,9 +68,12 @@ class Explanation:
     slots: str
     reason: str
     cache: str = ""
+    placement: str = ""  # the devices or the sharding, and what the program moves between devices
 
     def __str__(self) -> str:
         parts = [f"state: {self.state}", f"recorded: {self.recorded}"]
+        if self.placement:
+            parts.append(f"placement: {self.placement}")
         if self.reason:
             parts.append(f"cut because: {self.reason}")
         if self.slots:
@@ -123,7 +126,8 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
     where = "data" if node[CODE] is None else position(node[CODE], node[OFFSET])
     if not isinstance(plan, Plan):
         state = "pending" if plan is not None else "data, or computed by reference"
-        return Explanation(state, where, jaxpr, lowering.lower(jaxpr), "", "")
+        place = _placement(x._read(), None)
+        return Explanation(state, where, jaxpr, lowering.lower(jaxpr), "", "", placement=place)
     found = sum(bool(p.executable.from_disk) for p in plan.programs.values())
     state = (
         f"computed ({plan.tier}); this form ran {plan.runs} times, "
@@ -139,8 +143,27 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
     if isinstance(reason, tuple):
         reason = f"the loop at {position(*reason)} came round"
     return Explanation(
-        state, where, jaxpr, lowering.lower(jaxpr), slots, reason, lowering.cache_state()
+        state,
+        where,
+        jaxpr,
+        lowering.lower(jaxpr),
+        slots,
+        reason,
+        lowering.cache_state(),
+        _placement(x._read(), plan),
     )
+
+
+def _placement(node: Node, plan: Plan | None) -> str:
+    """Where a placed array is, and what the program that computed it moves; "" for others."""
+    placed = placed_in(node)
+    if placed is None:
+        return ""
+    text = repr(placed.sharding()) if plan is not None and placed.place.mesh else str(placed.place)
+    program = None if plan is None else plan.current
+    moved = [] if program is None else getattr(program.executable, "collectives", [])
+    listed = [f"{c.count} {c.kind} of {c.bytes} bytes" for c in moved]
+    return text + ("; moves " + ", ".join(listed) if listed else "")
 
 
 @contextmanager

@@ -264,8 +264,7 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
         found = scan(nodes, asked) if known is None else None
     if known is not None:
         return known
-    assert found is not None
-    key, leaves, slots = found
+    key, leaves, slots = found  # type: ignore[misc]
     node_counts, leaf_counts = counts(nodes), counts(leaves)
     quick = (tuple(key), tuple(node_counts), tuple(leaf_counts))
     plan = _plans_by_count.get(quick)

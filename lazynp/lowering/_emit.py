@@ -32,12 +32,13 @@ def module_text(
 
     Raises LoweringError if an operation, or a dtype, has no form on the platform.
     """
-    return module(jaxpr, donate, platform)[0]
+    return module(jaxpr, donate, platform, mesh, layouts, outs)[0]
 
 
 def module(
-    jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu"
-) -> tuple[str, tuple[Launched, ...]]:
+    jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "cpu", mesh: Any = None,
+    layouts: Sequence[Any] = (), outs: dict[int, Any] | None = None,
+) -> tuple[str, tuple[Launched, ...]]:  # fmt: skip
     """The module of a jaxpr, and the kernels that it launches, each once."""
     b = Builder(platform_of(platform))
     b.mesh = mesh
@@ -46,8 +47,6 @@ def module(
     results = b.subjaxpr(jaxpr, args)
     names = ", ".join([b.use(v) for v in results])
     kinds = ", ".join([type_text(v.aval) for v in results])
-    attrs = [" {jax.buffer_donor = true}" if i in donate else "" for i in range(len(args))]
-    text = _MODULE.format(
     attrs = [["jax.buffer_donor = true"] if i in donate else [] for i in range(len(args))]
     for v, attr, layout in zip(args, attrs, layouts, strict=False):
         attr.append(f"sdy.sharding = {layout.text(v.aval.ndim)}")
@@ -57,7 +56,7 @@ def module(
         + (f" {{sdy.sharding = {layout.text(v.aval.ndim)}}}" if layout is not None else "")
         for v, layout in zip(results, asked, strict=True)
     ]
-    return _MODULE.format(
+    text = _MODULE.format(
         args=", ".join(
             f"{v.name}: {type_text(v.aval)}" + (f" {{{', '.join(attr)}}}" if attr else "")
             for v, attr in zip(args, attrs, strict=True)

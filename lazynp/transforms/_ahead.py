@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._node import hosted
 from lazynp._placed import Place, Placed
 from lazynp._shardings import NamedSharding, SingleDeviceSharding
+from lazynp._tree import tree_unflatten
 from lazynp.primitives.placing import NOWHERE, placed_behind, target_of
 from lazynp.transforms._arranged import place_inside
 from lazynp.transforms._call import delivered, jit_call
@@ -76,4 +78,84 @@ def _target(x: Any) -> Any:
     return target_of(placed.place.devices[0] if sharding is None else sharding)
 
 
-__all__ = ["Program", "program_for"]
+class Lowered:
+    """The result of `jit(f).lower(...)`."""
+
+    def __init__(self, jitted: Any, traced: Any, given: Any) -> None:
+        self._jitted, self._traced, self._given = jitted, traced, given
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The jaxpr of the function."""
+        return self._traced.jaxpr
+
+    def as_text(self, platform: str = "cpu") -> str:
+        """The StableHLO text of the program for "cpu" or "cuda"; no such device is needed.
+
+        ValueError for other platforms. LoweringError, a NotImplementedError, names an operation
+        that only NumPy, SciPy or Python can do.
+        """
+        return lowering.lower(self._traced.jaxpr, platform=platform)
+
+    def compile(self) -> Compiled:
+        """A function that accepts only arguments like these."""
+        return Compiled(self)
+
+
+class Compiled:
+    """A lowered function. It accepts only arguments like those it was lowered for."""
+
+    def __init__(self, lowered: Lowered) -> None:
+        self._lowered = lowered
+
+    @functools.cached_property
+    def _program(self) -> Any:
+        given, traced = self._lowered._given, self._lowered._traced
+        operands = [*given.owners, *given.values, *given.starts, *traced.captured]
+        return program_for(traced.jaxpr, operands)
+
+    def as_text(self) -> str:
+        """The optimised program, for one device."""
+        return self._program.optimised()
+
+    def collectives(self) -> list[Any]:
+        """What the program moves between devices: `kind dtype shape bytes count` of each."""
+        return list(self._program.collectives)
+
+    def memory_analysis(self) -> Any:
+        """The bytes that the program takes on one device, as XLA tells."""
+        return self._program.memory()
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments are: the tree `(args, kwargs)`."""
+        given = self._lowered._given
+        found = iter(self._program.ins)
+        owners = {id(o): next(found) for o in given.owners}
+        leaves = [
+            owners[id(x._owner())] if owned else next(found)
+            for x, owned in zip(given.leaves, given.owned, strict=True)
+        ]
+        return tree_unflatten(given.structure, leaves)
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results are, as their tree."""
+        traced, program = self._lowered._traced, self._program
+        fresh = iter(program.outs)
+        made = [next(fresh) if k[0] == "new" else program.ins[0] for k in traced.outs]
+        return tree_unflatten(traced.tree, made)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        jitted = self._lowered._jitted
+        given, _, _ = jitted._split(args, kwargs)
+        wanted = self._lowered._given
+        if given.structure != wanted.structure or given.avals != wanted.avals:
+            raise TypeError(
+                f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
+                f"{given.avals}"
+            )
+        return jitted.run(self._lowered._traced, given)
+
+
+__all__ = ["Compiled", "Lowered", "Program", "program_for"]

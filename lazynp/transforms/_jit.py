@@ -16,18 +16,16 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
 from lazynp._config import Loops, config
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import OP, VALUE, Node, aval_of_node, is_tracer
-from lazynp._node import VALUE, Node, aval_of_node, is_interpreted, is_tracer
+from lazynp._node import OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
-from lazynp.transforms._ahead import program_for
+from lazynp.transforms._ahead import Lowered
 from lazynp.transforms._arguments import START, Arguments, at_places, difference, fixed
 from lazynp.transforms._arranged import Arrangement, at_home, deliver, place_inside
 from lazynp.transforms._call import Places, delivered, jit_call
@@ -398,6 +396,10 @@ class Jitted:
         given, call, static = self._split(args, kwargs)
         return Lowered(self, self._traced(given, call, static, bool(given.starts)), given)
 
+    def run(self, traced: Traced, given: Arguments) -> Any:
+        """Call it for arguments of which it was traced."""
+        return _run(traced, given, self._name)
+
     def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
         """The jaxpr for these arguments."""
         given, call, static = self._split(args, kwargs)
@@ -417,86 +419,6 @@ class Jitted:
 
     def _cache_size(self) -> int:
         return len(self._cache)
-
-
-class Lowered:
-    """The result of `jit(f).lower(...)`."""
-
-    def __init__(self, jitted: Jitted, traced: Traced, given: Arguments) -> None:
-        self._jitted, self._traced, self._given = jitted, traced, given
-
-    @property
-    def jaxpr(self) -> Jaxpr:
-        """The jaxpr of the function."""
-        return self._traced.jaxpr
-
-    def as_text(self, platform: str = "cpu") -> str:
-        """The StableHLO text of the program for "cpu" or "cuda"; no such device is needed.
-
-        ValueError for other platforms. LoweringError, a NotImplementedError, names an operation
-        that only NumPy, SciPy or Python can do.
-        """
-        return lowering.lower(self._traced.jaxpr, platform=platform)
-
-    def compile(self) -> Compiled:
-        """A function that accepts only arguments like these."""
-        return Compiled(self)
-
-
-class Compiled:
-    """A lowered function. It accepts only arguments like those it was lowered for."""
-
-    def __init__(self, lowered: Lowered) -> None:
-        self._lowered = lowered
-
-    @functools.cached_property
-    def _program(self) -> Any:
-        given, traced = self._lowered._given, self._lowered._traced
-        operands = [*given.owners, *given.values, *given.starts, *traced.captured]
-        return program_for(traced.jaxpr, operands)
-
-    def as_text(self) -> str:
-        """The optimised program, for one device."""
-        return self._program.optimised()
-
-    def collectives(self) -> list[Any]:
-        """What the program moves between devices: `kind dtype shape bytes count` of each."""
-        return list(self._program.collectives)
-
-    def memory_analysis(self) -> Any:
-        """The bytes that the program takes on one device, as XLA tells."""
-        return self._program.memory()
-
-    @property
-    def input_shardings(self) -> Any:
-        """Where the arguments are: the tree `(args, kwargs)`."""
-        given = self._lowered._given
-        found = iter(self._program.ins)
-        owners = {id(o): next(found) for o in given.owners}
-        leaves = [
-            owners[id(x._owner())] if owned else next(found)
-            for x, owned in zip(given.leaves, given.owned, strict=True)
-        ]
-        return tree_unflatten(given.structure, leaves)
-
-    @property
-    def output_shardings(self) -> Any:
-        """Where the results are, as their tree."""
-        traced, program = self._lowered._traced, self._program
-        fresh = iter(program.outs)
-        made = [next(fresh) if k[0] == "new" else program.ins[0] for k in traced.outs]
-        return tree_unflatten(traced.tree, made)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        jitted = self._lowered._jitted
-        given, _, _ = jitted._split(args, kwargs)
-        wanted = self._lowered._given
-        if given.structure != wanted.structure or given.avals != wanted.avals:
-            raise TypeError(
-                f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
-                f"{given.avals}"
-            )
-        return _run(self._lowered._traced, given, jitted._name)
 
 
 def jit(

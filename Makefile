@@ -79,7 +79,7 @@ test-full: $(VENV)/.installed-test
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m array_api_tests.broken --each
 
 doctest: $(VENV)/.installed-test
-	$(PYTEST) -q --doctest-modules --doctest-glob='*.md' $(DOCTESTS)
+	LAZYNP_CPU_DEVICES=8 $(PYTEST) -q --doctest-modules --doctest-glob='*.md' $(DOCTESTS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

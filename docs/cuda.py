@@ -85,6 +85,7 @@ _CALL = pl.pallas_call(
 )
 Example = tuple[Callable[..., Any], tuple[Any, ...]]
 EXAMPLES: dict[str, list[Example]] = {
+    "device_put": [(lambda v: np.device_put(v, "cpu") * 2, (V,))],
     "constant": [(lambda v: v + shaping.constant(array=shaping.Constant(W)), (V,))],
     "full": [(lambda v: shaping.full(v[0], shape=(3,), dtype=F8), (V,))],
     "iota": [(lambda v: v + shaping.iota(shape=(4,), axis=0, dtype=F8), (V,))],

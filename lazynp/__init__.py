@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from lazynp import _supported as _supported  # isort: skip  # before all that relies on it
 
 import numpy as _numpy
-from numpy import __array_namespace_info__ as __array_namespace_info__
 
 from lazynp import (
     _methods as _methods,
@@ -35,6 +34,8 @@ from lazynp._array import (
     Scalar as Scalar,
 )
 from lazynp._config import config as config
+from lazynp._devices import Device as Device, devices as devices
+from lazynp._errors import DeviceError as DeviceError
 from lazynp._errstate import (
     errstate as errstate,
     seterr as seterr,
@@ -46,6 +47,15 @@ from lazynp._script import (
     uninstall as uninstall,
     unload_ipython_extension as unload_ipython_extension,
 )
+from lazynp._shardings import (
+    Mesh as Mesh,
+    NamedSharding as NamedSharding,
+    PartitionSpec as PartitionSpec,
+    Sharding as Sharding,
+    SingleDeviceSharding as SingleDeviceSharding,
+    make_mesh as make_mesh,
+    set_mesh as set_mesh,
+)
 from lazynp._unchanged import *  # noqa: F403
 from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
 from lazynp.functions._casts import CASTS as _CASTS, dtype_class as _dtype_class
@@ -54,6 +64,16 @@ from lazynp.functions._ufunc import ufunc as ufunc
 from lazynp.functions.functional import (
     adopt as adopt,
     associative_scan as associative_scan,
+)
+from lazynp.functions.placement import (
+    __array_namespace_info__ as __array_namespace_info__,
+    default_device as default_device,
+    device_count as device_count,
+    device_get as device_get,
+    device_put as device_put,
+    local_device_count as local_device_count,
+    local_devices as local_devices,
+    with_sharding_constraint as with_sharding_constraint,
 )
 from lazynp.functions.profiling import profile as profile
 from lazynp.functions.tools import (
@@ -167,7 +187,10 @@ from lazynp.functions.ufuncs import (
 )
 from lazynp.transforms import (
     ShapeDtype as ShapeDtype,
+    all_gather as all_gather,
+    all_to_all as all_to_all,
     axis_index as axis_index,
+    axis_size as axis_size,
     check_grads as check_grads,
     checkpoint as checkpoint,
     cond as cond,
@@ -194,9 +217,12 @@ from lazynp.transforms import (
     pmax as pmax,
     pmean as pmean,
     pmin as pmin,
+    ppermute as ppermute,
     psum as psum,
+    psum_scatter as psum_scatter,
     pure_callback as pure_callback,
     scan as scan,
+    shard_map as shard_map,
     stop_gradient as stop_gradient,
     switch as switch,
     value_and_grad as value_and_grad,

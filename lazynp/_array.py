@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lazynp import lowering
-from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
+from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._flush import at_entry, flush
 from lazynp._fronts import BUILT, fastpath
 from lazynp._jaxpr import Rules
 from lazynp._later import matrix_classes
-from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf
+from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer, leaf
 from lazynp._overrides import Overridden, check
 from lazynp._positions import instruction, progress
 from lazynp._recorder import UNKNOWN, Recorder, StagingRecorder, local, staged
@@ -147,8 +147,8 @@ class Array(Declarations):
         if staged:
             capture(self, written=True)
         if self._base is None:
-            if node[OP] is None:
-                noted(self, node, self._node)
+            if node[OP] is None or type(self._node[AVAL]) is TracedAval:
+                node = noted(self, node, self._node)
             self._node = node
             return
         base = self._owner()
@@ -159,9 +159,12 @@ class Array(Declarations):
         new = node
         for step, old in zip(reversed(path), reversed(before), strict=True):
             new = step.set(old, new)
-        if new[OP] is None:
-            noted(base, new, base._node)
-        base._node, self._node, self._seen = new, node, new
+        if new[OP] is None or type(base._node[AVAL]) is TracedAval:
+            kept, new = new, noted(base, new, base._node)
+            seen = new if new is kept else None  # elsewhere: this view's value is read there
+        else:
+            seen = new
+        base._node, self._node, self._seen = new, node, seen
         if path[0].overlaps:  # a write may show elsewhere in the view itself
             self._seen = None
         if base._seen is VIEWED and local.recorder.backend.at_once:
@@ -319,14 +322,18 @@ def fresh(node: Node) -> None:
         recorder.fresh(node)
 
 
-def noted(owner: Array, new: Node, before: Node) -> None:
+def noted(owner: Array, new: Node, before: Node) -> Node:
     """A transformation remembers the handles that hold its tracers, and what they held before the
-    first of them: to remember each would keep every version of a written array alive."""
+    first of them: to remember each would keep every version of a written array alive. An array on
+    other devices stays there: the node of the new value, there."""
+    if is_tracer(before) and not is_interpreted(before) and not is_interpreted(new):
+        new = before[VALUE].keep(new)
     if is_tracer(new):
         written = new[VALUE].trace.written
         known = written.get(id(owner))
         if known is None or known[0]() is not owner:
             written[id(owner)] = weakref.ref(owner), before
+    return new
 
 
 def new_scalar(node: Node) -> Scalar:

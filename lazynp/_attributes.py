@@ -28,6 +28,7 @@ from lazynp.functions import (
     _at,
     creation,
     manipulation,
+    placement,
     tools,
 )
 from lazynp.functions._arguments import converted
@@ -200,6 +201,7 @@ def _set_flat(self: Array, value: Any) -> None:
 
 METHODS: dict[str, Callable[..., Any]] = {
     "__setstate__": _setstate,
+    "devices": placement.devices_of,
     "setflags": _setflags,
 }
 PROPERTIES: dict[str, tuple[Any, ...]] = {
@@ -217,7 +219,11 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "real": (_real, _set_real),
     "shape": (lambda self: self.aval.shape, set_shape),
     "strides": (_strides, _set_strides),
-    "device": (lambda self: "cpu",),
+    "device": (placement.device_of,),
+    "sharding": (placement.sharding_of,),
+    "addressable_shards": (placement.shards_of,),
+    "is_fully_addressable": (lambda self: True,),
+    "is_fully_replicated": (placement.is_fully_replicated,),
 }
 # What the fast path answers, and by which symbol.
 QUICK = {"shape": "s", "dtype": "d", "ndim": "n", "size": "z"}

@@ -27,12 +27,16 @@ class Config:
     runs every operation immediately; otherwise it does so only under `errstate` settings that
     require it. loops: what `jit` does with Python's loops, where its own argument does not say:
     "auto" (the default), "unroll", "stage"; see `lazynp.jit`. promotion: compile hot functions as a
-    whole, under "adaptive"; True. See docs/hot-functions.md.
+    whole, under "adaptive"; True. See docs/hot-functions.md. cpu_devices: the number of virtual CPU
+    devices, 1; it can change until the first program was compiled. device: where new arrays are
+    made, "cpu"; see `lazynp.default_device` and docs/devices.md. preallocate, memory_fraction: for
+    the clients of GPUs, whether they take their memory at once (False), and which part of it.
     """
 
     __slots__ = (
         "execution", "cache", "progress", "max_pending", "debug", "debug_nans", "checks", "loops",
-        "promotion", "version", "observers",
+        "promotion", "cpu_devices", "device", "preallocate", "memory_fraction", "version",
+        "observers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -45,6 +49,10 @@ class Config:
         self.checks: bool = _from_environment("checks", False)
         self.loops: Loops = _from_environment("loops", "auto")
         self.promotion: bool = _from_environment("promotion", True)
+        self.cpu_devices: int = _from_environment("cpu_devices", 1)
+        self.device: str = _from_environment("device", "cpu")
+        self.preallocate: bool = _from_environment("preallocate", False)
+        self.memory_fraction: float = _from_environment("memory_fraction", 0.75)
         self.observers: list[Callable[[], None]] = []  # called after each change of a setting
         self.version = 0
 
@@ -104,9 +112,27 @@ def _progress(value: Any) -> Any:
     return value
 
 
-def _max_pending(value: Any) -> Any:
-    if not isinstance(value, int) or value < 1:
+def _positive(value: Any) -> Any:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise ValueError("must be a positive int")
+    return value
+
+
+def _device(value: Any) -> str:
+    if value is None:
+        return _from_environment("device", "cpu")
+    if not isinstance(value, str):
+        raise ValueError("must be a device, the name of one, or None")
+    return value
+
+
+def _fraction(value: Any) -> float:
+    try:
+        value = float(value)
+    except (TypeError, ValueError):
+        value = 0.0
+    if not 0 < value <= 1:
+        raise ValueError("must be a number above 0, at most 1")
     return value
 
 
@@ -114,13 +140,23 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "execution": _execution,
     "cache": _cache,
     "progress": _progress,
-    "max_pending": _max_pending,
+    "max_pending": _positive,
     "debug": bool,
     "debug_nans": bool,
     "checks": bool,
     "loops": _loops,
     "promotion": bool,
+    "cpu_devices": _positive,
+    "device": _device,
+    "preallocate": bool,
+    "memory_fraction": _fraction,
 }
+_further: dict[str, Callable[[Any], None]] = {}  # checks of values that need higher modules
+
+
+def check_too(name: str, check: Callable[[Any], None]) -> None:
+    """Call this as well before the setting changes: what it raises is the user's to see."""
+    _further[name] = check
 
 
 def _checked(name: str, value: Any) -> Any:
@@ -128,9 +164,12 @@ def _checked(name: str, value: Any) -> Any:
     if check is None:
         raise TypeError(f"config: no setting is called {name!r}")
     try:
-        return check(value)
+        checked = check(value)
     except ValueError as e:
         raise ValueError(f"config: {name} {e}, got {value!r}") from None
+    if name in _further:
+        _further[name](checked)
+    return checked
 
 
 def _from_environment(name: str, default: Any) -> Any:
@@ -140,7 +179,7 @@ def _from_environment(name: str, default: Any) -> Any:
     if not text:
         return default
     value: Any = text
-    if name == "max_pending":
+    if name in ("max_pending", "cpu_devices"):
         value = int(text) if text.isdecimal() else text
     elif name == "progress":
         value = {"0": False, "1": True}.get(text, text)

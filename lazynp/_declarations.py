@@ -318,10 +318,30 @@ class Declarations:
     def base(self) -> Any:
         """See `numpy.ndarray.base`."""
 
+    def devices(self) -> Any:
+        """The set of devices on which the array lies."""
+
     @property
-    def device(self) -> str:
-        """See `numpy.ndarray.device`."""
+    def device(self) -> Any:
+        """The device; the sharding, if there are several. Equal to its name, as NumPy's."""
+
+    @property
+    def addressable_shards(self) -> Any:
+        """The parts on this process' devices."""
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all its devices belong to this process."""
         raise NotImplementedError
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each of its devices has the whole array."""
+        raise NotImplementedError
+
+    @property
+    def sharding(self) -> Any:
+        """How the array lies on its devices."""
 
     @property
     def flags(self) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _graph, _reference, _rounds
+from lazynp import _graph, _on_devices, _reference, _rounds
 from lazynp._cutsites import LARGE, Gathered, key_of
 from lazynp._form import depth_first
 from lazynp._math_calls import instead_of_math
@@ -64,7 +64,8 @@ def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
         for tell in on_force:
             tell()
         pending = recorder.pending
-        plan = _graph.run_alone(pending, asked, reason) if pending and not observers else None
+        alone = pending and not observers and recorder.place is None
+        plan = _graph.run_alone(pending, asked, reason) if alone else None
         if plan is not None:
             recorder.due, recorder.inside = False, UNKNOWN
             return plan
@@ -149,7 +150,10 @@ def _run(recorder: Recorder, nodes: list[Node], asked: Node | None, reason: Any)
     begin = perf_counter() if observers else 0.0
     first: Any = (nodes[0] if nodes else asked) if begin else None
     first = first and first[CODE:]  # holds no reference to a node
-    plan = _graph.evaluate(nodes, asked, reason)
+    if recorder.place is None:
+        plan = _graph.evaluate(nodes, asked, reason)
+    else:
+        plan = _on_devices.evaluate(recorder, nodes, asked, reason)  # type: ignore[arg-type]
     if learns:
         compiled = plan is not None and plan.tier != "reference"
         once = plan is not None and plan.runs == 1
@@ -193,7 +197,8 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     first = first[0][OP], first[0][CODE], first[0][OFFSET]  # holds no reference to the node
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # this operation begins here
-    if plan is not None and recorder.sites.gathers(plan, count, recorder.backend.at_once):
+    gathers = plan is not None and recorder.place is None
+    if gathers and recorder.sites.gathers(plan, count, recorder.backend.at_once):
         recorder.gather(Gathered(plan, key_of(*first), count))
         return
     if site is not None:

@@ -70,7 +70,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
     if plan.watch is not None and plan.lean is None:
         before_run(plan)
     if plan.lean is not None:
-        _run_compiled(plan.lean, nodes, leaves, slots)
+        run_compiled(plan.lean, nodes, leaves, slots)
         plan.lean.runs += 1
         plan.lean.reason = reason
         leave(plan, nodes)
@@ -79,7 +79,7 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
             alone = _Alone.of(plan, nodes, asked)
             if alone is not None:
                 _alone.put(nodes[0][OP], alone)
-        _run_compiled(plan, nodes, leaves, slots)
+        run_compiled(plan, nodes, leaves, slots)
         if plan.watch is None or plan.watch.candidates:
             after_run(plan, nodes, asked)
     nodes.clear()
@@ -161,7 +161,7 @@ class _Alone:
         plan.reason = reason
         plan.runs += 1
         plan.tier = "compiled"
-        _run_compiled(plan, nodes, leaves, slots)
+        run_compiled(plan, nodes, leaves, slots)
         nodes.clear()
         return True
 
@@ -169,7 +169,7 @@ class _Alone:
 _alone: Memo[Op, _Alone] = Memo("calls", costly=True)  # by the op of the call
 
 
-def _run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:
+def run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:
     results: list[Any] = []
     try:
         plan.run(leaves, slots, results)
@@ -201,8 +201,8 @@ def _commit(nodes: list[Node], plan: Plan, results: list[Any]) -> None:
 def _complete(nodes: list[Node], asked: Node | None) -> None:
     """Drop evaluated nodes; insert pending nodes that are in no list, operands first."""
     if asked is not None and asked[VALUE] is None and asked[OP] is not None:
-        _project_now(asked)
-    _drop_evaluated(nodes)
+        project_now(asked)
+    drop_evaluated(nodes)
     known = set(map(id, nodes))
     if asked is not None and asked[VALUE] is None and id(asked) not in known:
         nodes.append(asked)  # another node that reads it may come too early
@@ -226,14 +226,14 @@ def _complete(nodes: list[Node], asked: Node | None) -> None:
         _complete(nodes, asked)
     else:
         nodes[:] = order
-        _drop_evaluated(nodes)
+        drop_evaluated(nodes)
 
 
-def _drop_evaluated(nodes: list[Node]) -> None:
+def drop_evaluated(nodes: list[Node]) -> None:
     """Whoever evaluated a node with several results may have left these to be taken."""
     for node in nodes:
         if node[VALUE] is None:
-            _project_now(node)
+            project_now(node)
     node = None  # a leftover loop variable would count as an outside reference
     if any(n[VALUE] is not None for n in nodes):
         nodes[:] = [n for n in nodes if n[VALUE] is None]
@@ -264,8 +264,7 @@ def _planned(nodes: list[Node], asked: Node | None) -> Planned:
         found = scan(nodes, asked) if known is None else None
     if known is not None:
         return known
-    assert found is not None
-    key, leaves, slots = found
+    key, leaves, slots = found  # type: ignore[misc]
     node_counts, leaf_counts = counts(nodes), counts(leaves)
     quick = (tuple(key), tuple(node_counts), tuple(leaf_counts))
     plan = _plans_by_count.get(quick)
@@ -352,17 +351,18 @@ def _form(
     if plan is None:
         if len(_plans) >= _MAX_PLANS:  # a program whose shapes never repeat
             forget()
-        plan = _plans.put(form, _build(nodes, leaves, outside, leaf_outside, where))
+        plan = _plans.put(form, build(nodes, leaves, outside, leaf_outside, where))
     return plan
 
 
-def _build(
+def build(
     nodes: list[Node],
     leaves: list[Node],
     outside: list[bool],
     leaf_outside: list[bool],
     asked: int,
     free_too: bool = False,
+    make: Callable[..., Plan] = Plan,
 ) -> Plan:
     position = {id(n): i for i, n in enumerate(nodes)}
     if free_too:
@@ -391,7 +391,7 @@ def _build(
     leaf_avals = [aval_of_node(n) for n in leaves]
     held = {id(a) for i in parked for a in nodes[i][ARGS] if type(a) is list}
     spare = [not o and id(n) not in held for n, o in zip(leaves, leaf_outside, strict=True)]
-    return Plan(steps, leaf_avals, spare, sorted(outputs))
+    return make(steps, leaf_avals, spare, sorted(outputs))
 
 
 def jaxpr_of(roots: list[Node], inputs: list[Node]) -> Jaxpr:
@@ -432,7 +432,7 @@ def program_of(
     ]
     wanted = {id(r) for r in (*roots, *(effects or ()))}
     outside = [id(n) in wanted for n in nodes]
-    plan = _build(nodes, leaves, outside, [True] * len(leaves), -1, free_too=True)
+    plan = build(nodes, leaves, outside, [True] * len(leaves), -1, free_too=True)
     return plan.to_jaxpr(slots, refs), leaves[len(inputs) :]
 
 
@@ -448,7 +448,7 @@ def _collected(
             return False
         if recorded is not None and not recorded(a):
             return False
-        return not _project_now(a)
+        return not project_now(a)
 
     for root in roots:
         stack = [(root, iter(root[ARGS]))] if pending(root) else []
@@ -466,7 +466,7 @@ def _collected(
     return nodes
 
 
-def _project_now(node: Node) -> bool:
+def project_now(node: Node) -> bool:
     """Take a result of a node whose results exist: one was needed while it was staged."""
     if node[OP].primitive is not PROJECT or node[ARGS][0][VALUE] is None:
         return False

@@ -41,6 +41,7 @@ from lazynp.functions import (
     indexing,
     interchange,
     manipulation,
+    placement,
     products,
     reductions,
     rounding,
@@ -235,7 +236,7 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "resize": _resize,
     "searchsorted": _searchsorted,
     "sort": _sort,
-    "to_device": interchange.to_device,
+    "to_device": placement.to_device,
     "transpose": _transpose,
 }
 

@@ -230,6 +230,8 @@ class Trace:
 
     __slots__ = ("level", "what", "alive", "written", "refusal")
 
+    places = False  # whether it only says where values are: see `_placed`
+
     def __init__(self, what: str) -> None:
         self.what = what  # for errors: "grad of f"
         self.level = 0
@@ -280,6 +282,11 @@ def tracer_node(tracer: Tracer) -> Node:
 
 def is_tracer(x: Any) -> bool:
     return type(x) is list and x[OP] is None and type(x[AVAL]) is TracedAval
+
+
+def is_interpreted(x: Any) -> bool:
+    """Whether a transformation interprets this, so that it is more than a value somewhere."""
+    return is_tracer(x) and not x[VALUE].trace.places
 
 
 def escaped(tracer: Tracer) -> BaseException:

@@ -13,7 +13,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,9 @@ class Stats:
 
     compiles: programs that were compiled. cache_hits: programs that were found on disk instead.
     compile_seconds: for both, with lowering. promotions: kinds of arguments for which a hot
-    function runs as one program. memo_entries: the entries of all memo tables at the
+    function runs as one program. collectives: for each kind, how many ran in programs for several
+    devices; collective_bytes: of their results on one device; gathers: arrays whose parts the host
+    has collected. memo_entries: the entries of all memo tables at the
     moment of reading.
     """
 
@@ -48,6 +50,9 @@ class Stats:
     compiled_runs: int = 0
     reference_runs: int = 0
     promotions: int = 0
+    collectives: dict[str, int] = field(default_factory=dict)
+    collective_bytes: int = 0
+    gathers: int = 0
 
     @property
     def memo_entries(self) -> int:
@@ -280,6 +285,15 @@ class Plan:
             o.compiled(begin, len(program.jaxpr.eqns), from_disk)
         return program
 
+    def compiled(self, jaxpr: Jaxpr, leaves: list[int]) -> Any:
+        """The executable of a jaxpr whose first inputs are these leaves."""
+        left = _cost.left_to_host(jaxpr) if config.execution == "adaptive" else ()
+        return Pieces(jaxpr, left) if left else lowering.compile_program(jaxpr, self.donate(leaves))
+
+    def donate(self, leaves: list[int]) -> list[int]:
+        donated = self.donated()
+        return [i for i, j in enumerate(leaves) if j in donated]
+
     def to_jaxpr(self, slots: list[Any], outputs: list[Ref]) -> Jaxpr:
         """The jaxpr with every slot a constant, every leaf an input, and these outputs."""
         lowerer = _Lowerer(self, slots, frozenset())
@@ -428,14 +442,7 @@ class _Lowerer:
             check(jaxpr)
         packed = [(kind, indices) for kind, (_, indices) in self.vectors.items()]
         dtypes = {kind: [self.plan.slot_avals[k].dtype for k in ks] for kind, ks in packed}
-        executable: Any
-        left = _cost.left_to_host(jaxpr) if config.execution == "adaptive" else ()
-        if left:
-            executable = Pieces(jaxpr, left)
-        else:
-            donated = self.plan.donated()
-            donate = [i for i, j in enumerate(self.leaf_vars) if j in donated]
-            executable = lowering.compile_program(jaxpr, donate)
+        executable = self.plan.compiled(jaxpr, list(self.leaf_vars))
         return Program(jaxpr, executable, list(self.leaf_vars), packed, dtypes)
 
     def jaxpr(self, wanted: list[Ref] | None = None) -> Jaxpr:

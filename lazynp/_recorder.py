@@ -73,6 +73,8 @@ class Recorder:
         "countdown", "_recording", "__weakref__",
     )  # fmt: skip
 
+    place: Any = None  # the devices of what is recorded, if not the first: see `_placed`
+
     def __init__(self) -> None:
         self.pending: list[Node] = []
         self.limit = EARLY  # with this many pending, the next operation considers a flush
@@ -164,6 +166,25 @@ class Recorder:
         if self.policy.mode is Mode.EAGER:
             # Flush what the rest of this iteration records, or the next one could not run eagerly.
             self.due, self.limit = True, 1
+
+
+class PlacedRecorder(Recorder):
+    """What one thread has pending for devices other than the first. Nothing of it runs by NumPy."""
+
+    __slots__ = ("place", "sources")
+
+    def __init__(self, place: Any) -> None:
+        super().__init__()
+        self.place = place
+        # by id, nodes from elsewhere that operations read, and the leaves that stand for them
+        self.sources: dict[int, tuple[Node, Node]] = {}
+
+    def choose(self) -> None:
+        self.backend = RECORD
+
+    @property
+    def learns(self) -> bool:
+        return False
 
 
 class StagingRecorder(Recorder):
@@ -309,7 +330,15 @@ class _Local(threading.local):
 
     def __init__(self) -> None:
         self.recorder = Recorder()
+        self.placed: dict[Any, PlacedRecorder] = {}  # by place
         recorders.add(self.recorder)
+
+    def recorder_of(self, place: Any) -> PlacedRecorder:
+        """The recorder for what runs there."""
+        found = self.placed.get(place)
+        if found is None:
+            found = self.placed[place] = PlacedRecorder(place)
+        return found
 
 
 recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()

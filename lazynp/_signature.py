@@ -14,6 +14,7 @@ class ShapeDtype:
 
     shape: tuple[Any, ...]
     dtype: Any
+    sharding: Any = None  # for `jit(f).lower`: where the argument will be
 
     @property
     def aval(self) -> Aval:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lazynp._devices import Device, default, devices
 from lazynp.array_api import _dtypes
 from lazynp.functions._arguments import check_device
 
@@ -24,11 +25,11 @@ class Info:
     def capabilities(self) -> dict[str, Any]:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
-    def default_device(self) -> str:
-        return "cpu"
+    def default_device(self) -> Device:
+        return default()
 
-    def devices(self) -> tuple[str, ...]:
-        return ("cpu",)
+    def devices(self) -> tuple[Device, ...]:
+        return tuple(devices())
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         check_device(device)

@@ -27,6 +27,7 @@ from lazynp._intervals import interval
 from lazynp._node import (
     Node,
     aval_of_node,
+    is_tracer,
     leaf,
 )
 from lazynp._recorder import StagingRecorder, local, staged
@@ -312,7 +313,8 @@ def get_advanced(self: Array, index: Any) -> Any:
     mask = _sole_mask(aval, index)
     if mask is not None and not local.level and aval.device:
         recorder = local.recorder
-        if recorder.backend.at_once and knowable(mask._read()):
+        at_once = recorder.backend.at_once and not is_tracer(node)
+        if at_once and knowable(mask._read()):
             return new_array(leaf(host_value(node)[host_value(mask._read())]))
         recorder.chose()
     if mask is not None and not knowable(mask._read()):

@@ -12,11 +12,13 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._avals import Shape, native
+from lazynp._devices import find
 from lazynp._dimensions import length_of
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._recorder import local
+from lazynp._shardings import PartitionSpec, Sharding
 from lazynp._sizes import Size, sized
 from lazynp._steps import Basic
 from lazynp._strides import Order, copied_order, fortran_order, in_order, layout
@@ -100,8 +102,8 @@ def dtype_argument(dtype: Any) -> Dtype:
 
 
 def check_device(device: Any) -> None:
-    if device is not None and device != "cpu":
-        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+    if device is not None and not isinstance(device, (Sharding, PartitionSpec)):
+        find(device)
 
 
 def check_like(like: Any) -> None:

@@ -31,6 +31,7 @@ from lazynp._quiet import quiet_result
 from lazynp._recorder import local
 from lazynp._strides import laid_out, order_of_strides
 from lazynp._values import knowable, there
+from lazynp.functions._placing import USED, placed
 from lazynp.functions._replayed import REPLAYED, replayed
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import write_into
@@ -47,6 +48,7 @@ _NOT_NUMPYS = frozenset(
         "size",
         "fill_value",
         "assume_unique_indices",
+        "device",
     }
 )
 
@@ -257,6 +259,8 @@ def created(
         def call(*args: Any, **kwargs: Any) -> Any:
             if kwargs and overrides(kwargs.get("like")):
                 return _by_its_like(public, *args, **kwargs)
+            if USED or "device" in kwargs:
+                return placed(function, args, kwargs, like)
             largest = _largest()
             if not largest or not args:
                 return recorded(args, kwargs)
@@ -291,6 +295,8 @@ def as_its_like(function: F) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         if kwargs and overrides(kwargs.get("like")):
             return _by_its_like(call, *args, **kwargs)
+        if USED or "device" in kwargs:
+            return placed(function, args, kwargs)
         return function(*args, **kwargs)
 
     return call  # type: ignore[return-value]

@@ -17,6 +17,7 @@ from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._observers import observers
 from lazynp._strides import in_order, order_of_strides
+from lazynp.functions._placing import beside
 from lazynp.functions._records import Record
 
 on_host_call: list[Callable[[str], None]] = []  # hooks for reports
@@ -85,6 +86,7 @@ def host_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     begin = perf_counter() if observers else 0.0
     given = to_host(kwargs) if kwargs else kwargs
     result = to_device(function(*[to_host(a) for a in args], **given))
+    result = beside(result, *args)
     if begin:
         for o in observers:
             o.called(begin, name)

@@ -29,6 +29,7 @@ from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
 from lazynp.functions._eager import as_its_like, by_numpy, of_numbers
 from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._placing import placing
 from lazynp.functions._recording import apply
 from lazynp.primitives import elementwise, reduction, shaping
 
@@ -121,6 +122,7 @@ def _progression(length: int, first: Any, second: Any) -> Array:
 # -- linspace --------------------------------------------------------------------------------------
 
 
+@placing
 @by_numpy(np.linspace)
 def linspace(
     start: Any,
@@ -242,6 +244,7 @@ def _axis_moved(y: Array, axis: Any) -> Array:
 # -- logarithmic -----------------------------------------------------------------------------------
 
 
+@placing
 @by_numpy(np.logspace)
 def logspace(
     start: Any,
@@ -266,6 +269,7 @@ def logspace(
     return y if dtype is None else cast(y, dtype_argument(dtype))
 
 
+@placing
 @by_numpy(np.geomspace)
 def geomspace(
     start: Any,

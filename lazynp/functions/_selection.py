@@ -29,6 +29,7 @@ from lazynp.functions._integers import (
     target,
 )
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._placing import beside
 from lazynp.functions._refused import refused_as
 from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 
@@ -73,7 +74,8 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, .
     if size is not None:
         return _sized_nonzero(x, operator.index(size), fill_value)
     with asking_where("nonzero"):
-        return tuple(new_array(from_host(i)) for i in np.nonzero(seen_value(x._read())))
+        found = tuple(new_array(from_host(i)) for i in np.nonzero(seen_value(x._read())))
+        return beside(found, x)
 
 
 def _sized_nonzero(x: Array, size: int, fill_value: Any) -> tuple[Any, ...]:

@@ -16,6 +16,7 @@ from lazynp.functions._arguments import check_device, static
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, plain, store
+from lazynp.functions._placing import placing
 from lazynp.functions.manipulation import roll
 from lazynp.primitives import fourier, shaping
 
@@ -313,11 +314,13 @@ def _frequencies(n: Any, d: Any, device: Any, half: bool) -> Any:
     return ufuncs.multiply(new_array(from_host(numbers, copy=False)), step)
 
 
+@placing
 def fftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """See `numpy.fft.fftfreq`."""
     return _frequencies(n, d, device, half=False)
 
 
+@placing
 def rfftfreq(n: Any, d: Any = 1.0, device: Any = None) -> Any:
     """See `numpy.fft.rfftfreq`."""
     return _frequencies(n, d, device, half=True)

@@ -45,6 +45,7 @@ from lazynp.functions._operands import (
     scalar_if_0d,
     store,
 )
+from lazynp.functions._placing import beside
 from lazynp.functions._reduce import check_out, to_loop
 from lazynp.functions._refused import refused_as
 from lazynp.functions._selection import (
@@ -243,7 +244,8 @@ def argwhere(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
         return shaping.concatenate(*columns, axis=1)
     with asking_where("argwhere"):
         found = np.argwhere(seen_value(as_array(a)._read()))
-        return in_order(new_array(from_host(found, copy=False)), order_of_strides(found))
+        made = beside(new_array(from_host(found, copy=False)), a)
+        return in_order(made, order_of_strides(found))
 
 
 @by_numpy(np.flatnonzero)
@@ -252,7 +254,8 @@ def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
     if size is not None:
         return nonzero(flat(as_array(a)), size=size, fill_value=fill_value)[0]
     with asking_where("flatnonzero"):
-        return new_array(from_host(np.flatnonzero(seen_value(as_array(a)._read())), copy=False))
+        found = np.flatnonzero(seen_value(as_array(a)._read()))
+        return beside(new_array(from_host(found, copy=False)), a)
 
 
 # -- diagonals -------------------------------------------------------------------------------------

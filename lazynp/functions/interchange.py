@@ -11,19 +11,9 @@ from lazynp._flush import host_value
 from lazynp._strides import writeable
 from lazynp.functions._arguments import check_device
 from lazynp.functions._construct import asarray
+from lazynp.functions._placing import placing
 
 _CPU = (1, 0)  # kDLCPU in the DLPack header
-
-
-def to_device(self: Array, device: Any, /, *, stream: Any = None) -> Array:
-    """The array itself: there is one device, without streams."""
-    if not isinstance(device, str):
-        kind = "None" if device is None else type(device).__name__
-        raise TypeError(f"to_device() argument 1 must be str, not {kind}")
-    check_device(device)
-    if stream is not None:
-        raise ValueError(f"to_device: a stream must be None on this device, got {stream!r}")
-    return self
 
 
 def dlpack(
@@ -56,6 +46,7 @@ def dlpack_device(self: Array, /) -> tuple[int, int]:
     return _CPU
 
 
+@placing
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     """An array of the data in `x`. Copied, so that later writes to `x` have no effect.
 

@@ -53,6 +53,7 @@ from lazynp.functions._joining import (
 )
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._padding import pad
+from lazynp.functions._placing import placing
 from lazynp.functions._recording import apply
 from lazynp.functions._shapes import (
     atleast_1d,
@@ -275,6 +276,7 @@ def _rolled_by_lazy(x: Array, shift: Array, axis: int) -> Array:
 # -- dtype and storing -----------------------------------------------------------------------------
 
 
+@placing
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """See `numpy.astype`."""
     if not isinstance(x, Array_or_scalar):

@@ -18,6 +18,7 @@ from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._operands import as_array, cast, plain
+from lazynp.functions._placing import beside
 from lazynp.functions._selection import sized_places
 from lazynp.primitives import elementwise, indexing as gathers, reduction, shaping
 
@@ -105,7 +106,7 @@ class _Unique:
         if count is None:  # then the shape of the result depends on their number
             with asking("unique, whose shape it decides", "Give unique a size="):
                 places = np.flatnonzero(host_value(self.is_first._read()))
-            self.places = new_array(from_host(places))
+            self.places = beside(new_array(from_host(places)), ordered)
             self.ends = None
             self.values = self._at_places(ordered)
             return
@@ -140,7 +141,7 @@ class _Unique:
         ends = self.ends
         if ends is None:
             places = np.append(host_value(self.places._read()), self.size)
-            return new_array(from_host(np.diff(places)))
+            return beside(new_array(from_host(np.diff(places))), self.places)
         return plain(ufuncs.subtract(getitem(ends, slice(1, None)), getitem(ends, slice(None, -1))))
 
 

@@ -14,7 +14,8 @@ from lazynp._array import Array, from_host, write_lock
 from lazynp._flush import host_value, materialize as evaluate_node
 from lazynp._graph import jaxpr_of
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, CODE, OFFSET, VALUE
+from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node
+from lazynp._placed import behind, placed_in
 from lazynp._plan import STATS, Plan, Stats
 from lazynp._positions import position
 from lazynp._reference import host_view, note_read
@@ -38,7 +39,10 @@ def materialize(tree: Any) -> Any:
     for leaf in leaves:
         if isinstance(leaf, Array):
             node = leaf._read()
-            if node[VALUE] is None and host_view(node) is None:
+            placed = placed_in(node)
+            if placed is not None:
+                placed.force()
+            elif node[VALUE] is None and host_view(node) is None:
                 evaluate_node(node)
             note_read([node])
     return tree
@@ -46,7 +50,7 @@ def materialize(tree: Any) -> Any:
 
 def array_jaxpr(array: Array) -> Jaxpr:
     """The jaxpr that is pending for this array; once it is computed, the jaxpr that computed it."""
-    node = array._read()
+    node = behind(array._read())
     plan = node[ARGS]
     if isinstance(plan, Plan) and plan.jaxpr is not None:
         return plan.jaxpr
@@ -64,9 +68,12 @@ class Explanation:
     slots: str
     reason: str
     cache: str = ""
+    placement: str = ""  # the devices or the sharding, and what the program moves between devices
 
     def __str__(self) -> str:
         parts = [f"state: {self.state}", f"recorded: {self.recorded}"]
+        if self.placement:
+            parts.append(f"placement: {self.placement}")
         if self.reason:
             parts.append(f"cut because: {self.reason}")
         if self.slots:
@@ -113,13 +120,14 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
         return Traces("\n".join(lines))
     if not isinstance(x, Array):
         raise TypeError(f"explain: an Array is required, got {type(x).__name__}")
-    node = x._read()
+    node = behind(x._read())
     jaxpr = array_jaxpr(x)
     plan = node[ARGS]
     where = "data" if node[CODE] is None else position(node[CODE], node[OFFSET])
     if not isinstance(plan, Plan):
         state = "pending" if plan is not None else "data, or computed by reference"
-        return Explanation(state, where, jaxpr, lowering.lower(jaxpr), "", "")
+        place = _placement(x._read(), None)
+        return Explanation(state, where, jaxpr, lowering.lower(jaxpr), "", "", placement=place)
     found = sum(bool(p.executable.from_disk) for p in plan.programs.values())
     state = (
         f"computed ({plan.tier}); this form ran {plan.runs} times, "
@@ -135,8 +143,27 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
     if isinstance(reason, tuple):
         reason = f"the loop at {position(*reason)} came round"
     return Explanation(
-        state, where, jaxpr, lowering.lower(jaxpr), slots, reason, lowering.cache_state()
+        state,
+        where,
+        jaxpr,
+        lowering.lower(jaxpr),
+        slots,
+        reason,
+        lowering.cache_state(),
+        _placement(x._read(), plan),
     )
+
+
+def _placement(node: Node, plan: Plan | None) -> str:
+    """Where a placed array is, and what the program that computed it moves; "" for others."""
+    placed = placed_in(node)
+    if placed is None:
+        return ""
+    text = repr(placed.sharding()) if plan is not None and placed.place.mesh else str(placed.place)
+    program = None if plan is None else plan.current
+    moved = [] if program is None else getattr(program.executable, "collectives", [])
+    listed = [f"{c.count} {c.kind} of {c.bytes} bytes" for c in moved]
+    return text + ("; moves " + ", ".join(listed) if listed else "")
 
 
 @contextmanager

@@ -15,22 +15,41 @@ if TYPE_CHECKING:
         Buffer,
         Builder,
         Executable,
+        Spread,
         Value,
         behind,
         buffer_aval,
         cache_state,
         collect_garbage,
         compile_program,
+        compile_spread,
         compile_text,
         cuda_client,
+        device_count,
+        gathered,
+        has_client,
         has_room,
         host,
+        is_at,
         is_buffer,
+        layout_of,
         lower,
         lower_module,
+        memory_stats,
+        part_on,
+        place_of,
         put,
     )
 else:
+
+    def has_client() -> bool:
+        """Whether a client was made, so that the number of CPU devices is fixed."""
+        return False
+
+    def memory_stats(platform: str, id: int) -> dict[str, Any] | None:
+        """What a device says about its memory; None if it says nothing, as a CPU."""
+        return None if platform == "cpu" else _load().memory_stats(platform, id)
+
     from lazynp.lowering._loading import Buffer, behind, collect_garbage, is_buffer
 
     def has_room() -> bool:
@@ -45,6 +64,7 @@ __all__ = [
     "Buffer",
     "Builder",
     "Executable",
+    "Spread",
     "Value",
     "aligned_empty",
     "behind",
@@ -52,16 +72,25 @@ __all__ = [
     "cache_state",
     "collect_garbage",
     "compile_program",
+    "compile_spread",
+    "device_count",
     "compile_text",
     "cuda_client",
+    "gathered",
+    "has_client",
     "has_room",
     "host",
     "is_aligned",
+    "is_at",
     "is_buffer",
     "keep_freed_memory",
+    "layout_of",
     "lower",
     "lower_module",
+    "memory_stats",
     "on_host",
+    "part_on",
+    "place_of",
     "put",
 ]
 

@@ -85,6 +85,8 @@ class Builder(Structure):
         """x: (batch, feature, *space); kernel: (out, in, *space); the result has the layout
         of x.
         """
+        if self.mesh is not None:  # XLA's result is wrong if signal and kernel are split alike
+            kernel = self.whole(kernel, range(kernel.aval.ndim))
         n = x.aval.ndim - 2
         ones = (1,) * n
         strides, lhs_dilation = strides or ones, lhs_dilation or ones

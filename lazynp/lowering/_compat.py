@@ -5,6 +5,7 @@ Verified on 0.10.2 (Python 3.11), 0.11 and 0.12 (Python 3.12 and later).
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -18,6 +19,7 @@ import jaxlib.version
 # jaxlib imports it in the middle of its first transfer, under a lock of its own. A destructor that
 # the garbage collector ran there, and that computed, would wait for that lock for ever.
 import ml_dtypes  # noqa: F401
+import numpy as np
 from jaxlib import _jax, xla_client  # pyright: ignore[reportAttributeAccessIssue]
 
 RELEASE: str = jaxlib.version.__version__
@@ -56,6 +58,82 @@ class Sharding(xla_client.SingleDeviceSharding):
         return shape
 
 
+class SplitSharding(xla_client.GSPMDSharding):
+    """The sharding over several devices that jaxlib requires."""
+
+    is_fully_addressable = True
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return self._hlo_sharding.is_replicated()
+
+    @property
+    def memory_kind(self) -> None:
+        return None
+
+    def _to_xla_hlo_sharding(self, ndim: int) -> Any:
+        return self._hlo_sharding
+
+
+Tiles = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+
+
+def split_sharding(devices: Any, tiles: Tiles) -> SplitSharding:
+    """The sharding with these tiles: see `_shardings.Tiles`."""
+    counts, owners = tiles
+    if len(owners) == 1:
+        return SplitSharding(devices, xla_client.HloSharding.replicate())
+    copies = len(owners[0])
+    dims = ",".join(map(str, counts if copies == 1 else (*counts, copies)))
+    order = ",".join(str(d) for row in owners for d in row)
+    last = " last_tile_dim_replicate" if copies > 1 else ""
+    text = f"{{devices=[{dims}]{order}{last}}}"
+    return SplitSharding(devices, xla_client.HloSharding.from_string(text))
+
+
+def tiles_of_outputs(loaded: Any, ndims: Sequence[int]) -> list[Tiles]:
+    """How a compiled program splits its results."""
+    found = []
+    for proto, ndim in zip(loaded.get_output_shardings(), ndims, strict=True):
+        sharding = xla_client.HloSharding.from_proto(proto)
+        if sharding.is_replicated():
+            found.append(((1,) * ndim, (tuple(range(loaded_size(loaded))),)))
+            continue
+        dims = list(sharding.tile_assignment_dimensions())
+        order = np.array(sharding.tile_assignment_devices())
+        copies = math.prod(dims[ndim:])
+        rows = np.sort(order.reshape(-1, copies), axis=1)
+        found.append((tuple(dims[:ndim]), tuple(map(tuple, rows.tolist()))))
+    return found
+
+
+def loaded_size(loaded: Any) -> int:
+    return len(loaded.local_devices())
+
+
+def put_split(aval: Any, sharding: Any, parts: Sequence[Any], devices: Sequence[Any]) -> Any:
+    """A buffer of one part on each device."""
+    return xla_client.batched_device_put(
+        aval, sharding, list(parts), list(devices), True, True, enable_x64=True
+    )
+
+
+def parts_of(buffer: Any) -> list[Any]:
+    """The host values of a buffer's parts, one for each device."""
+    return [p._single_device_array_to_np_array_did_copy()[0] for p in buffer._arrays]
+
+
+def propagating(options: Any, count: int) -> Any:
+    """Compile options of a program that decides how its results are split."""
+    options.executable_build_options.allow_spmd_sharding_propagation_to_output = [True] * count
+    return options
+
+
+def optimised(loaded: Any) -> str:
+    """The optimised program, for one device."""
+    return "\n".join(m.to_string() for m in loaded.hlo_modules())
+
+
 def memory_of(loaded: Any) -> tuple[int, int]:
     """The bytes of a program's temporaries, and those of the operands that its results reuse."""
     stats = loaded.get_compiled_memory_stats()
@@ -64,6 +142,22 @@ def memory_of(loaded: Any) -> tuple[int, int]:
 
 def device_list(device: Any) -> Any:
     return xla_client.DeviceList((device,))
+
+
+def devices_list(devices: Sequence[Any]) -> Any:
+    return xla_client.DeviceList(tuple(devices))
+
+
+def on_devices(options: Any, ids: Sequence[int]) -> Any:
+    """Compile options of a program for these devices, one partition on each."""
+    count = len(ids)
+    build = options.executable_build_options
+    options.num_replicas = build.num_replicas = 1
+    options.num_partitions = build.num_partitions = count
+    build.use_spmd_partitioning = build.use_shardy_partitioner = count > 1
+    assignment = np.array(ids, np.int64).reshape(1, count)
+    options.device_assignment = xla_client.DeviceAssignment.create(assignment)
+    return options
 
 
 def put(aval: Any, sharding: Any, array: Any, device: Any, copy: bool) -> Any:
@@ -80,16 +174,16 @@ def collect_garbage() -> None:
     _jax.collect_garbage()
 
 
-def cpu_client(threads: int | None = None) -> Any:
+def cpu_client(threads: int | None = None, count: int = 1) -> Any:
     """A synchronous client: a dispatch takes 4 us instead of 21, with the same throughput.
 
     threads: the number of compute threads; by default, one for each core. Only an environment
-    variable can set it, and jaxlib reads that when it creates the client.
+    variable can set it, and jaxlib reads that when it creates the client. count: of devices.
     """
     before = {name: os.environ.get(name) for name in _THREADS if threads is not None}
     os.environ.update(dict.fromkeys(before, str(threads)))
     try:
-        return _jax.get_tfrt_cpu_client(asynchronous=False)
+        return _jax.get_tfrt_cpu_client(asynchronous=False, num_devices=count)
     finally:
         for name, value in before.items():
             if value is None:

@@ -73,6 +73,7 @@ class Core:
 
     def __init__(self, platform: Platform = CPU, names: _Names | None = None) -> None:
         self.platform = platform
+        self.mesh: Any = None  # that the program is split over, if any
         self.lines: list[str | Product] = []
         self._names = names or _Names()
         self._constants: dict[tuple[str, Aval], str] = {}
@@ -152,6 +153,7 @@ class Core:
         inner = type(self)(self.platform, self._names)
         inner.looping, inner.functions = loop or self.looping, self.functions
         inner.kernels = self.kernels
+        inner.mesh = self.mesh
         args = [Value(self._fresh(), aval) for aval in avals]
         results = body(inner, args)
         results = [results] if isinstance(results, Value) else list(results)

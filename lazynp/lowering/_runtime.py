@@ -94,7 +94,7 @@ _forked = False
 def backend(platform: str = "cpu", alone: bool = True) -> Backend:
     """The backend of a platform, created at first use."""
     if _forked:
-        _refuse_fork()
+        refuse_fork()
     key = platform, alone
     try:
         return _backends[key]
@@ -129,10 +129,27 @@ def _after_fork_in_child() -> None:
     """
     global _forked, _lock
     _lock = threading.RLock()  # another thread may have held it
-    _forked = bool(_backends)
+    _forked = bool(_backends) or _others
 
 
-def _refuse_fork() -> None:
+def is_forked() -> bool:
+    return _forked
+
+
+def has_client() -> bool:
+    return bool(_backends) or _others
+
+
+def note_client() -> None:
+    """A client was made elsewhere: its threads will not survive a fork either."""
+    global _others
+    _others = True
+
+
+_others = False
+
+
+def refuse_fork() -> None:
     raise ForkError(
         "lazynp: the process was forked after lazynp had computed something; the child cannot "
         "compute. Fork before the first computation, or start processes with 'spawn'"
@@ -171,7 +188,7 @@ def put(
     try:
         return _compat.put(aval, here.sharding, array, here.device, not owned)
     except _compat.JaxRuntimeError as e:
-        raise _translated(e, "put", None) from None
+        raise translated(e, "put", None) from None
 
 
 def host(buffer: Any) -> np.ndarray[Any, Any]:
@@ -184,7 +201,7 @@ def host(buffer: Any) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(buffer)  # the buffer protocol: jaxlib's method searches for jax each time
     except _compat.JaxRuntimeError as e:
-        raise _translated(e, "host", None) from None
+        raise translated(e, "host", None) from None
 
 
 def behind(array: np.ndarray[Any, Any]) -> Any:
@@ -227,7 +244,7 @@ class Executable:
         handlers = [here.handler(a) for a in out_avals]
         self._consume = methodcaller("consume_with_handlers", handlers)
         self._run = loaded.execute_sharded
-        self.large = _large(loaded, self.out_avals)
+        self.large = describes_large(loaded, self.out_avals)
 
     def run(
         self, buffers: Sequence[Any], into: list[Any] | None = None, checked: bool = False
@@ -242,7 +259,7 @@ class Executable:
         """
         into = [] if into is None else into
         if _forked:
-            _refuse_fork()
+            refuse_fork()
         if _closing.closing:
             _closing.keep_out()
         if not checked and [b.aval for b in buffers] != self.wanted:
@@ -258,11 +275,19 @@ class Executable:
             into[:] = map(self._consume, map(self._run, (buffers,)))
             return into[0]
         except _compat.JaxRuntimeError as e:
-            raise _translated(e, "run", self.text) from None
+            raise translated(e, "run", self.text) from None
 
     def put(self, array: np.ndarray[Any, Any], owned: bool) -> Any:
         """`put`, for this program."""
         return put(array, owned, self.platform, self.alone)
+
+    def optimised(self) -> str:
+        """The optimised program."""
+        return _compat.optimised(self._loaded)
+
+    def memory(self) -> Any:
+        """What XLA tells of the memory that a run takes."""
+        return self._loaded.get_compiled_memory_stats()
 
     def brought(self, buffer: Any) -> Any:
         """The buffer in this program's backend: the same memory, wrapped for the other client."""
@@ -271,7 +296,7 @@ class Executable:
         return self.put(host(buffer), owned=True)
 
 
-def _large(loaded: Any, out_avals: Sequence[Aval]) -> tuple[Aval, ...]:
+def describes_large(loaded: Any, out_avals: Sequence[Aval]) -> tuple[Aval, ...]:
     """The large memory that a run takes: results that reuse no operand's, and temporaries."""
     temporaries, reused = _compat.memory_of(loaded)
     outs = () if reused else out_avals
@@ -300,7 +325,7 @@ def compile_text(
                 loaded = here.client.compile_and_load(text, here.devices, options)
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
-                raise _translated(e, "compile", text) from None
+                raise translated(e, "compile", text) from None
             options = compile_options(platform, text, heavy)
     if key is not None and not from_disk:
         blob = _compat.serialized(here.client, loaded)
@@ -336,7 +361,7 @@ def compile_program(jaxpr: Jaxpr, donate: Sequence[int] = (), platform: str = "c
     return compile_text(text, jaxpr.in_avals, jaxpr.out_avals, platform, alone, heavy, jaxpr)
 
 
-def _translated(error: Exception, op: str, text: str | None) -> Exception:
+def translated(error: Exception, op: str, text: str | None) -> Exception:
     message = str(error)
     if message.startswith("RESOURCE_EXHAUSTED") or "Out of memory" in message:
         return MemoryError(message.partition("\n")[0])

@@ -310,7 +310,7 @@ def reduce_by(b: Any, op: str, x: Any, init: Any, axes: Axes) -> Any:
     if b.is_wide(x.aval, axes):
         return b.folded(op, x, axes)
     init = b.constant(init, x.aval.dtype)
-    return b.reduce([x], [init], axes, lambda b, acc, elem: [b.binary(op, acc[0], elem[0])])[0]
+    return b.reduce([x], [init], axes, lambda b, acc, elem: [b.binary(op, acc[0], elem[0])], op)[0]
 
 
 def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Axes) -> list[Any]:

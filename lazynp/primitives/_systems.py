@@ -275,7 +275,8 @@ def _modulus(b: Any, x: Any) -> Any:
 
 def _fold(b: Any, name: str, x: Any, initial: Any, axis: int) -> Any:
     start = b.constant(initial, x.aval.dtype)
-    return b.reduce([x], [start], (axis,), lambda b, accs, xs: b.binary(name, accs[0], xs[0]))[0]
+    body = lambda b, accs, xs: b.binary(name, accs[0], xs[0])  # noqa: E731
+    return b.reduce([x], [start], (axis,), body, name)[0]
 
 
 def _slogdet_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:

@@ -221,7 +221,8 @@ def anywhere(b: Any, condition: Any) -> Any:
     if not axes:
         return condition
     init = b.constant(False, BOOL)
-    return b.reduce([condition], [init], axes, lambda b, s, t: [b.or_(s[0], t[0])])[0]
+    body = lambda b, s, t: [b.or_(s[0], t[0])]  # noqa: E731
+    return b.reduce([condition], [init], axes, body, "stablehlo.or")[0]
 
 
 # -- complex arithmetic ----------------------------------------------------------------------------

@@ -5,7 +5,18 @@ from typing import Any
 from lazynp._signature import DBIdx, InDBIdx, OutDBIdx, ShapeDtype
 from lazynp.transforms._check import check_grads
 from lazynp.transforms._checkpoint import checkpoint
-from lazynp.transforms._collectives import axis_index, pmax, pmean, pmin, psum
+from lazynp.transforms._collectives import (
+    all_gather,
+    all_to_all,
+    axis_index,
+    axis_size,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    psum,
+    psum_scatter,
+)
 from lazynp.transforms._cond import cond, switch
 from lazynp.transforms._custom import custom_jvp, custom_vjp
 from lazynp.transforms._debugging import debug_nans
@@ -30,6 +41,7 @@ from lazynp.transforms._jit import disable_jit, jit
 from lazynp.transforms._jvp import jvp
 from lazynp.transforms._loops import fori_loop, while_loop
 from lazynp.transforms._scanning import map_ as map, scan
+from lazynp.transforms._shard_map import shard_map
 from lazynp.transforms._stage import eval_jaxpr, eval_shape, make_jaxpr
 from lazynp.transforms._vmap import vmap
 
@@ -38,7 +50,10 @@ __all__ = [
     "InDBIdx",
     "OutDBIdx",
     "ShapeDtype",
+    "all_gather",
+    "all_to_all",
     "axis_index",
+    "axis_size",
     "check_grads",
     "checkpoint",
     "cond",
@@ -65,7 +80,10 @@ __all__ = [
     "pmax",
     "pmean",
     "pmin",
+    "ppermute",
     "psum",
+    "psum_scatter",
+    "shard_map",
     "pure_callback",
     "scan",
     "stop_gradient",

@@ -16,21 +16,22 @@ from typing import Any, get_args
 
 import numpy as np
 
-from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval, SizedAval
 from lazynp._config import Loops, config
 from lazynp._dimensions import Table
 from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import OP, VALUE, Node, aval_of_node, is_tracer
+from lazynp._node import OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._sizes import Size
 from lazynp._steps import with_numbers
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp.transforms._ahead import Lowered
 from lazynp.transforms._arguments import START, Arguments, at_places, difference, fixed
+from lazynp.transforms._arranged import Arrangement, at_home, deliver, place_inside
 from lazynp.transforms._axes import NamedSizes, axes_argument, bound, names_of_leaves
 from lazynp.transforms._call import Places, delivered, jit_call
 from lazynp.transforms._donation import donated_places, give_up
@@ -247,8 +248,9 @@ def _run(
     jaxpr, values = traced.jaxpr, None
     if traced.sized is not None:
         jaxpr, values = _for_sizes(traced.sized, given, operands)
-    if not (local.recorder.staging or any(is_tracer(x._read()) for x in operands)):
+    if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
         jaxpr = delivered(jaxpr)
+        operands = at_home(jaxpr, operands)
     if inline and local.recorder.staging:
         results = iter(run_jaxpr(jaxpr, operands))
     elif donate:
@@ -331,16 +333,20 @@ class Jitted:
         loops: Loops | None = None,
         compiled: bool = False,
         axes: Any = None,
+        shardings: tuple[Any, Any] = (None, None),
     ) -> None:
         """compiled: each trace is compiled when it is first called. axes: abstracted."""
         self._axes = axes_argument(axes, "jit")
         functools.update_wrapper(self, function)
         self._function, self._name = function, name_of(function)
-        self._made_of = function, numbers, names, donated, inline, loops, compiled, axes
+        made_of = function, numbers, names, donated, inline, loops, compiled, axes, shardings
+        self._made_of = made_of
         self._params = {"name": self._name, "compiled": True} if compiled else {"name": self._name}
         self._loops = loops
         self._notes: list[str] = []  # what became of loops
         self._what = f"jit of {self._name}"
+        arranged = any(s is not None for s in shardings)
+        self._arrangement = Arrangement(*shardings, self._what) if arranged else None
         self._numbers, self._names = places_and_names(function, numbers, names)
         # static as well, where they are ints
         bounds = bounds_only(function) if not (numbers or names) else ()
@@ -368,6 +374,14 @@ class Jitted:
         return self if instance is None else functools.partial(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._arrangement is not None:
+            args, copied = self._arrangement.arguments(args, kwargs)
+            out = self._called(args, kwargs)
+            deliver(copied)
+            return out
+        return self._called(args, kwargs)
+
+    def _called(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if DISABLED or config.debug_nans:
             return self._function(*args, **kwargs)
         plain = operands_of(args) if self._simple and not kwargs else None
@@ -381,7 +395,8 @@ class Jitted:
         given, call, static = self._split(args, kwargs)
         traced = self._traced(given, call, static)
         STATS.calls += 1
-        if plain is not None and traced.pure() and (traced.sized is None or not traced.sized.made):
+        fresh = traced.sized is None or not traced.sized.made
+        if plain is not None and fresh and traced.pure() and place_inside(traced.jaxpr) is None:
             made = [kind[1] is NDArray for kind in traced.outs]
             jaxpr = traced.jaxpr if traced.sized is None else _for_sizes(traced.sized, given, [])[0]
             jaxpr = delivered(jaxpr)
@@ -396,7 +411,8 @@ class Jitted:
     @functools.cached_property
     def _prepared(self) -> Callable[..., Any]:
         """The function as it is traced: its control flow may be on traced values."""
-        return converted(self._function)
+        function = converted(self._function)
+        return function if self._arrangement is None else self._arrangement.results(function)
 
     def _places(
         self, given: Arguments, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -468,8 +484,14 @@ class Jitted:
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for arguments like these (arrays or ShapeDtype), without running it."""
+        if self._arrangement is not None:
+            args, _ = self._arrangement.arguments(args, kwargs)
         given, call, static = self._split(args, kwargs)
         return Lowered(self, self._traced(given, call, static, bool(given.starts)), given)
+
+    def run(self, traced: Traced, given: Arguments) -> Any:
+        """Call it for arguments of which it was traced."""
+        return _run(traced, given, {"name": self._name, "compiled": True})
 
     def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
         """The jaxpr for these arguments."""
@@ -505,53 +527,6 @@ def _meets_sizes(tree: Any) -> bool:
     )
 
 
-class Lowered:
-    """The result of `jit(f).lower(...)`."""
-
-    def __init__(self, jitted: Jitted, traced: Traced, given: Arguments) -> None:
-        self._jitted, self._traced, self._given = jitted, traced, given
-
-    @property
-    def jaxpr(self) -> Jaxpr:
-        """The jaxpr of the function."""
-        return self._traced.jaxpr
-
-    def as_text(self, platform: str = "cpu") -> str:
-        """The StableHLO text of the program for "cpu" or "cuda"; no such device is needed.
-
-        ValueError for other platforms. LoweringError, a NotImplementedError, names an operation
-        that only NumPy, SciPy or Python can do.
-        """
-        return lowering.lower(self._traced.jaxpr, platform=platform)
-
-    def compile(self) -> Compiled:
-        """A function that accepts only arguments like these."""
-        return Compiled(self)
-
-
-class Compiled:
-    """A lowered function. It accepts only arguments like those it was lowered for."""
-
-    def __init__(self, lowered: Lowered) -> None:
-        self._lowered = lowered
-
-    def as_text(self) -> str:
-        """The StableHLO text of the program."""
-        return self._lowered.as_text()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        jitted = self._lowered._jitted
-        given, _, _ = jitted._split(args, kwargs)
-        wanted = self._lowered._given
-        same = given.key == wanted.key if wanted.names else given.avals == wanted.avals
-        if given.structure != wanted.structure or not same:
-            raise TypeError(
-                f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
-                f"{given.avals}"
-            )
-        return _run(self._lowered._traced, given, {"name": jitted._name, "compiled": True})
-
-
 def jit(
     fun: Callable[..., Any] | None = None,
     *,
@@ -561,6 +536,8 @@ def jit(
     donate_argnames: Any = None,
     inline: bool = False,
     loops: Loops | None = None,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
     keep_unused: bool = False,
     device: Any = None,
     abstracted_axes: Any = None,
@@ -589,12 +566,15 @@ def jit(
     donate_argnums, donate_argnames: arguments whose memory the results may reuse. Using a donated
     array afterwards is a RuntimeError, unless the function wrote it. Views are not donated, and
     under a transformation no argument is. inline: inside a traced function, insert the operations
-    instead of one `jit` operation. keep_unused, device: no effect.
+    instead of one `jit` operation. in_shardings, out_shardings: where arguments are taken and
+    results given: a sharding, or a tree of them that is a prefix of the positional arguments, or of
+    the results; None: as given, or as the compiler decides. keep_unused, device: no effect.
     """
     options = {
         "static_argnums": static_argnums, "static_argnames": static_argnames,
         "donate_argnums": donate_argnums, "donate_argnames": donate_argnames, "inline": inline,
-        "loops": loops, "abstracted_axes": abstracted_axes,
+        "loops": loops, "in_shardings": in_shardings, "out_shardings": out_shardings,
+        "abstracted_axes": abstracted_axes,
     }  # fmt: skip
     if fun is None:
         return lambda f: jit(f, **options)
@@ -606,4 +586,5 @@ def jit(
     statics = numbers(static_argnums), strings(static_argnames)
     if loops not in (None, *get_args(Loops)):
         raise ValueError(f"jit: loops must be one of {get_args(Loops)}, got {loops!r}")
-    return Jitted(fun, *statics, donated, bool(inline), loops, axes=abstracted_axes)
+    more: Any = {"axes": abstracted_axes, "shardings": (in_shardings, out_shardings)}
+    return Jitted(fun, *statics, donated, bool(inline), loops, **more)

@@ -25,7 +25,18 @@ from lazynp._array import (
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, native, on_device
 from lazynp._jaxpr import Rules
-from lazynp._node import AVAL, VALUE, Node, Op, Trace, aval_of_node, is_tracer, leaf, op_of
+from lazynp._node import (
+    AVAL,
+    VALUE,
+    Node,
+    Op,
+    Trace,
+    aval_of_node,
+    is_interpreted,
+    is_tracer,
+    leaf,
+    op_of,
+)
 from lazynp._plan import cast_scalar
 from lazynp._recorder import local
 from lazynp._strides import writeable
@@ -44,7 +55,7 @@ def at_once(*trees: Any) -> bool:
     """
     if not DISABLED or local.recorder.staging:
         return False
-    return not any(is_tracer(node_of(x)) for tree in trees for x in tree_flatten(tree)[0])
+    return not any(is_interpreted(node_of(x)) for tree in trees for x in tree_flatten(tree)[0])
 
 
 def name_of(function: Any) -> str:
@@ -125,7 +136,7 @@ def as_given(x: Any, handle: Array) -> Any:
 
 def _strong(node: Node) -> Node:
     """Make a result strong, unless an outer transformation is active."""
-    if not aval_of_node(node).weak or is_tracer(node) or local.recorder.staging:
+    if not aval_of_node(node).weak or is_interpreted(node) or local.recorder.staging:
         return node
     dtype = aval_of_node(node).dtype
     if node[VALUE] is not None:
@@ -135,7 +146,7 @@ def _strong(node: Node) -> Node:
 
 def as_weak_as(node: Node, aval: Aval) -> Node:
     """Make a derivative by a number, or of one, as weak as that number (under a transformation)."""
-    traced = local.recorder.staging or is_tracer(node)
+    traced = local.recorder.staging or is_interpreted(node)
     if not (aval.weak and traced) or aval_of_node(node).weak:
         return node
     return elementwise.convert(new_array(node), dtype=aval.dtype, weak=True)._read()

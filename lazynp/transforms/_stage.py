@@ -28,6 +28,7 @@ from lazynp._sizes import Size
 from lazynp._trace import record, staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.primitives import elementwise, shaping
+from lazynp.primitives.placing import current_spmd
 from lazynp.transforms._axes import NamedSizes, Names, axes_argument, names_of_leaves
 from lazynp.transforms._jvp import jvp_nodes
 from lazynp.transforms._linearize import (
@@ -361,12 +362,12 @@ def batch_jaxpr(
 
     forced: results that must be batched in any case.
     """
-    return _batch_jaxpr(jaxpr, size, batched, forced, current_axis())
+    return _batch_jaxpr(jaxpr, size, batched, forced, current_axis(), current_spmd())
 
 
 @cached()
 def _batch_jaxpr(
-    jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None, axis_name: Any
+    jaxpr: Jaxpr, size: int, batched: Flags, forced: Flags | None, axis_name: Any, spmd: Any
 ) -> tuple[Jaxpr, Flags]:
     avals = [
         aval_of((size, *a.shape), a.dtype) if b else a
@@ -375,7 +376,7 @@ def _batch_jaxpr(
     flags: list[Flags] = []
 
     def run(xs: list[Array]) -> list[Array]:
-        trace = BatchTrace("vmap of a jaxpr", size, axis_name)
+        trace = BatchTrace("vmap of a jaxpr", size, axis_name, spmd)
         axes = [0 if b else None for b in batched]
         outs, _ = batch_nodes(
             lambda handles: run_jaxpr(jaxpr, handles), xs, [x._read() for x in xs], axes, trace,

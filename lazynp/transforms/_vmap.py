@@ -25,6 +25,7 @@ from lazynp._primitive import Missing
 from lazynp._recorder import user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
+from lazynp.primitives.placing import SPMD
 from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
@@ -86,11 +87,12 @@ def flagged(outs: Sequence[Array], flags: Sequence[bool]) -> tuple[Any, ...]:
 
 
 class BatchTrace(Trace):
-    __slots__ = ("size", "axis_name")
+    __slots__ = ("size", "axis_name", "spmd")
 
-    def __init__(self, what: str, size: int, axis_name: Any = None) -> None:
+    def __init__(self, what: str, size: int, axis_name: Any = None, spmd: Any = None) -> None:
         super().__init__(what)
         self.size, self.axis_name = size, axis_name
+        self.spmd = spmd  # the axis of a mesh that splits the examples in constraints
 
     def mine(self, x: Any) -> bool:
         if type(x) is list and x[OP] is None:
@@ -123,10 +125,12 @@ class BatchTrace(Trace):
                 self._coerced(node, aval) if is_batched else coerced(node, aval, shape=everything)
             )
         _axes.current.append(self.axis_name)
+        SPMD.names.append(self.spmd)
         try:
             outs = rule(self.size, tuple(batched), *given, **params)
         finally:
             _axes.current.pop()
+            SPMD.names.pop()
         nodes = tuple([
             o.value._read() if type(o) is Shared else self.tracer(o._read())
             for o in results(primitive, outs)
@@ -191,11 +195,16 @@ _REDUCTIONS = {
 
 
 def reduced(array: Array, op: str) -> Array:
+    """The collective over the examples of an array."""
+    if op == "gather":  # all of them, for each
+        return array
     return _REDUCTIONS[op](array, axes=(0,))
 
 
 def of_equals(x: Array, op: str, size: int) -> Array:
     """The result of `reduced` where all examples are equal."""
+    if op == "gather":
+        return shaping.broadcast_in_dim(x, shape=(size, *x.shape), dims=tuple(range(1, x.ndim + 1)))
     return elementwise.multiply(x, size) if op == "sum" else x
 
 
@@ -298,8 +307,12 @@ def vmap(
     out_axes: Any = 0,
     axis_name: Any = None,
     axis_size: int | None = None,
+    spmd_axis_name: Any = None,
 ) -> Callable[..., Any]:
     """Map the function over axes of its arguments.
+
+    spmd_axis_name: the axis of a mesh (or a tuple of them) that splits the examples in constraints
+    on shardings inside.
 
     in_axes: an int, None (the same for all examples), or a tree of these that is a prefix of the
     arguments; keyword arguments are mapped over axis 0. out_axes: the same for the results.
@@ -320,7 +333,7 @@ def vmap(
         nodes = [argument_node(x) for x in leaves]
         axes = _argument_axes(in_axes, args, structure, nodes, what)
         size = _common_size(args, kwargs, nodes, axes, axis_size, what)
-        trace = BatchTrace(what, size, axis_name)
+        trace = BatchTrace(what, size, axis_name, spmd_axis_name)
         flat = Flat(lambda a, k: fun(*a, **k), structure)
         outs, like = batch_nodes(flat, leaves, nodes, axes, trace, fun)
         targets = broadcast_prefix(out_axes, flat.tree, f"{what}: out_axes")

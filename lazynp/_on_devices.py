@@ -1,0 +1,134 @@
+"""A flush of what belongs on other devices than the first: compiled for them, under every policy.
+
+The nodes of one place are in a recorder of their own (`_placed`), so a program has operands of one
+place only. Values from elsewhere are leaves that hold a `Later`; they are fetched before it runs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp import lowering
+from lazynp._form import depth_first, drop_dead, outside_of, scan
+from lazynp._graph import build, drop_evaluated, project_now, run_compiled
+from lazynp._jaxpr import Jaxpr
+from lazynp._memo import Memo
+from lazynp._node import OP, VALUE, Node
+from lazynp._ownership import counts, only_here
+from lazynp._plan import STATS, Plan
+from lazynp._recorder import PlacedRecorder
+from lazynp._stale import let_go
+
+
+class Later:
+    """The value of a leaf that is elsewhere: `fetch` brings it to the host."""
+
+    __slots__ = ("node", "fetch", "layout")
+
+    def __init__(self, node: Node, fetch: Any, layout: Any = None) -> None:
+        self.node, self.fetch, self.layout = node, fetch, layout
+
+
+class PlacedPlan(Plan):
+    """How a form runs on these devices, its leaves laid out so."""
+
+    __slots__ = ("place", "layouts")
+
+    place: Any
+    layouts: tuple[Any, ...]
+
+    def compiled(self, jaxpr: Jaxpr, leaves: list[int]) -> Any:
+        layouts = [self.layouts[j] for j in leaves]
+        layouts += [None] * (len(jaxpr.inputs) - len(leaves))  # packed scalars
+        return lowering.compile_spread(jaxpr, self.donate(leaves), self.place, layouts)
+
+
+_plans: Memo[Any, PlacedPlan] = Memo("placed plans", costly=True)
+
+
+def evaluate(
+    recorder: PlacedRecorder, nodes: list[Node], asked: Node | None, reason: Any
+) -> Plan | None:
+    """`_graph.evaluate` for the devices of this recorder."""
+    place = recorder.place
+    STATS.cuts += 1
+    let_go()
+    _forget_sources(recorder)
+    drop_dead(nodes, asked)
+    found = scan(nodes, asked)
+    if found is None:
+        _complete(nodes, asked)
+        found = scan(nodes, asked)
+        assert found is not None
+    key, leaves, slots = found
+    there = place.there()
+    for i in range(len(leaves)):
+        bring(leaves[i], there)
+    layouts = tuple([lowering.layout_of(n[VALUE]) for n in leaves])
+    node_counts, leaf_counts = counts(nodes), counts(leaves)
+    outside, leaf_outside = outside_of(nodes, leaves, node_counts, leaf_counts)
+    if key[-1] >= 0:
+        outside[key[-1]] = True
+    form = (place, layouts, tuple(key), tuple(outside), tuple(leaf_outside))
+    plan = _plans.get(form)
+    if plan is None:
+        made: Any = build(nodes, leaves, outside, leaf_outside, key[-1], make=PlacedPlan)
+        made.place, made.layouts = there, layouts
+        plan = _plans.put(form, made)
+    if plan.outputs:
+        plan.reason = reason
+        plan.runs += 1
+        run_compiled(plan, nodes, leaves, slots)
+        count(plan)
+    nodes.clear()
+    return plan
+
+
+def count(plan: Plan) -> None:
+    """Add what a run has moved to the counters."""
+    program = plan.current
+    assert program is not None
+    kinds, size = program.executable.moved
+    for kind, n in kinds.items():
+        STATS.collectives[kind] = STATS.collectives.get(kind, 0) + n
+    STATS.collective_bytes += size
+
+
+def _forget_sources(recorder: PlacedRecorder) -> None:
+    """Forget the nodes from elsewhere that nobody else refers to any more."""
+    for key in list(recorder.sources):
+        if only_here(recorder.sources[key], 0):
+            del recorder.sources[key]
+
+
+def bring(leaf: Node, there: Any) -> None:
+    """Make the value of a leaf a buffer on these devices."""
+    value = leaf[VALUE]
+    layout = None
+    if type(value) is Later:
+        layout = value.layout
+        value = np.asarray(value.fetch(value.node))
+    if type(value) is lowering.Buffer:
+        if lowering.is_at(value, there):
+            return
+        value = lowering.gathered(value)
+    leaf[VALUE] = there.put(value, layout)
+
+
+def _complete(nodes: list[Node], asked: Node | None) -> None:
+    """Drop evaluated nodes; insert pending nodes that are in no list, operands first."""
+    if asked is not None and asked[VALUE] is None and asked[OP] is not None:
+        project_now(asked)
+    drop_evaluated(nodes)
+    if asked is not None and asked[VALUE] is None:
+        nodes.append(asked)
+    order: list[Node] = []
+    known: set[int] = set()
+    for node in nodes:
+        if id(node) not in known:
+            depth_first(node, known, order)
+    node = None  # a leftover loop variable would count as an outside reference
+    nodes[:] = order
+    drop_evaluated(nodes)

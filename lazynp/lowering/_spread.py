@@ -1,0 +1,350 @@
+"""Programs for other devices than the first of the CPU, or for several devices at once.
+
+All CPU devices belong to one client beside those of `_runtime`, made at first use. A buffer carries
+the description of its aval, of its devices and of its layout on them, which `Spread.run` compares
+by identity: jaxlib would compare bytes at most.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from operator import methodcaller
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
+from lazynp._config import config
+from lazynp._cost import COMPUTING, computing
+from lazynp._errors import InternalError
+from lazynp._jaxpr import Jaxpr
+from lazynp.lowering import _cache, _closing, _compat, _lapack
+from lazynp.lowering._collectives import Collective, collectives_in
+from lazynp.lowering._cuda import client as cuda_client
+from lazynp.lowering._emit import module_text
+from lazynp.lowering._host import large, room_for_arrays, room_for_client, room_for_compiling
+from lazynp.lowering._maps import room_for_maps
+from lazynp.lowering._options import compile_options, forget_unknown
+from lazynp.lowering._progress import Told
+from lazynp.lowering._runtime import (
+    describes_large,
+    host,
+    is_forked,
+    note_client,
+    refuse_fork,
+    translated,
+)
+
+Ids = tuple[int, ...]
+_clients: dict[str, Any] = {}
+_lock = threading.RLock()
+
+
+def client_of(platform: str) -> Any:
+    """The client with all devices of a platform."""
+    if is_forked():
+        refuse_fork()
+    with _lock:
+        if platform not in _clients:
+            if platform == "cpu":
+                room_for_client(0)
+                made = _compat.cpu_client(count=config.cpu_devices)
+            else:
+                made = cuda_client(
+                    preallocate=config.preallocate, memory_fraction=config.memory_fraction
+                )
+            _clients[platform] = made
+            note_client()
+        return _clients[platform]
+
+
+def device_count(platform: str) -> int:
+    """How many devices a platform has. Raises DeviceError, with the reason, if it has none."""
+    return len(client_of(platform).devices())
+
+
+def memory_stats(platform: str, id: int) -> dict[str, Any] | None:
+    """What a device says about its memory; None if it says nothing, as a CPU."""
+    return None if platform == "cpu" else client_of(platform).devices()[id].memory_stats()
+
+
+class _Description:
+    """The form of an aval that jaxlib reads, for one place and one layout: one object for each."""
+
+    __slots__ = ("shape", "dtype", "ndim", "weak_type", "aval", "place", "layout")
+
+    def __init__(self, aval: Aval, place: Place, layout: Any) -> None:
+        self.shape, self.dtype, self.ndim, self.aval = aval.shape, aval.dtype, aval.ndim, aval
+        self.place, self.layout = place, layout
+        self.weak_type = False
+
+    def __repr__(self) -> str:
+        return f"{self.aval} on {self.place.names}"
+
+
+class Place:
+    """Devices of one platform, in order of their ids: where a program runs."""
+
+    def __init__(self, platform: str, ids: Ids, whole: Any) -> None:
+        self.platform, self.ids = platform, ids
+        self.whole = whole  # the layout of what each device has in full; None without a mesh
+        self.client = client_of(platform)
+        every = self.client.devices()
+        self.devices = [every[i] for i in ids]
+        self.list = _compat.devices_list(self.devices)
+        self.names = ", ".join(f"{platform}:{i}" for i in ids)
+        self._handlers: dict[Any, Any] = {}
+        self._described: dict[Any, _Description] = {}
+
+    def described(self, aval: Aval, layout: Any = None) -> _Description:
+        """The unique description of an aval's shape and dtype, laid out so on these devices."""
+        layout = layout or self.whole
+        key = aval.shape, aval.dtype, layout
+        found = self._described.get(key)
+        if found is None:
+            plain = aval_of(aval.shape, aval.dtype)
+            found = self._described.setdefault(key, _Description(plain, self, layout))
+        return found
+
+    def sharding(self, layout: Any, ndim: int) -> Any:
+        if layout is None:
+            return _compat.Sharding(self.devices[0])
+        return _compat.split_sharding(self.list, layout.tiles(ndim))
+
+    def handler(self, description: _Description) -> Any:
+        found = self._handlers.get(description)
+        if found is None:
+            sharding = self.sharding(description.layout, description.ndim)
+            made = _compat.result_handler(description, sharding)
+            found = self._handlers.setdefault(description, made)
+        return found
+
+    def put(self, array: np.ndarray[Any, Any], layout: Any = None, owned: bool = False) -> Any:
+        """A buffer of a host array. owned: the array never changes."""
+        if _closing.closing:
+            _closing.keep_out()
+        array, owned = _native(array, owned)
+        description = self.described(aval_of(array.shape, array.dtype), layout)
+        sharding = self.sharding(description.layout, array.ndim)
+        try:
+            if description.layout is not None:
+                parts = [array[i].copy() for i in description.layout.indices(array.shape)]
+                return _compat.put_split(description, sharding, parts, self.devices)
+            return _compat.put(description, sharding, array, self.devices[0], not owned)
+        except _compat.JaxRuntimeError as e:
+            raise translated(e, "put", None) from None
+
+    def options(self, text: str, outs: int, heavy: bool) -> Any:
+        options = _compat.on_devices(compile_options(self.platform, text, heavy), self.ids)
+        return options if len(self.ids) == 1 else _compat.propagating(options, outs)
+
+
+def _native(array: np.ndarray[Any, Any], owned: bool) -> tuple[np.ndarray[Any, Any], bool]:
+    """The array in C order and this machine's byte order; whether it is a copy."""
+    if not array.dtype.isnative:
+        array, owned = array.astype(array.dtype.newbyteorder("=")), True
+    if array.dtype not in DEVICE_DTYPES:
+        raise TypeError(
+            f"put: an array of numbers or booleans is required, got dtype {array.dtype}"
+        )
+    if not array.flags.c_contiguous:
+        array, owned = np.array(array, order="C"), True
+    return array if type(array) is np.ndarray else array.view(np.ndarray), owned
+
+
+_places: dict[Any, Place] = {}
+
+
+def place_of(platform: str, ids: Ids, whole: Any = None) -> Place:
+    """The place of these devices. whole: the layout, on their mesh, of what all have in full."""
+    key = platform, ids, whole
+    found = _places.get(key)
+    if found is None:
+        with _lock:
+            found = _places.setdefault(key, _places.get(key) or Place(platform, ids, whole))
+    return found
+
+
+def is_at(buffer: Any, place: Place) -> bool:
+    """Whether a buffer lies on these devices."""
+    return getattr(buffer.aval, "place", None) is place
+
+
+def layout_of(buffer: Any) -> Any:
+    return buffer.aval.layout
+
+
+def gathered(buffer: Any) -> np.ndarray[Any, Any]:
+    """The whole array on the host; without a copy if one device has it."""
+    description = buffer.aval
+    if getattr(description, "layout", None) is None:
+        return host(buffer)
+    if _closing.closing:
+        _closing.keep_out()
+    _compat.collect_garbage()
+    try:
+        parts = _compat.parts_of(buffer)
+    except _compat.JaxRuntimeError as e:
+        raise translated(e, "host", None) from None
+    if description.layout.is_fully_replicated:
+        return parts[0]
+    whole = np.empty(description.shape, description.dtype)
+    for index, part in zip(description.layout.indices(description.shape), parts, strict=True):
+        whole[index] = part
+    whole.flags.writeable = False
+    return whole
+
+
+def part_on(buffer: Any, which: int) -> np.ndarray[Any, Any]:
+    """The part of a buffer on one of its devices, in order of their ids."""
+    if getattr(buffer.aval, "layout", None) is None:
+        return host(buffer)
+    return _compat.parts_of(buffer)[which]
+
+
+class Spread:
+    """A compiled program for some devices. It has the interface of `_runtime.Executable`."""
+
+    __slots__ = (
+        "in_avals", "out_avals", "text", "place", "from_disk", "wanted", "large", "_loaded",
+        "_consume", "_run", "moved", "collectives", "layouts",
+    )  # fmt: skip
+
+    def __init__(
+        self, loaded: Any, wanted: Sequence[_Description], outs: Sequence[_Description], text: str,
+        place: Place, from_disk: bool,
+    ) -> None:  # fmt: skip
+        self.wanted, self.text, self.place, self.from_disk = list(wanted), text, place, from_disk
+        self.in_avals = tuple([w.aval for w in wanted])
+        self.out_avals = tuple([o.aval for o in outs])
+        self.layouts = [o.layout for o in outs]
+        handlers = [place.handler(o) for o in outs]
+        self._loaded = loaded
+        self._consume = methodcaller("consume_with_handlers", handlers)
+        self._run = loaded.execute_sharded
+        self.large = describes_large(loaded, self.out_avals)
+        split = len(place.ids) > 1
+        self.collectives = collectives_in(_compat.optimised(loaded)) if split else []
+        self.moved = _summed(self.collectives)
+
+    def run(
+        self, buffers: Sequence[Any], into: list[Any] | None = None, checked: bool = False
+    ) -> list[Any]:
+        """Run on buffers with exactly the descriptions in `wanted`; see `Executable.run`."""
+        into = [] if into is None else into
+        if is_forked():
+            refuse_fork()
+        if _closing.closing:
+            _closing.keep_out()
+        if not checked and [b.aval for b in buffers] != self.wanted:
+            text = f"run: buffers of {self.wanted} are required, got {[b.aval for b in buffers]}"
+            raise InternalError(text, self.text)
+        if self.large:
+            room_for_arrays(self.large)
+        _compat.collect_garbage()
+        try:
+            into[:] = map(self._consume, map(self._run, (buffers,)))
+            return into[0]
+        except _compat.JaxRuntimeError as e:
+            raise translated(e, "run", self.text) from None
+
+    def put(self, array: np.ndarray[Any, Any], owned: bool) -> Any:
+        return self.place.put(array, None, owned)
+
+    def optimised(self) -> str:
+        """The optimised program, for one device."""
+        return _compat.optimised(self._loaded)
+
+    def memory(self) -> Any:
+        """What XLA tells of the memory that a run takes."""
+        return self._loaded.get_compiled_memory_stats()
+
+
+def _summed(collectives: Sequence[Collective]) -> tuple[dict[str, int], int]:
+    """How many collectives of each kind a run makes, and the bytes of their results."""
+    counts: dict[str, int] = {}
+    for c in collectives:
+        counts[c.kind] = counts.get(c.kind, 0) + c.count
+    return counts, sum(c.bytes * c.count for c in collectives)
+
+
+def compile_spread(
+    jaxpr: Jaxpr, donate: Sequence[int], place: Place, layouts: Sequence[Any]
+) -> Spread:
+    """Lower and compile for these devices, or load from disk. layouts: those of the inputs."""
+    if _closing.closing:
+        _closing.keep_out()
+    if not donate:
+        room_for_arrays(large(jaxpr.out_avals))
+    given = [place.described(a, lay) for a, lay in zip(jaxpr.in_avals, layouts, strict=True)]
+    asked: dict[int, Any] = {}
+    loaded, text, from_disk = _loaded(jaxpr, donate, place, given, asked)
+    outs = _layouts(loaded, place, jaxpr)
+    unclear = [i for i, lay in enumerate(outs) if lay is None and place.whole is not None]
+    if unclear:  # no sharding on the mesh says it: each device shall have the whole
+        asked = dict.fromkeys(unclear, place.whole)
+        loaded, text, from_disk = _loaded(jaxpr, donate, place, given, asked)
+        outs = [asked.get(i, lay) for i, lay in enumerate(_layouts(loaded, place, jaxpr))]
+    wanted = [place.described(a, lay) for a, lay in zip(jaxpr.out_avals, outs, strict=True)]
+    return Spread(loaded, given, wanted, text, place, from_disk)
+
+
+def _layouts(loaded: Any, place: Place, jaxpr: Jaxpr) -> list[Any]:
+    """How the results are split; None where no sharding on the mesh says it."""
+    avals = jaxpr.out_avals
+    if place.whole is None or len(place.ids) == 1:
+        return [place.whole] * len(avals)
+    found = []
+    for aval, tiles in zip(
+        avals, _compat.tiles_of_outputs(loaded, [a.ndim for a in avals]), strict=True
+    ):
+        even = not any(n % c for n, c in zip(aval.shape, tiles[0], strict=True))
+        found.append(place.whole.like(tiles) if even else None)
+    return found
+
+
+def _loaded(
+    jaxpr: Jaxpr, donate: Sequence[int], place: Place, given: Sequence[_Description],
+    asked: dict[int, Any],
+) -> tuple[Any, str, bool]:  # fmt: skip
+    """The executable, its text, and whether it was on disk."""
+    mesh = place.whole.mesh if place.whole is not None and len(place.ids) > 1 else None
+    layouts = [] if mesh is None else [d.layout for d in given]
+    text = module_text(jaxpr, donate, place.platform, mesh, layouts, asked)
+    if "@lapack_" in text or '"lapack_' in text:
+        _lapack.register()
+    room_for_compiling(text)
+    room_for_maps()
+    loaded, from_disk = _compiled(text, place, jaxpr)
+    return loaded, text, from_disk
+
+
+def _compiled(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
+    """The executable, and whether it was on disk."""
+    heavy = computing(jaxpr) > COMPUTING
+    options = place.options(text, len(jaxpr.out_avals), heavy)
+    key = _cache.key_of(text, options, f"{place.platform} {place.ids}")
+    blob = None if key is None else _cache.load(key)
+    if key is not None and blob is not None:
+        try:
+            return _compat.deserialized(place.client, blob, place.list), True
+        except _compat.JaxRuntimeError as e:
+            _cache.reject(key, str(e).partition("\n")[0])
+    loaded = None
+    while loaded is None:
+        try:
+            with Told(text, jaxpr):
+                loaded = place.client.compile_and_load(text, place.list, options)
+        except _compat.JaxRuntimeError as e:
+            if not forget_unknown(str(e)):
+                raise translated(e, "compile", text) from None
+            options = place.options(text, len(jaxpr.out_avals), heavy)
+    if key is not None:
+        blob = _compat.serialized(place.client, loaded)
+        if blob is not None:
+            _cache.store(key, blob)
+    return loaded, False
+
+
+_closing.is_door(Place.put, Spread.run, compile_spread)

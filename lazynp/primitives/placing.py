@@ -1,0 +1,174 @@
+"""device_put: the same value, elsewhere. To the linear rules it is the identity.
+
+`put` does it for values; a function that is staged records it as an equation.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lazynp._array import Array, Scalar, new_array, new_scalar
+from lazynp._avals import Aval, aval_of
+from lazynp._config import config
+from lazynp._devices import FIRST, find
+from lazynp._node import VALUE, Node, aval_of_node, is_interpreted, tracer_node
+from lazynp._placed import TRACE, Place, Placed, install, moved, place_of, place_on, placed_in
+from lazynp._primitive import Primitive
+from lazynp._recorder import local
+from lazynp._shardings import NamedSharding, PartitionSpec, SingleDeviceSharding, sharding_on
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a value shall be: on these devices, laid out so, and whether it must stay there."""
+
+    place: Place
+    committed: bool = True
+    sharding: NamedSharding | None = None
+
+    def batched(self, name: Any) -> Target:
+        """The same for an array with one more axis in front, which this axis of the mesh splits."""
+        if self.sharding is None:
+            return self
+        spec = PartitionSpec(name, *self.sharding.spec)
+        return Target(self.place, self.committed, NamedSharding(self.sharding.mesh, spec))
+
+
+NOWHERE = Target(place_of(FIRST), committed=False)  # where plain arrays are
+
+
+def target_of(device: Any, committed: bool = True) -> Target:
+    """What a device, its name or a sharding asks for. Raises DeviceError."""
+    if isinstance(device, PartitionSpec):
+        device = sharding_on(None, device, "device_put")
+    if isinstance(device, NamedSharding):
+        return Target(place_on(device.mesh), committed, device)
+    if isinstance(device, SingleDeviceSharding):
+        device = next(iter(device.device_set))
+    device = find(device)
+    if device == FIRST and config.cpu_devices == 1 and config.device == "cpu":
+        return NOWHERE  # nothing can lie elsewhere: it makes no difference
+    return Target(place_of(device), committed)
+
+
+def put(x: Array, target: Target, source: Target | None = None) -> Array:
+    """A new array with this value, there. source: where its cotangents go, if not where it is."""
+    node = x._read()
+    if is_interpreted(node) or local.recorder.staging:
+        out = device_put(x, target=target, source=source or Target(*where(x)))
+        return new_scalar(out._read()) if isinstance(x, Scalar) else out
+    made = put_node(node, target)
+    return new_scalar(made) if isinstance(x, Scalar) else new_array(made)
+
+
+def put_node(node: Node, target: Target) -> Node:
+    placed = placed_in(node)
+    if target == NOWHERE:
+        return node if placed is None else placed.home()
+    if target.sharding is not None:
+        target.sharding.check(aval_of_node(node).shape, "device_put")
+    sharding = target.sharding
+    if placed is not None and placed.place is target.place:
+        inner = placed.node
+    elif target.place.is_first:
+        inner = node if placed is None else placed.home()
+    else:
+        inner = moved(node, target.place, sharding)
+        if sharding is not None and inner[VALUE] is not None:  # it will be put so
+            return tracer_node(Placed(inner, target.place, target.committed, sharding))
+    made = Placed(inner, target.place, target.committed)
+    return tracer_node(made) if sharding is None else _constrain(made, sharding)
+
+
+def _constrain(placed: Placed, sharding: NamedSharding) -> Node:
+    params = {"target": Target(placed.place, placed.committed, sharding), "source": NOWHERE}
+    made = TRACE.process(device_put, (tracer_node(placed),), params)
+    made[VALUE].declared = sharding
+    return made
+
+
+install(_constrain)
+
+
+class _Spmd(threading.local):
+    """The `spmd_axis_name` of each vmap whose rules are running."""
+
+    def __init__(self) -> None:
+        self.names: list[Any] = []
+
+
+SPMD = _Spmd()
+
+
+def current_spmd() -> Any:
+    """The axis of the mesh that splits the examples of the innermost vmap."""
+    return SPMD.names[-1] if SPMD.names else None
+
+
+def _abstract(x: Aval, *, target: Target, source: Target) -> Aval:
+    if target.sharding is not None:
+        target.sharding.check(x.shape, "with_sharding_constraint")
+    return aval_of(x.shape, x.dtype, x.weak)
+
+
+def _reference(x: Any, *, target: Target, source: Target) -> Any:
+    return x
+
+
+def _lower(b: Any, x: Any, *, target: Target, source: Target) -> Any:
+    if target.sharding is None or b.mesh != target.sharding.mesh:
+        return x
+    return b.constrained(x, target.sharding.text(x.aval.ndim))
+
+
+def _jvp(primals: Sequence[Array], tangents: Sequence[Array | None], **params: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    moving = None if t is None else put(t, params["target"], Target(*where(x)))
+    return put(x, params["target"]), moving
+
+
+def _transpose(ct: Array, x: Any, *, target: Target, source: Target) -> list[Any]:
+    return [put(ct, source)]
+
+
+def _batch(size: int, batched: Sequence[bool], x: Array, **params: Any) -> Array:
+    return put(x, params["target"].batched(current_spmd()))
+
+
+device_put = Primitive(
+    "device_put",
+    abstract=_abstract,
+    reference=_reference,
+    lower=_lower,
+    jvp=_jvp,
+    transpose=_transpose,
+    batch=_batch,
+)
+
+
+def where(x: Array) -> tuple[Place, bool]:
+    """The devices of an array, and whether it must stay there; of a traced one, those of its
+    value.
+    """
+    placed = placed_behind(x)
+    return (NOWHERE.place, False) if placed is None else (placed.place, placed.committed)
+
+
+def placed_behind(x: Array) -> Placed | None:
+    """The placed value of an array; of a traced one, that of its value."""
+    node: Any = x._read()
+    while is_interpreted(node):
+        behind = getattr(node[2], "primal", None) or getattr(node[2], "value", None)
+        if behind is None:
+            break
+        node = behind
+    return placed_in(node)
+
+
+__all__ = [
+    "NOWHERE", "SPMD", "Target", "current_spmd", "device_put", "placed_behind", "put", "target_of",
+    "where",
+]  # fmt: skip

@@ -1,0 +1,111 @@
+"""jit with `in_shardings` and `out_shardings`, and placement within jitted functions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lazynp._array import Array, new_array
+from lazynp._jaxpr import Jaxpr, jaxprs_in
+from lazynp._memo import cached
+from lazynp._node import is_tracer
+from lazynp._shardings import PartitionSpec, normal
+from lazynp._tree import broadcast_prefix, tree_flatten, tree_unflatten
+from lazynp.primitives.placing import Target, device_put, placed_behind, put, target_of
+from lazynp.transforms._stack import node_of, store
+
+
+@cached()
+def place_inside(jaxpr: Jaxpr) -> Target | None:
+    """The mesh on which a program puts some of its values; None if it puts none anywhere."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is device_put and not eqn.params["target"].place.is_first:
+            return Target(eqn.params["target"].place)
+        for inner in jaxprs_in(eqn.params):
+            found = place_inside(inner)
+            if found is not None:
+                return found
+    return None
+
+
+def at_home(jaxpr: Jaxpr, operands: Sequence[Array]) -> list[Array]:
+    """The operands of a call. A program that splits values runs on their mesh, also if no operand
+    is there.
+    """
+    target = place_inside(jaxpr)
+    if target is None or not operands or any(is_tracer(x._read()) for x in operands):
+        return list(operands)
+    return [put(operands[0], target), *operands[1:]]
+
+
+def _is_leaf(x: Any) -> bool:
+    return isinstance(x, PartitionSpec)
+
+
+def targets(prefix: Any, structure: Any, what: str) -> list[Target | None]:
+    """For each leaf of a tree, where it shall be; None: anywhere."""
+    wanted = broadcast_prefix(prefix, structure, what, is_leaf=_is_leaf)
+    return [None if d is None else target_of(d) for d in wanted]
+
+
+class Arrangement:
+    """Where a jitted function takes its arguments, and where it gives its results."""
+
+    __slots__ = ("ins", "outs", "what")
+
+    def __init__(self, ins: Any, outs: Any, what: str) -> None:
+        self.ins, self.outs, self.what = ins, outs, what
+        if isinstance(ins, list):
+            self.ins = tuple(ins)
+
+    def results(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, whose results are put where they shall be."""
+        if self.outs is None:
+            return function
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            leaves, structure = tree_flatten(function(*args, **kwargs))
+            wanted = targets(self.outs, structure, f"{self.what}: out_shardings")
+            made = [
+                x if t is None else put(x if isinstance(x, Array) else new_array(node_of(x)), t)
+                for x, t in zip(leaves, wanted, strict=True)
+            ]
+            return tree_unflatten(structure, made)
+
+        return call
+
+    def arguments(self, args: tuple[Any, ...], kwargs: Any) -> tuple[Any, list[Any]]:
+        """The arguments where they shall be; those that were copied, the copies, their nodes."""
+        if self.ins is None:
+            return args, []
+        if kwargs:
+            raise ValueError(f"{self.what}: in_shardings are those of positional arguments")
+        leaves, structure = tree_flatten(args)
+        wanted = targets(self.ins, structure, f"{self.what}: in_shardings")
+        copied = []
+        for i, (x, target) in enumerate(zip(leaves, wanted, strict=True)):
+            if target is None or isinstance(x, Array) and _is_there(x, target):
+                continue
+            if not hasattr(x, "aval") or isinstance(x, Array):  # not a ShapeDtype
+                leaves[i] = put(x if isinstance(x, Array) else new_array(node_of(x)), target)
+                copied.append((x, leaves[i], leaves[i]._read()))
+        return tree_unflatten(structure, leaves), copied
+
+
+def _is_there(x: Array, target: Target) -> bool:
+    placed = placed_behind(x)
+    if placed is None or placed.place is not target.place:
+        return False
+    if target.sharding is None:
+        return True
+    now = placed.sharding()
+    return now is not None and normal(now, x.ndim) == normal(target.sharding, x.ndim)
+
+
+def deliver(copied: Sequence[Any]) -> None:
+    """Store in the arguments what the function wrote in their copies."""
+    for argument, copy, before in copied:
+        if copy._read() is not before:
+            store(argument, copy)

@@ -1,0 +1,121 @@
+"""Programs for other devices: what is compiled, what runs, what moves between devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from tests.devices.worker import on_eight
+from tests.helpers import Counted
+
+P = np.PartitionSpec
+
+
+@on_eight
+def test_placed_arrays_are_compiled_under_every_policy() -> None:
+    for policy in ("adaptive", "compiled", "reference"):
+        with np.config(execution=policy), Counted() as counted:
+            x = np.device_put(numpy.arange(4.0), "cpu:1")
+            assert (x * 3 + 1).tolist() == [1, 4, 7, 10]
+        assert (counted.compiled_runs, counted.reference_runs) == (1, 0)
+
+
+@on_eight
+def test_a_loop_elsewhere_needs_few_programs() -> None:
+    x = np.device_put(numpy.ones((40, 40)), "cpu:1")
+    with Counted() as counted:
+        for _ in range(200):
+            x[1:-1] += 0.1 * (x[2:] - 2 * x[1:-1] + x[:-2])
+        x.sum().item()
+    assert counted.compiles <= 5, counted
+
+
+def rows(*shape: int) -> Any:
+    """An array split by rows over eight devices."""
+    mesh = np.make_mesh((8,), ("x",))
+    value = numpy.random.default_rng(0).normal(size=shape)
+    return np.device_put(value, np.NamedSharding(mesh, P("x")))
+
+
+def whole(like: Any, *shape: int) -> Any:
+    return np.device_put(numpy.full(shape, 0.5), np.NamedSharding(like.sharding.mesh, P()))
+
+
+def moved(function: Callable[[], Any]) -> tuple[dict[str, int], int, Any]:
+    """The collectives of a call, their bytes, and its result."""
+    stats = np.stats()
+    before, size = dict(stats.collectives), stats.collective_bytes
+    result = np.materialize(function())
+    kinds = {k: n - before.get(k, 0) for k, n in stats.collectives.items() if n > before.get(k, 0)}
+    return kinds, stats.collective_bytes - size, result
+
+
+UNMOVED: dict[str, Callable[[Any], Any]] = {
+    "elementwise": lambda x: np.sin(x) * 2 + x,
+    "sum": lambda x: x.sum(1),
+    "max": lambda x: x.max(1),
+    "cumsum": lambda x: x.cumsum(1),
+    "product": lambda x: x @ whole(x, x.shape[1], 4),
+    "vmap": lambda x: np.vmap(lambda r: np.tanh(r).sum())(x),
+    "jit": lambda x: np.jit(lambda a: a * 2 - a.mean(1, keepdims=True))(x),
+}
+
+
+@pytest.mark.parametrize("name", list(UNMOVED))
+@on_eight
+def test_along_axes_that_are_not_split_nothing_moves(name: str) -> None:
+    x = rows(64, 16)
+    kinds, size, out = moved(lambda: UNMOVED[name](x))
+    assert (kinds, size) == ({}, 0)
+    assert out.sharding.spec[0] == "x"
+
+
+@on_eight
+def test_a_sum_is_one_all_reduce_of_one_number() -> None:
+    x = rows(64, 16)
+    assert moved(x.sum)[:2] == ({"all-reduce": 1}, 8)
+
+
+@on_eight
+def test_a_data_parallel_gradient_moves_the_bytes_of_the_parameters() -> None:
+    x, t = rows(256, 32), rows(256, 1)
+    first, second = whole(x, 32, 16), whole(x, 16, 1)
+
+    def loss(a: Any, b: Any) -> Any:
+        return ((np.tanh(x @ a) @ b - t) ** 2).mean()
+
+    kinds, size, _ = moved(lambda: np.grad(loss, (0, 1))(first, second))
+    assert set(kinds) == {"all-reduce"} and size <= 1.1 * 8 * (32 * 16 + 16)
+
+
+@on_eight
+def test_a_stencil_exchanges_rows_whatever_the_height() -> None:
+    found = []
+    for height in (128, 512):
+        u = rows(height, 64)
+        compiles = np.stats().compiles
+
+        def step(u: Any = u) -> Any:
+            for _ in range(50):
+                u[1:-1, 1:-1] += 0.1 * (
+                    u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]
+                )
+            return u
+
+        kinds, size, out = moved(step)
+        assert set(kinds) == {"collective-permute"} and out.sharding.spec == P("x")
+        assert size <= 50 * 8 * 64 * 8 * 2 and np.stats().compiles - compiles <= 3
+        found.append(size)
+    assert found[0] == found[1]
+
+
+@on_eight
+def test_reading_a_split_array_gathers_it() -> None:
+    x = rows(16, 4)
+    before = np.stats().gathers
+    _ = numpy.asarray(x * 2)
+    assert np.stats().gathers == before + 1

@@ -1,0 +1,257 @@
+"""Arrays on other devices than the first: what NumPy gives, and where it lies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from tests.devices.comparing import compare
+from tests.devices.families import FAMILIES, arrays
+from tests.devices.worker import on_eight
+from tests.helpers import Counted
+
+
+def leaves_of(tree: Any) -> list[Any]:
+    return [x for x in np.tree.leaves(tree) if isinstance(x, np.Array)]
+
+
+@pytest.mark.parametrize("name", list(FAMILIES))
+@pytest.mark.parametrize("device", ["cpu:1", "cpu"])
+@pytest.mark.own_policy
+@on_eight
+def test_a_family_of_operations_gives_numpys_results_there(name: str, device: str) -> None:
+    def elsewhere(tree: Any) -> list[str]:
+        return [f"on {x.device}" for x in leaves_of(tree) if x.device != device]
+
+    found = compare(FAMILIES[name], arrays(), lambda _, a: np.device_put(a, device), elsewhere)
+    assert not found, "\n".join(found)
+
+
+def _stored(a: Any, b: Any) -> Any:
+    a = a.copy()
+    a[0] = b
+    a *= b
+    a[:, 1] += a[:, 2]
+    return (a * a).sum()
+
+
+def _writes(a: Any, b: Any) -> None:
+    a[1] = b
+    a[:] += 1
+    b *= 2
+
+
+def _steps(a: Any, b: Any) -> Any:
+    for i in range(a.shape[0]):
+        if b[i] > 1.5:
+            a[i] *= 2
+        else:
+            a[i] -= b[i]
+    return a
+
+
+TRANSFORMED: dict[str, Callable[..., Any]] = {
+    "grad": lambda a, b: np.grad(_stored, (0, 1))(a, b),
+    "value_and_grad": lambda a, b: np.value_and_grad(_stored)(a, b),
+    "jvp": lambda a, b: np.jvp(_stored, (a, b), (a, b)),
+    "vjp": lambda a, b: np.vjp(lambda a, b: a @ b, a, b)[1](b),
+    "linearize": lambda a, b: np.linearize(np.sin, b)[1](b),
+    "hessian": lambda a, b: np.hessian(lambda b: (b**3).sum())(b),
+    "jit": lambda a, b: np.jit(lambda a, b: (a @ b, a * 2, a[1:3]))(a, b),
+    "jit: writes": lambda a, b: np.jit(_writes)(a, b),
+    "jit: writes a view": lambda a, b: np.jit(_writes)(a[:], b),
+    "jit: captured": lambda a, b: np.jit(lambda c: c + a)(b),
+    "jit: checked index": lambda a, b: np.jit(lambda a, i: a[i])(a, 3),
+    "jit: bad index": lambda a, b: np.jit(lambda a, i: a[i])(a, 30),
+    "jit: mask": lambda a, b: np.jit(lambda a: a[a > 0].sum())(a),
+    "jit: loop": lambda a, b: np.jit(_steps)(a, b),
+    "loop": _steps,
+    "jit of grad": lambda a, b: np.jit(np.grad(_stored))(a, b),
+    "grad of jit": lambda a, b: np.grad(np.jit(_stored))(a, b),
+    "vmap": lambda a, b: np.vmap(lambda r: np.where(r > 0, r * b, 0).cumsum())(a),
+    "vmap of grad": lambda a, b: np.vmap(np.grad(lambda r: (r**2 * b).sum()))(a),
+    "scan": lambda a, b: np.scan(lambda c, x: (c + x, c * x), b, a),
+    "grad of scan": lambda a, b: np.grad(
+        lambda b: np.scan(lambda c, x: (c * x, 0), b, a)[0].sum()
+    )(b),
+    "fori_loop": lambda a, b: np.fori_loop(0, 5, lambda i, c: c * 0.5 + b, b),
+    "while_loop": lambda a, b: np.while_loop(lambda c: c.sum() > 1, lambda c: c * 0.5, b),
+    "cond": lambda a, b: np.cond(b.sum() > 0, lambda x: x * 2, lambda x: x, b),
+    "checkpoint": lambda a, b: np.grad(lambda x: np.checkpoint(np.sin)(x).sum())(b),
+    "mask": lambda a, b: np.grad(lambda a: (a[a > 0] ** 2).sum())(a),
+    "callback": lambda a, b: np.pure_callback(numpy.sin, np.ShapeDtype((6,), "f8"), b),
+    "associative scan": lambda a, b: np.associative_scan(np.add, a),
+    "linear algebra": lambda a, b: np.grad(lambda a: np.linalg.slogdet(a @ a.T + np.eye(6))[1])(a),
+    "device_put": lambda a, b: np.grad(lambda b: (np.device_put(b, "cpu:2") ** 2).sum())(b),
+    "device_put in jit": lambda a, b: np.jit(lambda b: np.device_put(b, "cpu:1") * 2)(b),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(TRANSFORMED))
+@on_eight
+def test_transformations_give_there_what_they_give_here(name: str) -> None:
+    function = TRANSFORMED[name]
+    g = numpy.random.default_rng(0)
+    a, b = g.normal(size=(6, 6)), g.uniform(1, 2, size=6)
+    here, there = [[np.device_put(x, d) for x in (a, b)] for d in (None, "cpu:1")]
+    try:
+        want = function(*here)
+    except IndexError:
+        with pytest.raises(IndexError):
+            function(*there)
+        return
+    got = function(*there)
+    for x, y in zip(leaves_of((want, here)), leaves_of((got, there)), strict=True):
+        numpy.testing.assert_allclose(y, x, 1e-12, 1e-12)
+        assert y.device == "cpu:1", y.device
+
+
+@on_eight
+def test_operands_committed_to_different_devices_are_refused() -> None:
+    x, y = np.device_put(numpy.ones(3), "cpu:1"), np.device_put(numpy.ones(3), "cpu:2")
+    for operation in (
+        lambda: x + y,
+        lambda: np.concatenate([x, y]),
+        lambda: np.add(x, 1.0, out=y),
+        lambda: x.__setitem__(0, y[0]),
+        lambda: np.jit(lambda a, b: a * b)(x, y),
+    ):
+        with pytest.raises(ValueError, match="cpu:[12].*cpu:[12]"):
+            operation()
+    numpy.testing.assert_array_equal(x, 1.0)
+    numpy.testing.assert_array_equal(y, 1.0)
+    assert (x + 1).device == "cpu:1" and (numpy.ones(3) * y).device == "cpu:2"
+    assert (np.ones(3) + x).device == "cpu:1" and (x + [1, 2, 3]).device == "cpu:1"
+
+
+@on_eight
+def test_a_plain_array_written_with_a_committed_one_goes_there() -> None:
+    x, plain = np.device_put(numpy.arange(3.0), "cpu:1"), np.zeros(3)
+    plain[1:] = x[1:]
+    assert plain.device == "cpu:1" and plain.tolist() == [0.0, 1.0, 2.0]
+    x[...] = np.full(3, 7.0)
+    x[:] = [1.0, 2.0, 3.0]
+    assert x.device == "cpu:1" and x.tolist() == [1.0, 2.0, 3.0]
+    other = np.device_put(numpy.zeros(3), "cpu:2")
+    with pytest.raises(ValueError, match="cpu:2"):
+        other[...] = x
+    assert other.tolist() == [0.0] * 3 and other.device == "cpu:2"
+
+
+@on_eight
+def test_device_put_copies_and_is_lazy() -> None:
+    x = np.arange(6.0) * 2
+    with Counted() as counted:
+        y = np.device_put(x, "cpu:1")
+        z = np.device_put(y * 2, "cpu:2") + 1
+    assert counted.cuts == 0
+    x[0] = 100
+    y[1] = -1
+    assert x.tolist() == [100, 2, 4, 6, 8, 10] and y.tolist() == [0, -1, 4, 6, 8, 10]
+    assert z.tolist() == [1, 5, 9, 13, 17, 21] and z.device == "cpu:2"
+    same = np.device_put(y)
+    same[2] = 5
+    assert y[2] == 4 and same.device == "cpu:1"
+    source = numpy.ones(3)
+    put = np.device_put(source, "cpu:1")
+    source[:] = 2
+    assert put.tolist() == [1.0] * 3
+
+
+@on_eight
+def test_device_put_takes_trees_and_prefixes() -> None:
+    tree = {"a": [numpy.ones(2), 3.0], "b": (np.zeros(1), True)}
+    put = np.device_put(
+        tree, {"a": "cpu:1", "b": (np.devices()[2], np.SingleDeviceSharding("cpu:3"))}
+    )
+    assert [x.device for x in leaves_of(put)] == ["cpu:1", "cpu:1", "cpu:2", "cpu:3"]
+    got = np.device_get(put)
+    assert type(got["a"][0]) is numpy.ndarray and not got["a"][0].flags.writeable
+    assert got["a"][1] == 3.0 and bool(got["b"][1]) is True
+    with pytest.raises(TypeError, match="numbers"):
+        np.device_put(numpy.array(["text"]), "cpu:1")
+    with pytest.raises(ValueError):
+        np.device_put([1.0, 2.0], ["cpu:1"])
+
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    "zeros": lambda **d: np.zeros((2, 3), **d),
+    "ones": lambda **d: np.ones(3, "i4", **d),
+    "empty": lambda **d: np.empty(3, **d),
+    "full": lambda **d: np.full((100, 100), 2.5, **d),
+    "array": lambda **d: np.asarray([[1, 2], [3, 4]], **d),
+    "asarray": lambda **d: np.asarray(numpy.ones(3), **d),
+    "asanyarray": lambda **d: np.asanyarray([True], **d),
+    "arange": lambda **d: np.arange(5.0, **d),
+    "long arange": lambda **d: np.arange(100000, **d),
+    "linspace": lambda **d: np.linspace(0, 1, 7, **d),
+    "eye": lambda **d: np.eye(3, **d),
+    "zeros_like": lambda **d: np.zeros_like(np.ones(3), **d),
+    "full_like": lambda **d: np.full_like(np.ones(3), 2, **d),
+    "fftfreq": lambda **d: np.fft.fftfreq(8, **d),
+}
+
+
+@pytest.mark.parametrize("name", list(MAKERS))
+@on_eight
+def test_new_arrays_are_made_where_asked(name: str) -> None:
+    make = MAKERS[name]
+    want = make()
+    assert want.device == "cpu"
+    for device in ("cpu:1", np.devices()[1], np.SingleDeviceSharding("cpu:1")):
+        made = make(device=device)
+        assert made.device == "cpu:1" and made.dtype == want.dtype
+        numpy.testing.assert_array_equal(made, want)
+    with np.default_device("cpu:2"):
+        made = make()
+        assert make(device="cpu:1").device == "cpu:1"
+    assert made.device == "cpu:2"
+    numpy.testing.assert_array_equal(made, want)
+    assert (made + make(device="cpu:1")).device == "cpu:1"  # not committed to the default device
+
+
+@on_eight
+def test_like_is_where_its_model_is() -> None:
+    x = np.device_put(numpy.ones(3), "cpu:1")
+    for made in (np.zeros_like(x), np.ones_like(x), np.full_like(x, 2), np.empty_like(x)):
+        assert made.device == "cpu:1"
+
+
+@on_eight
+def test_the_default_device_is_a_setting_and_a_block() -> None:
+    assert np.default_device() == "cpu"
+    with np.default_device("cpu:3"):
+        assert np.default_device() == "cpu:3" == np.config.device
+        assert np.random.rand(3).device == "cpu:3"
+        with np.default_device(None):
+            assert np.default_device() == "cpu"
+        assert np.default_device() == "cpu:3"
+        x = np.zeros(4)
+        x[1:] += 2
+        assert (x.device, (x * 2).device, np.jit(lambda a: a + 1)(x).device) == ("cpu:3",) * 3
+    assert np.default_device() == "cpu" and x.tolist() == [0, 2, 2, 2]
+    np.default_device("cpu:1")
+    assert np.zeros(2).device == "cpu:1"
+    np.default_device(None)
+    with np.config(device="cpu:4"):
+        assert np.ones(2).device == "cpu:4"
+    assert np.ones(2).device == "cpu"
+
+
+@on_eight
+def test_copies_pickles_and_interchange() -> None:
+    x = np.device_put(numpy.arange(3.0), "cpu:1")
+    assert copy.copy(x).device == x.copy().device == copy.deepcopy(x).device == "cpu:1"
+    assert pickle.loads(pickle.dumps(x)).tolist() == [0, 1, 2]
+    assert np.from_dlpack(x).tolist() == numpy.from_dlpack(x).tolist() == [0, 1, 2]
+    value = numpy.asarray(x)
+    assert not value.flags.writeable and value.tolist() == [0, 1, 2]
+    assert x.to_device("cpu:1") is x and x.to_device("cpu:2").device == "cpu:2"
+    assert x.to_device("cpu").device == "cpu"
+    assert str(np.explain(x + 1)) and np.materialize(x * 2).tolist() == [0, 2, 4]

@@ -64,13 +64,12 @@ class Call:
 
 def dispatch(call: Call, nodes: Sequence[Node]) -> list[Node]:
     """Run a call on the innermost interpreter that one of its arguments belongs to."""
-    recorder = local.recorder
     top = innermost(nodes)
     if isinstance(top, JVPTrace):
         return _differentiated(call, nodes, top)
     if isinstance(top, BatchTrace):
         return _batched(call, nodes, top)
-    if isinstance(recorder, StagingRecorder):
+    if isinstance(local.recorder, StagingRecorder):
         return _staged(call, nodes)
     return [x._read() for x in call.function(list(map(new_array, nodes)))]
 

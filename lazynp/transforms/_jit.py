@@ -14,43 +14,27 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
-import numpy as np
-
-from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
-from lazynp._avals import Aval, SizedAval
+from lazynp._array import Array, NDArray
+from lazynp._avals import SizedAval
 from lazynp._config import Loops, config
-from lazynp._dimensions import Table
-from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer
 from lazynp._positions import position
-from lazynp._recorder import StagingRecorder, local, user_position
+from lazynp._recorder import local, user_position
 from lazynp._sizes import Size
-from lazynp._steps import with_numbers
-from lazynp._trace import staging
-from lazynp._tree import tree_flatten, tree_unflatten
+from lazynp._tree import tree_flatten
 from lazynp.transforms._ahead import Lowered
-from lazynp.transforms._arguments import START, Arguments, at_places, difference, fixed
-from lazynp.transforms._arranged import Arrangement, at_home, deliver, place_inside
-from lazynp.transforms._axes import NamedSizes, axes_argument, bound, names_of_leaves
-from lazynp.transforms._call import Places, delivered, jit_call
-from lazynp.transforms._donation import donated_places, give_up
+from lazynp.transforms._arguments import Arguments, difference
+from lazynp.transforms._arranged import Arrangement, deliver, place_inside
+from lazynp.transforms._axes import axes_argument, names_of_leaves
+from lazynp.transforms._call import delivered
+from lazynp.transforms._donation import donated_places
 from lazynp.transforms._quick import Quick, operands_of, quick_of
-from lazynp.transforms._sizing import SizedProgram, rotated
 from lazynp.transforms._stack import (
     DISABLED,
-    argument_node,
-    check_leaf,
-    handle_like,
-    in_native_order,
     name_of,
-    node_of,
-    store,
-    telling_why,
-    write,
 )
-from lazynp.transforms._stage import ShapeDtype, captured_program, run_jaxpr, weak_aval
 from lazynp.transforms._static import check_hashable, numbers, places_and_names, strings
+from lazynp.transforms._traced import Traced, for_sizes, run, trace
 from lazynp.transforms.control import bounds_only, converted, session
 
 
@@ -81,240 +65,6 @@ class disable_jit:
 
     def __exit__(self, *error: Any) -> None:
         DISABLED[:] = self._before
-
-
-# -- traced ----------------------------------------------------------------------------------------
-
-
-@dataclass
-class Traced:
-    """One trace: the program, the sources of its operands, the destinations of its results."""
-
-    jaxpr: Jaxpr
-    captured: list[Array]  # owners that are not arguments
-    avals: tuple[Aval, ...]  # of the captured owners
-    nodes: list[Node]  # tracers, data: the same at each call
-    outs: list[Any]  # ("new", kind) | ("same", owner) | ("view", owner, path, flags) | ("value", x)
-    written: list[tuple[str, int]]  # ("argument", "captured" or "value", place)
-    tree: Any
-    starts: list[Node]  # starts of views, where they are operands: their nodes during tracing
-    sized: SizedProgram | None = None  # what runs, if there are sizes in it
-
-    def valid(self) -> bool:
-        """Whether another call may use it: its captured arrays are alive and have the same
-        types.
-        """
-        if any(is_tracer(n) and not n[VALUE].trace.alive for n in self.nodes):
-            return False
-        return all(o.aval is a for o, a in zip(self.captured, self.avals, strict=True))
-
-    def pure(self) -> bool:
-        """Whether a call is one operation on the arguments and nothing else."""
-        new = all(kind[0] == "new" for kind in self.outs)
-        data = all(n[OP] is None and not is_tracer(n) for n in self.nodes)
-        return new and data and not (self.captured or self.written)
-
-
-def _trace(
-    function: Callable[..., Any], given: Arguments, what: str, moving: bool, sizes: bool = True
-) -> Traced:
-    """moving: the starts of views are operands. sizes: integers of the program may be sizes."""
-    avals = given.avals if given.names else []  # reading an array captures it
-    with telling_why(), staging(what) as recorder:
-        recorder.sizes = Table() if sizes else None
-        named = NamedSizes(recorder)
-        if given.names:
-            values = _named_inputs(recorder, given, avals, named)
-        else:
-            for owner in given.owners:
-                recorder.capture(owner)
-            values = [recorder.input(_value_aval(x)) for x in given.values]
-        starts = [recorder.input(START) for _ in given.starts] if moving else []
-        inputs = [*(recorder.handles[id(o)][2] for o in given.owners), *values, *starts]
-        fresh = iter(values)
-        flags = given.owned
-        leaves = given.moved(starts) if moving else given.leaves
-        leaves = [x if f else _handle(x, next(fresh)) for x, f in zip(leaves, flags)]
-        handles = [h for h, f in zip(leaves, flags) if not f]
-        args, kwargs = tree_unflatten(given.structure, leaves)
-        out = function(*args, **kwargs)
-        return _finished(recorder, given, named, inputs, (handles, values), starts, out, what)
-
-
-def _named_inputs(
-    recorder: StagingRecorder, given: Arguments, avals: list[Aval], named: NamedSizes
-) -> list[Node]:
-    """Capture the owners, and make inputs for the other values, with sizes in their types."""
-    first = dict(zip(given.of_owners, given.owners, strict=True))
-    values = []
-    for i, (names, owned) in enumerate(zip(given.names, given.owned, strict=True)):
-        aval = named.aval(avals[i], names, i)
-        if not owned:
-            values.append(recorder.input(aval))
-        elif i in first:
-            recorder.capture(first[i], aval if names else None)
-    return values
-
-
-def _value_aval(x: Any) -> Aval:
-    return x.aval if isinstance(x, ShapeDtype) else weak_aval(x)
-
-
-def _handle(x: Any, node: Node) -> Array:
-    return new_array(node) if isinstance(x, ShapeDtype) else handle_like(x, node)
-
-
-def _finished(
-    recorder: StagingRecorder,
-    given: Arguments,
-    named: NamedSizes,
-    inputs: list[Node],
-    lent: tuple[list[Array], list[Node]],
-    starts: list[Node],
-    out: Any,
-    what: str,
-) -> Traced:
-    """lent: the handles that stand for arguments that are not our Arrays, and their initial
-    nodes.
-    """
-    places = {id(o): ("argument", i) for i, o in enumerate(given.owners)}
-    leaves, tree = tree_flatten(out)
-    roots: list[Node] = []
-    outs = [_result(x, recorder, roots, starts, what) for x in leaves]
-    changed = [h[0] for h in recorder.handles.values() if h[0]._node is not h[2]]
-    roots += [owner._node for owner in changed]
-    stored = [i for i, (h, n) in enumerate(zip(*lent, strict=True)) if h._read() is not n]
-    roots += [lent[0][i]._read() for i in stored]
-    made = recorder.sizes.made if recorder.sizes else []
-    own = len(inputs), sum(kind[0] == "new" for kind in outs)
-    roots = [*(atom.place._node for atom in made), *roots]  # what reads them comes later
-    inputs = [*named.nodes, *inputs]
-    jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
-    jaxpr = Jaxpr(jaxpr.inputs, jaxpr.eqns, rotated(jaxpr.outputs, len(made)))
-    sized = None
-    if named.nodes or made:
-        sized = SizedProgram(jaxpr, named.places, named.atoms, made, own, recorder.sizes.required)
-        jaxpr = sized.jaxpr
-    places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
-    written = [places[id(owner)] for owner in changed] + [("value", i) for i in stored]
-    outs = [_placed(kind, captured, places) for kind in outs]
-    return Traced(
-        jaxpr=jaxpr,
-        captured=[h[0] for h in captured],
-        avals=tuple(aval_of_node(h[1]) for h in captured),
-        nodes=nodes,
-        outs=outs,
-        written=written,
-        tree=tree,
-        starts=starts,
-        sized=sized,
-    )
-
-
-def _result(
-    x: Any, recorder: StagingRecorder, roots: list[Node], starts: list[Node], what: str
-) -> Any:
-    """Classify a result: an array from outside, a view of one, or a new value."""
-    if type(x) is NDArray:
-        if id(x) in recorder.handles:
-            return "same", x
-        if x._base is not None and id(x._base) in recorder.handles and fixed(x._path, starts):
-            return "view", x._base, x._path, x._flags, x._order
-    check_leaf(x, f"{what}: a result")
-    roots.append(argument_node(x))
-    return "new", NDArray if type(x) is NDArray or isinstance(x, np.ndarray) else Scalar
-
-
-def _placed(kind: Any, captured: list[Any], places: dict[int, tuple[str, int]]) -> Any:
-    """Refer to the result's owner by place, if that owner is an operand."""
-    if kind[0] == "new" or id(kind[1]) not in places:
-        return kind  # an array from outside that was only returned
-    return kind[0], places[id(kind[1])], *kind[2:]
-
-
-def _run(
-    traced: Traced, given: Arguments, params: dict[str, Any], inline: bool = False,
-    donate: Places = (),
-) -> Any:  # fmt: skip
-    """params: of the call, but for the jaxpr. donate: places of the donated owners."""
-    _set_aside(given)
-    values = [new_array(node_of(x)) for x in given.values]
-    stored = [given.values[i] for where, i in traced.written if where == "value"]
-    if any(isinstance(x, np.ndarray) and not x.flags.writeable for x in stored):
-        raise ValueError("assignment destination is read-only")
-    captured = map(in_native_order, traced.captured)
-    starts = given.start_operands() if traced.starts else []
-    operands = [*given.owners, *values, *starts, *captured, *map(new_array, traced.nodes)]
-    jaxpr, values = traced.jaxpr, None
-    if traced.sized is not None:
-        jaxpr, values = _for_sizes(traced.sized, given, operands)
-    if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
-        jaxpr = delivered(jaxpr)
-        operands = at_home(jaxpr, operands)
-    if inline and local.recorder.staging:
-        results = iter(run_jaxpr(jaxpr, operands))
-    elif donate:
-        results = iter(jit_call(*operands, jaxpr=jaxpr, **params, donate=donate))
-        kept = {i for where, i in traced.written if where == "argument"}
-        kept |= {k[1][1] for k in traced.outs if k[0] != "new" and k[1][:1] == ("argument",)}
-        give_up([given.owners[i] for i in donate if i not in kept], params["name"])
-    else:
-        results = iter(jit_call(*operands, jaxpr=jaxpr, **params))
-    made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
-    owners = {"argument": given.owners, "captured": traced.captured}
-    with write_lock:
-        for (where, i), value in zip(traced.written, results, strict=True):
-            if where == "value":
-                store(given.values[i], value)
-            else:
-                write(owners[where][i], value._read())
-    places = (traced.starts, given.starts, values)
-    leaves = [_delivered(k, x, owners, places) for k, x in zip(traced.outs, made, strict=True)]
-    return tree_unflatten(traced.tree, leaves)
-
-
-def _for_sizes(sized: SizedProgram, given: Arguments, operands: list[Array]) -> tuple[Jaxpr, Any]:
-    """The program for the sizes of this call, and their values. Integers that the data decide are
-    computed now.
-    """
-
-    def value(x: Jaxpr | int) -> int:
-        if isinstance(x, int):
-            (out,) = (operands[x],)
-        else:
-            (out,) = jit_call(*operands, jaxpr=x, name="size")
-        return int(host_value(out._read()))
-
-    shapes = [np.shape(x) for x in given.leaves] if sized.places else []
-    return sized.program(bound(sized.places, shapes, "jit"), value)
-
-
-def _set_aside(given: Arguments) -> None:
-    """Take views that were made just for this call off the list of what is pending. The call reads
-    their owners. In the list, they would make its flush another form: with a value on the host, a
-    view is not recorded at all.
-    """
-    pending = local.recorder.pending
-    views = [x._node for x in given.leaves if type(x) is NDArray and x._base is not None]
-    while pending and any(pending[-1] is v for v in views):
-        pending.pop()
-
-
-def _delivered(kind: Any, made: Any, owners: dict[str, list[Array]], places: Any) -> Any:
-    if kind[0] == "new":
-        return made if kind[1] is NDArray or made.ndim else new_scalar(made._read())
-    owner = kind[1] if isinstance(kind[1], Array) else owners[kind[1][0]][kind[1][1]]
-    if kind[0] == "same":
-        return owner
-    *starts, values = places
-    node, path = owner._read(), at_places(kind[2], *starts)
-    if values is not None:
-        path = tuple([with_numbers(step, values) for step in path])
-    for step in path:
-        node = step.get(node)
-    view = new_view(owner, path, node, kind[4])
-    view._flags = kind[3]
-    return view
 
 
 # -- the public function ---------------------------------------------------------------------------
@@ -398,7 +148,7 @@ class Jitted:
         fresh = traced.sized is None or not traced.sized.made
         if plain is not None and fresh and traced.pure() and place_inside(traced.jaxpr) is None:
             made = [kind[1] is NDArray for kind in traced.outs]
-            jaxpr = traced.jaxpr if traced.sized is None else _for_sizes(traced.sized, given, [])[0]
+            jaxpr = traced.jaxpr if traced.sized is None else for_sizes(traced.sized, given, [])[0]
             jaxpr = delivered(jaxpr)
             quick = quick_of(jaxpr, self._params, plain[1], made, traced.tree, traced.nodes)
             if quick is not None:
@@ -406,7 +156,7 @@ class Jitted:
                     self._quick.clear()
                 self._quick[plain[0]] = quick
         donate = self._places(given, args, kwargs) if any(self._donated) else ()
-        return _run(traced, given, self._params, self._inline, donate)
+        return run(traced, given, self._params, self._inline, donate)
 
     @functools.cached_property
     def _prepared(self) -> Callable[..., Any]:
@@ -479,7 +229,7 @@ class Jitted:
             made = places is None and bool(given.starts)
             with session.tracing(self._loops or config.loops, self._notes):
                 sizes = "compiled" not in self._params
-                traced = self._cache[key] = _trace(call, given, self._what, made, sizes)
+                traced = self._cache[key] = trace(call, given, self._what, made, sizes)
         return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
@@ -491,7 +241,7 @@ class Jitted:
 
     def run(self, traced: Traced, given: Arguments) -> Any:
         """Call it for arguments of which it was traced."""
-        return _run(traced, given, {"name": self._name, "compiled": True})
+        return run(traced, given, {"name": self._name, "compiled": True})
 
     def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
         """The jaxpr for these arguments."""
@@ -578,13 +328,17 @@ def jit(
     }  # fmt: skip
     if fun is None:
         return lambda f: jit(f, **options)
+    _check(fun, loops)
+    donated = numbers(donate_argnums), strings(donate_argnames)
+    statics = numbers(static_argnums), strings(static_argnames)
+    more: Any = {"axes": abstracted_axes, "shardings": (in_shardings, out_shardings)}
+    return Jitted(fun, *statics, donated, bool(inline), loops, **more)
+
+
+def _check(fun: Any, loops: Any) -> None:
     if not callable(fun):
         raise TypeError(f"jit: a callable is required, got {fun!r}")
     if inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
         raise TypeError(f"jit of {name_of(fun)}: generators and coroutines cannot be traced")
-    donated = numbers(donate_argnums), strings(donate_argnames)
-    statics = numbers(static_argnums), strings(static_argnames)
     if loops not in (None, *get_args(Loops)):
         raise ValueError(f"jit: loops must be one of {get_args(Loops)}, got {loops!r}")
-    more: Any = {"axes": abstracted_axes, "shardings": (in_shardings, out_shardings)}
-    return Jitted(fun, *statics, donated, bool(inline), loops, **more)

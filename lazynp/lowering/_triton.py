@@ -286,7 +286,9 @@ class Triton(Builder):
 
     # -- reductions and products -------------------------------------------------------------------
 
-    def reduce(self, xs: Values, inits: Values, axes: Sequence[int], body: Body) -> list[Value]:
+    def reduce(
+        self, xs: Values, inits: Values, axes: Sequence[int], body: Body, name: str = ""
+    ) -> list[Value]:
         """Rules begin reductions with neutral elements, which Triton does not need."""
         for axis in sorted(axes, reverse=True):
             xs = self._reduced(xs, axis, body)

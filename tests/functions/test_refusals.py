@@ -89,7 +89,7 @@ np.trace(x, "a") | np.trace(x, 1.5) | np.trace(x, 0, 5, 1) | np.trace(x, 0, 1, 1
 np.diagonal(x, "a") | x.diagonal(1.5) | np.diagonal(x, 0, 5) | x.diagonal(x) | x.diagonal(10**30)
 np.ravel(x, order=x) | x.ravel(x) | x.ravel(1) | x.ravel("") | x.flatten(x) | x.astype(int, order=x)
 np.reshape(x, 4, order=x) | x.reshape(4, order="Z") | x.reshape(4, order="K") | x.copy(x)
-x.to_device(3) | x.to_device(None) | x.to_device("gpu") | np.concat(x, x) | np.stack(x, x)
+x.to_device(3) | x.to_device(None) | np.concat(x, x) | np.stack(x, x)
 np.repeat(x, inf) | np.repeat(x, [inf]) | np.repeat(x, 1j) | np.repeat(x, "a") | np.repeat(x, None)
 np.repeat(x, -1) | np.repeat(x, float("nan")) | x.repeat(inf) | np.repeat(x, 10**30)
 np.array(no) | x + no | np.sum(no) | np.sin(no) | x[no] | np.concatenate([no, no]) | np.array([no])

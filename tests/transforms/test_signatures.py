@@ -22,7 +22,7 @@ value_and_grad fun argnums=0 has_aux=False holomorphic=False allow_int=False
 jacfwd fun argnums=0 has_aux=False holomorphic=False
 jacrev fun argnums=0 has_aux=False holomorphic=False allow_int=False
 hessian fun argnums=0 has_aux=False holomorphic=False
-vmap fun in_axes=0 out_axes=0 axis_name=None axis_size=None
+vmap fun in_axes=0 out_axes=0 axis_name=None axis_size=None spmd_axis_name=None
 make_jaxpr fun static_argnums=() return_shape=False abstracted_axes=None
 custom_jvp fun nondiff_argnums=() nondiff_argnames=()
 custom_vjp fun nondiff_argnums=() nondiff_argnames=()

@@ -99,6 +99,7 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path, monkeypatch: pytest.Mo
         source = f"""
             import os, signal, threading, time
             from lazynp._promotion import taken
+            signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it
             def stop():
                 while not taken or taken[-1].chunks < 2:
                     time.sleep(0.001)

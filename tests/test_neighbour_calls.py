@@ -18,7 +18,7 @@ Row = Callable[..., Any]
 
 
 def listed(x: Any) -> Any:
-    return numpy.round(numpy.asarray(x, float), 6).tolist()
+    return (numpy.round(numpy.asarray(x, float), 6) + 0.0).tolist()  # -0.0 is 0.0 here
 
 
 def frame(m: Any, pd: Any) -> Any:

@@ -105,6 +105,7 @@ def test_an_interrupt_leaves_whole_rounds(tmp_path: Path) -> None:
         import os, signal, threading, time
         import lazynp as np
         from lazynp._promotion import _running, taken
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's `&` ignores it
         _running._CHUNK, _running.FASTER = 0.02, 1e9
         _running.SECONDS, _running.LEFT = 0.0, 0.0
         u, w, t, n = np.zeros(60), np.zeros(3), 0.0, 0

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lazynp._array import Array, Scalar
+from lazynp._steps import Broadcast
 from lazynp._strides import layout, writeable
+from lazynp.functions._strided import share_memory
 
 
 def shown_base(array: Array) -> Array | None:
@@ -59,6 +61,8 @@ class Flags:
         always = (array._flags or {}).get("readonly") == "always"
         if value and (always or base is not None and not writeable(base)):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
+        if value and any(type(step) is Broadcast for step in array._path):
+            share_memory(array)
         array._flags = {**(array._flags or {}), "readonly": not value}
 
     def __getitem__(self, name: str) -> Any:

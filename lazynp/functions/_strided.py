@@ -189,6 +189,14 @@ def as_strided(
 _writeable = writeable
 
 
+def share_memory(array: Array) -> None:
+    """Let a view that repeats elements know their places in memory: then it can be written."""
+    same = as_strided(array)
+    array._base, array._path, array._node, array._seen = (
+        same._base, same._path, same._node, same._seen,
+    )  # fmt: skip
+
+
 def _c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:
     return tuple([size * math.prod(shape[k + 1 :]) for k in range(len(shape))])
 

@@ -59,7 +59,7 @@ PROGRAMS = [
     "x = G[:1] * 2; y = np.broadcast_to(x, (3, 6)); y.flags['W'] = True; y[1, ::2] = 7; r = x",
     "x = G[2] * 2; y = np.broadcast_to(x[1:], (3, 5)); y.flags['W'] = True; y += 1; r = x",
     "x = np.zeros(()) + 2; y = np.broadcast_to(x, 2); y.flags['W'] = True; y[:] = 3; r = x",
-    "x = P.T * 1; y = np.broadcast_to(x[0, :1], (2, 3, 2)); y.flags['W'] = True; y[1] *= x[1]; r = x",
+    "x = P.T * 1; y = np.broadcast_to(x[0, :1], (2, 3, 2)); y.flags['W'] = 1; y[1] *= 2; r = x",
     "x = P * 2; y = x.ravel('K'); y[1] = 7; r = x",
     "x = P + P; y = x.swapaxes(0, 1).reshape(6, 4); y[1] = 7; r = x",
     "x = F.copy(); y = x.reshape(-1); y[0] = 9; r = x",

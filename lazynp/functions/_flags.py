@@ -61,8 +61,9 @@ class Flags:
         always = (array._flags or {}).get("readonly") == "always"
         if value and (always or base is not None and not writeable(base)):
             raise ValueError("cannot set WRITEABLE flag to True of this array")
-        if value and any(type(step) is Broadcast for step in array._path):
-            share_memory(array)
+        if value and array._base is not None:
+            if any(type(step) is Broadcast for step in array._path):
+                share_memory(array)
         array._flags = {**(array._flags or {}), "readonly": not value}
 
     def __getitem__(self, name: str) -> Any:

@@ -61,7 +61,65 @@ def of_an_array(u, n):
     return u
 
 
-FUNCTIONS = [two, three, both_arguments, nested, backwards, of_an_array]
+def renewed(u, n):
+    for i in range(n):
+        new = u.copy()
+        new[1:-1] = 0.25 * u[:-2] + 0.5 * u[1:-1] + 0.25 * u[2:]
+        new[0] += i
+        u = new
+    return u
+
+
+def renewed_until(u, n):
+    u, done = u * 1.0, u[0] * 0
+    while done < n:
+        new = np_like(u).empty_like(u)
+        new[:] = 0.5 * u
+        new[1:] -= 0.25 * u[:-1]
+        done += np_like(u).abs(new - u).max() * 0 + 1
+        u = new
+    return u
+
+
+def renewed_and_turned(u, n):
+    for i in range(n):
+        new = u * 0.5
+        new[0] = i
+        u = new[::-1]
+    return u
+
+
+def remembered(u, n):
+    """A round writes the array that it finds under another name."""
+    new = u * 1.0
+    for i in range(n):
+        new[0] += 1
+        total = u[0] + i
+        new = u.copy()
+        new[1:] = 0.5 * u[:-1] + total
+        u = new
+    return u
+
+
+def renewed_now_and_then(u, n):
+    new = u * 2.0
+    for i in range(n):
+        if i % 3 == 0:
+            new = u.copy()
+        new[1] += u[0]
+        u = new
+    return u
+
+
+FUNCTIONS = [
+    two, three, both_arguments, nested, backwards, of_an_array, renewed, renewed_until,
+    renewed_and_turned,
+]  # fmt: skip
+OTHERS = [remembered, renewed_now_and_then]  # one array under two names as a round begins
+
+
+def np_like(x: Any) -> Any:
+    return numpy if type(x) is numpy.ndarray else np
 
 
 def arguments(f: Any, n: int, seed: int = 0) -> tuple[list[Any], list[Any]]:
@@ -71,7 +129,7 @@ def arguments(f: Any, n: int, seed: int = 0) -> tuple[list[Any], list[Any]]:
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 9, 10, 11, 24])
-@pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("f", FUNCTIONS + OTHERS, ids=lambda f: f.__name__)
 def test_each_array_is_written_in_its_place(f: Any, n: int) -> None:
     theirs, ours = arguments(f, n)
     want, got = f(*theirs), np.jit(f, static_argnums=-1)(*ours)

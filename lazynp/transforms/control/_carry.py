@@ -149,8 +149,10 @@ class Carry:
         two is written in place.
         """
         shown: dict[int, set[str]] = {}
-        for n, cell in self.cells.items():
+        for (n, cell), before in zip(self.cells.items(), self.before, strict=True):
             v = value_of(cell)
+            if n not in self.names and v is not before:
+                continue  # the next round binds it before it reads it, and nothing reads it later
             for x in [v] if type(v) is NDArray else tree_flatten(v)[0]:
                 if _is_array(x):
                     shown.setdefault(id(x._owner()), set()).add(n)

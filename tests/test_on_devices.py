@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -111,6 +112,39 @@ def test_a_stencil_exchanges_rows_whatever_the_height() -> None:
         assert size <= 50 * 8 * 64 * 8 * 2 and np.stats().compiles - compiles <= 3
         found.append(size)
     assert found[0] == found[1]
+
+
+@on_eight
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_runs_under_way_end(threads: int) -> None:
+    """XLA would end the process: it stops forever with some 32 runs, or if devices begin the runs
+    of two threads in different orders.
+    """
+    value = numpy.random.default_rng(0).normal(size=(64, 8))
+    found: list[Any] = []
+
+    def work() -> None:
+        u = rows(64, 8)
+        for _ in range(400):
+            u = np.materialize(0.5 * (np.roll(u, 1, 0) + np.roll(u, -1, 0)))
+        found.append(numpy.asarray(u))
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as e:
+            found.append(e)
+
+    started = [threading.Thread(target=run) for _ in range(threads)]
+    for t in started:
+        t.start()
+    for t in started:
+        t.join()
+    for _ in range(400):
+        value = 0.5 * (numpy.roll(value, 1, 0) + numpy.roll(value, -1, 0))
+    assert len(found) == threads
+    for got in found:
+        numpy.testing.assert_allclose(got, value, rtol=1e-12)
 
 
 @on_eight

@@ -8,7 +8,9 @@ by identity: jaxlib would compare bytes at most.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Sequence
+from functools import partial
 from operator import methodcaller
 from typing import Any
 
@@ -37,6 +39,7 @@ from lazynp.lowering._runtime import (
 )
 
 Ids = tuple[int, ...]
+_UNDER_WAY = 8  # runs on CPU devices that nobody has waited for
 _clients: dict[str, Any] = {}
 _lock = threading.RLock()
 
@@ -203,6 +206,34 @@ def part_on(buffer: Any, which: int) -> np.ndarray[Any, Any]:
     return _compat.parts_of(buffer)[which]
 
 
+class _Queue:
+    """Runs that are under way on the CPU devices: a few, and all devices begin them in one order.
+
+    XLA lets 32 runs be under way on a device. The next one waits, in a thread of the pool that
+    those 32 need to end. If the other threads wait for that device in a collective, all wait
+    forever, and after 40 s XLA ends the process.
+    """
+
+    def __init__(self) -> None:
+        self._tokens: deque[Any] = deque()
+        self._lock = threading.Lock()
+
+    def run(self, start: Any, buffers: Sequence[Any]) -> Any:
+        with self._lock:
+            results = start(buffers, with_tokens=True)
+            self._tokens.append(results.consume_token())
+            oldest = self._tokens.popleft() if len(self._tokens) > _UNDER_WAY else None
+        if oldest is not None:
+            try:
+                oldest.block_until_ready()
+            except _compat.JaxRuntimeError:
+                pass  # its results tell
+        return results
+
+
+_queue = _Queue()
+
+
 class Spread:
     """A compiled program for some devices. It has the interface of `_runtime.Executable`."""
 
@@ -222,7 +253,8 @@ class Spread:
         handlers = [place.handler(o) for o in outs]
         self._loaded = loaded
         self._consume = methodcaller("consume_with_handlers", handlers)
-        self._run = loaded.execute_sharded
+        start = loaded.execute_sharded
+        self._run = partial(_queue.run, start) if place.platform == "cpu" else start
         self.large = describes_large(loaded, self.out_avals)
         split = len(place.ids) > 1
         self.collectives = collectives_in(_compat.optimised(loaded)) if split else []

@@ -64,6 +64,15 @@ def stencil(u, steps):
     return u
 
 
+def history(x, steps):
+    y, states, energies = x * 1.0, [x * 2], []
+    for k in range(steps):
+        y = y - 0.1 * y**3
+        states.append(y)
+        energies.append(float((y**2).sum()) + k)
+    return np.array(states), np.array(energies), energies[:2], len(states)
+
+
 def total(x):
     found = 0.0
     for v in x:
@@ -163,7 +172,7 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (view_of_argument, ("vector",)), (comprehension, ("four",)), (class_constants, ("four",)),
     (scalars, ("four",)), (sweep, ("floats", 2)), (in_place, ("complex",)), (total, ("empty",)),
     (stencil, ("matrix", 9)), (total, ("integers",)), (twice_the_same, ("four",)),
-    (reads_an_object, ("four",)),
+    (reads_an_object, ("four",)), (history, ("vector", 300)),
 ]  # fmt: skip
 
 

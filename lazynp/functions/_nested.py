@@ -10,6 +10,7 @@ import numpy as np
 from lazynp._array import Array, array_of, concrete, from_host, new_array
 from lazynp._avals import Shape, on_device
 from lazynp._flush import host_value
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
 from lazynp.primitives import elementwise, shaping
 
 
@@ -77,7 +78,7 @@ def assemble(tree: Any, dtype: Any = None) -> Array:
     at_once = all(p.ndim == 0 and concrete(p) is not None for p in lazy)
     if at_once or not all(on_device(d) for d in (found, *(p.dtype for p in pieces))):
         return new_array(from_host(np.array(_values(tree), dtype), copy=False))
-    flat = [_flat(p, found) for p in pieces]
+    flat = [_flat(p, found) for p in _joined(pieces)]
     out = flat[0] if len(flat) == 1 else shaping.concatenate(*flat, axis=0)
     return out if out.shape == shape else shaping.reshape(out, shape=shape)
 
@@ -98,6 +99,58 @@ def _gather(item: Any, dtype: Any, pieces: list[Any]) -> Shape:
     value = np.array(made, dtype)
     pieces.append(value)
     return value.shape
+
+
+def _joined(pieces: list[Any]) -> list[Any]:
+    """The pieces, where rows of one array in their order are a part of it, as after a loop that
+    has appended each row to a list.
+    """
+    parts: list[Any] = []  # (array, first row, number of rows), or a piece
+    for piece in pieces:
+        found = _as_row(piece)
+        if found is None:
+            parts.append(piece)
+            continue
+        source, k = found
+        last = parts[-1] if parts else None
+        if type(last) is tuple and last[0] is source and last[1] + last[2] == k:
+            parts[-1] = source, last[1], last[2] + 1
+        else:
+            parts.append((source, k, 1))
+    rows = iter(pieces)
+    made = []
+    for part in parts:
+        first, count = next(rows), part[2] if type(part) is tuple else 1
+        for _ in range(count - 1):
+            next(rows)
+        made.append(first if count == 1 else _rows(*part))
+    return made
+
+
+def _rows(source: Node, first: int, count: int) -> Array:
+    shape = (count, *aval_of_node(source).shape[1:])
+    return shaping.slice(
+        new_array(source), first, axes=(0,), sizes=(count,), strides=(1,), shape=shape
+    )
+
+
+def _as_row(piece: Any) -> tuple[Node, int] | None:
+    """The node of an array, and which of its rows the piece is."""
+    if not isinstance(piece, Array):
+        return None
+    node = piece._read()
+    if node[OP] is not None and node[OP].primitive is elementwise.convert:
+        before = node[ARGS][0]
+        node = before if aval_of_node(before).dtype == piece.dtype else node
+    if node[OP] is None or node[OP].primitive is not shaping.slice_ or node[VALUE] is not None:
+        return None
+    params = node[OP].params
+    if params["axes"] != (0,) or params["sizes"] != (1,) or params["strides"] != (1,):
+        return None
+    source, start = node[ARGS]
+    if aval_of_node(source).ndim != len(params["shape"]) + 1 or type(start) is not int:
+        return None
+    return source, start
 
 
 def _flat(piece: Any, dtype: np.dtype[Any]) -> Array:

@@ -384,22 +384,31 @@ def fori_loop(
     does in `fori_loop(k + 1, n, ...)`. `i` is a scalar, as in a range: `x[i]` is a view.
     """
     if _is_int(lower) and _is_int(upper):
-        lower, upper = int(lower), int(upper)
         if upper <= lower:
             return init_val
-
-        def step(carry: Any, _: Any) -> Any:
-            i, val = carry
-            return (elementwise.add(i, 1), body_fun(i, val)), None
-
-        ranges = {0: (lower, upper - 1)}
-        init = lower, init_val
-        return scanned(step, init, None, upper - lower, False, unroll or 1, ranges)[0][1]
+        step = lambda i, val: (body_fun(i, val), None)  # noqa: E731
+        return stacked_loop(int(lower), int(upper), step, init_val, unroll or 1)[0]
 
     if unroll is not None:
         raise ValueError("fori_loop: unroll requires int bounds")
 
     return counted_loop(lower, upper, body_fun, init_val)
+
+
+def stacked_loop(
+    lower: int, upper: int, body_fun: Callable[[Any, Any], Any], init_val: Any,
+    unroll: int | bool = 1,
+) -> Any:  # fmt: skip
+    """`for i in range(lower, upper): val, y = body_fun(i, val)`. The last val; the y stacked."""
+
+    def step(carry: Any, _: Any) -> Any:
+        i, val = carry
+        val, y = body_fun(i, val)
+        return (elementwise.add(i, 1), val), y
+
+    ranges = {0: (lower, upper - 1)}
+    (_, val), ys = scanned(step, (lower, init_val), None, upper - lower, False, unroll, ranges)
+    return val, ys
 
 
 _MOST_ROUNDS = 1 << 24  # that reverse mode would run

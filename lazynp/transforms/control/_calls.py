@@ -265,6 +265,8 @@ def call(function: Any) -> Any:
     if made is not function:
         return made
     if session.depth:
+        if session.growth is not None and getattr(function, "__name__", "") == "append":
+            session.growth.meets(getattr(function, "__self__", None))
         _check(function)
         if type(function) in (BuiltinFunctionType, type) and function in _LOOKING:
             return functools.partial(_looking, function)

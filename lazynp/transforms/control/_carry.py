@@ -19,6 +19,7 @@ from lazynp.primitives import elementwise
 from lazynp.transforms._stack import argument_node, zeros
 from lazynp.transforms._stage import weak_aval
 from lazynp.transforms.control._choice import apart, common_dtype, lossy
+from lazynp.transforms.control._growing import Growth
 from lazynp.transforms.control._known import python_number
 from lazynp.transforms.control._state import (
     UNBOUND,
@@ -58,8 +59,10 @@ class Carry:
     """The variables that a loop carries. kept: arrays that stay in their variables."""
 
     def __init__(self, names: tuple[str, ...], written: tuple[str, ...], line: int,
-                 *functions: Any, kept: Collection[str] = ()) -> None:  # fmt: skip
+                 *functions: Any, kept: Collection[str] = (),
+                 growth: Growth | None = None) -> None:  # fmt: skip
         self.cells = cells_of(*functions)
+        self.growth = growth or Growth(self.cells, names)  # before others refer to lists
         self.private = {n for n in names if _private(self.cells[n])}
         self.names, self.written, self.line = names, written, line
         self.before = values_of(self.cells.values())
@@ -93,6 +96,9 @@ class Carry:
             new = [new_array(x._read()) if type(x) is NDArray else x for x in leaves]
             made[n] = tree_unflatten(tree, new)
             self.cells[n].cell_contents = made[n]
+        if self.grows:
+            shared = [v for n, v in made.items() if n not in self.private]
+            self.growth.begin(tree_flatten(shared)[0])
         return made
 
     def taken(self, made: dict[str, Any], first: dict[str, Any]) -> dict[str, Any]:
@@ -102,6 +108,9 @@ class Carry:
             self.kept -= moved
             raise Again
         self.unclear = set()
+        shown = self._shown()
+        if self.grows:
+            self.appended, self.unclear = self.growth.taken(shown, self.written)
         self._refuse_exchanges(made, first)
         out = {}
         for n in self.names:
@@ -116,7 +125,7 @@ class Carry:
             else:
                 self._written(n, made[n], first[n])
                 out[n] = self._same(n, v)
-        self._refuse_aliases(out, made)
+        self._refuse_aliases(out, made, shown)
         return out
 
     def _refuse_exchanges(self, made: dict[str, Any], first: dict[str, Any]) -> None:
@@ -144,10 +153,8 @@ class Carry:
                     )
                 raise Exchanged(len(names), names)
 
-    def _refuse_aliases(self, out: dict[str, Any], made: dict[str, Any]) -> None:
-        """The carry is passed by value. So no array in it may be another's memory, if one of the
-        two is written in place.
-        """
+    def _shown(self) -> dict[int, set[str]]:
+        """By id of an owner, the variables that show its memory at the end of a round."""
         shown: dict[int, set[str]] = {}
         for (n, cell), before in zip(self.cells.items(), self.before, strict=True):
             v = value_of(cell)
@@ -156,6 +163,14 @@ class Carry:
             for x in [v] if type(v) is NDArray else tree_flatten(v)[0]:
                 if _is_array(x):
                     shown.setdefault(id(x._owner()), set()).add(n)
+        return shown
+
+    def _refuse_aliases(
+        self, out: dict[str, Any], made: dict[str, Any], shown: dict[int, set[str]]
+    ) -> None:
+        """The carry is passed by value. So no array in it may be another's memory, if one of the
+        two is written in place.
+        """
         handles = local.recorder.handles  # type: ignore[attr-defined]
         begun = {id(x) for v in made.values() if type(v) is not NDArray for x in tree_flatten(v)[0]}
         for n, v in out.items():
@@ -234,6 +249,8 @@ class Carry:
     loop: Any = None  # what is traced of it, if its rounds are counted
     least = 0  # rounds that run at least
     joining = False  # whether types that differ are joined
+    grows = False  # whether the rounds may append to lists
+    appended: Any = ()  # what a round has appended
     exact = False  # whether the loop is short enough to be unrolled if ints may grow large
 
     def finish(self, results: dict[str, Any], some: bool) -> None:
@@ -253,6 +270,8 @@ class Carry:
             elif some and self.weak[n] == [True]:
                 v = python_number(v, self.values[n])
             bind(self.cells[n], v)
+        if self.grows and self.growth.growing:
+            self.growth.extend(self.least)
 
 
 class _Blank:

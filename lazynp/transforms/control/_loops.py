@@ -17,7 +17,7 @@ from lazynp._array import NDArray
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
-from lazynp.transforms._loops import counted_loop, fori_loop, while_loop
+from lazynp.transforms._loops import counted_loop, fori_loop, stacked_loop, while_loop
 from lazynp.transforms.control._carry import Again, Carry, Exchanged, OtherType, started
 from lazynp.transforms.control._choice import branch, not_
 from lazynp.transforms.control._divided import (
@@ -32,6 +32,7 @@ from lazynp.transforms.control._divided import (
     quarters,
     windows,
 )
+from lazynp.transforms.control._growing import Grows
 from lazynp.transforms.control._sequences import Rounds, rounds_of
 from lazynp.transforms.control._state import (
     CannotStage,
@@ -61,14 +62,16 @@ def _nodes(made: dict[str, Any]) -> dict[str, list[Any]]:
 
 def _settled(carry: Carry, loop: Callable[[dict[str, Any]], Any]) -> Any:
     """Run the loop primitive until the types of the carry are found."""
-    for _ in range(2 * len(carry.names) + 4):
+    growth = session.growth  # of a loop around this one
+    for _ in range(2 * len(carry.names) + 4 + len(carry.cells)):
         carry.values = {n: started(v) for n, v in carry.values.items()}
         try:
             with session.staged(carry.exact):
                 return loop(carry.given())
-        except Again:
+        except (Again, Grows):
             continue
         finally:
+            session.growth = growth
             bind_all(carry.cells.values(), carry.before)
     raise CannotStage(f"line {carry.line}: the types of the variables do not settle")
 
@@ -89,6 +92,7 @@ def _staged_for(
         count = int(rounds.length)
         carry.exact = count <= _FEW
         carry.least = 1 if callable(ends) else count - skipped
+        carry.grows = not callable(ends)
         if not callable(ends):
             counting = carry.loop = Counting(rounds.first, rounds.step, count)
 
@@ -110,6 +114,11 @@ def _staged_for(
         return not_(ends())
 
     def loop(given: dict[str, Any]) -> Any:
+        if carry.grows and carry.growth.growing:
+            after, carry.growth.rows = stacked_loop(
+                low, high, lambda i, x: (step(i, x), carry.appended), given
+            )
+            return after
         if ends is None:
             return fori_loop(low, high, step, given)
         return counted_loop(low, high, step, given, going=going)
@@ -164,7 +173,9 @@ def _exchanged(
 
     groups = Rounds(0, 1, count // together, lambda place: place)
     groups.divided = True
-    carry = Carry(carry.names, carry.written, carry.line, body, kept=exchanged.names)
+    carry = Carry(
+        carry.names, carry.written, carry.line, body, kept=exchanged.names, growth=carry.growth
+    )
     try:
         why = _attempt(groups, 0, several, None, carry, True)
     except (OtherType, Exchanged) as error:
@@ -237,7 +248,8 @@ def _for(
     if known and (short and mode != "stage" or mode == "unroll" or not count):
         _in_python(rounds, body, ends, names, written, line, 0, None)
         return
-    if known and mode == "auto" and not _involves(body, over):
+    few = session.strict is None or count <= _PLAIN  # else it is Python that would be slow
+    if known and few and mode == "auto" and not _involves(body, over):
         _in_python(rounds, body, ends, names, written, line, 0, None)
         return
     skipped, why, said = 0, None, len(session.notes)

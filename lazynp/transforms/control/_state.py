@@ -47,6 +47,7 @@ class Session(threading.local):
         self.scopes: dict[int, dict[str, Any]] = {}  # by id of global names: what stands for them
         self.counting: list[Any] = []  # loops over numbers whose bodies are being traced
         self.pieces = 0  # that loops were divided into
+        self.growth: Any = None  # lists to which the rounds of the innermost loop may append
 
     @contextmanager
     def tracing(self, mode: str, notes: list[str]) -> Any:
@@ -55,7 +56,7 @@ class Session(threading.local):
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
         self.scopes = {}
-        self.counting, self.pieces = [], 0
+        self.counting, self.pieces, self.growth = [], 0, None
         try:
             yield
         except CannotStage as why:
@@ -217,7 +218,7 @@ def load(value: Any, name: str) -> Any:
 
 def fresh(x: Any) -> Any:
     """A list, dict or set that was made here; its changes are seen only where it was made."""
-    if session.depth:
+    if session.depth or local.recorder.staging:
         session.fresh[id(x)] = x, session.depth
     return x
 

@@ -234,6 +234,50 @@ def jacobians() -> Any:
         yield np.jacfwd(f)(data(k, 4)), np.jacrev(f)(data(k, 4))
 
 
+def pushes() -> Any:
+    """`jvp` by itself, with the types of calls that it takes."""
+    c = data(3, 4)
+
+    def f(x: Any, s: Any) -> Any:
+        u = x * s
+        u[1:] += np.sin(u[:-1])
+        return {"sum": u.sum(), "all": u * c}
+
+    for k in range(6):
+        x, v = data(k, 4), data(k + 1, 4)
+        yield np.jvp(f, (x, 2.0), (v, 1.0)), np.jvp(f, [x, 1.0 + k], [v, None])
+        yield np.jvp(lambda x: (f(x, k), x[0]), (x,), (v,), has_aux=True)  # noqa: B023
+        yield np.jvp(lambda p: p["a"] * p["b"][0], ({"a": x, "b": [v]},), ({"a": v, "b": [x]},))
+
+
+def pushes_of_numbers() -> Any:
+    for k in range(8):
+        yield np.jvp(lambda x, s: np.sqrt(x) / x + x**s, (1.0 + k, 2.0), (1.0, 0.5 * k))
+        yield np.jvp(lambda x: 1.0 / x + x, (numpy.float64(1 + k),), (1.0,))
+
+
+def numbers_that_stay_pythons() -> Any:
+    """A number without a tangent is Python's: it divides, and becomes an int8, as Python's do."""
+    small = np.ones(3, np.int8)
+
+    def f(x: Any, n: int, s: float) -> Any:
+        return (x * x).sum() * (1.0 / s) + (small * n).sum()
+
+    for k in (1, 2, 3, 4, 5, 6, 7, 300, 8, 0, 2):
+        try:
+            yield np.jvp(f, (data(0, 3), k, 0.5 * k), (data(1, 3), None, None))
+        except ArithmeticError as error:
+            yield str(error)
+
+
+def products_with_hessians() -> Any:
+    x, y = data(1, 9, 6), data(2, 9)
+    for k in range(6):
+        w, v = data(k, 6), data(k + 1, 6)
+        yield np.jvp(np.grad(lambda w: fit(w, x, y)), (w,), (v,))
+        yield np.hvp(fit, (w, x, y), (v, x, y)), np.hvp(lambda w: fit(w, x, y), (w,), (v,))
+
+
 def mapped() -> Any:
     g = np.vmap(np.grad(fit), in_axes=(0, None, None))
     for k in range(6):
@@ -421,7 +465,8 @@ COMPILED = [
     partials_and_defaults, second_derivatives, jacobians, mapped, methods, callable_objects,
     errors_at_some_values, searches, global_arrays_written, globals_bound_anew,
     globals_of_other_types, global_arrays_of_numpy, arrays_of_numpy_in_objects, results_written,
-    wrapped, numbers_where_python_would_raise,
+    wrapped, numbers_where_python_would_raise, pushes, pushes_of_numbers,
+    numbers_that_stay_pythons, products_with_hessians,
 ]  # fmt: skip
 
 
@@ -439,7 +484,7 @@ def prints() -> Any:
 def _slopes(f: Any) -> Any:
     g = np.grad(f)
     for k in range(5):
-        yield g(data(k, 3))
+        yield g(data(k, 3)), np.jvp(f, (data(k, 3),), (data(k + 1, 3),))
 
 
 def appends() -> Any:

@@ -23,6 +23,7 @@ from lazynp._recorder import local
 from lazynp._trace import record, record_multiple
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp._values import knowable, seen_value
+from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
     Params,
@@ -189,6 +190,24 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
 
     Tangents have the types of the primals; for an integer primal, None or float0 means zero.
     """
+    if local.level or local.recorder.staging:
+        return _jvp(fun, primals, tangents, has_aux)
+    return _pushing(fun, has_aux)(primals, tangents)
+
+
+def _pushing(fun: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
+    """`jvp` of this function, as a function that can be made again."""
+
+    def push(primals: Any, tangents: Any) -> Any:
+        return _jvp(fun, primals, tangents, has_aux)
+
+    return with_recipe(push, _pushing, fun, has_aux, moving=(0, 1))
+
+
+_pushing.__name__ = "jvp"  # the name that explanations tell
+
+
+def _jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool) -> Any:
     what = f"jvp of {name_of(fun)}"
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(f"{what}: primals and tangents must be tuples or lists of arguments")

@@ -270,6 +270,75 @@ def numbers_that_stay_pythons() -> Any:
             yield str(error)
 
 
+def linear_functions() -> Any:
+    """Of `vjp` and `linearize`: called twice, and after what they were made of has changed."""
+    w, scale = numpy.ones(4), np.ones(4)
+
+    def f(x: Any, s: Any) -> Any:
+        u = x * s * w * scale * WEIGHTS[:4]
+        u[1:] += np.sin(u[:-1])
+        return {"sum": u.sum(), "all": [u * u, u.astype(np.float32)]}
+
+    for k in range(6):
+        x, v, s = data(k, 4), data(k + 1, 4), 1.0 + k
+        out, pull = np.vjp(f, x, s)
+        same, push = np.linearize(f, x, s)
+        ct = {"sum": 2.0, "all": [v, np.ones(4, np.float32)]}
+        x *= 3.0
+        w[k % 4] = scale[k % 3] = k
+        WEIGHTS[0] = k
+        yield out, pull(ct), pull(same), push(v, 1.0), push(x, 0.5)
+    WEIGHTS[0] = 1.0
+
+
+def linear_functions_with_auxiliary() -> Any:
+    def f(x: Any, n: Any) -> Any:
+        y = np.cumsum(x) * n
+        return (y.sum(), n, 7), {"y": y, "name": "f"}
+
+    for k in range(6):
+        x, n = data(k, 4), np.array(k)
+        out, pull, aux = np.vjp(f, x, n, has_aux=True)
+        same, push, more = np.linearize(f, x, n, has_aux=True)
+        by_x, by_n = pull((2.0, None, None))
+        yield out, aux, by_x, by_n.tolist() == b"", same, more, push(x, None)[0]
+
+
+def linear_functions_transformed() -> Any:
+    def f(x: Any) -> Any:
+        return np.tanh(x[1:]) * x[:-1]
+
+    for k in range(6):
+        out, pull = np.vjp(f, data(k, 4))
+        _, push = np.linearize(f, data(k, 4))
+        yield np.vmap(pull)(np.eye(3)), np.vmap(push)(np.eye(4)), np.jit(pull)(out)
+        yield np.grad(lambda v: (pull(v)[0] ** 2).sum())(out)  # noqa: B023
+
+
+def linear_functions_of_loops() -> Any:
+    def f(x: Any, a: Any) -> Any:
+        u = x * 1.0
+        for i in range(40):
+            u[1:-1] = 0.25 * (u[2:] + u[:-2]) + a * np.sin(u[1:-1])
+            if u[i % 6] > 0:
+                u *= 0.9
+        return u
+
+    for k in range(6):
+        x, v = data(k, 7), data(k + 1, 7)
+        _, pull = np.vjp(f, x, 0.5)
+        _, push = np.linearize(f, x, 0.5)
+        yield pull(v), push(v, 1.0)
+
+
+def singular_slopes() -> Any:
+    """Zero times infinity is zero, also for cotangents that only a program knows to be zero."""
+    x = np.array([0.0, 4.0])
+    for k in range(6):
+        (y, z), pull = np.vjp(lambda x: (np.sqrt(x), x @ x * k), x)  # noqa: B023
+        yield y, pull((np.array([0.0, 1.0]), z)), pull((np.zeros(2), 0.0))
+
+
 def products_with_hessians() -> Any:
     x, y = data(1, 9, 6), data(2, 9)
     for k in range(6):
@@ -466,7 +535,9 @@ COMPILED = [
     errors_at_some_values, searches, global_arrays_written, globals_bound_anew,
     globals_of_other_types, global_arrays_of_numpy, arrays_of_numpy_in_objects, results_written,
     wrapped, numbers_where_python_would_raise, pushes, pushes_of_numbers,
-    numbers_that_stay_pythons, products_with_hessians,
+    numbers_that_stay_pythons, linear_functions, linear_functions_with_auxiliary,
+    linear_functions_transformed, linear_functions_of_loops, singular_slopes,
+    products_with_hessians,
 ]  # fmt: skip
 
 
@@ -485,6 +556,7 @@ def _slopes(f: Any) -> Any:
     g = np.grad(f)
     for k in range(5):
         yield g(data(k, 3)), np.jvp(f, (data(k, 3),), (data(k + 1, 3),))
+        yield np.vjp(f, data(k, 3))[1](1.0), np.linearize(f, data(k, 3))[1](data(k, 3))
 
 
 def appends() -> Any:

@@ -234,6 +234,119 @@ def jacobians() -> Any:
         yield np.jacfwd(f)(data(k, 4)), np.jacrev(f)(data(k, 4))
 
 
+def pushes() -> Any:
+    """`jvp` by itself, with the types of calls that it takes."""
+    c = data(3, 4)
+
+    def f(x: Any, s: Any) -> Any:
+        u = x * s
+        u[1:] += np.sin(u[:-1])
+        return {"sum": u.sum(), "all": u * c}
+
+    for k in range(6):
+        x, v = data(k, 4), data(k + 1, 4)
+        yield np.jvp(f, (x, 2.0), (v, 1.0)), np.jvp(f, [x, 1.0 + k], [v, None])
+        yield np.jvp(lambda x: (f(x, k), x[0]), (x,), (v,), has_aux=True)  # noqa: B023
+        yield np.jvp(lambda p: p["a"] * p["b"][0], ({"a": x, "b": [v]},), ({"a": v, "b": [x]},))
+
+
+def pushes_of_numbers() -> Any:
+    for k in range(8):
+        yield np.jvp(lambda x, s: np.sqrt(x) / x + x**s, (1.0 + k, 2.0), (1.0, 0.5 * k))
+        yield np.jvp(lambda x: 1.0 / x + x, (numpy.float64(1 + k),), (1.0,))
+
+
+def numbers_that_stay_pythons() -> Any:
+    """A number without a tangent is Python's: it divides, and becomes an int8, as Python's do."""
+    small = np.ones(3, np.int8)
+
+    def f(x: Any, n: int, s: float) -> Any:
+        return (x * x).sum() * (1.0 / s) + (small * n).sum()
+
+    for k in (1, 2, 3, 4, 5, 6, 7, 300, 8, 0, 2):
+        try:
+            yield np.jvp(f, (data(0, 3), k, 0.5 * k), (data(1, 3), None, None))
+        except ArithmeticError as error:
+            yield str(error)
+
+
+def linear_functions() -> Any:
+    """Of `vjp` and `linearize`: called twice, and after what they were made of has changed."""
+    w, scale = numpy.ones(4), np.ones(4)
+
+    def f(x: Any, s: Any) -> Any:
+        u = x * s * w * scale * WEIGHTS[:4]
+        u[1:] += np.sin(u[:-1])
+        return {"sum": u.sum(), "all": [u * u, u.astype(np.float32)]}
+
+    for k in range(6):
+        x, v, s = data(k, 4), data(k + 1, 4), 1.0 + k
+        out, pull = np.vjp(f, x, s)
+        same, push = np.linearize(f, x, s)
+        ct = {"sum": 2.0, "all": [v, np.ones(4, np.float32)]}
+        x *= 3.0
+        w[k % 4] = scale[k % 3] = k
+        WEIGHTS[0] = k
+        yield out, pull(ct), pull(same), push(v, 1.0), push(x, 0.5)
+    WEIGHTS[0] = 1.0
+
+
+def linear_functions_with_auxiliary() -> Any:
+    def f(x: Any, n: Any) -> Any:
+        y = np.cumsum(x) * n
+        return (y.sum(), n, 7), {"y": y, "name": "f"}
+
+    for k in range(6):
+        x, n = data(k, 4), np.array(k)
+        out, pull, aux = np.vjp(f, x, n, has_aux=True)
+        same, push, more = np.linearize(f, x, n, has_aux=True)
+        by_x, by_n = pull((2.0, None, None))
+        yield out, aux, by_x, by_n.tolist() == b"", same, more, push(x, None)[0]
+
+
+def linear_functions_transformed() -> Any:
+    def f(x: Any) -> Any:
+        return np.tanh(x[1:]) * x[:-1]
+
+    for k in range(6):
+        out, pull = np.vjp(f, data(k, 4))
+        _, push = np.linearize(f, data(k, 4))
+        yield np.vmap(pull)(np.eye(3)), np.vmap(push)(np.eye(4)), np.jit(pull)(out)
+        yield np.grad(lambda v: (pull(v)[0] ** 2).sum())(out)  # noqa: B023
+
+
+def linear_functions_of_loops() -> Any:
+    def f(x: Any, a: Any) -> Any:
+        u = x * 1.0
+        for i in range(40):
+            u[1:-1] = 0.25 * (u[2:] + u[:-2]) + a * np.sin(u[1:-1])
+            if u[i % 6] > 0:
+                u *= 0.9
+        return u
+
+    for k in range(6):
+        x, v = data(k, 7), data(k + 1, 7)
+        _, pull = np.vjp(f, x, 0.5)
+        _, push = np.linearize(f, x, 0.5)
+        yield pull(v), push(v, 1.0)
+
+
+def singular_slopes() -> Any:
+    """Zero times infinity is zero, also for cotangents that only a program knows to be zero."""
+    x = np.array([0.0, 4.0])
+    for k in range(6):
+        (y, z), pull = np.vjp(lambda x: (np.sqrt(x), x @ x * k), x)  # noqa: B023
+        yield y, pull((np.array([0.0, 1.0]), z)), pull((np.zeros(2), 0.0))
+
+
+def products_with_hessians() -> Any:
+    x, y = data(1, 9, 6), data(2, 9)
+    for k in range(6):
+        w, v = data(k, 6), data(k + 1, 6)
+        yield np.jvp(np.grad(lambda w: fit(w, x, y)), (w,), (v,))
+        yield np.hvp(fit, (w, x, y), (v, x, y)), np.hvp(lambda w: fit(w, x, y), (w,), (v,))
+
+
 def mapped() -> Any:
     g = np.vmap(np.grad(fit), in_axes=(0, None, None))
     for k in range(6):
@@ -421,7 +534,10 @@ COMPILED = [
     partials_and_defaults, second_derivatives, jacobians, mapped, methods, callable_objects,
     errors_at_some_values, searches, global_arrays_written, globals_bound_anew,
     globals_of_other_types, global_arrays_of_numpy, arrays_of_numpy_in_objects, results_written,
-    wrapped, numbers_where_python_would_raise,
+    wrapped, numbers_where_python_would_raise, pushes, pushes_of_numbers,
+    numbers_that_stay_pythons, linear_functions, linear_functions_with_auxiliary,
+    linear_functions_transformed, linear_functions_of_loops, singular_slopes,
+    products_with_hessians,
 ]  # fmt: skip
 
 
@@ -439,7 +555,8 @@ def prints() -> Any:
 def _slopes(f: Any) -> Any:
     g = np.grad(f)
     for k in range(5):
-        yield g(data(k, 3))
+        yield g(data(k, 3)), np.jvp(f, (data(k, 3),), (data(k + 1, 3),))
+        yield np.vjp(f, data(k, 3))[1](1.0), np.linearize(f, data(k, 3))[1](data(k, 3))
 
 
 def appends() -> Any:

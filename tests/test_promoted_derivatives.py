@@ -128,13 +128,21 @@ def gradient_of_a_batch(k: int) -> Any:
     return weakref.ref(batch)
 
 
-def test_what_a_loss_reads_ends_with_it() -> None:
+def cotangent_of_a_batch(k: int) -> Any:
+    batch = scenarios.data(k, 9, 6)
+    out, pull = np.vjp(lambda w: np.tanh(w * batch), np.ones(6))
+    numpy.asarray(pull(out)[0])
+    return weakref.ref(batch)
+
+
+@pytest.mark.parametrize("asked", [gradient_of_a_batch, cotangent_of_a_batch])
+def test_what_a_loss_reads_ends_with_it(asked: Any) -> None:
     """Neither the gradient nor its program keeps arrays of closures, and no collector is needed."""
     ends = []
     gc.disable()
     try:
         for k in range(5):
-            ends.append(gradient_of_a_batch(k))
+            ends.append(asked(k))
         assert sum(d.programs for d in derivatives.values()) == 1
         assert [e() for e in ends] == [None] * 5
     finally:

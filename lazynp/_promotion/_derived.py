@@ -25,6 +25,7 @@ from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
 from lazynp._promotion._program import Program
 from lazynp._promotion._results import Results
 from lazynp._promotion._trials import Trials, may_run
+from lazynp.transforms._pulls import LinearFunction
 from lazynp.transforms._recipes import Recipe, recipe_of, runners
 from lazynp.transforms._stack import name_of
 from lazynp.transforms.control import CannotStage, converted, is_rewritten, is_users, plain_of
@@ -114,6 +115,12 @@ class _Pure(Results):
             raise CannotStage(f"sets the attribute `{self.changes[0][1]}`")
         if again.rebound:
             raise CannotStage("binds a variable of a function around it")
+
+    def _described(self, x: Any) -> Any:
+        if type(x) is not LinearFunction:
+            return super()._described(x)
+        tape, values = x.parts()
+        return "linear", tape, [self._described(v) for v in values]
 
     def _number(self, x: Scalar, place: int) -> Any:
         return "new", place

@@ -98,6 +98,8 @@ def rebuilt(spec: Any, values: list[Any], leaves: list[Any], objects: list[Any])
         return objects[spec[1]]
     if kind == "dict":
         return {k: rebuilt(s, values, leaves, objects) for k, s in spec[1].items()}
+    if kind == "linear":
+        return spec[1].fill([rebuilt(s, values, leaves, objects) for s in spec[2]])
     if kind == "sequence":
         parts = [rebuilt(s, values, leaves, objects) for s in spec[2]]
         return spec[1](*parts) if hasattr(spec[1], "_fields") else spec[1](parts)

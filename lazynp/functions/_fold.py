@@ -1,4 +1,8 @@
-"""Reductions over slices, and reductions by ufuncs without a reduction primitive."""
+"""Reductions over slices, and reductions by ufuncs without a reduction primitive.
+
+NumPy runs the long ones. Of traced arrays they are recorded, in fewer steps where the ufunc is
+associative.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from lazynp._array import Array
 from lazynp._config import config
 from lazynp._extents import known_empty, slice_extent
 from lazynp._flush import host_value
-from lazynp._values import knowable
+from lazynp.functions._checks import traced
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d, store
 from lazynp.functions._reduce import (
@@ -29,6 +33,7 @@ from lazynp.functions._reduce import (
 from lazynp.primitives import elementwise, indexing, shaping
 
 _UNROLLED = 32  # up to this many steps are recorded one by one; beyond, NumPy runs them
+_ASSOCIATIVE = {"logaddexp", "logaddexp2", "hypot", "gcd", "lcm"}
 _WASTE = 4  # the table of all slices may have this many times the size of the data
 
 
@@ -60,13 +65,18 @@ def fold(
     initial: Any,
     where: Any,
 ) -> Any:
-    """`ufunc.reduce` element by element: recorded for few elements, else run by NumPy."""
+    """`ufunc.reduce` element by element: recorded for few elements, else run by NumPy.
+
+    Many that are traced are halved again and again.
+    """
     x, out = as_array(array), single_out(out)
     options = {} if initial is NO_VALUE else {"initial": initial}
     if where is not True and where is not NO_VALUE:
         options["where"] = where
-    axes = () if needs_host(x) else reduced_axes(axis, x.ndim)
-    if options or len(axes) != 1 or not 0 < x.shape[axes[0]] <= _UNROLLED:
+    axes = _axes(x, axis)
+    one = len(axes) == 1 and 0 < x.shape[axes[0]] <= _UNROLLED
+    halved = bool(axes) and not one and _may_be_halved(ufunc, x, axes)
+    if options or not (one or halved):
         return host_into(
             ufunc.reduce, x, axis=axis, dtype=dtype, out=out, keepdims=bool(keepdims), **options
         )
@@ -74,11 +84,48 @@ def fold(
     shape = kept_shape(x.shape, axes) if keepdims else reduced_shape(x.shape, axes)
     if out is not None:
         check_out(ufunc.__name__, out, shape, bool(keepdims))
-    result = item(x, axes[0], 0)
-    for i in range(1, x.shape[axes[0]]):
-        result = as_array(function(result, item(x, axes[0], i)))
+    if halved:
+        result = x
+        for a in axes:
+            result = _halved(function, result, a)
+    else:
+        result = item(x, axes[0], 0)
+        for i in range(1, x.shape[axes[0]]):
+            result = as_array(function(result, item(x, axes[0], i)))
     result = shaping.reshape(result, shape=shape)
     return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
+
+
+def _axes(x: Array, axis: Any) -> tuple[int, ...]:
+    return () if needs_host(x) else reduced_axes(axis, x.ndim)
+
+
+def _may_be_halved(ufunc: np.ufunc, x: Array, axes: tuple[int, ...]) -> bool:
+    """Whether the value is not there for NumPy, and operands may be grouped in any way."""
+    sizes = [x.shape[a] for a in axes]
+    known = all(type(n) is int and n > 0 for n in sizes)
+    return known and ufunc.__name__ in _ASSOCIATIVE and traced(x)
+
+
+def _halved(function: Callable[..., Any], x: Array, axis: int) -> Array:
+    """Combine the halves of an axis until its size is 1."""
+    while (n := x.shape[axis]) > 1:
+        half = n // 2
+        first, second = part(x, axis, 0, half), part(x, axis, half, 2 * half)
+        combined = as_array(function(first, second))
+        rest = part(x, axis, 2 * half, n)
+        x = shaping.concatenate(combined, rest, axis=axis) if n % 2 else combined
+    return x
+
+
+def _doubled(function: Callable[..., Any], x: Array, axis: int) -> Array:
+    """All partial results along an axis: those of 2, 4, 8, ... elements, until each has all."""
+    n, step = x.shape[axis], 1
+    while step < n:
+        combined = as_array(function(part(x, axis, 0, n - step), part(x, axis, step, n)))
+        x = shaping.concatenate(part(x, axis, 0, step), combined, axis=axis)
+        step *= 2
+    return x
 
 
 def fold_along(
@@ -89,9 +136,13 @@ def fold_along(
     if x.ndim == 0:
         raise TypeError("cannot accumulate on a scalar")
     axis = accumulated_axis(axis, x, out)
-    if needs_host(x) or not 0 < x.shape[axis] <= _UNROLLED:
+    one = not needs_host(x) and 0 < x.shape[axis] <= _UNROLLED
+    doubled = not one and not needs_host(x) and _may_be_halved(ufunc, x, (axis,))
+    if not (one or doubled):
         return host_into(ufunc.accumulate, x, axis=axis, dtype=dtype, out=out)
     x = cast(x, loop_dtype(ufunc, x.dtype, dtype, None if out is None else out.dtype))
+    if doubled:
+        return store(_doubled(function, x, axis), out, "unsafe")
     steps = [item(x, axis, 0)]
     for i in range(1, x.shape[axis]):
         steps.append(as_array(function(steps[-1], item(x, axis, i))))
@@ -106,7 +157,8 @@ def fold_along(
 def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, out: Any) -> Any:
     """`ufunc.reduceat`. Reads the indices, because they may be an error.
 
-    NumPy runs it for many slices, unless the data are traced or the policy is `compiled`.
+    NumPy runs it for many slices, unless the data are traced, or the policy is `compiled` and a
+    table of the slices is small.
     """
     x, out = as_array(array), single_out(out)
     indices = host_value(indices._read()) if isinstance(indices, Array) else indices
@@ -119,11 +171,12 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     beyond = starts[(starts < 0) | (starts >= n)]
     if beyond.size:
         raise IndexError(f"index {beyond[0]} out-of-bounds in {row.name}.reduceat [0, {n})")
-    by_numpy = config.execution != "compiled" and knowable(x._read())  # ten times as fast
-    if starts.size == 0 or not few and (by_numpy or not _even(starts, n)):
+    even = not few and _even(starts, n)
+    by_numpy = not few and (config.execution != "compiled" or not even)  # ten times as fast
+    if starts.size == 0 or by_numpy and not traced(x):
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
-    result = _by_slices(row, x, starts, axis) if few else _by_windows(row, x, starts, axis)
+    result = _by_windows(row, x, starts, axis) if even else _by_slices(row, x, starts, axis)
     return store(result, out, "unsafe")
 
 

@@ -27,19 +27,11 @@ from lazynp.transforms._extras import (
     pure_callback,
     stop_gradient,
 )
-from lazynp.transforms._grad import (
-    grad,
-    hessian,
-    hvp,
-    jacfwd,
-    jacrev,
-    linearize,
-    value_and_grad,
-    vjp,
-)
+from lazynp.transforms._grad import grad, hessian, hvp, jacfwd, jacrev, value_and_grad
 from lazynp.transforms._jit import disable_jit, jit
 from lazynp.transforms._jvp import jvp
 from lazynp.transforms._loops import fori_loop, while_loop
+from lazynp.transforms._pulls import linearize, vjp
 from lazynp.transforms._scanning import map_ as map, scan
 from lazynp.transforms._shard_map import shard_map
 from lazynp.transforms._stage import eval_jaxpr, eval_shape, make_jaxpr

@@ -11,8 +11,8 @@ from lazynp._array import Array, from_host, new_array
 from lazynp._flush import host_value
 from lazynp._node import Node, aval_of_node
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
-from lazynp.transforms._grad import vjp
 from lazynp.transforms._jvp import jvp
+from lazynp.transforms._pulls import vjp
 from lazynp.transforms._stack import node_of
 
 NDArray = np.ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""Reverse mode for users: linearize, vjp, grad, value_and_grad; Jacobians and Hessians."""
+"""Gradients for users: grad, value_and_grad; Jacobians and Hessians."""
 
 from __future__ import annotations
 
@@ -7,102 +7,24 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, new_array, new_scalar
+from lazynp._array import Array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._node import Node, aval_of_node, leaf
-from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten
+from lazynp._tree import tree_flatten, tree_map, tree_unflatten
 from lazynp.primitives import elementwise, shaping
-from lazynp.transforms._jvp import FLOAT0, is_zero, jvp, tangent_nodes, whole_tangents
+from lazynp.transforms._jvp import is_zero, jvp
 from lazynp.transforms._linearize import Linearized, linearize_nodes
+from lazynp.transforms._pulls import moving, vjp, whole
 from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
     argument_node,
-    as_weak_as,
     check_leaf,
-    coerced,
     name_of,
     node_of,
-    result_handle,
     zeros,
 )
 from lazynp.transforms._vmap import vmap
-
-
-def _moving(nodes: Sequence[Node]) -> list[bool]:
-    return [aval_of_node(n).dtype.kind in "fc" for n in nodes]
-
-
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """`(f(*primals), the linear function of tangents)`; the primals are computed once."""
-    what = f"linearize of {name_of(fun)}"
-    leaves, structure = tree_flatten(primals)
-    for x in leaves:
-        check_leaf(x, what)
-    nodes = [argument_node(x) for x in leaves]
-    flat = Flat(fun, structure, has_aux=has_aux)
-    outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
-
-    def tangent_program(*tangents: Any) -> Any:
-        given = tangent_nodes(nodes, structure, tangents, what)
-        arrays = [None if t is None else new_array(t) for t in given]
-        outs_dot = [None if t is None else t._read() for t in program.forward(arrays)]
-        return whole_tangents(flat, outs, outs_dot, like)
-
-    if has_aux:
-        return flat.rebuilt(outs, like), tangent_program, flat.aux(outs, like)
-    return flat.rebuilt(outs, like), tangent_program
-
-
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
-    """`(f(*primals), a function from cotangents of the result to cotangents of the arguments)`.
-
-    The inner product is `sum(real(a * b))`, as in JAX, also for complex values. The cotangent of an
-    integer argument has dtype float0.
-    """
-    what = f"vjp of {name_of(fun)}"
-    leaves, structure = tree_flatten(primals)
-    for x in leaves:
-        check_leaf(x, what)
-    nodes = [argument_node(x) for x in leaves]
-    flat = Flat(fun, structure, has_aux=has_aux)
-    outs, program, like = linearize_nodes(flat, leaves, nodes, _moving(nodes), what)
-    avals = [aval_of_node(n) for n in nodes]
-
-    def backward(ct: Any) -> Any:
-        given = flatten_up_to(flat.tree, ct, f"{what}: the cotangent")
-        cts = [_cotangent(o, x, what) for o, x in zip(outs, given)]
-        cts += [None] * (len(outs) - len(cts))
-        found = program.backward(cts)
-        return tree_unflatten(
-            structure, [_whole(aval, ct) for aval, ct in zip(avals, found, strict=True)]
-        )
-
-    if has_aux:
-        return flat.rebuilt(outs, like), backward, flat.aux(outs, like)
-    return flat.rebuilt(outs, like), backward
-
-
-def _cotangent(out: Node, ct: Any, what: str) -> Array | None:
-    """Check a cotangent against its result, and return it in the form that the rules take."""
-    aval = aval_of_node(out)
-    if aval.dtype.kind not in "fc" or is_zero(ct):
-        return None
-    if type(ct) in (bool, int, float, complex):
-        array = coerced(ct, aval_of((), aval.dtype))
-    else:
-        array = new_array(node_of(ct))
-    if array.shape != aval.shape or array.dtype != aval.dtype:
-        raise TypeError(f"{what}: a cotangent must be like its result, got {array.aval} for {aval}")
-    return array
-
-
-def _whole(aval: Aval, ct: Array | None) -> Any:
-    """The cotangent that users see: zeros for None, float0 for an integer argument."""
-    if aval.dtype.kind not in "fc":
-        return np.zeros(aval.shape, FLOAT0)
-    return result_handle(as_weak_as((zeros(aval) if ct is None else ct)._read(), aval))
-
 
 # -- grad ------------------------------------------------------------------------------------------
 
@@ -135,13 +57,13 @@ def _both(
         given.check(holomorphic, allow_int)
         nodes = given.nodes
         flat = Flat(given.function, given.structure, has_aux=has_aux)
-        outs, program, like = linearize_nodes(flat, given.leaves, nodes, _moving(nodes), what)
+        outs, program, like = linearize_nodes(flat, given.leaves, nodes, moving(nodes), what)
         if flat.count != 1 or flat.tree is not None and tree_flatten(flat.tree)[0] is None:
             raise TypeError(f"{what}: the function must return one scalar, got {flat.count} leaves")
         found = _gradient(program, outs, holomorphic, what)
         grads = tree_unflatten(
             given.structure,
-            [_whole(aval_of_node(n), g) for n, g in zip(nodes, found, strict=True)],
+            [whole(aval_of_node(n), g) for n, g in zip(nodes, found, strict=True)],
         )
         grads = grads[0] if isinstance(argnums, int) else grads
         value = flat.rebuilt(outs, like)

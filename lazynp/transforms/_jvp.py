@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, noted
+from lazynp._avals import Aval
 from lazynp._flush import host_value
 from lazynp._jaxpr import Rules
 from lazynp._math_calls import instead_of_math
@@ -23,6 +24,7 @@ from lazynp._recorder import local
 from lazynp._trace import record, record_multiple
 from lazynp._tree import flatten_up_to, tree_flatten, tree_unflatten
 from lazynp._values import knowable, seen_value
+from lazynp.transforms._recipes import with_recipe
 from lazynp.transforms._stack import (
     Flat,
     Params,
@@ -189,6 +191,24 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
 
     Tangents have the types of the primals; for an integer primal, None or float0 means zero.
     """
+    if local.level or local.recorder.staging:
+        return _jvp(fun, primals, tangents, has_aux)
+    return _pushing(fun, has_aux)(primals, tangents)
+
+
+def _pushing(fun: Callable[..., Any], has_aux: bool) -> Callable[..., Any]:
+    """`jvp` of this function, as a function that can be made again."""
+
+    def push(primals: Any, tangents: Any) -> Any:
+        return _jvp(fun, primals, tangents, has_aux)
+
+    return with_recipe(push, _pushing, fun, has_aux, moving=(0, 1))
+
+
+_pushing.__name__ = "jvp"  # the name that explanations tell
+
+
+def _jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool) -> Any:
     what = f"jvp of {name_of(fun)}"
     if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
         raise TypeError(f"{what}: primals and tangents must be tuples or lists of arguments")
@@ -196,26 +216,29 @@ def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fa
     for x in leaves:
         check_leaf(x, what)
     nodes = [argument_node(x) for x in leaves]
-    given = tangent_nodes(nodes, structure, tuple(tangents), what)
+    given = tangent_nodes(list(map(aval_of_node, nodes)), structure, tuple(tangents), what)
     flat = Flat(fun, structure, has_aux=has_aux)
     outs, outs_dot, like = jvp_nodes(flat, leaves, nodes, given, what)
-    out, out_dot = flat.rebuilt(outs, like), whole_tangents(flat, outs, outs_dot, like)
+    avals = list(map(aval_of_node, outs))
+    out_dot = whole_tangents(flat.tree, avals, outs_dot, like[: flat.count])
+    out = flat.rebuilt(outs, like)
     return (out, out_dot, flat.aux(outs, like)) if has_aux else (out, out_dot)
 
 
 def whole_tangents(
-    flat: Flat, primals: Sequence[Node], tangents: Sequence[Node | None], like: Sequence[Any]
+    tree: Any, avals: Sequence[Aval], tangents: Sequence[Node | None], like: Sequence[Any]
 ) -> Any:
-    """The tangents of the results without aux: zeros for None, float0 for integer results."""
+    """The tangents of the results without aux, which are as many as `like`: zeros for None, float0
+    for integer results.
+    """
     made: list[Any] = []
-    for primal, tangent, kind in zip(primals[: flat.count], tangents, like):
-        aval = aval_of_node(primal)
+    for aval, tangent, kind in zip(avals, tangents, like):
         if aval.dtype.kind not in "fc":
             made.append(np.zeros(aval.shape, FLOAT0))
             continue
         node = zeros(aval)._read() if tangent is None else tangent
         made.append(result_handle(as_weak_as(node, aval), kind))
-    return tree_unflatten(flat.tree, made)
+    return tree_unflatten(tree, made)
 
 
 def is_zero(x: Any) -> bool:
@@ -227,15 +250,14 @@ FLOAT0 = np.dtype([("float0", np.void, 0)])
 
 
 def tangent_nodes(
-    primals: Sequence[Node], structure: Any, tangents: Any, what: str
+    primals: Sequence[Aval], structure: Any, tangents: Any, what: str
 ) -> list[Node | None]:
     """Tangents like the primals; weak Python numbers take the primal's dtype."""
     leaves = flatten_up_to(structure, tangents, what)
     return [_tangent_node(p, t, what) for p, t in zip(primals, leaves, strict=True)]
 
 
-def _tangent_node(primal: Node, tangent: Any, what: str) -> Node | None:
-    aval = aval_of_node(primal)
+def _tangent_node(aval: Aval, tangent: Any, what: str) -> Node | None:
     if aval.dtype.kind not in "fc":
         if is_zero(tangent) or getattr(tangent, "dtype", None) == np.bool_:
             return None

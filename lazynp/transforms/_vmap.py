@@ -22,7 +22,7 @@ from lazynp._jaxpr import Rules
 from lazynp._node import OP, VALUE, Node, Trace, Tracer, aval_of_node, leaf, op_of, tracer_node
 from lazynp._positions import position
 from lazynp._primitive import Missing
-from lazynp._recorder import user_position
+from lazynp._recorder import local, user_position
 from lazynp._tree import LEAF, broadcast_prefix, count, tree_flatten
 from lazynp.primitives import elementwise, reduction, shaping
 from lazynp.primitives.placing import SPMD
@@ -59,11 +59,14 @@ class BatchTracer(Tracer):
         self.code, self.offset = user_position()
 
     def seen(self) -> Any:
+        branch = self.aval.dtype.kind == "b" and not self.aval.shape
+        staged = "; or map jit(f): there, Python's branches and loops are part of the program"
         raise TypeError(
             f"{self.trace.what}: the value of {self.aval} recorded at "
             f"{position(self.code, self.offset)} is another for each example, but "
             f"{position(*user_position())} asks for one {cure(self.aval)}; pass what is "
             "the same for all examples with in_axes=None"
+            + (staged if branch and not local.recorder.staging else "")
         )
 
     exact = seen

@@ -233,3 +233,23 @@ def test_accumulate_into_an_array_without_axes(call: Any, dtype: Any) -> None:
     """NumPy 2.4 ends the process."""
     with pytest.raises(ValueError):
         call(lazy.ones(1), lazy.array(7, dtype))
+
+
+@pytest.mark.parametrize("size", [33, 34, 63, 64, 200])
+@pytest.mark.parametrize("f", [
+    lambda np, x: np.logaddexp.reduce(x), lambda np, x: np.hypot.accumulate(x),
+    lambda np, x: np.logaddexp2.reduce(x.reshape(1, -1), axis=None, keepdims=True),
+    lambda np, x: np.logaddexp.accumulate(x[None], axis=1, out=np.zeros((1, len(x)))),
+    lambda np, x: np.gcd.reduce((x * 60).astype(int)),
+    lambda np, x: np.logaddexp.reduce(x, dtype="f"),
+    lambda np, x: np.add.reduceat(x, [*range(len(x) - 1), 2, 9, 4]),
+])  # fmt: skip
+def test_long_ones_of_traced_arrays(f: Any, size: int) -> None:
+    """NumPy cannot run them: they have no value, or differ between examples."""
+    x = np.random.default_rng(size).normal(size=size)
+    want = f(np, x)
+    rtol = 1e-5 if want.dtype.itemsize == 4 else 1e-13
+    for got in (lazy.jit(lambda x: f(lazy, x))(lazy.asarray(x)),
+                lazy.vmap(lambda x: f(lazy, x))(lazy.asarray(x[None]))[0]):  # fmt: skip
+        assert (got.dtype, got.shape) == (want.dtype, want.shape)
+        np.testing.assert_allclose(got, want, rtol=rtol)

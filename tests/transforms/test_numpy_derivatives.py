@@ -26,6 +26,11 @@ def table_interp(x: Any) -> Any:
     return fp[i] * (1 - t) + fp[i + 1] * t
 
 
+def long(x: Any) -> Any:
+    """A table of more elements than are recorded one by one."""
+    return np.sin(x[:, None] * np.arange(1.0, 42.0) + np.arange(6.0)[:, None])
+
+
 def group(x: Any) -> Any:
     u, inv = np.unique(LAB, return_inverse=True)
     out = np.zeros(len(u))
@@ -175,6 +180,14 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "ufunc.outer": lambda x: np.multiply.outer(x, x),
     "reduceat": lambda x: np.multiply.reduceat(x, [0, 2, 5]),
     "accumulate": lambda x: np.maximum.accumulate(x),
+    "long reduce": lambda x: np.logaddexp.reduce(long(x), axis=1),
+    "long reduce of all": lambda x: np.logaddexp2.reduce(long(x), axis=None),
+    "long reduce kept": lambda x: np.hypot.reduce(long(x), axis=(-1,), keepdims=True),
+    "long accumulate": lambda x: np.logaddexp.accumulate(long(x), axis=1),
+    "long reduceat": lambda x: np.add.reduceat(long(x), np.arange(0, 41), axis=1),
+    "long reduceat, uneven": lambda x: np.multiply.reduceat(
+        long(x).ravel(), np.arange(40) ** 2 // 8
+    ),
     "trim_zeros": lambda x: np.trim_zeros(np.concatenate([np.zeros(1), x])),
     "tril_indices": lambda x: (lambda m: (m.__setitem__(np.tril_indices(3), x), m @ m.T)[1])(
         np.zeros((3, 3))

@@ -81,9 +81,19 @@ def test_errors_name_the_argument() -> None:
         vmap(np.sin, out_axes=None)(x)
 
 
+def branching(a):
+    if a.sum() > 1:
+        return a * 2.0
+    return -a
+
+
 def test_a_batched_value_has_no_single_value() -> None:
     with pytest.raises(TypeError, match=r"test_vmap.py:\d+ is another for each example.*cond"):
         vmap(lambda a: a if a.sum() > 1 else -a)(np.asarray(X))
+    with pytest.raises(TypeError, match=r"or map jit\(f\)"):
+        vmap(branching)(np.asarray(X))
+    want = [x * 2.0 if x.sum() > 1 else -x for x in X]
+    numpy.testing.assert_allclose(vmap(np.jit(branching))(np.asarray(X)), want)
     with pytest.raises(TypeError, match="where"):
         vmap(lambda a: np.sort(a[a > 1]))(np.asarray(X))
 

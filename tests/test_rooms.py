@@ -12,7 +12,6 @@ FILE, FUNCTION = 500, 60
 
 LONG_FILES = {
     "_plan.py": "a plan, and how it becomes a jaxpr",
-    "_sizes.py": "the algebra of sizes: operators and normal forms, which need one another",
     "functions/_getset.py": "reading and writing by index, which share their checks",
 }
 LONG_FUNCTIONS = {

@@ -11,6 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
+from lazynp._dimensions import require_not_one
 from lazynp._extents import any_sized, broadcast_shapes as sizes_broadcast, product
 from lazynp._flush import host_value
 from lazynp._memo import cached
@@ -248,12 +249,19 @@ def _axes(axis: Any) -> Any:
 # -- dimensions of length one ----------------------------------------------------------------------
 
 
+_MAY_BE_ONE = (
+    "squeeze: {} was traced as a size other than 1, but is 1 in this call; name the axes that go"
+)
+
+
 @showing
 def squeeze(a: Any, axis: Any = None) -> Array:
     """See `numpy.squeeze`."""
     x = viewable(a)
     if axis is None:
         dropped = tuple(i for i, n in enumerate(x.shape) if n == 1)
+        for n in x.shape:
+            require_not_one(n, ValueError(_MAY_BE_ONE.format(n)))
     elif x.ndim == 0 and type(axis) is not tuple and axis in (0, -1):
         dropped = ()
     else:

@@ -196,3 +196,10 @@ def test_arrays_of_numpys_lie_as_they_do(function: str, order: str) -> None:
     want, got = (OF_NUMPYS[function](m, DENSE[order]) for m in (np, lazynp))
     np.testing.assert_allclose(got, want, rtol=1e-14)
     assert got.strides == want.strides
+
+
+@pytest.mark.parametrize("function", list(OF_NUMPYS))
+def test_jitted_functions_know_how_arrays_of_numpys_lie(function: str) -> None:
+    f = lazynp.jit(lambda x: OF_NUMPYS[function](lazynp, x))
+    for x in DENSE.values():
+        np.testing.assert_allclose(f(x), OF_NUMPYS[function](np, x), rtol=1e-14)

@@ -385,3 +385,17 @@ def test_the_buffer_behind_an_array():
     assert lowering.behind(array) is buffer
     for other in (X, array[:1], array.reshape(-1), array.T, array.view("i8"), array.copy()):
         assert lowering.behind(other) is None
+
+
+def test_shapes_that_come_once_are_forgotten():
+    """Descriptions that no buffer and no program holds do not pile up."""
+    table = _runtime.backend()._described
+    bound, kept = table.least, _runtime.put(X)
+    try:
+        table.least = table.bound = 16
+        for n in range(1, 200):
+            _runtime.put(np.ones((n, 7)))
+        assert sum(shape.shape[1:] == (7,) for shape in table.table) <= 64
+        assert _runtime.backend().described(aval_of((2, 3), F8)) is kept.aval
+    finally:
+        table.least = table.bound = bound

@@ -34,7 +34,7 @@ class Table:
         self.by_node: dict[int, Dim] = {}
         self.made: list[Atom] = []
         self.scalars: dict[Size, Scalar] = {}
-        self.required: list[tuple[Size, Any, Callable[[Any], BaseException]]] = []
+        self.required: list[tuple[Dim, Any, Callable[[Any], BaseException]]] = []
         self.kept: list[Node] = []  # or other nodes might get their identities
 
 

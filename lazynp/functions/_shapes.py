@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
-from lazynp._dimensions import require_not_one
+from lazynp._dimensions import require, require_not_one
 from lazynp._extents import any_sized, broadcast_shapes as sizes_broadcast, product
 from lazynp._flush import host_value
 from lazynp._memo import cached
@@ -111,11 +111,22 @@ def _resolved_sizes(before: Shape, dims: Shape) -> Shape:
     if len(places) == 1:
         rest = product([n for i, n in enumerate(dims) if i != places[0]])
         found = exact_quotient(size, rest)
+        require(rest - 1, _numpys_refusal, (before, dims))  # of nothing, no part can be told
         if found is not None:
             return tuple([found if i == places[0] else n for i, n in enumerate(dims)])
+        if type(rest) is int and rest > 0:
+            require(-(size % rest), _numpys_refusal, (before, dims))
         if type(rest) is not int or rest > 0:
             return tuple([size // rest if i == places[0] else n for i, n in enumerate(dims)])
     return dims  # whether they fit is found out when the numbers are put in
+
+
+def _numpys_refusal(shapes: tuple[Shape, Shape]) -> BaseException:
+    try:
+        _resolved(*shapes)
+    except ValueError as error:
+        return error
+    raise AssertionError(f"NumPy reshapes {shapes[0]} to {shapes[1]}")
 
 
 @cached()

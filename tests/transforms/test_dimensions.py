@@ -372,6 +372,27 @@ def test_the_error_names_the_function(name: str, function: Any) -> None:
         np.jit(function, abstracted_axes={0: "n"})(X)
 
 
+@pytest.mark.parametrize("shape", [(-1, 2), (2, -1), (0, -1), (3, -1, 2)])
+def test_reshape_refuses_what_numpy_refuses(shape: tuple[int, ...]) -> None:
+    f = np.jit(lambda x: x.reshape(shape), abstracted_axes={0: "n"})
+    g = np.jit(lambda x: x[:, None].reshape(x.shape[0], -1, 1), abstracted_axes={0: "n"})
+    for n in (6, 5, 0, 1, 12):
+        x = numpy.arange(float(n))
+        for ours, theirs in (
+            (f, lambda x: x.reshape(shape)),
+            (g, lambda x: x.reshape(len(x), -1, 1)),
+        ):
+            want, got = (outcome_or_text(function, x) for function in (theirs, ours))
+            assert got == want, (n, shape)
+
+
+def outcome_or_text(function: Any, x: Any) -> Any:
+    try:
+        return numpy.asarray(function(x)).tolist()
+    except ValueError as error:
+        return str(error)
+
+
 def test_an_index_tells_the_size_of_the_call() -> None:
     f = np.jit(lambda x: x[x.shape[0] - 3], abstracted_axes={0: "n"})
     with pytest.raises(IndexError, match="index -2 is out of bounds for axis 0 with size 1$"):

@@ -31,7 +31,8 @@ def add_kernel(x: Any, y: Any, o: Any) -> None:
 def add(n: int, block: int, **options: Any) -> Any:
     spec = B((block,), lambda i: i)
     return pl.pallas_call(
-        add_kernel, S((n,), "f4"), grid=n // block, in_specs=[spec, spec], out_specs=spec, **options
+        add_kernel, S((n,), "f4"), grid=pl.cdiv(n, block), in_specs=[spec, spec], out_specs=spec,
+        **options,
     )  # fmt: skip
 
 
@@ -65,37 +66,43 @@ def layer_norm(x: Any) -> Any:
     return d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + 1e-5)
 
 
-def rows(function: Callable[[Any], Any], **options: Any) -> Any:
-    spec = B((8, 512), lambda i: (i, 0))
+def rows(
+    function: Callable[[Any], Any], count: int = 4096, size: int = 512, block: int = 8,
+    **options: Any,
+) -> Any:  # fmt: skip
+    """A function of rows, of some at a time."""
+    spec = B((block, size), lambda i: (i, 0))
     return pl.pallas_call(
-        lambda x, o: o.__setitem__(..., function(x[...])), S((4096, 512), "f4"), grid=512,
-        in_specs=[spec], out_specs=spec, **options,
+        lambda x, o: o.__setitem__(..., function(x[...])), S((count, size), "f4"),
+        grid=count // block, in_specs=[spec], out_specs=spec, **options,
     )  # fmt: skip
 
 
-def attention_kernel(q: Any, k: Any, v: Any, o: Any) -> None:
-    scaled = q[...] * 0.125
+def attention(
+    heads: int = 4, length: int = 512, size: int = 64, block: int = 64, **options: Any
+) -> Any:
+    """Attention that reads keys and values block by block."""
 
-    def step(j: Any, carry: Any) -> Any:
-        top, total, out = carry
-        scores = scaled @ k[pl.ds(j * 64, 64)].T
-        new = np.maximum(top, scores.max(axis=1))
-        p, old = np.exp(scores - new[:, None]), np.exp(top - new)
-        return (
-            new, total * old + p.sum(axis=1), out * old[:, None] + p @ v[pl.ds(j * 64, 64)]
-        )  # fmt: skip
+    def attention_kernel(q: Any, k: Any, v: Any, o: Any) -> None:
+        scaled = q[...] * 0.125
 
-    begin = np.full(64, -np.inf, "f4"), np.zeros(64, "f4"), np.zeros((64, 64), "f4")
-    _, total, out = np.fori_loop(0, k.shape[0] // 64, step, begin)
-    o[...] = out / total[:, None]
+        def step(j: Any, carry: Any) -> Any:
+            top, total, out = carry
+            scores = scaled @ k[pl.ds(j * block, block)].T
+            new = np.maximum(top, scores.max(axis=1))
+            p, old = np.exp(scores - new[:, None]), np.exp(top - new)
+            part = p @ v[pl.ds(j * block, block)]
+            return new, total * old + p.sum(axis=1), out * old[:, None] + part
 
+        begin = np.full(block, -np.inf, "f4"), np.zeros(block, "f4"), np.zeros((block, size), "f4")
+        _, total, out = np.fori_loop(0, length // block, step, begin)
+        o[...] = out / total[:, None]
 
-def attention(**options: Any) -> Any:
-    part = B((None, 64, 64), lambda h, i: (h, i, 0))
-    whole = B((None, 512, 64), lambda h, i: (h, 0, 0))
+    part = B((None, block, size), lambda h, i: (h, i, 0))
+    whole = B((None, length, size), lambda h, i: (h, 0, 0))
     return pl.pallas_call(
-        attention_kernel, S((4, 512, 64), "f4"), grid=(4, 8), in_specs=[part, whole, whole],
-        out_specs=part, **options,
+        attention_kernel, S((heads, length, size), "f4"), grid=(heads, length // block),
+        in_specs=[part, whole, whole], out_specs=part, **options,
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from lazynp import _sizes
 from lazynp._array import Array, Scalar, new_scalar
 from lazynp._avals import aval_of
+from lazynp._extents import may_be_equal
 from lazynp._node import ARGS, OP, VALUE, Node
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
@@ -33,7 +34,7 @@ class Table:
         self.by_node: dict[int, Dim] = {}
         self.made: list[Atom] = []
         self.scalars: dict[Size, Scalar] = {}
-        self.required: list[tuple[Size, Any, Callable[[Any], BaseException]]] = []
+        self.required: list[tuple[Dim, Any, Callable[[Any], BaseException]]] = []
         self.kept: list[Node] = []  # or other nodes might get their identities
 
 
@@ -52,6 +53,18 @@ def require(size: Dim, error: Callable[[Any], BaseException], told: Any) -> None
             recorder.sizes.required.append((size, told, error))
             return
         recorder = recorder.outer
+
+
+def require_some(length: Dim, error: BaseException) -> None:
+    """The size of an axis must not be 0, or the call raises this."""
+    if type(length) is Size:
+        require(length - 1, lambda _: error, length)
+
+
+def require_not_one(size: Dim, error: BaseException) -> None:
+    """A size must not be 1, or the call raises this."""
+    if type(size) is Size and may_be_equal(size, 1):
+        require((size - 1) * (size - 1) - 1, lambda _: error, size)
 
 
 def new_axis(name: str, recorder: StagingRecorder) -> tuple[Size, Node]:
@@ -82,6 +95,12 @@ def size_of(x: Any) -> Dim | None:
     if not local.recorder.owns(node):  # type: ignore[attr-defined]
         return None
     return _form(node, sizes)
+
+
+def known_size(x: Any) -> Dim | None:
+    """The size that a Scalar of the program is known to be; None for others."""
+    sizes = table()
+    return None if sizes is None else sizes.by_node.get(id(x._read()))
 
 
 def length_of(x: Any) -> Dim | None:

@@ -2,10 +2,9 @@
 
 A flush takes the pending nodes of one thread in recording order, which is a topological order, and
 every pending node that they refer to and that is in no list (a parked view, another thread's work).
-Reference counts determine its outputs: a node that something outside the flush still refers to is
-an output. A count that is too high only adds an output. Results that cost nothing to recompute
-(views, broadcasts, iotas) are not stored: such a node stays pending, outside any list ("parked"),
-and its operands become outputs instead.
+Reference counts determine its outputs: nodes that something outside the flush still refers to. A
+count that is too high only adds an output. Results that cost nothing to recompute (views,
+broadcasts, iotas) stay pending, outside any list ("parked"); their operands become outputs instead.
 
 One lock serialises evaluation. Its holder claims the nodes, so nothing is computed twice. A flush
 that fails leaves every node as it was.
@@ -27,7 +26,8 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._ownership import COUNTED, counts
-from lazynp._plan import STATS, Plan, Ref, Sighting, Step
+from lazynp._plan import STATS, Plan, Sighting
+from lazynp._plan_jaxpr import Ref, Step
 from lazynp._reference import is_parked, keep_views, note_read, watched
 from lazynp._stale import let_go
 from lazynp._unread import after_run, before_run, leave, regret

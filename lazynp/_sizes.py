@@ -8,8 +8,7 @@ that code which is not written for such sizes fails instead of taking one of its
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from sys import _getframe
@@ -18,8 +17,21 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._polynomials import (
+    Atom,
+    Monomial,
+    added,
+    divided,
+    fewest,
+    greatest_of,
+    interval,
+    least_of,
+    most,
+    multiplied,
+    text,
+)  # fmt: skip
+
 Dim = Any  # an int or a Size
-Monomial = tuple["Atom", ...]
 _PACKAGE = str(Path(__file__).parent)
 _CONTROL = str(Path(__file__).parent / "transforms" / "control")  # decides for the user's `if`
 
@@ -44,34 +56,6 @@ _hooks: list[Hooks] = []
 def install(hooks: Hooks) -> None:
     """Called once, by the module that traces programs with sizes."""
     _hooks[:] = [hooks]
-
-
-# -- atoms -----------------------------------------------------------------------------------------
-
-
-class Atom:
-    """A variable, or an operation on sizes that is no polynomial.
-
-    least: no value is less; None if nothing is known. place: whatever the tracer knows it by.
-    """
-
-    __slots__ = ("name", "order", "least", "place", "op", "args", "derived", "avals")
-
-    def __init__(self, name: str, least: int | None, op: str = "", args: tuple[Dim, ...] = ()):
-        self.name, self.least, self.op, self.args = name, least, op, args
-        self.order = next(_orders)
-        self.place: Any = None
-        self.derived: dict[Any, Atom] = {}  # operations whose newest atom is this one
-        self.avals: dict[Any, Any] = {}  # types whose newest atom is this one
-
-    def __repr__(self) -> str:
-        if self.op in _INFIX:
-            return f"({self.args[0]} {_INFIX[self.op]} {self.args[1]})"
-        return f"{self.op}({self.args[0]}, {self.args[1]})" if self.op else self.name
-
-
-_INFIX = {"floor_divide": "//", "remainder": "%"}
-_orders: Iterator[int] = itertools.count()
 
 
 def variable(name: str, least: int | None = 0) -> Size:
@@ -129,14 +113,7 @@ class Size:
         return total
 
     def __repr__(self) -> str:
-        parts = []
-        for m, c in sorted(self.terms.items(), key=lambda t: (-len(t[0]), [a.order for a in t[0]])):
-            text = "*".join(map(repr, m))
-            if not m or abs(c) != 1:
-                text = f"{abs(c)}*{text}" if m else str(abs(c))
-            parts.append(("-" if c < 0 else "+", text))
-        first = parts[0][1] if parts[0][0] == "+" else "-" + parts[0][1]
-        return " ".join([first, *(f"{sign} {text}" for sign, text in parts[1:])])
+        return text(self.terms)
 
     def __hash__(self) -> int:
         return self._hash
@@ -181,6 +158,53 @@ class Size:
 
     def __rmod__(self, other: Any) -> Any:
         return rest(other, self) if _is_dim(other) else other % self._scalar()
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __lshift__(self, other: Any) -> Any:
+        known = isinstance(other, int) and 0 <= other < 63
+        return _product(self, 1 << other) if known else self._scalar() << _plain(other)
+
+    def __rshift__(self, other: Any) -> Any:
+        known = isinstance(other, int) and 0 <= other < 63
+        return quotient(self, 1 << other) if known else self._scalar() >> _plain(other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return other << self._scalar()
+
+    def __rrshift__(self, other: Any) -> Any:
+        return other >> self._scalar()
+
+    def __and__(self, other: Any) -> Any:
+        bits = isinstance(other, int) and other >= 0 and not other & (other + 1)
+        return rest(self, other + 1) if bits else self._scalar() & _plain(other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return self._scalar() | _plain(other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return self._scalar() ^ _plain(other)
+
+    __rxor__ = __xor__
+
+    def __invert__(self) -> Any:
+        return -self - 1
+
+    def __floor__(self) -> Any:
+        return self
+
+    __ceil__ = __trunc__ = __floor__
+
+    def __round__(self, ndigits: int | None = None) -> Any:
+        return self
 
     def __truediv__(self, other: Any) -> Any:
         return self._scalar() / _plain(other)
@@ -301,30 +325,21 @@ def _is_dim(x: Any) -> bool:
 
 
 def _terms(x: Dim) -> dict[Monomial, int]:
-    return x.terms if type(x) is Size else {(): int(x)}
+    return x.terms if type(x) is Size else {(): int(x)} if x else {}
 
 
 def _made(terms: dict[Monomial, int]) -> Dim:
-    terms = {m: c for m, c in terms.items() if c}
     if terms.keys() <= {()}:
         return terms.get((), 0)
     return Size(terms)
 
 
 def _combined(a: Dim, b: Dim, sign: int) -> Dim:
-    total = dict(_terms(a))
-    for m, c in _terms(b).items():
-        total[m] = total.get(m, 0) + sign * c
-    return _made(total)
+    return _made(added(_terms(a), _terms(b), sign))
 
 
 def _product(a: Dim, b: Dim) -> Dim:
-    total: dict[Monomial, int] = {}
-    for m, c in _terms(a).items():
-        for n, d in _terms(b).items():
-            both = tuple(sorted((*m, *n), key=lambda a: a.order))
-            total[both] = total.get(both, 0) + c * d
-    return _made(total)
+    return _made(multiplied(_terms(a), _terms(b)))
 
 
 def is_size(x: Any) -> bool:
@@ -346,33 +361,8 @@ def value_at(x: Dim, values: Callable[[Atom], Any]) -> Any:
 
 def exact_quotient(a: Dim, b: Dim) -> Dim | None:
     """`a / b` where that is a polynomial; else None."""
-    if b == 0 if type(b) is not Size else False:
-        return None
-    left, out = dict(_terms(a)), {}
-    lead, count = _leading(_terms(b))
-    while left := {m: c for m, c in left.items() if c}:
-        monomial, c = _leading(left)
-        over = _without(monomial, lead)
-        if over is None or c % count:
-            return None
-        out[over] = c // count
-        for m, d in _terms(b).items():
-            both = tuple(sorted((*over, *m), key=lambda a: a.order))
-            left[both] = left.get(both, 0) - out[over] * d
-    return _made(out)
-
-
-def _leading(terms: dict[Monomial, int]) -> tuple[Monomial, int]:
-    return max(terms.items(), key=lambda t: (len(t[0]), [-a.order for a in t[0]]))
-
-
-def _without(monomial: Monomial, part: Monomial) -> Monomial | None:
-    left = list(monomial)
-    for a in part:
-        if a not in left:
-            return None
-        left.remove(a)
-    return tuple(left)
+    found = divided(_terms(a), _terms(b))
+    return None if found is None else _made(found)
 
 
 def quotient(a: Dim, b: Dim) -> Dim:
@@ -454,8 +444,8 @@ def bounds(x: Dim) -> tuple[int | None, int | None]:
         if a.op in ("maximum", "minimum") and x.terms.get((a,)) in (1, -1):
             lows, highs = zip(*[_interval(_replaced(x, a, arg)) for arg in a.args], strict=True)
             up = (a.op == "maximum") == (x.terms[(a,)] == 1)  # the greater of the two
-            low = _most([low, *(lows if up else [_least(lows)])])
-            high = _smallest_of([high, *(highs if not up else [_greatest(highs)])])
+            low = most([low, *(lows if up else [least_of(lows)])])
+            high = fewest([high, *(highs if not up else [greatest_of(highs)])])
     return low, high
 
 
@@ -464,44 +454,8 @@ def _replaced(x: Size, atom: Atom, by: Dim) -> Dim:
     return x - _product(_made({(atom,): 1}), count) + _product(by, count)
 
 
-def _most(ends: Iterable[int | None]) -> int | None:
-    return max((e for e in ends if e is not None), default=None)
-
-
-def _smallest_of(ends: Iterable[int | None]) -> int | None:
-    return min((e for e in ends if e is not None), default=None)
-
-
-def _least(ends: Iterable[int | None]) -> int | None:
-    found = list(ends)
-    return None if None in found else min(found)  # type: ignore[type-var]
-
-
-def _greatest(ends: Iterable[int | None]) -> int | None:
-    found = list(ends)
-    return None if None in found else max(found)  # type: ignore[type-var]
-
-
 def _interval(x: Dim) -> tuple[int | None, int | None]:
-    """Term by term: monomials of atoms that are known to be >= 0 grow."""
-    if type(x) is not Size:
-        return int(x), int(x)
-    low: int | None = 0
-    high: int | None = 0
-    for monomial, count in x.terms.items():
-        if not monomial:
-            low, high = None if low is None else low + count, None if high is None else high + count
-            continue
-        least: int | None = 1
-        for a in monomial:
-            least = None if least is None or a.least is None or a.least < 0 else least * a.least
-        if len(monomial) == 1:
-            least = monomial[0].least
-        if count > 0:
-            low, high = None if low is None or least is None else low + count * least, None
-        else:
-            low, high = None, None if high is None or least is None else high + count * least
-    return low, high
+    return interval(_terms(x))
 
 
 def compared(name: str, a: Dim, b: Any) -> Any:

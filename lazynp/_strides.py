@@ -128,6 +128,12 @@ def order_of_strides(value: NDArray) -> Order | None:
     return named(sorted(range(value.ndim), key=lambda i: -abs(value.strides[i])))
 
 
+def dense_order(value: NDArray) -> Order | None:
+    """The same for an array without gaps; None for others, of which no order says how they lie."""
+    order = order_of_strides(value)
+    return order if order and value.transpose(order).flags.c_contiguous else None
+
+
 def named(order: Sequence[int]) -> Order | None:
     """The order, with None for C order."""
     return None if list(order) == list(range(len(order))) else tuple(order)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from lazynp import lowering
 from lazynp._node import OP, VALUE, Node
-from lazynp._plan import Plan, Step
+from lazynp._plan import Plan
+from lazynp._plan_jaxpr import Step
 from lazynp._reference import Watched, watched
 
 _WORTH_LEAVING = 1 << 13  # bytes: below, storing a result costs next to nothing

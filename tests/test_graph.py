@@ -317,7 +317,7 @@ class Stop(Exception):
 
 STAGES: dict[str, tuple[Any, str]] = {
     "compile": (lowering, "compile_program"),
-    "lower": (_plan._Lowerer, "program"),
+    "lower": (_plan.Lowerer, "program"),
     "put": (_plan, "buffer_of"),
     "run": (_runtime.Executable, "run"),
     "commit": (_graph, "_commit"),

@@ -10,10 +10,33 @@ import numpy
 import pytest
 
 import lazynp as np
+from lazynp._devices import find
+from lazynp._placed import place_of
 from tests.devices.worker import on_eight
 from tests.helpers import Counted
 
 P = np.PartitionSpec
+
+
+@on_eight
+def test_shapes_that_come_once_are_forgotten() -> None:
+    """Descriptions that no buffer and no program holds do not pile up."""
+    table = place_of(find("cpu:1")).there()._described
+    bound = table.least
+    kept = np.device_put(numpy.ones((3, 5)), "cpu:1") * 2
+    want = numpy.asarray(kept)
+    try:
+        table.least = 16
+        table.sweep()
+        held = len(table.table)  # by programs of other tests
+        for n in range(1, 3 * held + 200):
+            x = np.materialize(np.device_put(numpy.ones(n), "cpu:1"))
+            assert x.shape == (n,)
+            del x
+        assert len(table.table) <= 2 * held + 32
+    finally:
+        table.least = table.bound = bound
+    numpy.testing.assert_array_equal(kept + 1, want + 1)
 
 
 @on_eight

@@ -216,6 +216,31 @@ def test_new_arrays_are_made_where_asked(name: str) -> None:
     assert (made + make(device="cpu:1")).device == "cpu:1"  # not committed to the default device
 
 
+@pytest.mark.parametrize("device", ["cpu", "cpu:1"])
+@on_eight
+def test_memory_order_is_that_of_numpy(device: str) -> None:
+    fortran = numpy.asfortranarray(numpy.arange(6.0).reshape(2, 3))
+    makers: list[Callable[..., Any]] = [
+        lambda n, **d: n.zeros((2, 3), order="F", **d),
+        lambda n, **d: n.full((2, 3), 1.5, order="F", **d),
+        lambda n, **d: n.asarray(fortran, **d),
+        lambda n, **d: n.asarray([[1, 2], [3, 4]], order="F", **d),
+        lambda n, **d: n.ones_like(fortran, **d),
+        lambda n, **d: n.empty_like(fortran.transpose(), **d),
+    ]
+    for make in makers:
+        want, placed = make(numpy), make(np, device=device)
+        with np.default_device(device):
+            default = make(np)
+        for got in (placed, default, np.device_put(want, device)):
+            assert got.strides == want.strides and (got + 1).strides == (want + 1).strides
+            assert got.ravel("K").tolist() == want.ravel("K").tolist() or not got.any()
+    moved = np.device_put(numpy.zeros((2, 3, 4)).transpose(2, 0, 1), device)
+    assert moved.strides == (8, 96, 32) and np.device_put(moved).strides == (8, 96, 32)
+    with pytest.raises(TypeError, match="got dtype >f8, in another byte order"):
+        np.device_put(numpy.ones(3, ">f8"), device)
+
+
 @on_eight
 def test_like_is_where_its_model_is() -> None:
     x = np.device_put(numpy.ones(3), "cpu:1")

@@ -10,11 +10,7 @@ import lazynp
 LIBRARY = Path(lazynp.__file__).parent
 FILE, FUNCTION = 500, 60
 
-LONG_FILES = {
-    "_plan.py": "a plan, and how it becomes a jaxpr",
-    "_sizes.py": "the algebra of sizes: operators and normal forms, which need one another",
-    "functions/_getset.py": "reading and writing by index, which share their checks",
-}
+LONG_FILES = {}
 LONG_FUNCTIONS = {
     "functions/_ufunc.py": {"_with_options": "NumPy's eleven options, in NumPy's order"},
 }

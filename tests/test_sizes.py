@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -127,6 +128,24 @@ def test_slices_are_pythons(start: Any, stop: Any, step: int | None) -> None:
         assert stride == (step or 1)
         if want:
             assert at(first, n, m) == want[0]
+
+
+OF_INTS: dict[str, Expression] = {
+    "divmod": lambda n, m: divmod(n, 3),
+    "divmod by it": lambda n, m: divmod(7, n + 1),
+    "shifts": lambda n, m: (n << 3, n >> 1, (n + m) >> 2),
+    "bits": lambda n, m: (n & 1, n & 7, 3 & m, n & 0),
+    "not": lambda n, m: ~n,
+    "rounding": lambda n, m: (round(n), math.floor(n), math.ceil(n), math.trunc(n), round(m, 1)),
+}
+
+
+@pytest.mark.parametrize("name", list(OF_INTS))
+def test_other_operators_of_ints(name: str) -> None:
+    form = OF_INTS[name](N, M)
+    for n, m in VALUES:
+        got = tuple(at(x, n, m) for x in form) if type(form) is tuple else at(form, n, m)
+        assert got == OF_INTS[name](n, m)
 
 
 def test_the_forms_of_the_slices_of_an_axis() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -170,3 +171,39 @@ def test_derivatives_know_no_order() -> None:
         expected = np.array(2 * x)
         expected[0, 0, 0] += x.size
         assert np.asarray(gradient(x)).tolist() == expected.tolist()
+
+
+OF_NUMPYS: dict[str, Callable[[Any, Any], Any]] = {
+    "ravel K": lambda m, x: m.ravel(x, "K"),
+    "ravel A": lambda m, x: m.ravel(x, "A"),
+    "reshape A": lambda m, x: m.reshape(x, x.shape[::-1], order="A"),
+    "copy": lambda m, x: m.copy(x),
+    "transpose": lambda m, x: m.transpose(x),
+    "like": lambda m, x: m.ones_like(x),
+    "clip": lambda m, x: m.clip(x, 0, 3),
+    "sort": lambda m, x: m.sort(x),
+    "concatenate": lambda m, x: m.concatenate([x, x]),
+    "sin": lambda m, x: m.sin(x),
+    "squeeze": lambda m, x: m.squeeze(x[None]),
+}
+DENSE: dict[str, Any] = {
+    "C": np.arange(24.0).reshape(2, 3, 4),
+    "F": np.asfortranarray(np.arange(24.0).reshape(2, 3, 4)),
+    "between": np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2),
+    "matrix": np.asfortranarray(np.arange(6).reshape(2, 3)),
+}
+
+
+@pytest.mark.parametrize("function", list(OF_NUMPYS))
+@pytest.mark.parametrize("order", list(DENSE))
+def test_arrays_of_numpys_lie_as_they_do(function: str, order: str) -> None:
+    want, got = (OF_NUMPYS[function](m, DENSE[order]) for m in (np, lazynp))
+    np.testing.assert_allclose(got, want, rtol=1e-14)
+    assert got.strides == want.strides
+
+
+@pytest.mark.parametrize("function", list(OF_NUMPYS))
+def test_jitted_functions_know_how_arrays_of_numpys_lie(function: str) -> None:
+    f = lazynp.jit(lambda x: OF_NUMPYS[function](lazynp, x))
+    for x in DENSE.values():
+        np.testing.assert_allclose(f(x), OF_NUMPYS[function](np, x), rtol=1e-14)

@@ -70,16 +70,20 @@ class Call(Given):
             raise NotTaken("a large list or dict")
         if id(x) in self._inside:
             raise NotTaken("a list that contains itself")
+        known = self._known.get(id(x))
+        if known is not None:  # another name of it
+            return known
         self._inside.append(id(x))
         try:
-            if type(x) is list:
-                return "list", *[self._enter(y, (*path, i), depth + 1) for i, y in enumerate(x)]
-            if not all(type(k) in (str, int) for k in x):
+            if type(x) is dict and not all(type(k) in (str, int) for k in x):
                 raise NotTaken("a dict with strange keys")
-            values = [self._enter(y, (*path, k), depth + 1) for k, y in x.items()]
-            return "dict", tuple(x), *values
+            items = x.items() if type(x) is dict else enumerate(x)
+            parts = [self._enter(y, (*path, k), depth + 1) for k, y in items]
         finally:
             self._inside.pop()
+        names = tuple(x) if type(x) is dict else ()
+        self._known[id(x)] = spec = (type(x).__name__, len(self._known), names, *parts)
+        return spec
 
     def _numpys(self, x: Any) -> Spec:
         """An array or number of NumPy's, as one of ours with the same values."""
@@ -89,6 +93,8 @@ class Call(Given):
         if x.dtype.kind not in "biufc" or not x.dtype.isnative or x.dtype.char in "gG":
             raise NotTaken("an array of another dtype")
         made = new_array(from_host(x)) if type(x) is np.ndarray else new_scalar(leaf(x))
+        if not x.flags.writeable and type(x) is np.ndarray:
+            made._flags = {"readonly": True}
         self.leaves.append(made)
         self._known[id(x)] = spec = ("leaf", len(self.leaves) - 1, type(x))
         return spec
@@ -143,6 +149,10 @@ def _is_empty(cell: CellType) -> bool:
 class AgainCall(Again):
     """A call like a given one, with functions made anew."""
 
+    def __init__(self, given: Template, function: Any, leaves: list[Any]) -> None:
+        self._rebuilts: dict[int, Any] = {}  # lists and dicts, each once, by number
+        super().__init__(given, function, leaves)
+
     def _bind(self, given: Template, function: Any) -> None:
         for i, name, place, spec in given.closure:
             scope = self.scopes.get(i)
@@ -152,10 +162,8 @@ class AgainCall(Again):
 
     def _made(self, spec: Spec) -> Any:
         kind = spec[0]
-        if kind == "list":
-            return [self._made(s) for s in spec[1:]]
-        if kind == "dict":
-            return dict(zip(spec[1], map(self._made, spec[2:]), strict=True))
+        if kind == "list" or kind == "dict":
+            return self._rebuilt(spec)
         if kind == "partial":
             function, args, named = self._made(spec[1])
             return functools.partial(function, *args, **named)
@@ -163,6 +171,15 @@ class AgainCall(Again):
             _, maker, options, _, inner = spec
             return maker(self._made(inner), *options)
         return self._function(spec) if kind == "function" else super()._made(spec)
+
+    def _rebuilt(self, spec: Spec) -> Any:
+        kind, number, names, *parts = spec
+        found = self._rebuilts.get(number)
+        if found is None:
+            made = [self._made(s) for s in parts]
+            found = made if kind == "list" else dict(zip(names, made, strict=True))
+            self._rebuilts[number] = found
+        return found
 
     def _function(self, spec: Spec) -> FunctionType:
         _, code, _, (variables, defaults, names), place, *parts = spec

@@ -139,7 +139,7 @@ class DerivedProgram(Program):
 
     def _guards(self, again: Again, classes: list[type]) -> Guards:
         inputs = Inputs(self._scopes, again.scopes)
-        guards = Guards(self.functions, again.cells, classes, inputs)
+        guards = Guards(self.functions, again.cells, classes, inputs, self.asked)
         if not all(map(guards.is_input, self._scopes.values())):
             raise CannotStage("reads global names that change as attributes")
         names = {name for _, name in self._scopes}

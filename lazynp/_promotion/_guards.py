@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import dis
 import sys
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -76,10 +76,11 @@ class Guards:
 
     def __init__(
         self, functions: list[FunctionType], given: Container[int], classes: Sequence[type],
-        inputs: Inputs | None = None,
+        inputs: Inputs | None = None, asked: Iterable[str] = (),
     ) -> None:  # fmt: skip
         """given: ids of cells whose values are inputs. classes: those of the objects among the
-        arguments. inputs: global names that are inputs.
+        arguments. inputs: global names that are inputs. asked: names of attributes that were
+        computed.
         """
         self._inputs = inputs or Inputs({}, {})
         self._globals: set[int] = set()  # by id, global names of functions
@@ -90,16 +91,20 @@ class Guards:
         self._cells: list[tuple[CellType, Any]] = []
         self._given = given
         self._scopes: dict[int, Any] = {}  # of classes
+        self._bodies: dict[int, tuple[FunctionType, Any]] = {}  # of functions, by id
+        self._kinds: list[tuple[Any, type]] = []  # of objects
+        self._mros: dict[type, tuple[type, ...]] = {}
         getters = _getters(functions, classes)
         self._getters = set(map(id, getters))
         self.functions = functions = [*functions, *getters]
-        self.names = frozenset(n for f in functions for n in names_of(f.__code__))
+        self.names = frozenset(n for f in functions for n in names_of(f.__code__)).union(asked)
         inside = {
             _place(c) for f in functions for c in inner_codes(f.__code__) if c is not f.__code__
         }
         seen: set[tuple[int, str]] = set()
         for f in functions:
             _check_code(f.__code__)
+            self._keep(f)
             scope = self._inputs.scope(f.__globals__)
             self._globals.add(id(scope))
             self._add(scope, set(names_of(f.__code__)), seen, f.__builtins__)
@@ -141,6 +146,15 @@ class Guards:
                 if type(scope) is not dict:
                     value = self._unwrapped(value, name)
                 check(value, f"`{name}`")
+                self._keep(value)
+
+    def _keep(self, value: Any) -> None:
+        """Remember what a function does: tools that load changed code put it into the function."""
+        if isinstance(value, tuple):
+            for x in value:
+                self._keep(x)
+        elif isinstance(value, FunctionType) and is_users(plain_of(value).__code__):
+            self._bodies[id(value)] = value, _body(value)
 
     def _may_have_attributes(self, function: FunctionType) -> bool:
         return bool(self.names & _ASKING) or any("." not in k for k in function.__dict__)
@@ -161,6 +175,7 @@ class Guards:
             if any(slots_of(type(value))) or len(self.objects) >= MOST:
                 raise CannotStage(f"reads `{name}`, an object with slots, or of many parts")
             self.objects.append(value)
+            self._kinds.append((value, type(value)))
             return [value.__dict__, *self._classes(type(value), name)]
         return []
 
@@ -170,6 +185,7 @@ class Guards:
             return []
         if type(cls) not in (type, abc.ABCMeta):
             raise CannotStage(f"reads `{name}`, a class with a metaclass")
+        self._mros[cls] = cls.__mro__
         users = [c for c in cls.__mro__ if c is not object and not _is_library(c.__module__)]
         return [self._scopes.setdefault(id(c), vars(c)) for c in users]
 
@@ -198,6 +214,7 @@ class Guards:
             except ValueError:
                 raise CannotStage(f"`{name}` is unbound") from None
             check(value, f"`{name}`")
+            self._keep(value)
             self._cells.append((cell, value))
 
     def rebound(self) -> list[tuple[dict[str, Any], str]]:
@@ -226,7 +243,23 @@ class Guards:
                     return False
             except ValueError:
                 return False
-        return True
+        if any([cls.__mro__ is not mro for cls, mro in self._mros.items()]):
+            return False
+        if any([type(x) is not kind for x, kind in self._kinds]):
+            return False
+        return all([_same_body(_body(f), body) for f, body in self._bodies.values()])
+
+
+def _body(f: FunctionType) -> tuple[Any, ...]:
+    """What a function runs, and its defaults. (A front is not code of the user's.)"""
+    named = f.__kwdefaults__
+    return plain_of(f).__code__, f.__defaults__, *(named.items() if named else ())
+
+
+def _same_body(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return len(a) == len(b) and a[0] is b[0] and a[1] is b[1] and all(
+        [x[0] == y[0] and x[1] is y[1] for x, y in zip(a[2:], b[2:], strict=True)]
+    )  # fmt: skip
 
 
 def _check_code(code: CodeType) -> None:
@@ -366,7 +399,9 @@ def check(value: Any, what: str) -> None:
     if isinstance(value, (tuple, frozenset)):
         for x in value:
             check(x, what)
-    elif type(value) is np.ndarray or not isinstance(value, _PASSING):
+    elif not isinstance(value, _PASSING) or (  # arrays of NumPy's are instances of ours
+        isinstance(value, np.ndarray) and type(value) not in (NDArray, Scalar)
+    ):
         raise CannotStage(f"reads {what}, a {type(value).__name__}, which may change")
 
 

@@ -48,6 +48,7 @@ class Program:
 
     def __init__(self, plain: Any, given: Given | Listed) -> None:
         self.functions: list[FunctionType] = []  # of the user's, that were traced
+        self.asked: set[str] = set()  # names of attributes, by `getattr`
         self.guards: Guards | None = None  # since it was traced
         self.replaced: list[tuple[int, str]] = []  # numbers: object, attribute
         self.read: frozenset[str] = frozenset()  # names that may be those of attributes
@@ -131,7 +132,7 @@ class Program:
         return {v for v in jaxpr.inputs if v.aval.weak}
 
     def _guards(self, again: Again, classes: list[type]) -> Guards:
-        return Guards(self.functions, again.cells, classes)
+        return Guards(self.functions, again.cells, classes, asked=self.asked)
 
     def _called(self, again: Again) -> Any:
         function = converted(self._plain, True)
@@ -146,7 +147,7 @@ class Program:
             out = self._called(again)
         classes = [type(x) for x in again.objects]
         classes += [x for x in self._template.fixed if isinstance(x, type)]
-        self.functions = list(traced.values())
+        self.functions, self.asked = list(traced.values()), session.asked
         self.guards = self._guards(again, classes)
         self.read = self.guards.names
         for name in self._unread & self.guards.names:

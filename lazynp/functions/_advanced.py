@@ -20,7 +20,7 @@ from lazynp._array import (
     new_array,
 )
 from lazynp._avals import Aval
-from lazynp._dimensions import require
+from lazynp._dimensions import known_size, require, require_some
 from lazynp._extents import broadcast_shapes, known_empty, surely
 from lazynp._flush import host_value
 from lazynp._intervals import interval
@@ -31,7 +31,7 @@ from lazynp._node import (
     leaf,
 )
 from lazynp._recorder import StagingRecorder, local, staged
-from lazynp._sizes import Size
+from lazynp._sizes import Size, bounds
 from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
 from lazynp._values import extent, knowable, without_repeats
@@ -248,10 +248,16 @@ def _bounded_when_known(value: Any, low: int, high: int, length: Any, axis: int)
 
 def _bounded_later(index: Array, length: int, axis: int) -> Array:
     """`bounded` for a batched or traced index; if it has no values yet, the check happens later."""
+    place = known_size(index) if type(length) is Size else None
+    if place is not None:
+        return _bounded_size(place, index, length, axis)
     value = extent(index._read())
     index = cast(index, np.int64)
+    none = IndexError(f"index is out of bounds for axis {axis} with size 0")
     if known_empty(length) and index.size:
-        raise IndexError(f"index is out of bounds for axis {axis} with size 0")
+        raise none
+    if type(index.size) is int and index.size:
+        require_some(length, none)
     if value is None:
         return _checked_once(index, length, axis)
     bad = np.less(value, -length) | np.greater_equal(value, length)
@@ -260,6 +266,20 @@ def _bounded_later(index: Array, length: int, axis: int) -> Array:
         raise IndexError(f"index {first} is out of bounds for axis {axis} with size {length}")
     negative = elementwise.less(index, 0)
     return elementwise.select(negative, elementwise.add(index, length), index)
+
+
+def _bounded_size(place: Any, index: Array, length: Any, axis: int) -> Array:
+    """`bounded` for an index that is a size itself: the call knows whether it is in bounds."""
+    for room in (length + place, length - place - 1):
+        require(
+            room,
+            lambda t: IndexError(f"index {t[0]} is out of bounds for axis {axis} with size {t[1]}"),
+            (place, length),
+        )
+    low, _ = bounds(place)
+    if low is not None and low >= 0:
+        return index
+    return elementwise.select(elementwise.less(index, 0), elementwise.add(index, length), index)
 
 
 def _checked_once(index: Array, length: int, axis: int) -> Array:

@@ -28,11 +28,10 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of, on_device
-from lazynp._flush import flush, host_value, large_update
+from lazynp._flush import flush, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import state
 from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
-from lazynp._ownership import exclusive
 from lazynp._recorder import RECORD, Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
@@ -42,7 +41,7 @@ from lazynp._values import there
 from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, check_fits
-from lazynp.functions._host import to_host
+from lazynp.functions._getset_host import get_on_host, is_field, set_on_host
 from lazynp.functions._index_keys import (
     NOT_BASIC,
     element_index,
@@ -56,7 +55,6 @@ from lazynp.functions._index_keys import (
 from lazynp.functions._moving import index_step, moves, moving_step, same_slice
 from lazynp.functions._operands import cast
 from lazynp.functions._parts import part, store_part
-from lazynp.functions._records import record as record_at
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import (
     host_index,
@@ -102,7 +100,7 @@ def getitem(self: Array, index: Any) -> Any:
         return _get_other(self, aval, index)
     op, starts, step = entry
     if op.host:
-        return _get_on_host(self, op, node, starts, step)
+        return get_on_host(self, op, node, starts, step)
     got = recorder.backend.operation(op, (node, *starts))
     if got is None and recorder.backend.at_once:
         got = _after_cut(self, op, node, starts)
@@ -168,7 +166,7 @@ def _entry(aval: Aval, index: Any) -> Any:
         return aval.get_memo[key]
     except (KeyError, TypeError):
         pass
-    if type(aval) is TracedAval or aval.dtype.names is not None and _is_field(index):
+    if type(aval) is TracedAval or aval.dtype.names is not None and is_field(index):
         return None
     if key is NOT_BASIC and (moves(index) or has_array(index)):
         return None
@@ -179,7 +177,7 @@ def _get_other(self: Array, aval: Aval, index: Any) -> Any:
     """`getitem` if the index has no memo entry."""
     if type(aval) is TracedAval or moves(index):
         return _get_traced(self, aval, index)
-    if aval.dtype.names is not None and _is_field(index):
+    if aval.dtype.names is not None and is_field(index):
         return view(self, Field(index))
     index = normal(index)
     if index_key(index) is NOT_BASIC:
@@ -305,36 +303,6 @@ def _element(node: Node, aval: Aval, index: Any) -> Any:
     return new_scalar([None, None, element, None, element_aval])
 
 
-def _get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step: Any) -> Any:
-    got = on_host(op, (node, *starts))
-    if op.scalar and step.scalar:
-        value = got[VALUE]
-        if isinstance(value, np.ndarray):
-            if value.dtype.names is not None:
-                return _record(self, step.index, value)
-            value = value[()]
-        return value if not on_device(op.aval.dtype) else new_scalar(leaf(value))
-    return view(self, step)
-
-
-def _record(self: Array, index: Any, value: Any) -> Any:
-    """A record is a view: it reads and writes the array."""
-    if not writeable(self):
-        value = value.view()
-        value.flags.writeable = False
-        return value[()]
-    where = tuple([i for i in index if i is not Ellipsis])
-    return record_at(
-        value, where, lambda name: view(self, Field(name)), lambda: host_value(self._read())[where]
-    )
-
-
-def _is_field(index: Any) -> bool:
-    """Whether this is a field name, or a list of them."""
-    names = index if type(index) is list else [index]
-    return bool(names) and all(isinstance(n, str) for n in names)
-
-
 # -- writing -------------------------------------------------------------------------------------
 
 
@@ -360,7 +328,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         return
     with write_lock:
         if aval_of_node(self._read()).dtype.kind in "OSUVMm":
-            _set_on_host(self, index, value)
+            set_on_host(self, index, value)
             return
         new = _recorded_store(self, index, value, _getframe(1))
         if new is not None:
@@ -439,30 +407,6 @@ def _store_op(
         if u is value or isinstance(value, Array) and u is value._read():
             step.ops[known(u)] = op
     return op, operands
-
-
-def _set_on_host(self: Array, index: Any, value: Any) -> None:
-    """Objects, strings, dates, records: NumPy stores, in place if nobody else holds the memory."""
-    index = to_host(index)
-    if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
-        zero_d = type(value) is NDArray and not value.ndim
-        value = np.asarray(to_host(value)) if zero_d else to_host(value)
-    with write_lock:
-        owner = self if self._base is None else self._base
-        memory = exclusive(owner)
-        if memory is None or memory.base is not None:
-            owner._node = leaf(np.array(host_value(owner._node)))
-            memory = owner._node[VALUE]
-        target = memory
-        for step in () if self._base is None else self._path:
-            target = step.layout(target)
-        target[index] = value
-
-
-def _is_whole(index: Any, ndim: int) -> bool:
-    """Whether an index selects one element: an object array stores any object there unchanged."""
-    items = index if isinstance(index, tuple) else (index,)
-    return len(items) == ndim and all(isinstance(i, (int, np.integer)) for i in items)
 
 
 def _set_step(aval: Aval, index: Any) -> Any:

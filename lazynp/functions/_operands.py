@@ -14,7 +14,7 @@ from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._overrides import ask
-from lazynp._strides import writeable
+from lazynp._strides import dense_order, writeable
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, shaping
@@ -44,7 +44,12 @@ def as_array(x: Any) -> Array:
         ask(x)
         return x
     operand = operand_of(x)
-    return new_array(operand) if type(operand) is list else scalar_array(operand)
+    if type(operand) is not list:
+        return scalar_array(operand)
+    made = new_array(operand)
+    if isinstance(x, np.ndarray) and not x.flags.c_contiguous:
+        made._order = dense_order(x)
+    return made
 
 
 def scalar_array(x: Any) -> Array:

@@ -13,6 +13,7 @@ from lazynp._devices import default
 from lazynp._fronts import in_front_too
 from lazynp._placed import USED, place_of
 from lazynp._recorder import staged
+from lazynp._strides import copied_order, in_order
 from lazynp._tree import tree_flatten, tree_map
 from lazynp.primitives.placing import NOWHERE, Target, placed_behind, put, target_of, where
 
@@ -82,7 +83,12 @@ def made(out: Any, target: Target | None) -> Any:
         if Target(*where(out)) != NOWHERE:  # made of an array elsewhere
             return out
         target = Target(place_of(default()), committed=False)
-    return out if target == Target(*where(out)) else put(out, target)
+    return out if target == Target(*where(out)) else put_in_order(out, target)
+
+
+def put_in_order(x: Array, target: Target) -> Array:
+    """A new array with this value and memory order, there."""
+    return in_order(put(x, target), copied_order(x))
 
 
 ELSEWHERE: list[Any] = []  # one entry while new arrays are made on another device

@@ -11,6 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Shape, on_device
+from lazynp._dimensions import require, require_not_one
 from lazynp._extents import any_sized, broadcast_shapes as sizes_broadcast, product
 from lazynp._flush import host_value
 from lazynp._memo import cached
@@ -110,11 +111,22 @@ def _resolved_sizes(before: Shape, dims: Shape) -> Shape:
     if len(places) == 1:
         rest = product([n for i, n in enumerate(dims) if i != places[0]])
         found = exact_quotient(size, rest)
+        require(rest - 1, _numpys_refusal, (before, dims))  # of nothing, no part can be told
         if found is not None:
             return tuple([found if i == places[0] else n for i, n in enumerate(dims)])
+        if type(rest) is int and rest > 0:
+            require(-(size % rest), _numpys_refusal, (before, dims))
         if type(rest) is not int or rest > 0:
             return tuple([size // rest if i == places[0] else n for i, n in enumerate(dims)])
     return dims  # whether they fit is found out when the numbers are put in
+
+
+def _numpys_refusal(shapes: tuple[Shape, Shape]) -> BaseException:
+    try:
+        _resolved(*shapes)
+    except ValueError as error:
+        return error
+    raise AssertionError(f"NumPy reshapes {shapes[0]} to {shapes[1]}")
 
 
 @cached()
@@ -248,12 +260,19 @@ def _axes(axis: Any) -> Any:
 # -- dimensions of length one ----------------------------------------------------------------------
 
 
+_MAY_BE_ONE = (
+    "squeeze: {} was traced as a size other than 1, but is 1 in this call; name the axes that go"
+)
+
+
 @showing
 def squeeze(a: Any, axis: Any = None) -> Array:
     """See `numpy.squeeze`."""
     x = viewable(a)
     if axis is None:
         dropped = tuple(i for i, n in enumerate(x.shape) if n == 1)
+        for n in x.shape:
+            require_not_one(n, ValueError(_MAY_BE_ONE.format(n)))
     elif x.ndim == 0 and type(axis) is not tuple and axis in (0, -1):
         dropped = ()
     else:

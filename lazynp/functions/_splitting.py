@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._sizes import smallest
 from lazynp._values import seen_value
 from lazynp.functions._arguments import (
     fortran,
@@ -47,8 +49,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: Any = 0) -> list[Array
         if count <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, extras = divmod(total, count)
-        sizes = [0, *[each + 1] * extras, *[each] * (count - extras)]
-        bounds = np.cumsum(sizes).tolist()
+        bounds = [i * each + smallest(i, extras) for i in range(count + 1)]
     return [
         sliced(x, *(slice(None),) * axis, slice(*pair), ...)
         for pair in zip(bounds[:-1], bounds[1:], strict=True)
@@ -211,7 +212,7 @@ def delete(arr: Any, obj: Any, axis: Any = None, *, assume_unique_indices: bool 
     if traced(obj) and (np.size(obj) == 1 or assume_unique_indices):
         if as_array(obj).dtype.kind in "iu":
             return fortran(_delete_later(x, as_array(obj), axis), in_fortran)
-    keep = np.ones(n, bool)
+    keep = np.ones(operator.index(n), bool)
     if isinstance(obj, slice):
         keep[obj] = False
     else:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from lazynp._array import Array, from_host, new_array
+from lazynp._sizes import is_size
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import check_device, static
 from lazynp.functions._eager import by_numpy
@@ -302,7 +303,7 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 
 def _frequencies(n: Any, d: Any, device: Any, half: bool) -> Any:
-    n = static(n)
+    n = operator.index(n) if is_size(n) else static(n)  # which says that it is not written for it
     if not isinstance(n, (int, np.integer)):
         raise ValueError("n should be an integer")
     check_device(device)

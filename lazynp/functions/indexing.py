@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp import _views
 from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._dimensions import require_some
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._steps import Diagonal
 from lazynp._strides import in_order, layout, order_of_strides
@@ -88,8 +89,11 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         x = flat(x)
     axis = normalize_axis_index(axis, x.ndim)
     mode = checked_mode(mode)
+    none = IndexError("cannot do a non-empty take from an empty axes.")
     if known_empty(x.shape[axis]) and index.size:
-        raise IndexError("cannot do a non-empty take from an empty axes.")
+        raise none
+    if type(index.size) is int and index.size:
+        require_some(x.shape[axis], none)
     index = in_range(index, x.shape[axis], mode, axis)
     result = indexing.take(plain(x), index, axes=(axis,))
     if axis:

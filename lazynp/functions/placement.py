@@ -17,8 +17,8 @@ from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten
 from lazynp.functions._arguments import check_device
 from lazynp.functions._host import to_host
 from lazynp.functions._operands import as_array
-from lazynp.functions._placing import made
-from lazynp.primitives.placing import placed_behind, put, target_of, where
+from lazynp.functions._placing import made, put_in_order
+from lazynp.primitives.placing import placed_behind, target_of, where
 
 
 def local_devices(platform: str | None = None) -> list[Device]:
@@ -85,10 +85,13 @@ def _prefix(prefix: Any, tree: Any) -> list[Any]:
 def _put(x: Any, device: Any) -> Array:
     array = as_array(x)
     if not on_device(array.dtype):
-        raise TypeError(f"device_put: numbers or booleans are required, got dtype {array.dtype}")
+        more = "" if array.dtype.isnative else ", in another byte order than this machine's"
+        raise TypeError(
+            f"device_put: numbers or booleans are required, got dtype {array.dtype}{more}"
+        )
     if device is None:
         return made(_copied(array), None)
-    return put(array, target_of(device))
+    return put_in_order(array, target_of(device))
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
@@ -101,7 +104,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 
 def _copied(x: Array) -> Array:
-    return x.copy()  # type: ignore[attr-defined]
+    return x.copy(order="K")  # type: ignore[attr-defined]
 
 
 def device_get(x: Any) -> Any:
@@ -175,7 +178,7 @@ def to_device(self: Array, device: Any, /, *, stream: Any = None) -> Array:
         raise ValueError(f"to_device: a stream must be None on this device, got {stream!r}")
     if target.sharding is None and where(self)[0] is target.place:
         return self
-    return put(self, target)
+    return put_in_order(self, target)
 
 
 # -- the namespace's capabilities ------------------------------------------------------------------

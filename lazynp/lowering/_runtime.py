@@ -19,6 +19,7 @@ from lazynp import _cost
 from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
+from lazynp._memo import Interned, Memo
 from lazynp.lowering import _cache, _closing, _compat, _lapack
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import (
@@ -66,24 +67,25 @@ class Backend:
         self.device = self.client.devices()[0]
         self.devices = _compat.device_list(self.device)
         self.sharding = _compat.Sharding(self.device)
-        self._handlers: dict[Aval, Any] = {}
-        self._described: dict[Aval, _Described] = {}
+        self._handlers: Memo[Aval, Any] = Memo("result handlers")
+        # those that a buffer or a program holds must stay
+        self._described: Interned[Aval, _Described] = Interned("descriptions")
 
     def described(self, aval: Aval) -> _Described:
         """The unique description of an aval's shape and dtype."""
         try:
-            return self._described[aval]
+            return self._described.table[aval]
         except KeyError:
-            plain = aval_of(aval.shape, aval.dtype) if aval.weak else aval
-            made = self.described(plain) if aval.weak else _Described(aval)
-            return self._described.setdefault(aval, made)
+            if aval.weak:
+                return self.described(aval_of(aval.shape, aval.dtype))
+            return self._described.put(aval, _Described(aval))
 
     def handler(self, aval: Aval) -> Any:
         try:
             return self._handlers[aval]
         except KeyError:
             made = _compat.result_handler(self.described(aval), self.sharding)
-            return self._handlers.setdefault(aval, made)
+            return self._handlers.put(aval, made)
 
 
 _backends: dict[tuple[str, bool], Backend] = {}
@@ -173,6 +175,17 @@ def put(
     """
     if _closing.closing:
         _closing.keep_out()
+    array, owned = native_array(array, owned)
+    here = backend(platform, alone)
+    aval = here.described(aval_of(array.shape, array.dtype))
+    try:
+        return _compat.put(aval, here.sharding, array, here.device, not owned)
+    except _compat.JaxRuntimeError as e:
+        raise translated(e, "put", None) from None
+
+
+def native_array(array: np.ndarray[Any, Any], owned: bool) -> tuple[np.ndarray[Any, Any], bool]:
+    """The array in C order and this machine's byte order; whether it is owned, or a copy."""
     dtype = array.dtype
     if not dtype.isnative:
         array, owned = array.astype(dtype.newbyteorder("=")), True
@@ -181,14 +194,7 @@ def put(
         raise TypeError(f"put: an array of numbers or booleans is required, got dtype {dtype}")
     if not array.flags.c_contiguous:
         array, owned = np.array(array, order="C"), True
-    if type(array) is not np.ndarray:
-        array = array.view(np.ndarray)
-    here = backend(platform, alone)
-    aval = here.described(aval_of(array.shape, dtype))
-    try:
-        return _compat.put(aval, here.sharding, array, here.device, not owned)
-    except _compat.JaxRuntimeError as e:
-        raise translated(e, "put", None) from None
+    return array if type(array) is np.ndarray else array.view(np.ndarray), owned
 
 
 def host(buffer: Any) -> np.ndarray[Any, Any]:

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
+from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._cost import COMPUTING, computing
 from lazynp._errors import InternalError
 from lazynp._jaxpr import Jaxpr
+from lazynp._memo import Interned, Memo
 from lazynp.lowering import _cache, _closing, _compat, _lapack
 from lazynp.lowering._collectives import Collective, collectives_in
 from lazynp.lowering._cuda import client as cuda_client
@@ -33,6 +34,7 @@ from lazynp.lowering._runtime import (
     describes_large,
     host,
     is_forked,
+    native_array,
     note_client,
     refuse_fork,
     translated,
@@ -82,6 +84,15 @@ class _Description:
         self.place, self.layout = place, layout
         self.weak_type = False
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Description) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> Any:
+        return self.aval, self.layout, id(self.place)
+
     def __repr__(self) -> str:
         return f"{self.aval} on {self.place.names}"
 
@@ -97,17 +108,18 @@ class Place:
         self.devices = [every[i] for i in ids]
         self.list = _compat.devices_list(self.devices)
         self.names = ", ".join(f"{platform}:{i}" for i in ids)
-        self._handlers: dict[Any, Any] = {}
-        self._described: dict[Any, _Description] = {}
+        self._handlers: Memo[Any, Any] = Memo("result handlers")
+        # those that a buffer or a program holds must stay
+        self._described: Interned[Any, _Description] = Interned("descriptions")
 
     def described(self, aval: Aval, layout: Any = None) -> _Description:
         """The unique description of an aval's shape and dtype, laid out so on these devices."""
         layout = layout or self.whole
         key = aval.shape, aval.dtype, layout
-        found = self._described.get(key)
+        found = self._described.table.get(key)
         if found is None:
             plain = aval_of(aval.shape, aval.dtype)
-            found = self._described.setdefault(key, _Description(plain, self, layout))
+            found = self._described.put(key, _Description(plain, self, layout))
         return found
 
     def sharding(self, layout: Any, ndim: int) -> Any:
@@ -120,14 +132,14 @@ class Place:
         if found is None:
             sharding = self.sharding(description.layout, description.ndim)
             made = _compat.result_handler(description, sharding)
-            found = self._handlers.setdefault(description, made)
+            found = self._handlers.put(description, made)
         return found
 
     def put(self, array: np.ndarray[Any, Any], layout: Any = None, owned: bool = False) -> Any:
         """A buffer of a host array. owned: the array never changes."""
         if _closing.closing:
             _closing.keep_out()
-        array, owned = _native(array, owned)
+        array, owned = native_array(array, owned)
         description = self.described(aval_of(array.shape, array.dtype), layout)
         sharding = self.sharding(description.layout, array.ndim)
         try:
@@ -141,19 +153,6 @@ class Place:
     def options(self, text: str, outs: int, heavy: bool) -> Any:
         options = _compat.on_devices(compile_options(self.platform, text, heavy), self.ids)
         return options if len(self.ids) == 1 else _compat.propagating(options, outs)
-
-
-def _native(array: np.ndarray[Any, Any], owned: bool) -> tuple[np.ndarray[Any, Any], bool]:
-    """The array in C order and this machine's byte order; whether it is a copy."""
-    if not array.dtype.isnative:
-        array, owned = array.astype(array.dtype.newbyteorder("=")), True
-    if array.dtype not in DEVICE_DTYPES:
-        raise TypeError(
-            f"put: an array of numbers or booleans is required, got dtype {array.dtype}"
-        )
-    if not array.flags.c_contiguous:
-        array, owned = np.array(array, order="C"), True
-    return array if type(array) is np.ndarray else array.view(np.ndarray), owned
 
 
 _places: dict[Any, Place] = {}

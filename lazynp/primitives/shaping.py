@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.exceptions import AxisError
 
-from lazynp import _plan
+from lazynp import _plan_jaxpr
 from lazynp._avals import Aval, In, Shape, aval_of, aval_of_operand
 from lazynp._extents import known_empty
 from lazynp._primitive import NOT_LINEAR, Missing, Primitive, Undefined
@@ -398,6 +398,8 @@ pad = linear(
 
 
 # the engine uses these to make casts and broadcasts of recorded operands explicit
-_plan.install(
-    _plan.Structural(convert=elementwise.convert, broadcast_in_dim=broadcast_in_dim, slice=slice_)
+_plan_jaxpr.install(
+    _plan_jaxpr.Structural(
+        convert=elementwise.convert, broadcast_in_dim=broadcast_in_dim, slice=slice_
+    )
 )

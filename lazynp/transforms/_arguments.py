@@ -17,7 +17,7 @@ from lazynp._avals import SCALAR_DTYPES, Aval, aval_of, short_name
 from lazynp._node import Node, leaf
 from lazynp._recorder import local
 from lazynp._steps import Basic, Slice
-from lazynp._strides import writeable
+from lazynp._strides import dense_order, writeable
 from lazynp._tree import tree_flatten
 from lazynp.transforms._axes import Names
 from lazynp.transforms._stack import check_leaf
@@ -137,7 +137,8 @@ class Arguments:
             return "array", x.aval
         if t is Scalar:
             return t, x.aval
-        return "array", weak_aval(x)
+        order = dense_order(x) if isinstance(x, np.ndarray) else None
+        return ("array", weak_aval(x)) if order is None else ("array", weak_aval(x), order)
 
     def _owner(self, owner: Array) -> int:
         for i, known in enumerate(self.owners):

@@ -247,7 +247,7 @@ class SizedProgram:
         found = self.known.get(key)
         if found is None:
             for size, told, error in self.required:
-                if numbers(size) < 0:
+                if mapped(size, numbers) < 0:
                     raise error(mapped(told, numbers))
             whole = Jaxpr(self.raw.inputs, self.raw.eqns, self.raw.outputs[:first])
             found = with_values(whole, numbers, sizes)
@@ -258,6 +258,6 @@ class SizedProgram:
         return found, numbers
 
 
-Required = tuple[Size, Any, Callable[[Any], BaseException]]
+Required = tuple[Dim, Any, Callable[[Any], BaseException]]
 _lock = threading.Lock()  # of `known`, which threads with different sizes change
 _KNOWN = 64  # sizes whose programs are kept

@@ -37,7 +37,7 @@ from lazynp._node import (
     leaf,
     op_of,
 )
-from lazynp._plan import cast_scalar
+from lazynp._plan_jaxpr import cast_scalar
 from lazynp._recorder import local
 from lazynp._strides import writeable
 from lazynp._trace import check_bounds, interpreting

@@ -17,7 +17,7 @@ import numpy as np
 from lazynp._avals import TracedAval
 from lazynp._memo import Memo
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op, leaf
-from lazynp._plan import cast_scalar
+from lazynp._plan_jaxpr import cast_scalar
 from lazynp._recorder import StagingRecorder, local
 from lazynp._values import watched
 

@@ -20,6 +20,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer
 from lazynp._recorder import StagingRecorder, local
 from lazynp._steps import with_numbers
+from lazynp._strides import dense_order, in_order
 from lazynp._trace import staging
 from lazynp._tree import tree_flatten, tree_unflatten
 from lazynp.transforms._arguments import START, Arguments, at_places, fixed
@@ -116,7 +117,10 @@ def _value_aval(x: Any) -> Aval:
 
 
 def _handle(x: Any, node: Node) -> Array:
-    return new_array(node) if isinstance(x, ShapeDtype) else handle_like(x, node)
+    if isinstance(x, ShapeDtype):
+        return new_array(node)
+    made = handle_like(x, node)
+    return in_order(made, dense_order(x)) if isinstance(x, np.ndarray) else made
 
 
 def _finished(

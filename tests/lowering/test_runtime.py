@@ -385,3 +385,19 @@ def test_the_buffer_behind_an_array():
     assert lowering.behind(array) is buffer
     for other in (X, array[:1], array.reshape(-1), array.T, array.view("i8"), array.copy()):
         assert lowering.behind(other) is None
+
+
+def test_shapes_that_come_once_are_forgotten():
+    """Descriptions that no buffer and no program holds do not pile up."""
+    table = _runtime.backend()._described
+    bound, kept = table.least, _runtime.put(X)
+    try:
+        table.least = 16
+        table.sweep()
+        held = len(table.table)  # by programs of other tests
+        for n in range(1, 3 * held + 200):
+            _runtime.put(np.ones((n, 7)))
+        assert len(table.table) <= 2 * held + 32
+        assert _runtime.backend().described(aval_of((2, 3), F8)) is kept.aval
+    finally:
+        table.least = table.bound = bound

@@ -10,6 +10,7 @@ import pytest
 
 import lazynp as np
 import lazynp.pallas as pl
+from benchmarks.kernels import add, attention, gelu, layer_norm, rows, softmax
 from lazynp.primitives import elementwise
 from tests.lowering.deviceless import compiler
 from tests.lowering.test_cuda import PAGE
@@ -56,20 +57,6 @@ def check(f: Callable[..., Any], *args: Any, rtol: float = 2e-5) -> None:
 # -- the kernels of the tutorial and of the benchmark ----------------------------------------------
 
 
-def add(n: int, block: int) -> Any:
-    def add_kernel(x: Any, y: Any, o: Any) -> None:
-        o[...] = x[...] + y[...]
-
-    spec = B((block,), lambda i: i)
-    return pl.pallas_call(
-        add_kernel, S((n,), "f4"), grid=pl.cdiv(n, block), in_specs=[spec, spec], out_specs=spec
-    )
-
-
-def gelu(x: Any) -> Any:
-    return 0.5 * x * (1 + np.tanh(0.7978845608 * (x + 0.044715 * x * x * x)))
-
-
 def matmul(staged: bool) -> Any:
     def kernel(x: Any, y: Any, bias: Any, o: Any) -> None:
         def part(k: Any) -> Any:
@@ -92,46 +79,11 @@ def matmul(staged: bool) -> Any:
     )  # fmt: skip
 
 
-def softmax(x: Any) -> Any:
-    e = np.exp(x - x.max(axis=-1, keepdims=True))
-    return e / e.sum(axis=-1, keepdims=True)
+ROWS = {"count": 16, "size": 32, "block": 4, "name": "rows"}
 
 
-def layer_norm(x: Any) -> Any:
-    d = x - x.mean(axis=-1, keepdims=True)
-    return d / np.sqrt((d * d).mean(axis=-1, keepdims=True) + 1e-5)
-
-
-def rows(function: Callable[[Any], Any]) -> Any:
-    spec = B((4, 32), lambda i: (i, 0))
-    return pl.pallas_call(
-        lambda x, o: o.__setitem__(..., function(x[...])), S((16, 32), "f4"), grid=4,
-        in_specs=[spec], out_specs=spec, name="rows",
-    )  # fmt: skip
-
-
-def attention(heads: int = 2, length: int = 64, size: int = 16) -> Any:
-    def attention_kernel(q: Any, k: Any, v: Any, o: Any) -> None:
-        scaled = q[...] * 0.125
-
-        def step(j: Any, carry: Any) -> Any:
-            top, total, out = carry
-            scores = scaled @ k[pl.ds(j * 16, 16)].T
-            new = np.maximum(top, scores.max(axis=1))
-            p, old = np.exp(scores - new[:, None]), np.exp(top - new)
-            part = p @ v[pl.ds(j * 16, 16)]
-            return new, total * old + p.sum(axis=1), out * old[:, None] + part
-
-        begin = np.full(16, -np.inf, "f4"), np.zeros(16, "f4"), np.zeros((16, size), "f4")
-        _, total, out = np.fori_loop(0, length // 16, step, begin)
-        o[...] = out / total[:, None]
-
-    part = B((None, 16, size), lambda h, i: (h, i, 0))
-    whole = B((None, length, size), lambda h, i: (h, 0, 0))
-    return pl.pallas_call(
-        attention_kernel, S((heads, length, size), "f4"), grid=(heads, length // 16),
-        in_specs=[part, whole, whole], out_specs=part,
-    )  # fmt: skip
+def small_attention() -> Any:
+    return attention(heads=2, length=64, size=16, block=16)
 
 
 def stencil(n: int, masked: bool) -> Any:
@@ -160,9 +112,9 @@ KERNELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "add, a block stands out": (add(60, 16), (data(60), data(60))),
     "matmul, Python loop": (matmul(False), (data(64, 64), data(64, 48), data(48))),
     "matmul, fori_loop": (matmul(True), (data(64, 64), data(64, 48), data(48))),
-    "softmax": (rows(softmax), (data(16, 32),)),
-    "layer norm": (rows(layer_norm), (data(16, 32),)),
-    "attention": (attention(), (data(2, 64, 16), data(2, 64, 16), data(2, 64, 16))),
+    "softmax": (rows(softmax, **ROWS), (data(16, 32),)),
+    "layer norm": (rows(layer_norm, **ROWS), (data(16, 32),)),
+    "attention": (small_attention(), (data(2, 64, 16), data(2, 64, 16), data(2, 64, 16))),
     "stencil, masked loads": (stencil(24, True), (data(24, 24),)),
     "stencil, masked loads, uneven": (stencil(20, True), (data(20, 20),)),
     "stencil, windows": (stencil(24, False), (data(26, 26),)),
@@ -172,10 +124,10 @@ KERNELS: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (data(2, 64), data(3, 64)),
     ),
     "vmap of attention": (
-        np.vmap(attention(), in_axes=(0, None, 0)),
+        np.vmap(small_attention(), in_axes=(0, None, 0)),
         (data(2, 2, 64, 16), data(2, 64, 16), data(2, 2, 64, 16)),
     ),
-    "jit": (np.jit(lambda x: rows(softmax)(x)), (data(16, 32),)),
+    "jit": (np.jit(lambda x: rows(softmax, **ROWS)(x)), (data(16, 32),)),
 }
 
 

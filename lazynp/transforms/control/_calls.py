@@ -270,6 +270,8 @@ def call(function: Any) -> Any:
         _check(function)
         if type(function) in (BuiltinFunctionType, type) and function in _LOOKING:
             return functools.partial(_looking, function)
+        if session.strict is not None and function in (getattr, hasattr):
+            return functools.partial(_asking, function)
         if function in (list, dict, set):
             return lambda *a, **k: operators[0].fresh(function(*a, **k))
     return function
@@ -298,6 +300,12 @@ def _converted_argument(x: Any) -> Any:
 def _looking(function: Any, *args: Any) -> Any:
     if any(isinstance(x, Array) and undecided(x) and not x.ndim for x in args):
         raise CannotStage(f"{function.__name__}() of a traced number")
+    return function(*args)
+
+
+def _asking(function: Any, *args: Any) -> Any:
+    """`getattr` and `hasattr`: their names may be computed, so no code tells them."""
+    session.asked.update(x for x in args[1:2] if isinstance(x, str))
     return function(*args)
 
 

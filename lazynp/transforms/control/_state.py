@@ -43,6 +43,7 @@ class Session(threading.local):
         # by id, the user's functions that were traced, where anything that Python could notice is
         # refused
         self.strict: dict[int, FunctionType] | None = None
+        self.asked: set[str] = set()  # names of attributes that were asked for by `getattr`
         self.cells: dict[int, CellType] = {}  # by id of a variable's cell: what stands for it
         self.scopes: dict[int, dict[str, Any]] = {}  # by id of global names: what stands for them
         self.counting: list[Any] = []  # loops over numbers whose bodies are being traced
@@ -90,6 +91,7 @@ class Session(threading.local):
         for global names.
         """
         self.limit, self.strict, self.cells, self.scopes = limit, {}, cells, scopes
+        self.asked = set()
         with self.staged():
             for x in objects:
                 self.fresh[id(x)] = x, self.depth

@@ -1,0 +1,150 @@
+"""Polynomials with integer coefficients over atoms: what a size is, by its terms.
+
+Terms map a monomial to its coefficient. A monomial is the tuple of its atoms, oldest first. No
+coefficient is 0, so equal polynomials have equal terms.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+Monomial = tuple["Atom", ...]
+Terms = Mapping[Monomial, int]
+
+
+class Atom:
+    """A variable, or an operation on sizes that is no polynomial.
+
+    least: no value is less; None if nothing is known. place: whatever the tracer knows it by.
+    """
+
+    __slots__ = ("name", "order", "least", "place", "op", "args", "derived", "avals")
+
+    def __init__(self, name: str, least: int | None, op: str = "", args: tuple[Any, ...] = ()):
+        self.name, self.least, self.op, self.args = name, least, op, args
+        self.order = next(_orders)
+        self.place: Any = None
+        self.derived: dict[Any, Atom] = {}  # operations whose newest atom is this one
+        self.avals: dict[Any, Any] = {}  # types whose newest atom is this one
+
+    def __repr__(self) -> str:
+        if self.op in _INFIX:
+            return f"({self.args[0]} {_INFIX[self.op]} {self.args[1]})"
+        return f"{self.op}({self.args[0]}, {self.args[1]})" if self.op else self.name
+
+
+_INFIX = {"floor_divide": "//", "remainder": "%"}
+_orders: Iterator[int] = itertools.count()
+
+
+def _age(a: Atom) -> int:
+    return a.order
+
+
+def added(a: Terms, b: Terms, sign: int = 1) -> dict[Monomial, int]:
+    """`a + b`, or `a - b`."""
+    total = dict(a)
+    for m, c in b.items():
+        total[m] = total.get(m, 0) + sign * c
+    return _without_zeros(total)
+
+
+def multiplied(a: Terms, b: Terms) -> dict[Monomial, int]:
+    """`a * b`"""
+    total: dict[Monomial, int] = {}
+    for m, c in a.items():
+        for n, d in b.items():
+            both = tuple(sorted((*m, *n), key=_age))
+            total[both] = total.get(both, 0) + c * d
+    return _without_zeros(total)
+
+
+def _without_zeros(terms: dict[Monomial, int]) -> dict[Monomial, int]:
+    return {m: c for m, c in terms.items() if c}
+
+
+def divided(a: Terms, b: Terms) -> dict[Monomial, int] | None:
+    """`a / b` where that is a polynomial; else None."""
+    if not b:
+        return None
+    left, out = dict(a), {}
+    lead, count = _leading(b)
+    while left:
+        monomial, c = _leading(left)
+        over = _over(monomial, lead)
+        if over is None or c % count:
+            return None
+        out[over] = c // count
+        left = added(left, multiplied({over: out[over]}, b), -1)
+    return out
+
+
+def _leading(terms: Terms) -> tuple[Monomial, int]:
+    return max(terms.items(), key=lambda t: (len(t[0]), [-a.order for a in t[0]]))
+
+
+def _over(monomial: Monomial, part: Monomial) -> Monomial | None:
+    left = list(monomial)
+    for a in part:
+        if a not in left:
+            return None
+        left.remove(a)
+    return tuple(left)
+
+
+def interval(terms: Terms) -> tuple[int | None, int | None]:
+    """The least and the greatest value, term by term: monomials of atoms that are known to be >= 0
+    grow. None: not known.
+    """
+    low: int | None = 0
+    high: int | None = 0
+    for monomial, count in terms.items():
+        if not monomial:
+            low, high = None if low is None else low + count, None if high is None else high + count
+            continue
+        least: int | None = 1
+        for a in monomial:
+            least = None if least is None or a.least is None or a.least < 0 else least * a.least
+        if len(monomial) == 1:
+            least = monomial[0].least
+        if count > 0:
+            low, high = None if low is None or least is None else low + count * least, None
+        else:
+            low, high = None, None if high is None or least is None else high + count * least
+    return low, high
+
+
+def most(ends: Iterable[int | None]) -> int | None:
+    """The greatest of the ends that are known."""
+    return max((e for e in ends if e is not None), default=None)
+
+
+def fewest(ends: Iterable[int | None]) -> int | None:
+    """The least of the ends that are known."""
+    return min((e for e in ends if e is not None), default=None)
+
+
+def least_of(ends: Iterable[int | None]) -> int | None:
+    """The least end, if all are known."""
+    found = list(ends)
+    return None if None in found else min(found)  # type: ignore[type-var]
+
+
+def greatest_of(ends: Iterable[int | None]) -> int | None:
+    """The greatest end, if all are known."""
+    found = list(ends)
+    return None if None in found else max(found)  # type: ignore[type-var]
+
+
+def text(terms: Terms) -> str:
+    """The polynomial as it is written."""
+    parts = []
+    for m, c in sorted(terms.items(), key=lambda t: (-len(t[0]), [a.order for a in t[0]])):
+        term = "*".join(map(repr, m))
+        if not m or abs(c) != 1:
+            term = f"{abs(c)}*{term}" if m else str(abs(c))
+        parts.append(("-" if c < 0 else "+", term))
+    first = parts[0][1] if parts[0][0] == "+" else "-" + parts[0][1]
+    return " ".join([first, *(f"{sign} {term}" for sign, term in parts[1:])])

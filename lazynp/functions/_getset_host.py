@@ -1,0 +1,73 @@
+"""Reading and writing by index what only NumPy can hold: strings, dates, objects, records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array, NDArray, Scalar, new_scalar, write_lock
+from lazynp._avals import on_device
+from lazynp._flush import host_value
+from lazynp._node import VALUE, Node, leaf
+from lazynp._ownership import exclusive
+from lazynp._steps import Field
+from lazynp._strides import writeable
+from lazynp._trace import on_host
+from lazynp._views import view
+from lazynp.functions._host import to_host
+from lazynp.functions._records import record as record_at
+
+
+def get_on_host(self: Array, op: Any, node: Node, starts: tuple[int, ...], step: Any) -> Any:
+    got = on_host(op, (node, *starts))
+    if op.scalar and step.scalar:
+        value = got[VALUE]
+        if isinstance(value, np.ndarray):
+            if value.dtype.names is not None:
+                return _record(self, step.index, value)
+            value = value[()]
+        return value if not on_device(op.aval.dtype) else new_scalar(leaf(value))
+    return view(self, step)
+
+
+def _record(self: Array, index: Any, value: Any) -> Any:
+    """A record is a view: it reads and writes the array."""
+    if not writeable(self):
+        value = value.view()
+        value.flags.writeable = False
+        return value[()]
+    where = tuple([i for i in index if i is not Ellipsis])
+    return record_at(
+        value, where, lambda name: view(self, Field(name)), lambda: host_value(self._read())[where]
+    )
+
+
+def is_field(index: Any) -> bool:
+    """Whether this is a field name, or a list of them."""
+    names = index if type(index) is list else [index]
+    return bool(names) and all(isinstance(n, str) for n in names)
+
+
+def set_on_host(self: Array, index: Any, value: Any) -> None:
+    """Objects, strings, dates, records: NumPy stores, in place if nobody else holds the memory."""
+    index = to_host(index)
+    if self.dtype != object or isinstance(value, Scalar) or not _is_whole(index, self.ndim):
+        zero_d = type(value) is NDArray and not value.ndim
+        value = np.asarray(to_host(value)) if zero_d else to_host(value)
+    with write_lock:
+        owner = self if self._base is None else self._base
+        memory = exclusive(owner)
+        if memory is None or memory.base is not None:
+            owner._node = leaf(np.array(host_value(owner._node)))
+            memory = owner._node[VALUE]
+        target = memory
+        for step in () if self._base is None else self._path:
+            target = step.layout(target)
+        target[index] = value
+
+
+def _is_whole(index: Any, ndim: int) -> bool:
+    """Whether an index selects one element: an object array stores any object there unchanged."""
+    items = index if isinstance(index, tuple) else (index,)
+    return len(items) == ndim and all(isinstance(i, (int, np.integer)) for i in items)

@@ -59,7 +59,8 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
 /* Whether the index certainly gives a view. */
 static int is_basic(PyObject *index)
 {
-    if (PySlice_Check(index) || PyLong_CheckExact(index))
+    if (PySlice_Check(index) || PyLong_CheckExact(index) || index == Py_None ||
+        index == Py_Ellipsis)
         return 1;
     if (!PyTuple_CheckExact(index))
         return 0;

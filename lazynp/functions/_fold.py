@@ -11,6 +11,7 @@ from lazynp._array import Array
 from lazynp._config import config
 from lazynp._extents import known_empty, slice_extent
 from lazynp._flush import host_value
+from lazynp._recorder import local
 from lazynp._values import knowable
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d, store
@@ -106,7 +107,8 @@ def fold_along(
 def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, out: Any) -> Any:
     """`ufunc.reduceat`. Reads the indices, because they may be an error.
 
-    NumPy runs it for many slices, unless the data are traced or the policy is `compiled`.
+    NumPy runs it for many slices, and in eager mode for few, unless the data are traced or the
+    policy is `compiled`.
     """
     x, out = as_array(array), single_out(out)
     indices = host_value(indices._read()) if isinstance(indices, Array) else indices
@@ -120,6 +122,7 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     if beyond.size:
         raise IndexError(f"index {beyond[0]} out-of-bounds in {row.name}.reduceat [0, {n})")
     by_numpy = config.execution != "compiled" and knowable(x._read())  # ten times as fast
+    few = few and not (by_numpy and local.recorder.backend.at_once)
     if starts.size == 0 or not few and (by_numpy or not _even(starts, n)):
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))

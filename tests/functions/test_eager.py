@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _node
+from lazynp import _fronts, _node
 from lazynp._array import Scalar
 from lazynp._recorder import local
 from tests.helpers import be_eager, fresh_start, is_eager
@@ -104,6 +104,51 @@ def test_nothing_is_inferred(eager: None) -> None:
     assert pending() == 0
 
 
+def filled(np: Any, m: Any, value: Any, **options: Any) -> Any:
+    """What `fill_diagonal` of a view makes of the whole."""
+    np.fill_diagonal(m[:, 1:], value, **options)
+    return m
+
+
+AT_ONCE: dict[str, Callable[..., Any]] = {
+    "a new axis": lambda np, m, v, k: m[None],
+    "all of it": lambda np, m, v, k: m[...],
+    "zeros of a length": lambda np, m, v, k: np.zeros(k[0]),
+    "ones of a shape": lambda np, m, v, k: np.ones((k[0], 2), dtype=int),
+    "full of a length": lambda np, m, v, k: np.full(k[2], 7),
+    "eye of a size": lambda np, m, v, k: np.eye(k[0]),
+    "a diagonal filled": lambda np, m, v, k: filled(np, m, 7),
+    "a diagonal filled with elements": lambda np, m, v, k: filled(np, m, v[:2]),
+    "reduceat": lambda np, m, v, k: np.add.reduceat(m, [0, 2], axis=1),
+    "reduceat of few": lambda np, m, v, k: np.maximum.reduceat(k, k[[1, 2]]),
+    "polyval": lambda np, m, v, k: np.polyval(k, m),
+    "polyval of a number": lambda np, m, v, k: np.polyval(m[0], 2),
+    "polyfit": lambda np, m, v, k: np.polyfit(m[0], m[0] ** 2 + 1.0, 1),
+}  # each was recorded; to infer an op takes a hundred times as long as NumPy does
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_it_is_done_at_once(name: str, eager: None) -> None:
+    f, given = AT_ONCE[name], (numpy.arange(77.0).reshape(7, 11), V, numpy.array([17, 0, 2, 19]))
+    ours = list(map(np.array, given))  # of sizes that nothing has seen
+    known = set(_node._ops.table)
+    got = f(np, *ours)
+    assert not _node._ops.table.keys() - known
+    assert pending() == 0
+    assert got._read()[_node.VALUE] is not None
+    assert described(got) == described(f(numpy, *given))
+
+
+def test_a_warning_of_a_fit_names_the_users_line() -> None:
+    for at_once in (False, True):
+        be_eager(at_once)
+        x, y = np.array(numpy.ones(5)), np.array(numpy.arange(5.0))
+        with pytest.warns(numpy.exceptions.RankWarning) as caught:
+            np.polyfit(x, y, 2)
+        if _fronts.BUILT or not at_once:
+            assert caught[0].filename == __file__
+
+
 # -- what ------------------------------------------------------------------------------------------
 
 M = numpy.arange(12.0).reshape(3, 4) - 3.0
@@ -160,6 +205,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "powers of bools": lambda np, m, v, k: [(m > 0) ** p for p in (3, 0.5, 0)],
     "inner product": lambda np, m, v, k: k @ k,
     "reduceat": lambda np, m, v, k: np.add.reduceat(m, [0, 2], axis=1),
+    "fill_diagonal": lambda np, m, v, k: (lambda x: filled(np, x, x[2]))(m.copy()),
 }
 ERRORS: dict[str, Callable[..., Any]] = {
     "index": lambda np, m, v, k: m[5],

@@ -1,5 +1,6 @@
 """Eager operations in loops that would gain nothing from programs, against NumPy."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -533,3 +534,61 @@ def test_out_without_axes(function: Any, dtype: Any) -> None:
     for x in (2.5, np.float64(2.5), np.array([1.0]), [2.0]):
         with pytest.raises(ValueError):
             function(x, dtype=dtype, out=np.array(3))
+
+
+SEQUENCES: dict[str, Callable[[Any], Any]] = {
+    "scalars": lambda v: (v[0], v[1], v[2]),
+    "scalars and numbers": lambda v: [v[0], 2, 3.5],
+    "ints": lambda v: (1, -2, 300),
+    "large ints": lambda v: [1, 2, 2**63],
+    "bools": lambda v: [True, v[0] > 1, False],
+    "complex": lambda v: (1j, v[0], 2.0),
+    "not finite": lambda v: [v[0], float("nan"), float("inf")],
+    "too few": lambda v: (v[0], 1.0),
+    "one": lambda v: [v[1]],
+    "none": lambda v: (),
+    "nested": lambda v: [(v[0], 1.0, 2.0)],
+    "uneven": lambda v: [v[0], (1.0, 2.0), 3.0],
+    "strings": lambda v: ("1", "2", "x"),
+    "NumPy's": lambda v: [numpy.float32(0.1), numpy.int8(3), numpy.uint64(2**63)],
+    "an array": lambda v: [v[:1], v[1], 2.0],
+    "nothing": lambda v: [None, 1, 2],
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i1", "u8", "?", "c16", ">f8"])
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences_are_stored(name: str, dtype: str, eager: None) -> None:
+    """In a row, a column and a view of one that shows what is written."""
+    given = numpy.array([2.5, -1.0, 7.25])
+    for index in (1, (slice(None), 0), ..., [0, 2], (0, slice(None, None, -1))):
+        found = []
+        for np_ in (numpy, np):
+            x, v = np_.array(numpy.ones((3, 3), dtype)), np_.array(given)
+            row = x[1]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    x[index] = SEQUENCES[name](v)
+                    told: Any = None
+                except Exception as error:
+                    told = type(error)
+            kinds = [w.category for w in caught if w.category is not RuntimeWarning]
+            written = None if told else (described(x), described(row))  # NumPy may write a part
+            found.append((told, kinds, written))
+        assert found[1] == found[0], index
+
+
+def test_sequences_of_numbers_are_stored_at_once(eager: None) -> None:
+    """To make them an array that is recorded takes a hundred times as long as NumPy does."""
+    x, y, v = np.zeros((23, 2)), np.zeros((2, 29), int), np.array(V)
+    known = set(_node._ops.table)
+    for _ in range(3):
+        x[3] = v[0], v[1]
+        x[4] = [1, v[0]]
+        y[:, 4] = 7, 8
+        x[5] = np.array(K)[1], 2.0  # ints, which Python stores
+    assert not _node._ops.table.keys() - known
+    assert pending() == 0
+    assert x[3:6].tolist() == [[1.5, -0.0], [1.0, 1.5], [0.0, 2.0]]
+    assert y[:, 4].tolist() == [7, 8]

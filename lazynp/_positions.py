@@ -96,6 +96,14 @@ def user_frame(frame: FrameType) -> FrameType:
     return frame
 
 
+def depth_of_user(frame: FrameType) -> int:
+    """The `stacklevel` of a warning in this frame that is to name the user's line."""
+    user, depth = user_frame(frame), 1
+    while frame is not user and frame.f_back is not None:
+        frame, depth = frame.f_back, depth + 1
+    return depth
+
+
 def progress(frame: FrameType) -> tuple[FrameType, tuple[int, ...]]:
     """The user's frame, and the progress of each of lazynp's functions below it, outermost
     first.

@@ -527,3 +527,20 @@ def test_parts_stored_in_parts_of_the_same_array_are_read_first(held: bool) -> N
                 want[1:][one] = want[1:][other].copy()
                 kept[0][one] = x[1:][other]
                 assert x.tolist() == want.tolist(), (one, other)
+
+
+@needs_c
+@MODES
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8"])
+def test_integers_of_any_dtype_are_places(dtype: str, eager: bool) -> None:
+    """Such as the elements of an image, which look up a table."""
+    set_eager(eager)
+    table, found = np.asarray(numpy.arange(100.0)), []
+    for k in (numpy.dtype(dtype).type(17), np.asarray(numpy.array([17], dtype))[0]):
+        assert calls_of(lambda k=k: found.append(table[k])) == []
+        table[k] += 1.0
+    assert [float(x) for x in found] == [17.0, 18.0]
+    if dtype[0] == "i":
+        assert float(table[numpy.dtype(dtype).type(-1)]) == 99.0
+    with pytest.raises(IndexError):
+        table[numpy.dtype(dtype).type(101)]

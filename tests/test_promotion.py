@@ -9,6 +9,7 @@ import pathlib
 import pickle
 import sys
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from hypothesis import given
 import lazynp as np
 from lazynp import _recorder
 from lazynp._array import Array, Scalar
-from lazynp._promotion import Promoted, _function, _sampling, _trials
+from lazynp._promotion import Promoted, _function, _program, _sampling, _trials
 from lazynp.transforms.control import front_of
 from tests import promotion_generator as generator, promotion_programs as programs
 from tests.promoting import front, promoting
@@ -530,6 +531,31 @@ def test_a_program_without_hope_is_not_tried(monkeypatch: pytest.MonkeyPatch) ->
         f(np.ones((100, 100)))
     assert hot.programs == 0 and np.stats().compiles == compiled
     assert "it would take" in hot.explained()
+
+
+def _iterates(x: Any, n: int) -> Any:
+    for _ in range(n):
+        if x.sum() > 100.0:
+            break
+        x = x * 1.5 + 1.0
+    return x
+
+
+def _of_many(x: Any) -> Any:
+    return np.array([_iterates(x + 0.5 * k, 20).sum() for k in list(range(400))])
+
+
+def test_a_trace_that_takes_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    # each of the 400 calls would be traced as a loop of its own, some 5 ms each
+    monkeypatch.setattr(_program, "TRACING", 0.05)
+    f, x = front(_of_many), np.ones(3)
+    want = numpy.asarray(_of_many(x))
+    begin = time.thread_time()
+    for _ in range(3):
+        assert numpy.array_equal(numpy.asarray(_of_many(x)), want)
+    assert f.whys == ["tracing it takes too long"]
+    assert f.programs == 0
+    assert time.thread_time() - begin < 1.5
 
 
 def test_the_second_call_of_a_long_function_is_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,13 +16,15 @@ static inline int as_place(PyObject *item, npy_intp *place)
             return 0;
     }
     if (!PyLong_CheckExact(item)) {
-        if (Py_TYPE(item) == &PyLongArrType_Type)
-            *place = PyArrayScalar_VAL(item, Long);
-        else if (Py_TYPE(item) == &PyIntArrType_Type)
-            *place = PyArrayScalar_VAL(item, Int);
-        else
-            return 0;
-        return 1;
+        PyTypeObject *type = Py_TYPE(item);
+#define X(name)                                                                                    \
+    if (type == &Py##name##ArrType_Type) {                                                         \
+        *place = PyArrayScalar_VAL(item, name);                                                    \
+        return 1;                                                                                  \
+    }
+        X(Long) X(Int) X(UByte) X(UInt) X(Short) X(UShort) X(Byte)
+#undef X
+        return 0;
     }
     int overflow;
     *place = PyLong_AsLongAndOverflow(item, &overflow);
@@ -59,7 +61,8 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
 /* Whether the index certainly gives a view. */
 static int is_basic(PyObject *index)
 {
-    if (PySlice_Check(index) || PyLong_CheckExact(index))
+    if (PySlice_Check(index) || PyLong_CheckExact(index) || index == Py_None ||
+        index == Py_Ellipsis)
         return 1;
     if (!PyTuple_CheckExact(index))
         return 0;

@@ -240,6 +240,26 @@ static PyObject *apart(PyArrayObject *memory, PyObject *index, PyArrayObject *va
     return is_apart ? Py_NewRef(value) : PyArray_NewCopy(value, NPY_CORDER);
 }
 
+/* A tuple or list of numbers as NumPy has it, in a new tuple, if each suits the memory. NULL: forward,
+   or an error. */
+static PyObject *numbers_of(PyArrayObject *memory, PyObject *values)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(values);
+    PyObject *new = n && n <= the.few ? PyTuple_New(n) : NULL;
+    if (new && n != PySequence_Fast_GET_SIZE(values)) /* the collector may run code */
+        Py_CLEAR(new);
+    for (Py_ssize_t i = 0; new && i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(values, i);
+        if (is_scalar(item))
+            item = value_of_scalar(item);
+        if (!item || is_memory(item) || !suits(memory, item))
+            Py_CLEAR(new);
+        else
+            PyTuple_SET_ITEM(new, i, Py_NewRef(item));
+    }
+    return new;
+}
+
 /* Store into memory that nobody else can see. 1: done; 0: forward; -1: NumPy raised an error before
    it wrote. */
 static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
@@ -249,8 +269,11 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
     if (is_scalar(value))
         value = value_of_scalar(value);
     PyObject *shown;
+    int many = value && (PyTuple_CheckExact(value) || PyList_CheckExact(value));
     Py_INCREF(memory); /* first, as reading a view may run code */
-    if (value && is_array(value)) {
+    if (many) /* for one element, NumPy's error names the class */
+        value = element_at(memory, index) ? NULL : numbers_of(memory, value);
+    else if (value && is_array(value)) {
         PyObject *node = node_of(value);
         if (node)
             value = Py_NewRef(PyList_GET_ITEM(node, VALUE));
@@ -263,7 +286,7 @@ static int store(PyArrayObject *memory, PyObject *index, PyObject *value)
     }
     else
         Py_XINCREF(value);
-    if (!value || value == (PyObject *)memory || !suits(memory, value) || watched()) {
+    if (!value || value == (PyObject *)memory || !(many || suits(memory, value)) || watched()) {
         Py_XDECREF(value);
         Py_DECREF(memory);
         return PyErr_Occurred() ? -1 : 0;

@@ -7,6 +7,7 @@ each call sets it. Results that are Python's numbers, or structure, are rebuilt 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -26,6 +27,7 @@ from lazynp.transforms.control import CannotStage, converted, session
 
 UNROLLED = 200  # equations that unrolling a loop may add
 EQUATIONS = 800  # of the whole program: more take too long to compile
+TRACING = 0.5  # seconds that a trace may take; most take a tenth of that
 
 # of an array: what these give, or whether that is a view, depends on strides
 _LAYOUT = {
@@ -56,6 +58,7 @@ class Program:
         self._moving, self._unread = given.moving, frozenset(given.unread)
         self._in_calls = isinstance(given, Given)
         self.seconds = 0.0  # that a call takes at least, by estimate
+        self._until = 0.0
         self._results: Results | None = None
         staged = _named(self._staged, name_of(plain))
         self._jitted = Jitted(staged, (), (), loops="auto", compiled=True)
@@ -103,8 +106,13 @@ class Program:
     def _captured(self) -> list[Array]:
         return [x for traced in self._jitted._cache.values() for x in traced.captured]
 
-    def trace(self, leaves: list[Any]) -> int:
-        """Trace it, and count its operations. Raises whatever forbids it."""
+    def trace(self, leaves: list[Any], spent: float = 0.0) -> int:
+        """Trace it, and count its operations. Raises whatever forbids it. spent: seconds of
+        Python's on such calls. A trace may take as long, so that a call never takes much longer
+        than those before it: a loop over a list may call a function with loops a thousand times,
+        and each call is traced.
+        """
+        self._until = time.thread_time() + max(TRACING, spent)
         classes = [cls for cls, _ in self._template.specs]
         refuse_computed(self._plain, [*classes, *self._template.fixed])
         if self._moving:
@@ -143,7 +151,8 @@ class Program:
     def _staged(self, *leaves: Any) -> Any:
         again = self.again(self._template, self._plain, list(leaves))
         before = [leaves[i]._node for i in self._template.apart]
-        with session.strictly(UNROLLED, again.cells, again.objects, again.scopes) as traced:
+        place = again.cells, again.objects, again.scopes
+        with session.strictly(UNROLLED, *place, self._until) as traced:
             out = self._called(again)
         classes = [type(x) for x in again.objects]
         classes += [x for x in self._template.fixed if isinstance(x, type)]

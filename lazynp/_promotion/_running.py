@@ -35,7 +35,7 @@ from lazynp._promotion._program import Program
 from lazynp._promotion._trials import FASTER, may_run
 from lazynp._promotion._variables import Variables, bind, is_module, value_of
 from lazynp.functions.tools import about_loops, materialize
-from lazynp.transforms.control import CannotStage
+from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.2  # in a loop, before it is looked at
 LEFT = 1.0  # seconds of Python that must be left, before a loop is traced
@@ -115,7 +115,7 @@ class Running:
         try:
             with np.errstate(all="ignore"):
                 self._step(self, frame)
-        except (Exception, CannotStage) as why:
+        except (Exception, CannotStage, TooLong) as why:
             self._refuse(str(why) or type(why).__name__)
 
     def _refuse(self, why: str) -> None:

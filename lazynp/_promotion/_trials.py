@@ -24,7 +24,7 @@ from lazynp._promotion._program import Changes, Program
 from lazynp._recorder import local
 from lazynp.functions.tools import materialize
 from lazynp.transforms._stack import DISABLED
-from lazynp.transforms.control import CannotStage
+from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
 FASTER = 0.8  # a program must take less than this part of Python's time
@@ -165,7 +165,10 @@ class Trials:
             program = self._program(given)
             try:
                 with np.errstate(all="ignore"):
-                    operations = program.trace(copies(given.leaves, empty=True))
+                    operations = program.trace(copies(given.leaves, empty=True), case.seconds)
+            except TooLong as why:
+                case.refused = str(why)
+                break
             except (Exception, CannotStage) as why:
                 if given.skipped:
                     numbers.names = None  # it may need one of them

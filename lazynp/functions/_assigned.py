@@ -74,9 +74,19 @@ def check_range(value: Any, found: np.dtype[Any], dtype: np.dtype[Any]) -> None:
         return
     if np.can_cast(found, dtype, "same_kind" if dtype.kind == "f" else "safe"):
         return
-    plain = type(value) in SCALAR_DTYPES
-    if plain or isinstance(value, (list, tuple)) and not holds_lazy(value):
+    if type(value) in SCALAR_DTYPES:
         np.asarray(value, dtype)
+    elif isinstance(value, (list, tuple)):
+        for x in _pythons_numbers(value) if holds_lazy(value) else [value]:
+            np.asarray(x, dtype)
+
+
+def _pythons_numbers(values: Any) -> list[Any]:
+    """Those in a nested list. (Arrays and NumPy's numbers become anything without an error.)"""
+    nested = [x for x in values if type(x) in (list, tuple)]
+    return [x for x in values if type(x) in SCALAR_DTYPES] + [
+        x for inner in nested for x in _pythons_numbers(inner)
+    ]
 
 
 def _warn_of_lost_imaginary_part() -> None:

@@ -31,6 +31,7 @@ from lazynp._quiet import quiet_result
 from lazynp._recorder import local
 from lazynp._strides import laid_out, order_of_strides
 from lazynp._values import knowable, there
+from lazynp.functions._index_keys import known_places
 from lazynp.functions._placing import USED, placed
 from lazynp.functions._replayed import REPLAYED, replayed
 from lazynp.functions._scalars import AVALS, scalar
@@ -254,6 +255,7 @@ def created(
 
     def decorate(function: F) -> F:
         recorded = _recorded(function)
+        of_shape = not like and not anytime
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -264,6 +266,8 @@ def created(
             largest = _largest()
             if not largest or not args:
                 return recorded(args, kwargs)
+            if of_shape and type(args[0]) is not int:  # lengths may be NumPy's integers
+                args = (known_places(args[0]), *args[1:])
             shape = args[0].shape if like and type(args[0]) is NDArray else args[0]
             if not _is_small(shape):
                 return function(*args, **kwargs)

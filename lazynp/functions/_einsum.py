@@ -42,10 +42,10 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         kwargs["optimize"] = optimize
         return host_into(np.einsum, *_arguments(form, arrays), out=out, **kwargs)
     order = order_argument(kwargs.get("order", "K"))
-    dtype = _dtype(arrays, out, kwargs)
-    view = len(arrays) == 1 and out is None  # then NumPy ignores the dtype
-    results = arrays if view else [cast(a, dtype) for a in arrays]
-    for positions, inputs, output in _plan(form, arrays, optimize):
+    plan = _plan(form, arrays, optimize)
+    view = out is None and _sums_nothing(plan)  # then NumPy ignores the dtype
+    results = arrays if view else [cast(a, _dtype(arrays, out, kwargs)) for a in arrays]
+    for positions, inputs, output in plan:
         terms = [(results.pop(i), labels) for i, labels in zip(positions, inputs, strict=True)]
         results.append(_contracted(terms, output))
     (result,) = results
@@ -68,6 +68,12 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = Fa
     """See `numpy.einsum_path`. Uses only the shapes of the operands."""
     arrays, form = _arrays(operands)
     return np.einsum_path(*_arguments(form, map(_dummy, arrays)), optimize=optimize)
+
+
+def _sums_nothing(plan: _Steps) -> bool:
+    """Whether the sum is one operand's elements, in another order."""
+    (_, inputs, output), *more = plan
+    return not more and len(inputs) == 1 and set(inputs[0]) == set(output)
 
 
 # -- parsing the arguments -------------------------------------------------------------------------
@@ -166,7 +172,7 @@ def _dtype(arrays: list[Array], out: Any, kwargs: dict[str, Any]) -> np.dtype[An
         return np.result_type(*avals)
     dtype = np.dtype(dtype)
     for k, a in enumerate(arrays):
-        if not np.can_cast(a.dtype, dtype, casting) and (len(arrays) > 1 or out is not None):
+        if not np.can_cast(a.dtype, dtype, casting):
             raise TypeError(
                 f"Iterator operand {k} dtype could not be cast from {a.dtype!r} to {dtype!r} "
                 f"according to the rule {casting!r}"

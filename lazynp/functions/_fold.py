@@ -15,6 +15,7 @@ from lazynp._array import Array
 from lazynp._config import config
 from lazynp._extents import known_empty, slice_extent
 from lazynp._flush import host_value
+from lazynp._recorder import local
 from lazynp.functions._checks import traced
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, scalar_if_0d, store
@@ -157,8 +158,8 @@ def fold_along(
 def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, out: Any) -> Any:
     """`ufunc.reduceat`. Reads the indices, because they may be an error.
 
-    NumPy runs it for many slices, unless the data are traced, or the policy is `compiled` and a
-    table of the slices is small.
+    NumPy runs it for many slices, and in eager mode for few, unless the data are traced, or the
+    policy is `compiled` and a table of the slices is small.
     """
     x, out = as_array(array), single_out(out)
     indices = host_value(indices._read()) if isinstance(indices, Array) else indices
@@ -172,8 +173,9 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     if beyond.size:
         raise IndexError(f"index {beyond[0]} out-of-bounds in {row.name}.reduceat [0, {n})")
     even = not few and _even(starts, n)
-    by_numpy = not few and (config.execution != "compiled" or not even)  # ten times as fast
-    if starts.size == 0 or by_numpy and not traced(x):
+    compiled = config.execution == "compiled"
+    by_numpy = not compiled and local.recorder.backend.at_once if few else not (compiled and even)
+    if starts.size == 0 or by_numpy and not traced(x):  # NumPy is ten times as fast
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
     result = _by_windows(row, x, starts, axis) if even else _by_slices(row, x, starts, axis)

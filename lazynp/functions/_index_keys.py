@@ -55,7 +55,7 @@ def gives_view(index: Any) -> bool:
     """Whether the index is made of nothing but ints, slices, None, Ellipsis."""
     if type(index) is tuple:
         return _BASIC.issuperset(map(type, index))
-    return type(index) is slice or type(index) is int
+    return type(index) in _BASIC
 
 
 _BASIC = frozenset({int, slice, type(None), EllipsisType})

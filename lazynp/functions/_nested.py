@@ -62,6 +62,8 @@ _TOO_DEEP = (
 def assemble(tree: Any, dtype: Any = None) -> Array:
     """The array that NumPy would make of a nested list. Raises its ValueError for a ragged list."""
     pieces: list[Any] = []
+    if dtype is not None and np.dtype(dtype).names is not None:  # a tuple is one record
+        return new_array(from_host(np.array(_values(tree), dtype), copy=False))
     try:
         shape = _gather(tree, dtype, pieces)
     except RecursionError:  # a list that holds itself
@@ -167,7 +169,8 @@ def _values(tree: Any) -> Any:
     if isinstance(tree, Array):
         return host_value(tree._read())
     if isinstance(tree, (list, tuple)):
-        return [_values(i) for i in tree]
+        items = [_values(i) for i in tree]
+        return items if isinstance(tree, list) else tuple(items)
     return tree
 
 

@@ -170,7 +170,8 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
     basic = type(index) is slice or type(index) is int or index is Ellipsis
     where = index if basic else host_index(index)
     owner = self if self._base is None else self._base
-    u = _copied_operand(value, owner)
+    numbers = type(value) is tuple or type(value) is list
+    u = _host_numbers(value) if numbers and value else _copied_operand(value, owner)
     if u is None or where is None:
         return False
     if aval_of_node(owner._node).dtype.kind != "c" and _is_complex(u):
@@ -201,10 +202,24 @@ def _copied_operand(x: Any, owner: Array) -> Any:
     return _host_operand(x)
 
 
+def _host_numbers(values: Sequence[Any]) -> Any:
+    """A list or tuple of numbers as NumPy has it, which converts each by itself; else None."""
+    found = []
+    for x in values:
+        if type(x) is Scalar:
+            x = x._node[VALUE]
+        if type(x) not in _NUMBERS and type(x) not in AVALS:
+            return None
+        found.append(x)
+    return tuple(found) if type(values) is tuple else found
+
+
 def _is_complex(u: Any) -> bool:
     t = type(u)
     if t is float or t is int or t is bool:
         return False
+    if t is list or t is tuple:
+        return any(map(_is_complex, u))
     return t is complex or u.dtype.kind == "c"
 
 

@@ -61,6 +61,7 @@ from lazynp.functions._selection import (
     select,
     where,
 )
+from lazynp.functions._stores import write_into
 from lazynp.primitives import indexing, reduction, shaping
 
 __all__ = [
@@ -330,6 +331,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         with write_on_host(x) as memory:
             np.fill_diagonal(memory, np.asarray(val), wrap)
         return
+    if x.dtype.kind == "c" or as_array(val).dtype.kind != "c":  # else a warning names the line
+        if write_into(x, (val,), lambda v, memory: np.fill_diagonal(memory, v, wrap)):
+            return
     values = repeated(val, x.dtype, count)
     region = {"axes": (0,), "sizes": (count,), "strides": (step,), "shape": (count,)}
     with write_lock:

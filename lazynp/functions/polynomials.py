@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -12,9 +13,11 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._node import is_tracer
+from lazynp._positions import depth_of_user
 from lazynp._values import knowable, seen_value
 from lazynp.functions import linear_algebra, sorting, ufuncs
 from lazynp.functions._checks import asking
+from lazynp.functions._eager import by_numpy
 from lazynp.functions._factorizations import eigvals
 from lazynp.functions._fold import item, part
 from lazynp.functions._host import host_call, to_host
@@ -125,6 +128,7 @@ def polyder(p: Any, m: Any = 1) -> Any:
     return p
 
 
+@by_numpy(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     """See `numpy.polyval`."""
     if _is_poly(x) or isinstance(p, np.poly1d) and not isinstance(x, Array):
@@ -202,6 +206,7 @@ def polydiv(u: Any, v: Any) -> Any:
     return quotient, rest
 
 
+@by_numpy(np.polyfit)
 def polyfit(
     x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: Any = None, cov: Any = False
 ) -> Any:
@@ -225,7 +230,9 @@ def polyfit(
     c, residuals, rank, s = linear_algebra.lstsq(left, right, rcond)
     c = (c.T / scale).T
     if not full and (not isinstance(rank, Array) or _known(rank)) and int(rank) != order:
-        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
+        depth = depth_of_user(sys._getframe())
+        text = "Polyfit may be poorly conditioned"
+        warnings.warn(text, np.exceptions.RankWarning, stacklevel=depth)
     if full:
         return c, residuals, rank, s, rcond
     return (c, _covariance(left, scale, residuals, x, y, order, cov)) if cov else c

@@ -1,5 +1,6 @@
 """Eager operations in loops that would gain nothing from programs, against NumPy."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp import _node
+from lazynp import _fronts, _node
 from lazynp._array import Scalar
 from lazynp._recorder import local
 from tests.helpers import be_eager, fresh_start, is_eager
@@ -104,6 +105,51 @@ def test_nothing_is_inferred(eager: None) -> None:
     assert pending() == 0
 
 
+def filled(np: Any, m: Any, value: Any, **options: Any) -> Any:
+    """What `fill_diagonal` of a view makes of the whole."""
+    np.fill_diagonal(m[:, 1:], value, **options)
+    return m
+
+
+AT_ONCE: dict[str, Callable[..., Any]] = {
+    "a new axis": lambda np, m, v, k: m[None],
+    "all of it": lambda np, m, v, k: m[...],
+    "zeros of a length": lambda np, m, v, k: np.zeros(k[0]),
+    "ones of a shape": lambda np, m, v, k: np.ones((k[0], 2), dtype=int),
+    "full of a length": lambda np, m, v, k: np.full(k[2], 7),
+    "eye of a size": lambda np, m, v, k: np.eye(k[0]),
+    "a diagonal filled": lambda np, m, v, k: filled(np, m, 7),
+    "a diagonal filled with elements": lambda np, m, v, k: filled(np, m, v[:2]),
+    "reduceat": lambda np, m, v, k: np.add.reduceat(m, [0, 2], axis=1),
+    "reduceat of few": lambda np, m, v, k: np.maximum.reduceat(k, k[[1, 2]]),
+    "polyval": lambda np, m, v, k: np.polyval(k, m),
+    "polyval of a number": lambda np, m, v, k: np.polyval(m[0], 2),
+    "polyfit": lambda np, m, v, k: np.polyfit(m[0], m[0] ** 2 + 1.0, 1),
+}  # each was recorded; to infer an op takes a hundred times as long as NumPy does
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_it_is_done_at_once(name: str, eager: None) -> None:
+    f, given = AT_ONCE[name], (numpy.arange(77.0).reshape(7, 11), V, numpy.array([17, 0, 2, 19]))
+    ours = list(map(np.array, given))  # of sizes that nothing has seen
+    known = set(_node._ops.table)
+    got = f(np, *ours)
+    assert not _node._ops.table.keys() - known
+    assert pending() == 0
+    assert got._read()[_node.VALUE] is not None
+    assert described(got) == described(f(numpy, *given))
+
+
+def test_a_warning_of_a_fit_names_the_users_line() -> None:
+    for at_once in (False, True):
+        be_eager(at_once)
+        x, y = np.array(numpy.ones(5)), np.array(numpy.arange(5.0))
+        with pytest.warns(numpy.exceptions.RankWarning) as caught:
+            np.polyfit(x, y, 2)
+        if _fronts.BUILT or not at_once:
+            assert caught[0].filename == __file__
+
+
 # -- what ------------------------------------------------------------------------------------------
 
 M = numpy.arange(12.0).reshape(3, 4) - 3.0
@@ -160,6 +206,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "powers of bools": lambda np, m, v, k: [(m > 0) ** p for p in (3, 0.5, 0)],
     "inner product": lambda np, m, v, k: k @ k,
     "reduceat": lambda np, m, v, k: np.add.reduceat(m, [0, 2], axis=1),
+    "fill_diagonal": lambda np, m, v, k: (lambda x: filled(np, x, x[2]))(m.copy()),
 }
 ERRORS: dict[str, Callable[..., Any]] = {
     "index": lambda np, m, v, k: m[5],
@@ -487,3 +534,61 @@ def test_out_without_axes(function: Any, dtype: Any) -> None:
     for x in (2.5, np.float64(2.5), np.array([1.0]), [2.0]):
         with pytest.raises(ValueError):
             function(x, dtype=dtype, out=np.array(3))
+
+
+SEQUENCES: dict[str, Callable[[Any], Any]] = {
+    "scalars": lambda v: (v[0], v[1], v[2]),
+    "scalars and numbers": lambda v: [v[0], 2, 3.5],
+    "ints": lambda v: (1, -2, 300),
+    "large ints": lambda v: [1, 2, 2**63],
+    "bools": lambda v: [True, v[0] > 1, False],
+    "complex": lambda v: (1j, v[0], 2.0),
+    "not finite": lambda v: [v[0], float("nan"), float("inf")],
+    "too few": lambda v: (v[0], 1.0),
+    "one": lambda v: [v[1]],
+    "none": lambda v: (),
+    "nested": lambda v: [(v[0], 1.0, 2.0)],
+    "uneven": lambda v: [v[0], (1.0, 2.0), 3.0],
+    "strings": lambda v: ("1", "2", "x"),
+    "NumPy's": lambda v: [numpy.float32(0.1), numpy.int8(3), numpy.uint64(2**63)],
+    "an array": lambda v: [v[:1], v[1], 2.0],
+    "nothing": lambda v: [None, 1, 2],
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i1", "u8", "?", "c16", ">f8"])
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences_are_stored(name: str, dtype: str, eager: None) -> None:
+    """In a row, a column and a view of one that shows what is written."""
+    given = numpy.array([2.5, -1.0, 7.25])
+    for index in (1, (slice(None), 0), ..., [0, 2], (0, slice(None, None, -1))):
+        found = []
+        for np_ in (numpy, np):
+            x, v = np_.array(numpy.ones((3, 3), dtype)), np_.array(given)
+            row = x[1]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    x[index] = SEQUENCES[name](v)
+                    told: Any = None
+                except Exception as error:
+                    told = type(error)
+            kinds = [w.category for w in caught if w.category is not RuntimeWarning]
+            written = None if told else (described(x), described(row))  # NumPy may write a part
+            found.append((told, kinds, written))
+        assert found[1] == found[0], index
+
+
+def test_sequences_of_numbers_are_stored_at_once(eager: None) -> None:
+    """To make them an array that is recorded takes a hundred times as long as NumPy does."""
+    x, y, v = np.zeros((23, 2)), np.zeros((2, 29), int), np.array(V)
+    known = set(_node._ops.table)
+    for _ in range(3):
+        x[3] = v[0], v[1]
+        x[4] = [1, v[0]]
+        y[:, 4] = 7, 8
+        x[5] = np.array(K)[1], 2.0  # ints, which Python stores
+    assert not _node._ops.table.keys() - known
+    assert pending() == 0
+    assert x[3:6].tolist() == [[1.5, -0.0], [1.0, 1.5], [0.0, 2.0]]
+    assert y[:, 4].tolist() == [7, 8]

@@ -41,6 +41,7 @@ from lazynp.transforms.control._source import (
 )
 from lazynp.transforms.control._state import (
     CannotStage,
+    TooLong,
     changed,
     fresh,
     load,
@@ -65,7 +66,7 @@ for _function in (
 operators.append(_Operators)
 
 __all__ = [
-    "PURE", "CannotStage", "Door", "Front", "bounds_only", "converted", "front_of", "inner_codes",
-    "is_rewritten",
+    "PURE", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted", "front_of",
+    "inner_codes", "is_rewritten",
     "is_users", "names", "plain_of", "pythons", "session", "transplanted", "whole_tree",
 ]  # fmt: skip

@@ -248,6 +248,7 @@ _WRITING = {"sort", "fill", "put", "partition", "resize", "itemset", "setfield",
 
 def call(function: Any) -> Any:
     """The function that a call calls."""
+    session.check_time()
     function = plain_of(function)
     if isinstance(function, (FunctionType, MethodType, functools.partial)):
         if isinstance(function, FunctionType) and _transforms(function):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import CellType, FunctionType
@@ -29,6 +31,10 @@ class CannotStage(BaseException):
     """
 
 
+class TooLong(BaseException):
+    """A trace takes longer than it may. Unlike `CannotStage`, this unrolls no loop."""
+
+
 class Session(threading.local):
     """How the function that is being traced treats its loops."""
 
@@ -49,6 +55,12 @@ class Session(threading.local):
         self.counting: list[Any] = []  # loops over numbers whose bodies are being traced
         self.pieces = 0  # that loops were divided into
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
+        self.until = math.inf  # seconds of this thread's when tracing ends, finished or not
+
+    def check_time(self) -> None:
+        """Call this where a trace comes by often."""
+        if time.thread_time() > self.until:
+            raise TooLong("tracing it takes too long")
 
     @contextmanager
     def tracing(self, mode: str, notes: list[str]) -> Any:
@@ -68,6 +80,7 @@ class Session(threading.local):
     @contextmanager
     def staged(self, exact: bool = False) -> Any:
         """A body or a branch that is traced once, and may run any number of times."""
+        self.check_time()
         before, self.exact = self.exact, self.exact or exact and not self.depth
         self.depth += 1
         try:
@@ -83,13 +96,15 @@ class Session(threading.local):
         cells: dict[int, CellType],
         objects: Iterable[Any],
         scopes: dict[int, dict[str, Any]],
+        until: float = math.inf,
     ) -> Iterator[dict[int, FunctionType]]:
         """The whole function is like a staged body: what changes an object of Python's, or draws
         a random number, is refused. Gives the functions that were traced. (`tracing` ends it.)
 
         cells: stand for variables of functions around it. objects: may be changed. scopes: stand
-        for global names.
+        for global names. until: see `until`; traces of inner functions keep it.
         """
+        self.until = until
         self.limit, self.strict, self.cells, self.scopes = limit, {}, cells, scopes
         self.asked = set()
         with self.staged():

@@ -118,7 +118,7 @@ def test_freed_memory_is_kept_for_the_next_arrays() -> None:
         for _ in range(3):
             round()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-        for _ in range(5):
+        for _ in range(10):
             round()
         print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
     """
@@ -129,4 +129,4 @@ def test_freed_memory_is_kept_for_the_next_arrays() -> None:
         text=True,
         check=True,
     )
-    assert int(done.stdout) < 8_000
+    assert int(done.stdout) < 50_000  # the heap may grow by an array or two; 156,000 otherwise

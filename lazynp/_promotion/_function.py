@@ -20,7 +20,7 @@ from lazynp._promotion._program import Program
 from lazynp._promotion._trials import Trials
 from lazynp.transforms.control import Door, Front
 
-_SHORT = 1e-3  # seconds: calls that are shorter are not worth it
+_SHORT = 2e-4  # seconds: calls that are shorter are not worth it
 _COMPILING = 0.002  # more seconds of Python for each operation of the program
 _PLACE = ".promoted"
 

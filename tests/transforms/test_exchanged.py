@@ -111,9 +111,20 @@ def renewed_now_and_then(u, n):
     return u
 
 
+def until_it_stays(u, n):
+    w = u * 1.0
+    w[0] = n  # before the branch gives w another name
+    while True:
+        new = w.copy()
+        new[1:] = np_like(u).minimum(w[1:], 2 * w[:-1])
+        if (new == w).all():
+            return w
+        w = new
+
+
 FUNCTIONS = [
     two, three, both_arguments, nested, backwards, of_an_array, renewed, renewed_until,
-    renewed_and_turned,
+    renewed_and_turned, until_it_stays,
 ]  # fmt: skip
 OTHERS = [remembered, renewed_now_and_then]  # one array under two names as a round begins
 
@@ -183,3 +194,18 @@ def test_an_unknown_number_of_rounds_is_refused() -> None:
     want = until(numpy.ones(5), 0.3)
     numpy.testing.assert_allclose(np.jit(of_a_copy)(u, 0.3), want)
     assert (u == 1).all()
+
+
+def test_an_array_that_is_written_in_the_next_round_gets_no_other_name() -> None:
+    def f(u: Any, n: int) -> Any:
+        w, y = u * 1.0, u * 2.0
+        for i in range(n):
+            w[0] += 1
+            if u[1] > i:
+                y = w
+        return y
+
+    u = np.ones(4) * 0.5
+    with pytest.raises(TypeError, match="gives an array another name"):
+        np.jit(f, static_argnums=1)(u, 20)
+    numpy.testing.assert_allclose(f(u, 20), f(numpy.ones(4) * 0.5, 20))

@@ -80,7 +80,7 @@ class _Function:
         parameters = _parameters(node.args)
         self._locals = everything.stores | parameters
         self._later = everything.later & self._locals
-        self._written = everything.written & self._locals
+        self._written: set[str] = set()  # names of arrays that are written from here on
         unsure = (unsure - self._locals) | _unsure(self._body, parameters)
         self._expressions = _Expressions(unsure)
         self._parts = 0
@@ -110,6 +110,7 @@ class _Function:
         """live: the names that are read afterwards; returns those that are read from here on."""
         out: list[ast.stmt] = []
         for s in reversed(statements):
+            self._written |= names(s).written & self._locals
             made, live = self._statement(s, live | self._later)
             out[:0] = made
         return out, live

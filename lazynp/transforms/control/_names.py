@@ -140,4 +140,7 @@ def returns(statements: Sequence[ast.stmt]) -> bool:
             return True
         if isinstance(s, ast.With) and returns(s.body):
             return True
+        if isinstance(s, ast.While) and isinstance(s.test, ast.Constant) and s.test.value:
+            if not jumps(s.body, (ast.Break,)):  # else it never ends
+                return True
     return False

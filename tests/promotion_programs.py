@@ -73,6 +73,18 @@ def history(x, steps):
     return np.array(states), np.array(energies), energies[:2], len(states)
 
 
+def lists(x, steps):
+    y, states, energies, pairs, few = x * 1.0, [x * 2], [], [], []
+    for k in range(steps):
+        y = y - 0.1 * y**3
+        states.append(y)
+        energies.append(float((y**2).sum()) + k)
+        pairs.append((k, y.sum(), y > 0))
+    for k in range(12):
+        few.append(x * k)
+    return {"states": states, "energies": energies}, pairs, states[3], few[:3], few[5], energies[-1]
+
+
 def total(x):
     found = 0.0
     for v in x:
@@ -173,6 +185,7 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (scalars, ("four",)), (sweep, ("floats", 2)), (in_place, ("complex",)), (total, ("empty",)),
     (stencil, ("matrix", 9)), (total, ("integers",)), (twice_the_same, ("four",)),
     (reads_an_object, ("four",)), (history, ("vector", 300)),
+    (lists, ("vector", 300)), (lists, ("four", 20)),
 ]  # fmt: skip
 
 

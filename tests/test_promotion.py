@@ -95,6 +95,18 @@ def test_a_program_gives_what_python_gives(f: Any, kinds: tuple[Any, ...]) -> No
     assert hot.programs == 1, hot.explained()
 
 
+def test_lists_that_are_given_back_hold_arrays_of_their_own() -> None:
+    hot = front(programs.lists)
+    for seed in range(4):
+        out = programs.lists(*arguments(("vector", 300), seed, np))
+    assert hot.programs == 1, hot.explained()
+    states = out[0]["states"]
+    assert out[2] is states[3] and len(states) == 301
+    before = states[4].tolist()
+    states[3][0] = 77
+    assert out[2][0] == 77 and states[4].tolist() == before and states[3].base is None
+
+
 def test_calls_of_a_program_compile_and_trace_nothing() -> None:
     hot = front(programs.stencil)
     for seed in range(3):

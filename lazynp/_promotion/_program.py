@@ -91,6 +91,7 @@ class Program:
         try:
             values = self._jitted(*leaves)
             materialize((values, owners))
+            values = results.rows_apart(values)
             out = rebuilt(results.out, values, originals, objects)
             changes = [
                 (k, name, rebuilt(spec, values, originals, objects))

@@ -6,13 +6,30 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import NDArray, Scalar
+from lazynp._array import NDArray, Scalar, new_array
+from lazynp._node import OP, leaf
 from lazynp._promotion._given import Again
 from lazynp._promotion._objects import MISSING
+from lazynp.functions._nested import as_row
+from lazynp.transforms._stack import node_of, result_handle
 from lazynp.transforms.control import CannotStage
 
 _FIXED = (bool, int, float, complex, str, bytes, type(None), np.generic, np.dtype)
 _KINDS = {"b": bool, "i": int, "f": float, "c": complex}
+_FEW = 8  # rows of one array that are results of their own
+_MANY = 64  # more of them take long to compile
+
+
+class Row:
+    """A result that is a row of an array which the program computes. place: of the array among
+    the values, or, if k is None, of the result itself.
+    """
+
+    __slots__ = ("value", "number", "k", "place")
+
+    def __init__(self, value: Any, number: Any, k: int) -> None:
+        self.value, self.number, self.place = value, number, 0
+        self.k: int | None = k
 
 
 class Results:
@@ -28,11 +45,15 @@ class Results:
         self._given = {id(x._owner()) for x in again.leaves if type(x) is NDArray}
         self._owners: set[int] = set()
         self._compact = {id(again.leaves[i]) for i in again.compact}
+        self._rows: dict[Any, tuple[Any, list[Row]]] = {}
+        self._apart = 0  # rows that are results of their own
+        self.stacks: list[tuple[int, type]] = []  # values whose rows are results; their type
         self.out = self._described(out)
         self.changes = [
             (k, name, ("missing",) if value is MISSING else self._described(value))
             for k, name, value in again.changes()
         ]
+        self._place_rows()
 
     def _described(self, x: Any) -> Any:
         found = self._known.get(id(x))
@@ -65,7 +86,44 @@ class Results:
         kind = _KINDS.get(aval.dtype.kind)
         return ("number", place, kind) if aval.weak and kind is not None else ("new", place)
 
+    def _row(self, x: Any, source: Any, k: int) -> Any:
+        number = _KINDS.get(x.aval.dtype.kind) if type(x) is Scalar and x.aval.weak else None
+        made = Row(x, number, k)
+        key = id(source), number or type(x)
+        self._rows.setdefault(key, (source, []))[1].append(made)
+        return "row", made
+
+    def _place_rows(self) -> None:
+        for (_, kind), (source, rows) in self._rows.items():
+            if len(rows) > _FEW:
+                self.stacks.append((len(self.values), kind))
+                self.values.append(new_array(source))
+            for row in rows:
+                if len(rows) <= _FEW:
+                    row.k = None
+                    self.values.append(row.value)
+                row.place, row.value = len(self.values) - 1, None
+
+    def rows_apart(self, values: list[Any]) -> list[Any]:
+        """The values, where arrays whose rows are results are lists of these."""
+        for place, kind in self.stacks:
+            rows = np.asarray(values[place])
+            if kind is NDArray:
+                values[place] = [new_array(leaf(np.array(row))) for row in rows]
+            elif kind is Scalar:
+                values[place] = [result_handle(node_of(x)) for x in rows]
+            else:
+                values[place] = rows.tolist()
+        return values
+
     def _value(self, x: Any) -> Any:
+        row = as_row(x)
+        if row is not None and row[0][OP] is not None:
+            if x._base is None and x._flags is None and x._order is None:
+                return self._row(x, *row)
+            self._apart += 1
+            if self._apart > _MANY:
+                raise CannotStage(f"gives back more than {_MANY} views, or read-only arrays")
         self.values.append(x)
         place = len(self.values) - 1
         if type(x) is Scalar:
@@ -88,6 +146,11 @@ def rebuilt(spec: Any, values: list[Any], leaves: list[Any], objects: list[Any])
     kind = spec[0]
     if kind == "new":
         return values[spec[1]]
+    if kind == "row":
+        row = spec[1]
+        if row.k is not None:
+            return values[row.place][row.k]
+        return values[row.place] if row.number is None else row.number(values[row.place])
     if kind == "given":
         return leaves[spec[1]]
     if kind == "number":

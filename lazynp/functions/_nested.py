@@ -109,7 +109,7 @@ def _joined(pieces: list[Any]) -> list[Any]:
     """
     parts: list[Any] = []  # (array, first row, number of rows), or a piece
     for piece in pieces:
-        found = _as_row(piece)
+        found = as_row(piece)
         if found is None:
             parts.append(piece)
             continue
@@ -136,8 +136,8 @@ def _rows(source: Node, first: int, count: int) -> Array:
     )
 
 
-def _as_row(piece: Any) -> tuple[Node, int] | None:
-    """The node of an array, and which of its rows the piece is."""
+def as_row(piece: Any) -> tuple[Node, int] | None:
+    """The node of an array, and which of its rows the piece is; None if it is none."""
     if not isinstance(piece, Array):
         return None
     node = piece._read()

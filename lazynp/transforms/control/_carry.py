@@ -110,7 +110,7 @@ class Carry:
         self.unclear = set()
         shown = self._shown()
         if self.grows:
-            self.appended, self.unclear = self.growth.taken(shown, self.written)
+            self.appended, self.unclear = self.growth.taken(shown, self.written, self.after)
         self._refuse_exchanges(made, first)
         out = {}
         for n in self.names:
@@ -249,6 +249,7 @@ class Carry:
     loop: Any = None  # what is traced of it, if its rounds are counted
     least = 0  # rounds that run at least
     joining = False  # whether types that differ are joined
+    after: Collection[str] = ()  # names that are read after the loop
     grows = False  # whether the rounds may append to lists
     appended: Any = ()  # what a round has appended
     exact = False  # whether the loop is short enough to be unrolled if ints may grow large

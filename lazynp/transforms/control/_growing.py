@@ -78,8 +78,12 @@ class Growth:
             )
         self._seen.append((name, x, x._node))
 
-    def taken(self, shown: dict[int, set[str]], written: Collection[str]) -> tuple[Any, set[str]]:
-        """What a round has appended; and the variables that show one of these arrays."""
+    def taken(
+        self, shown: dict[int, set[str]], written: Collection[str], after: Collection[str]
+    ) -> tuple[Any, set[str]]:
+        """What a round has appended; and the variables that show one of these arrays after the
+        loop. shown: names by id of an owner. after: names that are read after the loop.
+        """
         session.growth = None
         unclear, once = set[str](), set[int]()
         for name, x, node in self._seen:
@@ -89,12 +93,13 @@ class Growth:
                     f"`{name}` gets an array that has other names, and is written; append a copy"
                 )
             once.add(id(x))
-            unclear |= names
+            unclear |= names.intersection(after)
         self._forms = []
         for name, value in self._values:
             leaves, tree = _flatten(value)
-            forms = [(type(x), weak_aval(x)) for x in leaves]
-            self._forms.append((name, tree, [(k, a, bool(unclear)) for k, a in forms]))
+            fixed = [not unclear.isdisjoint(shown.get(id(x), ())) for x in leaves]
+            forms = [(type(x), weak_aval(x), f) for x, f in zip(leaves, fixed, strict=True)]
+            self._forms.append((name, tree, forms))
         return [_flatten(v)[0] for _, v in self._values], unclear
 
     def extend(self, count: int) -> None:

@@ -173,9 +173,11 @@ def _exchanged(
 
     groups = Rounds(0, 1, count // together, lambda place: place)
     groups.divided = True
+    after = carry.after
     carry = Carry(
         carry.names, carry.written, carry.line, body, kept=exchanged.names, growth=carry.growth
     )
+    carry.after = after
     try:
         why = _attempt(groups, 0, several, None, carry, True)
     except (OtherType, Exchanged) as error:
@@ -200,7 +202,7 @@ def _in_pieces(
     whole = rounds.divided or not divided.places
     for begin, end in pairwise([skipped, *[p for p in places if p > skipped], count]):
         piece = rounds.part(begin, end, whole)
-        for_(piece, body, None, names, written, nested, line)
+        for_(piece, body, None, names, written, nested, line, names)
 
 
 def _windows_of(
@@ -222,9 +224,10 @@ def _windows_of(
 def for_(
     over: Any, body: Callable[[Any], None], ends: Callable[[], Any] | None,
     names: tuple[str, ...], written: tuple[str, ...], nested: bool, line: int,
+    after: tuple[str, ...],
 ) -> None:  # fmt: skip
     """`for item in over: body(item)`. ends: whether a jump has ended the loop. nested: whether the
-    body holds a loop.
+    body holds a loop. after: names that are read after the loop.
     """
     rounds = rounds_of(over)
     if rounds is None and session.depth and isinstance(over, Iterator):
@@ -236,12 +239,13 @@ def for_(
     known = not undecided(rounds.length)
     count = int(rounds.length) if known else -1
     with apart() if known else nullcontext():
-        _for(rounds, known, count, over, body, ends, names, written, nested, line)
+        _for(rounds, known, count, over, body, ends, names, written, nested, line, after)
 
 
 def _for(
     rounds: Rounds, known: bool, count: int, over: Any, body: Any, ends: Any,
     names: tuple[str, ...], written: tuple[str, ...], nested: bool, line: int,
+    after: tuple[str, ...],
 ) -> None:  # fmt: skip
     mode = session.mode
     short = count <= 1 or mode == "auto" and count <= SHORT and not nested
@@ -255,6 +259,7 @@ def _for(
     skipped, why, said = 0, None, len(session.notes)
     while True:
         carry = Carry(names, written, line, body, ends)
+        carry.after = after
         try:
             why = _attempt(rounds, skipped, body, ends, carry, not known or skipped > 1)
             break
@@ -344,7 +349,7 @@ class _Applied:
 
 def while_(
     test: Callable[[], Any], body: Callable[[], None], names: tuple[str, ...],
-    written: tuple[str, ...], nested: bool, line: int,
+    written: tuple[str, ...], nested: bool, line: int, after: tuple[str, ...],
 ) -> None:  # fmt: skip
     """`while test(): body()`"""
     begin, count = equations(), 0

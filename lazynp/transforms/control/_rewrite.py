@@ -190,7 +190,7 @@ class _Function:
         stores |= set() if is_for else names(s.test).stores
         loops = any(isinstance(n, (ast.For, ast.While)) for n in inside(s.body))
         facts = [_constant(stores & head), _constant(self._written), ast.Constant(loops),
-                 ast.Constant(s.lineno)]  # fmt: skip
+                 ast.Constant(s.lineno), _constant(stores & live)]  # fmt: skip
         if is_for:
             bind = _located(ast.Assign([copy.deepcopy(s.target)], name(".item")), s)
             bind = self._expressions.visit(bind)

@@ -73,6 +73,25 @@ def history(x, steps):
     return np.array(states), np.array(energies), energies[:2], len(states)
 
 
+def numbers_of_python(x):
+    """The ints exceed 64 bits."""
+    seed, total = 12345, 0.0
+    for _ in range(300):
+        seed = (6364136223846793005 * seed + 1442695040888963407) % 2**64
+        total += seed / 2**64
+    return x * total
+
+
+def known_arrays(x):
+    a, weights, log = np.ones(4) / 4, np.linspace(0.5, 1, 16).reshape(4, 4), 0.0
+    for w in np.arange(400) % 4:
+        a = (a @ weights) * weights[:, w]
+        c = a.sum()
+        a /= c
+        log += np.log(c)
+    return x * log
+
+
 def lists(x, steps):
     y, states, energies, pairs, few = x * 1.0, [x * 2], [], [], []
     for k in range(steps):
@@ -185,7 +204,8 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (scalars, ("four",)), (sweep, ("floats", 2)), (in_place, ("complex",)), (total, ("empty",)),
     (stencil, ("matrix", 9)), (total, ("integers",)), (twice_the_same, ("four",)),
     (reads_an_object, ("four",)), (history, ("vector", 300)),
-    (lists, ("vector", 300)), (lists, ("four", 20)),
+    (lists, ("vector", 300)), (lists, ("four", 20)), (numbers_of_python, ("four",)),
+    (known_arrays, ("four",)),
 ]  # fmt: skip
 
 

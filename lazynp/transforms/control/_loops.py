@@ -13,7 +13,7 @@ from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 
-from lazynp._array import NDArray
+from lazynp._array import Array, NDArray
 from lazynp._positions import position
 from lazynp._recorder import user_position
 from lazynp._tree import tree_flatten
@@ -252,8 +252,8 @@ def _for(
     if known and (short and mode != "stage" or mode == "unroll" or not count):
         _in_python(rounds, body, ends, names, written, line, 0, None)
         return
-    few = session.strict is None or count <= _PLAIN  # else it is Python that would be slow
-    if known and few and mode == "auto" and not _involves(body, over):
+    plain = session.strict is None or count <= _PLAIN or not _has_arrays(body)
+    if known and plain and mode == "auto" and not _involves(body, over):
         _in_python(rounds, body, ends, names, written, line, 0, None)
         return
     skipped, why, said = 0, None, len(session.notes)
@@ -295,6 +295,11 @@ def _involves(body: Any, over: Any) -> bool:
         return True
     scope = body.__globals__
     return any(involved(scope[n]) for n in body.__code__.co_names if n in scope)
+
+
+def _has_arrays(body: Any) -> bool:
+    """Whether the body reads arrays. If they are known, Python is right, but may be slow."""
+    return any(isinstance(v, Array) for v in values_of(cells_of(body).values()))
 
 
 def _in_python(

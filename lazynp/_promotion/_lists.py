@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from lazynp._array import new_array
 from lazynp._node import leaf
 from lazynp._promotion._agreement import agree
+from lazynp._promotion._collector import uncollected
 from lazynp._promotion._histories import Site
 from lazynp.transforms._stack import node_of, result_handle
 from lazynp.transforms.control import CannotStage
@@ -95,13 +95,8 @@ def _values(site: Site, rows: Any, count: int) -> list[Any]:
     if any(count >= len(r) for r in rows):
         raise CannotStage(f"line {site.line}: more rounds change `{site.of}` than was expected")
     columns = iter([np.asarray(r)[:count] for r in rows])
-    enabled = gc.isenabled()
-    gc.disable()  # nothing here is garbage
-    try:
+    with uncollected():
         return _column(site.spec, columns, count)
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def _column(spec: Any, columns: Any, count: int) -> list[Any]:

@@ -17,6 +17,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._cost import least
 from lazynp._jaxpr import Jaxpr, Literal, Var
+from lazynp._promotion._collector import uncollected
 from lazynp._promotion._given import Again, Given, Listed
 from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._results import Results, rebuilt
@@ -116,10 +117,11 @@ class Program:
         self._until = time.thread_time() + max(TRACING, spent)
         classes = [cls for cls, _ in self._template.specs]
         refuse_computed(self._plain, [*classes, *self._template.fixed])
-        if self._moving:
-            jaxpr = self._jitted.lower(*leaves).jaxpr
-        else:
-            jaxpr = self._jitted.trace(*leaves)
+        with uncollected():
+            if self._moving:
+                jaxpr = self._jitted.lower(*leaves).jaxpr
+            else:
+                jaxpr = self._jitted.trace(*leaves)
         operations = _count(jaxpr)
         if operations > self.most:
             raise CannotStage(f"more than {self.most} operations")

@@ -88,15 +88,19 @@ def _array(self: Array, dtype: Any = None, copy: bool | None = None) -> Any:
 
 def _buffer(self: Array, flags: int) -> memoryview:
     """The buffer protocol, which Python 3.12 and later look up on classes: read-only."""
-    memory: Any = _memory.memory_to_write(_getframe(1), self)
-    if memory is not None:
-        return memoryview(memory)
     try:
-        value = host_of(self)
-    except FloatingPointError as error:  # of a NaN: it is raised once
+        return _exported(self, flags)
+    except (FloatingPointError, KeyboardInterrupt) as error:  # of a NaN: it is raised once
         _memory.unheard[:] = [(self._node, error)]
         raise
-    if _memory.scipy_asks(_getframe(1), self) and on_device(self.dtype):
+
+
+def _exported(self: Array, flags: int) -> memoryview:
+    memory: Any = _memory.memory_to_write(_getframe(2), self)
+    if memory is not None:
+        return memoryview(memory)
+    value = host_of(self)
+    if _memory.scipy_asks(_getframe(2), self) and on_device(self.dtype):
         copied: Any = np.array(value)
         return memoryview(copied)
     if flags & 1:  # PyBUF_WRITABLE

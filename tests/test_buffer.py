@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 import lazynp as np
+from lazynp import _conversions
 from lazynp._fronts import BUILT
 
 pytestmark = pytest.mark.skipif(
@@ -97,3 +98,20 @@ def test_nothing_is_kept() -> None:
     finally:
         tracemalloc.stop()
     assert sys.getrefcount(x) == before and grown < 10_000
+
+
+def test_an_interrupt_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NumPy drops what the buffer protocol raises, and asks in another way."""
+    host_of, interrupted = _conversions.host_of, list[bool]()
+
+    def interrupted_once(x: Any) -> Any:
+        if not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+        return host_of(x)
+
+    monkeypatch.setattr(_conversions, "host_of", interrupted_once)
+    x = np.ones(3) + 1
+    with pytest.raises(KeyboardInterrupt):
+        numpy.asarray(x)
+    assert numpy.asarray(x).tolist() == [2, 2, 2]

@@ -92,7 +92,7 @@ _NAMED = "?bhilqBHILQefdgFDGS"  # dtypes that both interfaces can name completel
 
 
 # errors raised by `__buffer__`: NumPy goes on to `__array_struct__`, so nobody has seen them
-unheard: list[tuple[Any, FloatingPointError]] = []
+unheard: list[tuple[Any, FloatingPointError | KeyboardInterrupt]] = []
 
 
 def _lent(self: Array) -> Any:

@@ -13,14 +13,14 @@ import pytest
 
 import lazynp as np
 from lazynp._array import Array
-from lazynp._promotion import _running, taken
+from lazynp._promotion import _running, _watching, taken
 from lazynp._recorder import local
 
 
 @pytest.fixture
 def every_loop() -> Iterator[None]:
     """Every loop counts as long, every program as fast, and chunks are short."""
-    settings = {"SECONDS": 0.0, "LEFT": 0.0, "_COMPILING": 0.0, "FASTER": numpy.inf,
+    settings = {"SECONDS": 0.0, "LEFT": 0.0, "COMPILING": 0.0, "FASTER": numpy.inf,
                 "_ROUNDS": 3, "_CHUNK": 1e-9}  # fmt: skip
     taken.clear()
     with pytest.MonkeyPatch.context() as patch, np.config(execution="adaptive", promotion=True):
@@ -32,14 +32,14 @@ def every_loop() -> Iterator[None]:
 MARKS = [
     pytest.mark.own_policy,
     pytest.mark.usefixtures("every_loop"),
-    pytest.mark.skipif(not _running.KNOWN, reason="needs the fast path in C"),
+    pytest.mark.skipif(not _watching.KNOWN, reason="needs the fast path in C"),
 ]
 
 
 def _looking() -> Any:
     """A function that loops may call: `jit` takes it for one of lazynp's."""
     text = "def look():\n if not local.recorder.staging:\n  seen(_getframe(1))"
-    space = {"local": local, "seen": _running.seen, "_getframe": sys._getframe}
+    space = {"local": local, "seen": _watching.seen, "_getframe": sys._getframe}
     exec(compile(text, "<frozen look>", "exec"), {"__name__": "lazynp.look"} | space, space)
     made: Any = space["look"]
     made.__globals__.update(space)

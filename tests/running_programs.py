@@ -378,8 +378,8 @@ n, s = i, float(n)
 """
 
 
-def program(seed: int) -> str:
-    """A script with a random loop."""
+def program(seed: int, conditional: bool = False) -> str:
+    """A script with a random loop; a `while` loop, if conditional."""
     rng = random.Random(seed)
     lines = [x for x in STATEMENTS.splitlines() if x]
     body = [rng.choice(lines) for _ in range(rng.randint(1, 6))]
@@ -390,9 +390,18 @@ def program(seed: int) -> str:
     m = np.arange(12.0).reshape(3, 4).copy()
     s, n, k, t, w, row, old, log = 0.25, 1, 0, a[0], None, None, None, []
     """
-    loop = [f"for i in range({first}, {first + step * count}, {step}):",
-            f"    if i == {third} or i == {fourth}: look()",
-            *("    " + x for x in body)]  # fmt: skip
+    end = first + step * count
+    loop = [f"for i in range({first}, {end}, {step}):"]
+    if conditional:
+        tests = [
+            f"i != {end}",
+            f"{end} > i" if step > 0 else f"i > {end}",
+            f"i != {end} and s < 9.0",
+        ]
+        test = rng.choice(["True", *tests])
+        loop = [f"i = {first}", f"while {test}:", f"    i += {step}"]
+        body += [f"if c[1] > 9 or i == {end}: break"] if test == "True" else []
+    loop += [f"    if i == {third} or i == {fourth}: look()", *("    " + x for x in body)]
     seen, kept = rng.choice([("", "0"), ("view = c[1:]\n", "view"), ("view = a\n", "view")])
     everything = f"a, b, c, m, s, n, k, t, i, log, row, old, {kept}"
     text = textwrap.dedent(head) + seen + "\n".join(loop)

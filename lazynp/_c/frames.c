@@ -1,5 +1,5 @@
-/* The variables of a running frame, and the iterators of its loops: see `_promotion/_running.py` and
- * `_promotion/_variables.py`.
+/* The variables of a running frame, the iterators of its loops, and when it comes to a line: see
+ * `_promotion/_running.py`, `_promotion/_conditional.py` and `_promotion/_variables.py`.
  *
  * The values of a frame lie one after the other: its variables, its cells, then the stack. An open
  * `for` loop keeps its iterator on the stack, above those of the loops around it. CPython has no
@@ -84,3 +84,65 @@ PyObject *set_frame_values(PyObject *module, PyObject *args)
 }
 
 #endif
+
+/* A frame is waited for by a trace function of CPython's: it is called at each line, in this thread,
+ * until the frame comes to the line, leaves the lines around it, or ends. `sys.gettrace` gives None,
+ * as no Python code traces. */
+#ifdef _MSC_VER
+#define OF_THREAD static __declspec(thread)
+#else
+#define OF_THREAD static _Thread_local
+#endif
+
+typedef struct {
+    PyObject *frame, *callback; /* NULL: nothing is waited for */
+    int line, first, last;
+} Waiting;
+
+OF_THREAD Waiting waiting;
+
+static void wait_no_longer(void)
+{
+    PyEval_SetTrace(NULL, NULL);
+    Py_CLEAR(waiting.frame);
+    Py_CLEAR(waiting.callback);
+}
+
+static int traced(PyObject *Py_UNUSED(self), PyFrameObject *frame, int what,
+                  PyObject *Py_UNUSED(arg))
+{
+    if ((PyObject *)frame != waiting.frame || (what != PyTrace_LINE && what != PyTrace_RETURN))
+        return 0;
+    int line = what == PyTrace_LINE ? PyFrame_GetLineNumber(frame) : 0;
+    int comes = line == waiting.line;
+    if (!comes && line >= waiting.first && line <= waiting.last)
+        return 0;
+    PyObject *callback = Py_NewRef(waiting.callback), *held = Py_NewRef(waiting.frame);
+    PyObject *type, *value, *place; /* an exception may be on its way */
+    PyErr_Fetch(&type, &value, &place);
+    wait_no_longer();
+    PyObject *result = PyObject_CallOneArg(callback, comes ? held : Py_None);
+    Py_DECREF(callback);
+    Py_DECREF(held);
+    Py_XDECREF(result);
+    if (result == NULL && type == NULL)
+        return -1;
+    PyErr_Restore(type, value, place);
+    return 0;
+}
+
+PyObject *wait_for_line(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *frame, *callback;
+    int line, first, last;
+    if (!PyArg_ParseTuple(args, "O!iiiO", &PyFrame_Type, &frame, &line, &first, &last, &callback))
+        return NULL;
+    PyThreadState *state = PyThreadState_Get();
+    if (state->c_tracefunc != NULL && state->c_tracefunc != traced)
+        Py_RETURN_FALSE; /* somebody else traces */
+    Py_XSETREF(waiting.frame, Py_NewRef(frame));
+    Py_XSETREF(waiting.callback, Py_NewRef(callback));
+    waiting.line = line, waiting.first = first, waiting.last = last;
+    PyEval_SetTrace(traced, NULL);
+    Py_RETURN_TRUE;
+}

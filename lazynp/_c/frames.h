@@ -3,3 +3,4 @@
 
 PyObject *frame_value(PyObject *module, PyObject *args);
 PyObject *set_frame_values(PyObject *module, PyObject *args);
+PyObject *wait_for_line(PyObject *module, PyObject *args);

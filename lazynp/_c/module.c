@@ -348,6 +348,10 @@ static PyMethodDef METHODS[] = {
      "its stack."},
     {"set_frame_values", set_frame_values, METH_VARARGS,
      "set_frame_values(frame, places, values): swap values of a frame with those of the list."},
+    {"wait_for_line", wait_for_line, METH_VARARGS,
+     "wait_for_line(frame, line, first, last, callback): call it once: with the frame when that "
+     "comes to the line, with None when it leaves the lines from first to last. False if this thread "
+     "is traced."},
     {"refuse_contents", refuse_contents, METH_O,
      "refuse_contents(class): its instances are no containers, although they have items."},
     {"class_attributes", class_attributes, METH_VARARGS,

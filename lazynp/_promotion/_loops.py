@@ -1,9 +1,8 @@
-"""The source of a loop that is running, and a function that runs some of its rounds.
+"""The source of a loop that is running, and what a program of its rounds takes and gives.
 
-The function takes what a round reads of the variables around it, and returns what a later round
-reads of the one before. A `break` or `return` becomes an error: then Python runs these rounds. An
-`if` that decides by the loop's variable alone, and that has effects, is left out of the function:
-rounds in which it is taken are Python's as well.
+A `break`, `return` or `raise`, and an `if` that prints, end a run of the program: Python runs the
+round. An `if` that decides by the loop's variable alone, and that has effects, is left out: Python
+runs the rounds in which it is taken, and it is known beforehand which these are.
 """
 
 from __future__ import annotations
@@ -16,23 +15,10 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._memo import Memo
-from lazynp._promotion._histories import (
-    Rewriting,
-    Site,
-    begun,
-    ended,
-    flushed,
-    grown,
-    prologue,
-    results,
-)
-from lazynp._promotion._items import AT, Items
-from lazynp.transforms.control import is_users, names, transplanted, whole_tree
+from lazynp._promotion._exchanges import STOP, aliases, fresh, without_exchanges
+from lazynp._promotion._histories import Rewriting, Site, grown
+from lazynp.transforms.control import is_users, jumps, names, whole_tree
 
-FIRST, LAST = ".first", ".last"  # parameters of the function: the range of its rounds
-_ROUND = ".round"
-_LONGEST = 6  # rounds until exchanged names are back
-_NAME = "loop"
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom, ast.Yield, ast.YieldFrom,
     ast.Await, ast.Try, ast.TryStar, ast.With, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef,
@@ -51,15 +37,15 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 
 @dataclass
 class Loop:
-    """A loop; `while` loops are refused. depth: the `for` loops around
-    it, in its function. stored: names that
-    a round may bind, in Python. read: names that the program takes. carried: those that it gives
-    back, because a later round may read them. aliased: those that may get a second name.
-    variables: those of the loop; counters: numbers among them. events:
-    the tests by which a round has effects, each with its names. rounds: the bodies of so many
-    rounds that exchanged names are back; a program runs a multiple of them. watch: since when it
-    is known to run. grown: names that may be those of lists which it changes; lists: those that
-    are; sites: where.
+    """A loop. depth: the `for` loops around it, in its function. stored: names that a round may
+    bind, in Python. read: names that the program takes. carried: those that it gives back, because
+    a later round may read them. aliased: those that may get a second name. variables: those of the
+    loop; counters: numbers among them. events: the tests by which a round has effects, each with
+    its names. stops: whether a program may stop before the last of its rounds; wary: at any `if`
+    that calls something. left_early: how often it has ended during a trial. rounds: the bodies of
+    so many rounds that exchanged names are back; a program runs a multiple of them. flags:
+    variables that are True or False. watch: since when it is known to run. grown: names that may
+    be those of lists which it changes; lists: those that are; sites: where.
     """
 
     line: int
@@ -72,12 +58,32 @@ class Loop:
     variables: set[str] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
     events: list[tuple[CodeType, frozenset[str]]] = field(default_factory=list)
+    stops: bool = False
+    wary: bool = False
+    left_early: int = 0
     rounds: list[list[ast.stmt]] = field(default_factory=list)
+    flags: set[str] = field(default_factory=set)
     watch: Any = None
     node: Any = None
     grown: set[str] = field(default_factory=set)
     lists: set[str] = field(default_factory=set)
     sites: list[Site] = field(default_factory=list)
+
+    @property
+    def is_while(self) -> bool:
+        return isinstance(self.node, ast.While)
+
+    @property
+    def test(self) -> ast.expr | None:
+        """The condition of a `while` loop; None for `while True`."""
+        if not isinstance(self.node, ast.While) or isinstance(self.node.test, ast.Constant):
+            return None
+        return self.node.test
+
+    @property
+    def head(self) -> int:
+        """The line of a `while` loop at which a round begins."""
+        return self.node.body[0].lineno if self.test is None else self.line
 
 
 _Place = tuple[int, int]  # line and column
@@ -151,16 +157,17 @@ def _counters(target: ast.expr, over: ast.expr) -> set[str]:
 
 
 def _described(s: ast.For | ast.While, depth: int) -> Loop:
-    loop = Loop(s.lineno, depth)
+    loop = Loop(s.lineno, depth, node=s)
     if isinstance(s, ast.While):
-        loop.refused = "it is a `while` loop"
-        return loop
-    kinds = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
-    if not all(isinstance(n, kinds) for n in ast.walk(s.target)):
-        loop.refused = "it binds other things than variables"
-        return loop
-    loop.node, loop.counters = s, _counters(s.target, s.iter)
-    loop.variables = names(s.target).stores
+        loop.refused = _of_many_lines(s)
+        if loop.refused:
+            return loop
+    else:
+        kinds = (ast.Name, ast.Tuple, ast.List, ast.expr_context)
+        if not all(isinstance(n, kinds) for n in ast.walk(s.target)):
+            loop.refused = "it binds other things than variables"
+            return loop
+        loop.counters, loop.variables = _counters(s.target, s.iter), names(s.target).stores
     for part in ast.walk(s):
         if isinstance(part, _REFUSED):
             loop.refused = f"line {part.lineno}: {type(part).__name__}"  # type: ignore
@@ -174,20 +181,58 @@ def _described(s: ast.For | ast.While, depth: int) -> Loop:
     return loop
 
 
-def describe(loop: Loop, lists: set[str]) -> None:
+def _of_many_lines(s: ast.While) -> str:
+    """Why it is not clear from the line alone that a round of a `while` loop begins."""
+    first = s.body[0]
+    head: ast.AST = s.test
+    if isinstance(s.test, ast.Constant):
+        head = first.test if isinstance(first, ast.If) else first
+        if not s.test.value or not isinstance(first, (ast.Assign, ast.AugAssign, ast.Expr, ast.If)):
+            return "its first statement is none that a program can begin with"
+    many = s.test.lineno == first.lineno or any(
+        getattr(n, "lineno", s.lineno) != head.lineno  # type: ignore[attr-defined]
+        or getattr(n, "end_lineno", head.end_lineno) != head.lineno  # type: ignore[attr-defined]
+        or isinstance(n, (ast.ListComp, ast.Lambda))
+        for n in ast.walk(head)
+        if hasattr(n, "lineno")
+    )
+    return "its condition takes several lines, or holds a loop" if many else ""
+
+
+def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
     """What a program of its rounds takes and gives, if these names are those of lists."""
-    rewriting = Rewriting(loop.node.body, lists, lambda s: _is_event(s, loop))
+    loop.wary, loop.stops = wary, loop.test is not None
+    rewriting = Rewriting(loop.node.body, lists, lambda s: _is_event(s, loop) or _stops(s, loop))
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
-    body = _Leaving().block(_without_events(rewriting.body, loop))
-    loop.rounds, exchanged = _without_exchanges(body)
+    body = _Leaving(loop).block(_without_events(rewriting.body, loop))
+    test = loop.test
+    if test is not None:
+        body = [ast.copy_location(ast.Expr(copy.deepcopy(test)), test), *body]
+    loop.rounds, exchanged = without_exchanges(body)
     for site in loop.sites:
         site.name = "" if site.name in exchanged else site.name
     body = [t for one in loop.rounds for t in one]
-    loop.aliased = _aliases(body, False)
+    loop.aliased = aliases(body, False)
     inside = names(*body)
-    fresh = loop.variables | _fresh(loop.rounds[0], loop.variables) - exchanged
-    loop.carried = tuple(sorted(n for n in inside.stores - fresh if n[0] != "."))
-    loop.read = {n for n in (inside.loads | inside.stores) - fresh if n[0] != "."}
+    new = loop.variables | fresh(loop.rounds[0], loop.variables) - exchanged
+    loop.carried = tuple(sorted(n for n in inside.stores - new if n[0] != "."))
+    loop.flags = set(loop.carried) - _others(body)
+    loop.read = {n for n in (inside.loads | inside.stores) - new if n[0] != "."}
+    if test is not None:
+        del loop.rounds[0][0]
+        for one in loop.rounds[1:]:
+            one[0] = _stop_if(ast.UnaryOp(ast.Not(), one[0].value), one[0])  # type: ignore
+
+
+def _others(body: list[ast.stmt]) -> set[str]:
+    """The names that something else than True or False is assigned to."""
+    parts = [n for s in body for n in ast.walk(s)]
+    plain = [n for n in parts if isinstance(n, ast.Assign)
+             and isinstance(n.value, ast.Constant) and type(n.value.value) is bool]  # fmt: skip
+    ours = {id(t) for n in plain for t in n.targets if isinstance(t, ast.Name)}
+    stored = (ast.Store, ast.Del)
+    bound = [n for n in parts if isinstance(n, ast.Name) and isinstance(n.ctx, stored)]
+    return {n.id for n in bound if id(n) not in ours}
 
 
 def _without_events(statements: list[ast.stmt], loop: Loop) -> list[ast.stmt]:
@@ -196,14 +241,36 @@ def _without_events(statements: list[ast.stmt], loop: Loop) -> list[ast.stmt]:
         if isinstance(s, ast.If) and _is_event(s, loop):
             loop.events.append(_test(s.test))
             out += _without_events(s.orelse, loop)
+        elif isinstance(s, ast.If) and _stops(s, loop):
+            loop.stops = True
+            out.append(_stop_if(s.test, s, _without_events(s.orelse, loop)))
         else:
             out.append(s)
     return out or [ast.copy_location(ast.Pass(), statements[0])] if statements else []
 
 
+def _stop_if(test: ast.expr, place: ast.AST, orelse: list[ast.stmt] | None = None) -> ast.stmt:
+    stop = ast.Assign([ast.Name(STOP, ast.Store())], ast.Constant(True))
+    made = ast.If(test, [ast.copy_location(stop, place)], orelse or [])
+    return ast.fix_missing_locations(ast.copy_location(made, place))
+
+
+def _stops(s: ast.If, loop: Loop) -> bool:
+    """Whether Python must run the rounds in which an `if` is taken."""
+    calls = [n.value.func for b in s.body for n in ast.walk(b)
+             if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]  # fmt: skip
+    if any(loop.wary or isinstance(f, ast.Name) and f.id == "print" for f in calls):
+        return True
+    return jumps(s.body, (ast.Break, ast.Return)) or any(
+        isinstance(n, ast.Raise) for b in s.body for n in ast.walk(b)
+    )
+
+
 def _is_event(s: ast.If, loop: Loop) -> bool:
     """Whether an `if` has effects, and looks at nothing that changes but counters of the loop."""
-    if not all(isinstance(n, _SIMPLE) for n in ast.walk(s.test)):
+    if isinstance(loop.node, ast.While) or not all(
+        isinstance(n, _SIMPLE) for n in ast.walk(s.test)
+    ):
         return False
     if names(s.test).loads & (loop.stored - loop.counters):
         return False
@@ -221,7 +288,10 @@ def _test(test: ast.expr) -> tuple[CodeType, frozenset[str]]:
 
 
 class _Leaving(ast.NodeTransformer):
-    """`break` of the loop, and `return`, as a failed assertion."""
+    """A `break` of the loop, or a `return`, stops the program."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._of = loop
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         self._inner = 0
@@ -240,121 +310,6 @@ class _Leaving(ast.NodeTransformer):
         return node if self._inner else self.visit_Return(node)
 
     def visit_Return(self, node: ast.AST) -> ast.stmt:
-        made = ast.Assert(ast.Constant(False), ast.Constant("the loop ends"))
+        self._of.stops = True
+        made = ast.Assign([ast.Name(STOP, ast.Store())], ast.Constant(True))
         return ast.fix_missing_locations(ast.copy_location(made, node))
-
-
-def _aliases(statements: list[ast.stmt], inside: bool) -> set[str]:
-    """The names y of assignments `x = y` that some rounds skip."""
-    found: set[str] = set()
-    for s in statements:
-        if isinstance(s, ast.Assign) and not all(
-            isinstance(t, (ast.Subscript, ast.Attribute)) for t in s.targets
-        ):
-            values = s.value.elts if isinstance(s.value, ast.Tuple) else [s.value]
-            for value in values:
-                named = isinstance(value, ast.Name) and inside and not _is_exchange(s)
-                if named or isinstance(value, (ast.IfExp, ast.BoolOp)):
-                    found |= names(value).loads
-        for part in ("body", "orelse"):
-            found |= _aliases(getattr(s, part, []), True)
-    return found
-
-
-def _is_exchange(s: ast.stmt) -> bool:
-    """`a, b = b, a`"""
-    if not isinstance(s, ast.Assign) or len(s.targets) > 1:
-        return False
-    target = s.targets[0]
-    if not isinstance(target, ast.Tuple) or not isinstance(s.value, ast.Tuple):
-        return False
-    ours = [t.id if isinstance(t, ast.Name) else None for t in target.elts]
-    theirs = [t.id if isinstance(t, ast.Name) else None for t in s.value.elts]
-    return None not in ours and set(ours) == set(theirs) and len(set(ours)) == len(theirs)
-
-
-def _without_exchanges(body: list[ast.stmt]) -> tuple[list[list[ast.stmt]], set[str]]:
-    """So many rounds that every name is back, without `u, v = v, u`: what follows uses the other
-    names. And these names. (An array that is written in place could not be staged otherwise.)
-    """
-    exchanged = {t for s in body if _is_exchange(s) for t in names(s).stores}
-    if not exchanged or any(isinstance(n, ast.Continue) for s in body for n in ast.walk(s)):
-        return [body], set()
-    now = {n: n for n in exchanged}
-    rounds: list[list[ast.stmt]] = []
-    while len(rounds) < _LONGEST:
-        rounds.append([])
-        for s in body:
-            if _is_exchange(s):
-                pairs = zip(s.targets[0].elts, s.value.elts)  # type: ignore[attr-defined]
-                now = now | {t.id: now[v.id] for t, v in pairs}
-            else:
-                rounds[-1].append(_Renaming(now).visit(copy.deepcopy(s)))
-        if all(n == m for n, m in now.items()):
-            return rounds, exchanged
-    return [body], set()
-
-
-class _Renaming(ast.NodeTransformer):
-    def __init__(self, new: dict[str, str]) -> None:
-        self._new = new
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        node.id = self._new.get(node.id, node.id)
-        return node
-
-
-def _fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
-    """The names that each round binds before it reads them."""
-    bound: set[str] = set()
-    seen: set[str] = set()
-    for s in statements:
-        found = names(s)
-        if any(isinstance(n, ast.Continue) for n in ast.walk(s)):
-            break
-        seen |= found.loads
-        if isinstance(s, ast.Assign):
-            bound |= found.stores - seen
-        elif isinstance(s, ast.AugAssign) and isinstance(s.target, ast.Name):
-            seen.add(s.target.id)
-        seen |= found.stores - bound
-    return bound - known
-
-
-def rounds_function(
-    loop: Loop, frame: FrameType, parameters: tuple[str, ...], items: Items, head: list[ast.stmt]
-) -> FunctionType:
-    """A function of `parameters`, FIRST and LAST that runs the rounds and returns what is
-    carried. head: statements before.
-    """
-    body, period = copy.deepcopy(loop.rounds[0]), len(loop.rounds)
-    sites, stride, target = loop.sites, items.step, copy.deepcopy(loop.node.target)
-    if period > 1 or not items.plain:
-        target, body = ast.Name(_ROUND if items.plain else AT, ast.Store()), []
-        for k, one in enumerate(loop.rounds):
-            value = ast.BinOp(ast.Name(_ROUND, ast.Load()), ast.Add(), ast.Constant(k * stride))
-            plain = ast.Assign([copy.deepcopy(loop.node.target)], value)
-            bound = plain if items.plain else copy.deepcopy(items.binding(k))
-            bound.lineno = bound.end_lineno = loop.line
-            bound.col_offset = bound.end_col_offset = 0
-            body += [*(flushed(sites) if k else []), bound, *copy.deepcopy(one)]
-    over = ast.Call(
-        ast.Name("range", ast.Load()),
-        [ast.Name(FIRST, ast.Load()), ast.Name(LAST, ast.Load()),
-         ast.Constant(stride * period)], [],
-    )  # fmt: skip
-    body = [*begun(sites, loop.carried), *body, *ended(sites)]
-    made = ast.For(target, over, body, [])
-    left: list[ast.expr] = [ast.Name(n, ast.Load()) for n in loop.carried]
-    out = ast.Return(ast.Tuple([*left, *results(sites)], ast.Load()))
-    given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
-    takes = ast.arguments([], given, None, [], [], None, [])
-    whole_body = [*head, *prologue(sites), made, *flushed(sites), out]
-    node = ast.FunctionDef(_NAME, takes, whole_body, [], None)
-    for part in (node, *whole_body):
-        part.lineno = part.end_lineno = loop.line
-        part.col_offset = part.end_col_offset = 0
-    ast.fix_missing_locations(node)
-    whole = compile(ast.Module([node], []), frame.f_code.co_filename, "exec", dont_inherit=True)
-    code = next(c for c in whole.co_consts if isinstance(c, CodeType))
-    return transplanted(FunctionType(code, frame.f_globals, _NAME), node)

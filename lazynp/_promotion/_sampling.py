@@ -17,7 +17,7 @@ from typing import Any
 
 from lazynp._config import config
 from lazynp._memo import Memo
-from lazynp._promotion import _running
+from lazynp._promotion import _watching
 from lazynp._promotion._function import Promoted, fronts, in_front, promote
 from lazynp._promotion._loops import SUSPENDED
 from lazynp.transforms.control import Door, front_of, is_users
@@ -48,8 +48,8 @@ def ticked(frame: FrameType) -> None:
         if found is None:
             break
         code = found.f_code
-        if _running.KNOWN:
-            _running.seen(found)
+        if _watching.KNOWN:
+            _watching.seen(found)
         is_function = code.co_flags & inspect.CO_NEWLOCALS  # not a module
         if is_function and not code.co_flags & SUSPENDED:
             _count(found, code)

@@ -27,7 +27,7 @@ class Variables:
     binds again, and to which something else refers.
     """
 
-    def __init__(self, loop: Loop, frame: FrameType, items: Items) -> None:
+    def __init__(self, loop: Loop, frame: FrameType, items: Items | None) -> None:
         self.names: list[str] = []
         self.template: list[Any] = []
         self.varying: list[Any] = []
@@ -65,7 +65,7 @@ class Variables:
             self._add(name, value)
             key.append(_Constant(value))
         self.same: dict[str, str] = {}  # arrays that the loop goes over, and their variables
-        for name, value in items.arrays().items():
+        for name, value in ({} if items is None else items.arrays()).items():
             variable = next((n for n, v in found.items() if v is value), None)
             if variable is not None:
                 self.same[name] = variable
@@ -152,20 +152,18 @@ def value_of(name: str, frame: FrameType) -> Any:
     return frame.f_globals.get(name, MISSING)
 
 
-def bind(loop: Loop, frame: FrameType, values: list[Any], last: list[tuple[str, Any]]) -> list[Any]:
-    """Bind what is carried, and the loop's variables to what they are in its last round, all at
-    once: no signal comes in between. Returns the values before, so that none of them is destroyed
-    here.
+def bind(frame: FrameType, names: list[str], values: list[Any]) -> list[Any]:
+    """Bind the variables of a loop, all at once: no signal comes in between. Returns the values
+    before, so that none of them is destroyed here.
     """
-    code, names, values = frame.f_code, [*loop.carried], [*values]
-    for name, value in last:
-        if is_module(frame) or name in code.co_varnames and name not in code.co_cellvars:
-            names.append(name)
-            values.append(value)
+    code, values = frame.f_code, [*values]
     if is_module(frame):
         scope = frame.f_globals
-        before = [scope[n] for n in names]
+        before = [scope.get(n) for n in names]
         scope.update(zip(names, values))
         return before
-    fastpath.set_frame_values(frame, tuple(map(code.co_varnames.index, names)), values)
+    ours = [n in code.co_varnames and n not in code.co_cellvars for n in names]
+    places = [code.co_varnames.index(n) for n, our in zip(names, ours) if our]
+    values = [v for v, our in zip(values, ours) if our]
+    fastpath.set_frame_values(frame, tuple(places), values)
     return values

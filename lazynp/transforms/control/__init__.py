@@ -29,7 +29,7 @@ from lazynp.transforms.control._choice import (
 )
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
-from lazynp.transforms.control._names import names
+from lazynp.transforms.control._names import jumps, names
 from lazynp.transforms.control._sequences import sequence
 from lazynp.transforms.control._source import (
     Door,
@@ -67,6 +67,6 @@ operators.append(_Operators)
 
 __all__ = [
     "PURE", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted", "front_of",
-    "inner_codes", "is_rewritten",
+    "inner_codes", "is_rewritten", "jumps",
     "is_users", "names", "plain_of", "pythons", "session", "transplanted", "whole_tree",
 ]  # fmt: skip

@@ -1,0 +1,88 @@
+"""Names that change places from round to round, get a second name, or are bound anew."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from lazynp.transforms.control import names
+
+STOP = ".stop"  # the function's name for: Python must run this round
+_LONGEST = 6  # rounds until exchanged names are back
+
+
+def aliases(statements: list[ast.stmt], inside: bool) -> set[str]:
+    """The names y of assignments `x = y` that some rounds skip."""
+    found: set[str] = set()
+    for s in statements:
+        if isinstance(s, ast.Assign) and not all(
+            isinstance(t, (ast.Subscript, ast.Attribute)) for t in s.targets
+        ):
+            values = s.value.elts if isinstance(s.value, ast.Tuple) else [s.value]
+            for value in values:
+                named = isinstance(value, ast.Name) and inside and not is_exchange(s)
+                if named or isinstance(value, (ast.IfExp, ast.BoolOp)):
+                    found |= names(value).loads
+        for part in ("body", "orelse"):
+            found |= aliases(getattr(s, part, []), True)
+    return found
+
+
+def is_exchange(s: ast.stmt) -> bool:
+    """`a, b = b, a`"""
+    if not isinstance(s, ast.Assign) or len(s.targets) > 1:
+        return False
+    target = s.targets[0]
+    if not isinstance(target, ast.Tuple) or not isinstance(s.value, ast.Tuple):
+        return False
+    ours = [t.id if isinstance(t, ast.Name) else None for t in target.elts]
+    theirs = [t.id if isinstance(t, ast.Name) else None for t in s.value.elts]
+    return None not in ours and set(ours) == set(theirs) and len(set(ours)) == len(theirs)
+
+
+def without_exchanges(body: list[ast.stmt]) -> tuple[list[list[ast.stmt]], set[str]]:
+    """So many rounds that every name is back, without `u, v = v, u`: what follows uses the other
+    names. And these names. (An array that is written in place could not be staged otherwise.)
+    """
+    exchanged = {t for s in body if is_exchange(s) for t in names(s).stores}
+    if not exchanged or any(isinstance(n, ast.Continue) for s in body for n in ast.walk(s)):
+        return [body], set()
+    now = {n: n for n in exchanged}
+    rounds: list[list[ast.stmt]] = []
+    while len(rounds) < _LONGEST:
+        rounds.append([])
+        for s in body:
+            if is_exchange(s):
+                pairs = zip(s.targets[0].elts, s.value.elts)  # type: ignore[attr-defined]
+                now = now | {t.id: now[v.id] for t, v in pairs}
+            else:
+                rounds[-1].append(_Renaming(now).visit(copy.deepcopy(s)))
+        if all(n == m for n, m in now.items()):
+            return rounds, exchanged
+    return [body], set()
+
+
+class _Renaming(ast.NodeTransformer):
+    def __init__(self, new: dict[str, str]) -> None:
+        self._new = new
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._new.get(node.id, node.id)
+        return node
+
+
+def fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
+    """The names that each round binds before it reads them."""
+    bound: set[str] = set()
+    seen: set[str] = set()
+    for s in statements:
+        found = names(s)
+        if any(isinstance(n, ast.Continue) for n in ast.walk(s)):
+            break
+        seen |= found.loads
+        if isinstance(s, ast.Assign):
+            bound |= found.stores - seen
+        elif isinstance(s, ast.AugAssign) and isinstance(s.target, ast.Name):
+            seen.add(s.target.id)
+        seen |= found.stores - bound
+    return bound - known

@@ -1,0 +1,82 @@
+"""A `for` loop that is running.
+
+`Iterated` takes the place of the loop's iterator, which CPython keeps on the stack of the frame. So
+it is asked at the beginning of each round.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+from lazynp._promotion import _running
+from lazynp._promotion._items import Items
+from lazynp._promotion._loops import Loop
+from lazynp._promotion._running import NEVER, Running, Taken
+from lazynp._promotion._variables import value_of
+from lazynp.transforms.control import CannotStage
+
+_AHEAD = 100_000  # rounds in which effects are looked for
+
+
+class Iterated(Running):
+    """The iterator of a loop, from its round `at` on."""
+
+    items: Items
+
+    def __init__(self, loop: Loop, told: Taken, items: Items, rate: float) -> None:
+        super().__init__(loop, told, items, rate)
+        self._source, self._event = items.source, -1
+
+    def __iter__(self) -> Iterated:
+        return self
+
+    def __next__(self) -> Any:
+        if self.at >= self.due:
+            self._do(sys._getframe(1))
+        at = self.at
+        if at >= len(self._source):
+            self.program, self.due = None, NEVER
+            raise StopIteration
+        value = self._source.value(at)
+        self.at = at + 1
+        return value
+
+    def _left(self) -> int:
+        return len(self.items) - 1 - self.at
+
+    def _bounds(self, at: int, count: int) -> list[int]:
+        first = self.items.bound(at)
+        if self.loop.stops:
+            return [first, count // len(self.loop.rounds)]
+        return [first, self.items.bound(at + count)]
+
+    def _pays(self, operations: int) -> bool:
+        left = (len(self.items) - self.at) * self.rate
+        if left < _running.LEFT + _running.COMPILING * operations:
+            raise CannotStage("it ends too soon")
+        return True
+
+    def _last(self, at: int) -> list[tuple[str, Any]]:
+        return self.items.bindings(at)
+
+    def _free(self, frame: FrameType, again: bool = False) -> int:
+        if again or self._event < self.at:
+            self._event = self._next_event(frame)
+        return min(super()._free(frame), self._event - self.at)
+
+    def _next_event(self, frame: FrameType) -> int:
+        at, end = self.at, min(len(self.items), self.at + _AHEAD)
+        for test, names in self.loop.events:
+            scope: dict[str, Any] = {"__builtins__": {}}
+            for name in names - self.loop.counters:
+                scope[name] = value_of(name, frame)
+                if type(scope[name]) not in (int, float, bool):
+                    raise CannotStage(f"`{name}`, which decides about effects, is no number")
+            for i in range(at, end):
+                scope.update(self.items.bindings(i))
+                if eval(test, scope):
+                    end = i
+                    break
+        return end

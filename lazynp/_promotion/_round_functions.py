@@ -1,0 +1,109 @@
+"""A function that runs some rounds of a loop.
+
+It takes what a round reads of the variables around it, and returns what a later round reads of the
+one before. Where a round may stop it, it also returns how many rounds it has begun, and whether
+the loop goes on after them: if not, the caller runs fewer, up to a round that Python can run.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from types import CodeType, FrameType, FunctionType
+
+from lazynp._promotion._exchanges import STOP
+from lazynp._promotion._histories import begun, ended, flushed, prologue, results
+from lazynp._promotion._items import AT, Items
+from lazynp._promotion._loops import Loop
+from lazynp.transforms.control import transplanted
+
+# parameters of the function: the first round, and that before which it ends; if it may stop, the
+# number of rounds
+FIRST, LAST = ".first", ".last"
+_ROUND, _COUNT, _GOES = ".round", ".count", ".goes"
+_NAME = "loop"
+
+
+def rounds_function(
+    loop: Loop, frame: FrameType, parameters: tuple[str, ...], items: Items | None,
+    head: list[ast.stmt],
+) -> FunctionType:  # fmt: skip
+    """A function of `parameters`, FIRST and LAST that runs the rounds and returns what is
+    carried. items: None for a `while` loop. head: statements before.
+    """
+    sites = loop.sites
+    body = [*begun(sites, loop.carried), *_bodies(loop, items), *ended(sites)]
+    made: list[ast.stmt] = []
+    more: list[ast.expr] = []
+    if loop.stops:
+        made = _stopping(loop, items, body)
+        more = [_read(_COUNT), _read(_GOES)]
+    else:
+        assert items is not None
+        step = ast.Constant(items.step * len(loop.rounds))
+        over = ast.Call(_read("range"), [_read(FIRST), _read(LAST), step], [])
+        made = [ast.For(_target(loop, items), over, body, [])]
+    left: list[ast.expr] = [_read(n) for n in loop.carried]
+    out = ast.Return(ast.Tuple([*left, *more, *results(sites)], ast.Load()))
+    given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
+    takes = ast.arguments([], given, None, [], [], None, [])
+    whole_body = [*head, *prologue(sites), *made, *flushed(sites), out]
+    node = ast.FunctionDef(_NAME, takes, whole_body, [], None)
+    for part in ast.walk(node):
+        if isinstance(part, (ast.stmt, ast.expr)) and not hasattr(part, "lineno"):
+            part.lineno = part.end_lineno = loop.line
+            part.col_offset = part.end_col_offset = 0
+    ast.fix_missing_locations(node)
+    whole = compile(ast.Module([node], []), frame.f_code.co_filename, "exec", dont_inherit=True)
+    code = next(c for c in whole.co_consts if isinstance(c, CodeType))
+    return transplanted(FunctionType(code, frame.f_globals, _NAME), node)
+
+
+def _target(loop: Loop, items: Items) -> ast.expr:
+    """What is bound to the number of the round, or to that of the first of several."""
+    if not items.plain:
+        return ast.Name(AT, ast.Store())
+    one = len(loop.rounds) == 1
+    return copy.deepcopy(loop.node.target) if one else ast.Name(_ROUND, ast.Store())
+
+
+def _bodies(loop: Loop, items: Items | None) -> list[ast.stmt]:
+    """The statements of so many rounds that exchanged names are back."""
+    body: list[ast.stmt] = []
+    for k, one in enumerate(loop.rounds):
+        body += flushed(loop.sites) if k else []
+        if items is not None and not items.plain:
+            body.append(copy.deepcopy(items.binding(k)))
+        elif items is not None and len(loop.rounds) > 1:
+            value = ast.BinOp(_read(_ROUND), ast.Add(), ast.Constant(k * items.step))
+            body.append(ast.Assign([copy.deepcopy(loop.node.target)], value))
+        body += copy.deepcopy(one)
+    return body
+
+
+def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast.stmt]:
+    """`while` there are rounds, and the loop goes on."""
+    goes: ast.expr = ast.UnaryOp(ast.Not(), _read(STOP))
+    if loop.test is not None:
+        goes = ast.BoolOp(ast.And(), [goes, copy.deepcopy(loop.test)])
+    counts: list[ast.stmt] = [_store(_COUNT, ast.BinOp(_read(_COUNT), ast.Add(), ast.Constant(1)))]
+    if items is not None:
+        step = ast.Constant(items.step * len(loop.rounds))
+        value = ast.BinOp(_read(FIRST), ast.Add(), ast.BinOp(_read(_COUNT), ast.Mult(), step))
+        counts.insert(0, ast.Assign([_target(loop, items)], value))
+    left = ast.Compare(_read(_COUNT), [ast.Lt()], [_read(LAST)])
+    test = ast.BoolOp(ast.And(), [left, *(goes.values if loop.test is not None else [goes])])  # type: ignore[attr-defined]
+    return [
+        _store(_COUNT, ast.Constant(0)),
+        _store(STOP, ast.Constant(False)),
+        ast.While(copy.deepcopy(test), [*counts, *body], []),
+        _store(_GOES, goes),
+    ]
+
+
+def _read(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _store(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)

@@ -1,0 +1,122 @@
+"""Which loops are looked at: those that have run for long, and go on."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import CodeType, FrameType
+from typing import Any
+
+from lazynp._fronts import BUILT, fastpath
+from lazynp._memo import Memo
+from lazynp._promotion import _running
+from lazynp._promotion._conditional import Conditional
+from lazynp._promotion._items import Items, source_of
+from lazynp._promotion._iterated import Iterated
+from lazynp._promotion._loops import Loop, loops_at
+from lazynp._promotion._running import Taken, taken
+
+_ALONE = 3  # references to an iterator: the frame's, our variable's, the question's
+_RANGE = type(iter(range(0)))
+
+
+class _Watch:
+    """A loop that was seen: since when, and how many rounds were left then. of: its iterator, or,
+    of a `while` loop, the id of the frame.
+    """
+
+    def __init__(self, of: Any, left: int = 0) -> None:
+        self.of, self.left, self.time = of, left, time.perf_counter()
+
+
+# by code: when it was first seen, and the code, kept alive. (Its source is parsed later: that takes
+# time, and most code has no long loops.)
+_first: Memo[int, tuple[float, CodeType]] = Memo("code with loops", 1024)
+
+
+def seen(frame: FrameType) -> None:
+    """Operations have run in this frame: whether one of its loops has taken long, and will."""
+    code = frame.f_code
+    first = _first.get(id(code)) or _first.put(id(code), (time.perf_counter(), code))
+    if time.perf_counter() - first[0] < _running.SECONDS:
+        return
+    for loop in loops_at(frame):
+        if loop.refused:
+            _tell(loop, code, loop.refused)
+        elif loop.is_while:
+            if _waited_for(loop, frame):
+                return
+        elif _iterated(loop, frame):
+            return
+
+
+def _iterated(loop: Loop, frame: FrameType) -> bool:
+    """Whether a `for` loop is run by an iterator of ours."""
+    code = frame.f_code
+    iterator = fastpath.frame_value(frame, -1 - loop.depth, None)
+    if type(iterator) is Iterated:
+        return True
+    source = source_of(iterator)
+    watch = loop.watch
+    watched = watch is not None and watch.of is iterator
+    named = sys.getrefcount(iterator) > _ALONE + watched and type(iterator) is not _RANGE
+    if source is None or named:
+        _tell(loop, code, f"it is over a {type(iterator).__name__}")
+        return False
+    left = len(source)
+    if watch is None or not watched:
+        loop.watch = _Watch(iterator, left)
+        return False
+    elapsed, done = time.perf_counter() - watch.time, watch.left - left
+    if elapsed < _running.SECONDS or done < 1:
+        return False
+    rate = elapsed / done
+    if left < 4 or left * rate < _running.LEFT:
+        return False
+    loop.watch = None
+    told = Taken(loop, code)
+    running = Iterated(loop, told, Items(source, loop.node.target), rate)
+    fastpath.set_frame_values(frame, (-1 - loop.depth,), [running])
+    taken.append(told)
+    return True
+
+
+def _waited_for(loop: Loop, frame: FrameType) -> bool:
+    """Whether a `while` loop is waited for."""
+    watch = loop.watch
+    if isinstance(watch, Conditional):
+        return True
+    if watch is None or watch.of != id(frame):
+        loop.watch = _Watch(id(frame))
+        return False
+    if time.perf_counter() - watch.time < _running.SECONDS:
+        return False
+    told = Taken(loop, frame.f_code)
+    running = Conditional(loop, told, watch.time)
+    if not running.begin(frame):
+        return False
+    loop.watch = running
+    taken.append(told)
+    return True
+
+
+def _tell(loop: Loop, code: CodeType, why: str) -> None:
+    """Report that a long loop stays with Python, once."""
+    if not any(t.loop is loop for t in taken):
+        taken.append(Taken(loop, code, why))
+
+
+def _known() -> bool:
+    """Whether the values of a frame are where they are expected."""
+    mark = object()  # the first variable
+    frame = sys._getframe()
+    for _ in range(1):
+        try:
+            first, top = fastpath.frame_value(frame, 0, None), fastpath.frame_value(frame, -1, None)
+        except (NotImplementedError, IndexError):
+            return False
+        return first is mark and type(top) is _RANGE
+    return False
+
+
+KNOWN = BUILT and _known()

@@ -3,9 +3,10 @@
 A hot function has to be called again; most scripts are one long loop. A `Running` is asked at the
 beginning of a round, when the variables are as the round before has left them. (`_iterated` and
 `_conditional` say how.) It has the loop traced (`_loops`, `_variables`), lets Python run some
-rounds, runs them again as a program on copies, and compares. From then on it runs many rounds at once by
-the program, binds what they have computed, and lets Python run one. The last round of a loop is
-always Python's, so the loop ends as loops do, and every variable that a round binds anew is there.
+rounds, runs them again as a program on copies, and compares. From then on it runs many rounds at
+once by the program, binds what they have computed, and lets Python run one. The last round of a
+loop is always Python's, so the loop ends as loops do, and every variable that a round binds anew is
+there.
 
 A program that stops, because the loop ends or a round has effects, has told after how many rounds.
 It is run again, for the rounds before that one.

@@ -72,7 +72,7 @@ static struct {
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
     Py_ssize_t bound;  /* entries of a memo table: see `_memo` */
-    Py_ssize_t few;    /* elements: see `_eager` */
+    Py_ssize_t few, filled; /* elements: see `_eager` */
     Py_ssize_t tick;   /* operations: see `Recorder.ticked` */
     Py_ssize_t countdown;
 } the;
@@ -302,13 +302,18 @@ static inline int may_go_on(PyObject *recorder)
     return (is_eager(recorder) && OF(recorder, Recorder, due) != Py_True) || !is_full(recorder);
 }
 
-/* Whether the policy executes operations on arrays of this size in eager mode. */
-static inline int is_small(PyObject *recorder, PyArrayObject *memory)
+/* Whether the policy executes operations on arrays of so many bytes in eager mode. */
+static inline int are_small(PyObject *recorder, double bytes)
 {
     PyObject *largest = OF(OF(recorder, Recorder, policy), Policy, largest);
     double bound = PyFloat_CheckExact(largest) ? PyFloat_AS_DOUBLE(largest)
                                                : PyLong_AsDouble(largest);
-    return (double)PyArray_NBYTES(memory) <= bound;
+    return bytes <= bound;
+}
+
+static inline int is_small(PyObject *recorder, PyArrayObject *memory)
+{
+    return are_small(recorder, (double)PyArray_NBYTES(memory));
 }
 
 /* An eager operation has written this: as `LoopPolicy.spend`. */

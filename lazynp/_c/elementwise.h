@@ -336,7 +336,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     Operand them[2] = {{NULL}};
     PyObject *xs[2] = {NULL}, *shown[2] = {NULL}, *order = NULL, *now = NULL, *key = NULL, *found, *out = NULL;
-    int again = 0;
+    int again = 0, is_part = 0; /* of a large array: NumPy computes with it only if it has before */
     if (n != front->operands || names || !nothing_staged())
         return hand_on(front, args, nargsf, names);
     now = recorder(); /* first, as it may run Python code: all later references are borrowed */
@@ -355,7 +355,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
                 goto end;
             PyObject *value = PyList_GET_ITEM(OF(shown[i], Array, _node), VALUE);
             if (!front->arrays_only && !is_small(now, (PyArrayObject *)value))
-                goto end;
+                is_part = 1;
             xs[i] = shown[i];
             i = -1; /* again: that may have run code */
         }
@@ -373,7 +373,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     }
     if (is_eager(now) && front->arrays_only)
         out = product(front, them, now);
-    else if (is_eager(now) && (out = looped(front, them, n)))
+    else if (is_eager(now) && !is_part && (out = looped(front, them, n)))
         spend(now, PyList_GET_ITEM(OF(out, Array, _node), VALUE));
     if (out) {
         again = 0;

@@ -305,8 +305,8 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
         const char *name;
         Py_ssize_t *at;
     } sizes[] = {{"large", &the.large}, {"stage", &the.stage}, {"bound", &the.bound},
-                 {"few", &the.few}, {"tick", &the.tick}};
-    for (int i = 0; i < 5; i++) {
+                 {"few", &the.few}, {"filled", &the.filled}, {"tick", &the.tick}};
+    for (int i = 0; i < 6; i++) {
         PyObject *given = PyDict_GetItemString(named, sizes[i].name);
         *sizes[i].at = given ? PyLong_AsSsize_t(given) : -1;
         if (*sizes[i].at < 0)

@@ -31,11 +31,18 @@ static int is_view_of(PyObject *view, PyObject *memory)
     return below && (below == memory || below == PyArray_BASE((PyArrayObject *)memory));
 }
 
+/* A node of the array's type, borrowed; of a view, it may be that of an earlier value. */
+static inline PyObject *typed_node(PyObject *array)
+{
+    PyObject *node = OF(array, Array, _node);
+    return node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE ? node : NULL;
+}
+
 /* What the arguments of a call are known by, new: the array's aval and the others, which are ints,
    tuples of ints, or None. NULL: forward, or an error. */
 static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
 {
-    PyObject *node = node_of(args[0]), *aval = node ? known(node) : NULL, *key;
+    PyObject *node = typed_node(args[0]), *aval = node ? known(node) : NULL, *key;
     if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval)
         return NULL;
     for (Py_ssize_t i = 1; i < n; i++) {
@@ -60,7 +67,7 @@ static PyObject *entry_of_call(Front *front, PyObject *const *args, Py_ssize_t n
     /* an argument that always is the same object, or none */
     int alone = n == 1 || (n == 2 && args[1] == Py_None);
     PyObject *second = n == 1 ? NULL : args[1];
-    PyObject *node = node_of(args[0]), *entry = NULL, *key;
+    PyObject *node = typed_node(args[0]), *entry = NULL, *key;
     if (node && alone && (entry = recent_entry(front, known(node), second)))
         return entry;
     key = key_of_call(args, n);
@@ -74,25 +81,48 @@ static PyObject *entry_of_call(Front *front, PyObject *const *args, Py_ssize_t n
     return entry;
 }
 
+/* Whether a view of this large array may be made without looking at its memory, by a step that takes
+   any memory order: its owner's memory is there. Such a view belongs to the program that reads it:
+   see `view_at_once`. */
+static int is_viewed_later(PyObject *self, PyObject *now)
+{
+    PyObject *base = OF(self, Array, _base), *node = typed_node(self);
+    PyObject *aval = node ? known(node) : NULL;
+    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval ||
+        are_small(now, PyLong_AsDouble(OF(aval, Aval, nbytes))))
+        return 0;
+    if (base && base != Py_None)
+        node = node_of(base);
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    return is_memory(value) && is_of_numbers((PyArrayObject *)value);
+}
+
 /* The view by one more step. `entry`: (step, aval, dims, whether it may take the step in any memory
    order, whether it turns axes, the view's flags). Sets `*again` if Python must make it. */
 static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject *now, int *again)
 {
     PyObject *step = PyTuple_GET_ITEM(entry, 0), *aval = PyTuple_GET_ITEM(entry, 1);
-    PyObject *node = is_eager(now) && may_go_on(now) ? node_of(self) : NULL, *out = NULL;
-    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
+    int goes_on = is_eager(now) && may_go_on(now);
+    PyObject *node = goes_on ? node_of(self) : NULL, *out = NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None, *seen = NULL, *view = NULL;
     PyArrayObject *memory = (PyArrayObject *)value;
+    int in_any_order = PyTuple_GET_ITEM(entry, 3) == Py_True;
     *again = 1;
+    if (goes_on && in_any_order && is_viewed_later(self, now)) {
+        *again = 0;
+        out = view_of(self, Py_NewRef(step), leaf(Py_None, aval), Py_None);
+        goto made;
+    }
     if (!is_memory(value) || !is_of_numbers(memory) || !is_small(now, memory) ||
         !is_in_owner(self, memory))
         return NULL;
-    if (PyTuple_GET_ITEM(entry, 3) != Py_True && OF(self, Array, _order) != Py_None)
+    if (!in_any_order && OF(self, Array, _order) != Py_None)
         return NULL;
     if (front->contiguous && !PyArray_IS_C_CONTIGUOUS(memory))
         return NULL;
-    PyObject *seen = Py_NewRef(seen_by(self));
+    seen = Py_NewRef(seen_by(self));
     Py_INCREF(value);
-    PyObject *view = after_step(value, step, PyTuple_GET_ITEM(entry, 2));
+    view = after_step(value, step, PyTuple_GET_ITEM(entry, 2));
     if (!view)
         PyErr_Clear(); /* Python reports it */
     if (view && is_view_of(view, value)) {
@@ -102,6 +132,8 @@ static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject
         out = view_of(self, Py_NewRef(step), leaf(viewed ? Py_None : view, aval),
                       viewed ? Py_None : seen);
     }
+    Py_DECREF(value);
+made:
     if (out && PyTuple_GET_ITEM(entry, 4) == Py_True)
         Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
     if (out && PyTuple_GET_ITEM(entry, 5) != Py_None) {
@@ -111,15 +143,14 @@ static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject
         else
             Py_CLEAR(out);
     }
-    if (out && is_large(seen)) {
+    if (out && seen && is_large(seen)) {
         PyObject *noted = PyObject_CallOneArg(the.note, out);
         if (!noted)
             Py_CLEAR(out);
         Py_XDECREF(noted);
     }
     Py_XDECREF(view);
-    Py_DECREF(value);
-    Py_DECREF(seen);
+    Py_XDECREF(seen);
     return out;
 }
 

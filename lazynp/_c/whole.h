@@ -59,12 +59,12 @@ static int are_few(PyObject *const *lengths, Py_ssize_t n)
     Py_ssize_t size = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
         Py_ssize_t length = PyLong_CheckExact(lengths[i]) ? PyLong_AsSsize_t(lengths[i]) : -1;
-        if (length < 0 || length > the.few) {
+        if (length < 0 || length > the.filled) {
             PyErr_Clear();
             return 0;
         }
         size *= length;
-        if (size > the.few)
+        if (size > the.filled)
             return 0;
     }
     return 1;
@@ -87,7 +87,7 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
     }
     if (is_array(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
-        return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.few;
+        return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.filled;
     }
     if (PyList_CheckExact(x))
         return PyList_GET_SIZE(x) > 0; /* `argument` rejects long lists */

@@ -21,7 +21,7 @@ from lazynp._recorder import TICK, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
 from lazynp._steps import Basic, Transpose
 from lazynp._strides import in_common_order, order_of_strides
-from lazynp.functions._eager import FEW
+from lazynp.functions._eager import FEW, FILLED
 from lazynp.functions._recording import Entry
 from lazynp.functions._scalars import AVALS
 
@@ -34,7 +34,7 @@ def configure() -> None:
             config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
             viewed=VIEWED, lent=LENT, internal=internal, in_common_order=in_common_order, note=note,
             write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
-            stage=STAGE, large=LARGE, bound=BOUND, few=FEW, tick=TICK, aval_of=aval_of,
+            stage=STAGE, large=LARGE, bound=BOUND, few=FEW, filled=FILLED, tick=TICK, aval_of=aval_of,
             avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

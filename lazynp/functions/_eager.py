@@ -319,12 +319,13 @@ def _by_its_like(function: Any, *args: Any, like: Any, **kwargs: Any) -> Any:
     return made
 
 
-FEW = 1 << 12  # elements
+FEW = 1 << 12  # elements of a list
+FILLED = 1 << 15  # elements of an array that is filled at once
 
 
 def _is_small(shape: Any) -> bool:
     if type(shape) is int:
-        return shape <= FEW
+        return shape <= FILLED
     if type(shape) is tuple or type(shape) is list:
         size = 1
         for n in shape:
@@ -332,7 +333,7 @@ def _is_small(shape: Any) -> bool:
                 few = FEW if type(n) is not list and type(n) is not tuple else FEW >> 6
                 return type(shape) is list and len(shape) <= few
             size *= n
-        return size <= FEW
+        return size <= FILLED
     return False
 
 

@@ -10,7 +10,7 @@ arrays; the key contains only their types.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -369,10 +369,16 @@ def _refused(x: Any) -> Any:
     raise NotTaken(f"a {type(x).__name__}")
 
 
-def copies(leaves: list[Any], empty: bool = False) -> list[Any]:
+_LARGE = 1 << 20  # bytes
+
+
+def copies(
+    leaves: list[Any], empty: bool = False, written: Container[int] | None = None
+) -> list[Any]:
     """Arrays like these in memory of their own, which is shared as theirs is.
 
-    empty: without the values.
+    empty: without the values. written: places among the owners; if given, other large arrays get
+    their memory when one of both is written.
     """
     owners: dict[int, Array] = {}
 
@@ -383,8 +389,12 @@ def copies(leaves: list[Any], empty: bool = False) -> list[Any]:
         made = owners.get(id(owner))
         if made is None:
             aval = owner.aval
-            values = np.zeros(aval.shape, aval.dtype) if empty else _copy(owner)
-            made = owners[id(owner)] = new_array(leaf(values))
+            shared = written is not None and len(owners) not in written
+            if shared and aval.nbytes >= _LARGE:
+                node = owner._node
+            else:
+                node = leaf(np.zeros(aval.shape, aval.dtype) if empty else _copy(owner))
+            made = owners[id(owner)] = new_array(node)
             made._flags, made._order = owner._flags, owner._order
         if owner is x:
             return made

@@ -105,6 +105,12 @@ class Program:
             raise
         return out, changes
 
+    @property
+    def written(self) -> set[int]:
+        """The arguments that it writes: places among the owners of the leaves."""
+        traces = self._jitted._cache.values()
+        return {i for t in traces for where, i in t.written if where == "argument"}
+
     def _captured(self) -> list[Array]:
         return [x for traced in self._jitted._cache.values() for x in traced.captured]
 

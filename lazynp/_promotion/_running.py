@@ -27,7 +27,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._plan import STATS
 from lazynp._promotion._agreement import agree, close
-from lazynp._promotion._given import ARRAY, Listed, copies
+from lazynp._promotion._given import ARRAY, Listed, computed, copies
 from lazynp._promotion._guards import reads
 from lazynp._promotion._histories import KEPT, Histories
 from lazynp._promotion._items import ITEMS, Items, Taking
@@ -159,7 +159,8 @@ class Running:
         self._key = given.key
         self._flags = {n for n in loop.flags if type(value_of(n, frame)) is bool}
         self._lengths = {n: len(of) for n, of in self._lists(frame).items()}
-        self._inputs = [copies(given.varying) for _ in range(2)]
+        computed(given.varying)
+        self._inputs = [copies(given.varying, written=program.written) for _ in range(2)]
         self._candidate, self._first = program, self.at
         self.due, self._step = self.at + count, Running._compare
         self._started = time.perf_counter()
@@ -182,11 +183,11 @@ class Running:
         leaves, step = [*given.varying], 1 if self.items is None else self.items.step
         if sites:
             probe = Program(function, Listed(template))
-            probe.trace([*copies(leaves), *self._bounds(self.at, 2)])
+            probe.trace([*copies(leaves, empty=True), *self._bounds(self.at, 2)])
             histories.check(lambda e: _evaluated(e, frame), step)
             self._most = self._whole(histories.capacity)
         program = Program(function, Listed(template))
-        operations = program.trace([*copies(leaves), *self._bounds(self.at, 2)])
+        operations = program.trace([*copies(leaves, empty=True), *self._bounds(self.at, 2)])
         if not self._pays(operations):
             return given, None
         if is_module(frame):

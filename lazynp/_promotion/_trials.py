@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp._array import NDArray
 from lazynp._config import config
 from lazynp._memo import state
 from lazynp._plan import STATS
@@ -29,6 +30,7 @@ from lazynp.transforms.control import CannotStage, TooLong
 SECONDS = 0.1  # of Python, before the function is traced for arguments like these
 FASTER = 0.8  # a program must take less than this part of Python's time
 _RUNS = 3  # of a program in its trial: the machine may be busy with something else
+_LOST = 1.4  # of Python's time: such a run needs no other
 _HOPELESS = 4  # of Python's time, by estimate: such a program is not even tried
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments
@@ -234,7 +236,9 @@ class Trials:
     ) -> Any:  # fmt: skip
         """Run it in Python, then as a program on copies; compare."""
         leaves, originals, objects = given.leaves, given.originals, given.objects
-        first, second = copies(leaves), copies(leaves)
+        computed(originals)
+        written = program.written
+        first, second = copies(leaves, written=written), copies(leaves, written=written)
         before = [attributes(x) or {} for x in objects]
         begin = time.perf_counter()
         want = materialize(self.plain(*args, **kwargs))
@@ -249,7 +253,9 @@ class Trials:
             if program.seconds > _HOPELESS * python:
                 raise CannotStage(f"it would take {program.seconds / python:.0f} of Python's time")
             with np.errstate(all="ignore"):
+                begin, compiling = time.perf_counter(), STATS.compile_seconds
                 got, changes = program(first, originals, objects)
+                compiled = time.perf_counter() - begin - (STATS.compile_seconds - compiling)
                 if not (
                     _same_leaves(first, originals)
                     and agree(got, want)
@@ -257,7 +263,9 @@ class Trials:
                 ):
                     raise CannotStage("its results differ")
                 for left in reversed(range(_RUNS)):
-                    given_again = copies(second) if left else second
+                    if python > SECONDS and compiled > _LOST * python:
+                        break  # it takes long, so that noise matters less
+                    given_again = copies(second, written=written) if left else second
                     begin = time.perf_counter()
                     program(given_again, originals, objects)
                     compiled = time.perf_counter() - begin
@@ -289,7 +297,10 @@ def _replaced(program: Program, given: Given) -> set[Path]:
 
 
 def _same_leaves(ours: list[Any], theirs: list[Any]) -> bool:
-    return all(close(np.asarray(o), np.asarray(t)) for o, t in zip(ours, theirs, strict=True))
+    return all(
+        isinstance(o, NDArray) and o._node is t._node or close(np.asarray(o), np.asarray(t))
+        for o, t in zip(ours, theirs, strict=True)
+    )
 
 
 def _same_attributes(changes: Changes, objects: list[Any], before: list[dict[str, Any]]) -> bool:

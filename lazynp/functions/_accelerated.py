@@ -34,7 +34,8 @@ def configure() -> None:
             config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
             viewed=VIEWED, lent=LENT, internal=internal, in_common_order=in_common_order, note=note,
             write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
-            stage=STAGE, large=LARGE, bound=BOUND, few=FEW, filled=FILLED, tick=TICK, aval_of=aval_of,
+            stage=STAGE, large=LARGE, bound=BOUND, few=FEW, filled=FILLED, tick=TICK,
+            aval_of=aval_of,
             avals_by_type=interned.table,
             no_value=np._NoValue,  # type: ignore[attr-defined]
         )  # fmt: skip

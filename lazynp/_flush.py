@@ -98,8 +98,12 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
     gathered, sites.gathered = sites.gathered, None
     unit = _rounds.roll(nodes, gathered, reason)
     sites.rounds_found(unit is not None)
-    recorder.gathered_rounds(inf if unit is None else unit.short_of())
-    if unit is not None and asked is None and (unit.paid or unit.promises()):
+    if unit is None:
+        recorder.gathered_rounds(inf)
+    else:
+        recorder.gathered_rounds(unit.short_of(), unit.small)
+    goes_on = unit is not None and (unit.paid or unit.promises() and recorder.learns)
+    if unit is not None and asked is None and goes_on:
         recorder.pending[:0] = nodes
         sites.gathered, recorder.limit = gathered, len(nodes) + unit.operations()
         return unit.plan

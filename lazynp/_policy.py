@@ -15,7 +15,7 @@ from typing import Any
 
 from lazynp import _cost
 
-_LARGEST = 5 << 16  # bytes: an eager recorder still records operations on larger operands
+LARGEST = 5 << 16  # bytes: an eager recorder still records operations on larger operands
 _OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager
 # Bytes that eager operations write before some of their rounds are recorded, to find a unit; and
@@ -57,7 +57,7 @@ class LoopPolicy:
 
     __slots__ = (
         "mode", "largest", "patience", "_spent", "_small", "_novel", "_chosen", "_novel_at",
-        "_before",
+        "_before", "_earning",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -68,7 +68,7 @@ class LoopPolicy:
     def reset(self) -> None:
         """Record everything, until loops are found in which recording gains nothing."""
         self.mode = Mode.RECORD
-        self.largest: float = _LARGEST
+        self.largest: float = LARGEST
         self._small = 0  # operations in loops of small operations
         self._novel = 0  # operations of new forms, at places visited often
         self._chosen = 0  # results with a data-dependent shape
@@ -76,6 +76,7 @@ class LoopPolicy:
         self.patience = _PATIENCE
         self._spent = 0.0  # bytes; C keeps a count of its own
         self._before = Mode.RECORD
+        self._earning = False  # rounds are known whose program is not paid for: they run eagerly
 
     def spend(self, written: int) -> bool:
         """An eager operation has written these bytes. Whether it is time to record some rounds."""
@@ -89,14 +90,19 @@ class LoopPolicy:
         """Record some rounds of a loop, whatever the mode."""
         self._before, self.mode = self.mode, Mode.RECORD
 
-    def end_rounds(self, short: float) -> None:
+    def end_rounds(self, short: float, small: bool = False) -> None:
         """short: the microseconds they must still gain before a program pays; 0 if one ran them,
-        infinite if there were no rounds.
+        infinite if there were no rounds. small: whether eager operations compute them in less time
+        than recorded ones.
         """
-        if not short:
+        earns = small and short < math.inf and self._before is Mode.RECORD
+        self._earning = bool(short) and (earns or self._earning)
+        if short and earns:
+            self.mode, self.patience = Mode.EAGER, max(short / GAIN, _PATIENCE)
+        elif not short:
             self._small = self._novel = self._chosen = 0
             self._novel_at.clear()
-            self.largest, self.patience = _LARGEST, _PATIENCE_AGAIN
+            self.largest, self.patience = LARGEST, _PATIENCE_AGAIN
             self._before = Mode.RECORD
         else:
             self.mode = self._before
@@ -107,11 +113,12 @@ class LoopPolicy:
         """The mode after this flush."""
         often = cut.visits >= _OFTEN
         if cut.large:
-            self._chosen = 0
+            self._chosen, self._earning = 0, False
         self._novel = _counted(self._novel, cut.operations, self._is_novel(cut, often))
         small = cut.small and (often or type(cut.place) is tuple)
         self._small = _counted(self._small, cut.operations, small)
-        self.mode = Mode.EAGER if max(self._small, self._novel) > _LOOP else Mode.RECORD
+        eager = self._earning or max(self._small, self._novel) > _LOOP
+        self.mode = Mode.EAGER if eager else Mode.RECORD
         if self._novel > _LOOP:
             self.largest = math.inf
         return self.mode

@@ -129,9 +129,9 @@ class Recorder:
         self.policy.begin_rounds()
         self.choose()
 
-    def gathered_rounds(self, short: float) -> None:
+    def gathered_rounds(self, short: float, small: bool = False) -> None:
         """They have run: see `LoopPolicy.end_rounds`."""
-        self.policy.end_rounds(short)
+        self.policy.end_rounds(short, small)
         self.choose()
 
     def spent(self) -> None:

@@ -25,6 +25,7 @@ from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._ownership import COUNTED
 from lazynp._periods import LEAST
+from lazynp._policy import LARGEST
 from lazynp._plan import STATS, Plan, buffer_of, has_zero, same_value
 from lazynp._plan_jaxpr import Ref, Step, lowered_plan, packed_scalars
 
@@ -131,6 +132,11 @@ class Unit:
         """Whether recording rounds that NumPy runs costs less than a program will gain."""
         reference, compiled, _ = self.costs
         return reference - compiled > PROMISING * len(self.ops)
+
+    @property
+    def small(self) -> bool:
+        """Whether eager operations compute the rounds: none of the arrays is large."""
+        return all([op.aval.nbytes <= LARGEST for op in self.ops])
 
     def short_of(self) -> float:
         """The microseconds that rounds must still gain before a program pays."""

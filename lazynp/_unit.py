@@ -25,9 +25,9 @@ from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, PROJECT, VALUE, Node, Op, aval_of_node
 from lazynp._ownership import COUNTED
 from lazynp._periods import LEAST
-from lazynp._policy import LARGEST
 from lazynp._plan import STATS, Plan, buffer_of, has_zero, same_value
 from lazynp._plan_jaxpr import Ref, Step, lowered_plan, packed_scalars
+from lazynp._policy import LARGEST
 
 _SECONDS = 0.02  # of a run, about
 _RECORDED = 1.0  # microseconds to record an operation, and to recognise it again

@@ -212,6 +212,17 @@ def _values(args: Sequence[Any], largest: float) -> list[Any] | None:
     return values if ours else None
 
 
+def done_by_numpy(function: Callable[..., Any], *args: Any) -> Any:
+    """NumPy's result for arrays that are there and small, in a loop of small operations; else
+    None.
+    """
+    largest = _largest()
+    values = _values(args, largest) if largest else None
+    if values is None:
+        return None
+    return handle(quiet_result(local.recorder.quiet, function, *values), values)
+
+
 def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> bool:
     """The call, into available memory."""
     if not getattr(out, "ndim", 1) and "cum" in reference.__name__:

@@ -15,6 +15,7 @@ from lazynp._recorder import local
 from lazynp._values import watched
 from lazynp.functions import _advanced, _assigned, _getset
 from lazynp.functions._checks import traced
+from lazynp.functions._eager import done_by_numpy
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import elsewhere, overridden
 from lazynp.functions._host import host_into, to_host
@@ -118,6 +119,10 @@ class Methods:
     ) -> Any:
         """Reduce along axes. See `numpy.ufunc.reduce`."""
         self._need_binary("reduce")
+        if out is None and where is True and initial is np._NoValue and type(array) is NDArray:
+            done = done_by_numpy(self._numpy.reduce, array, axis, dtype, None, keepdims)
+            if done is not None:
+                return done
         if out is Ellipsis:  # like None, but never returns a scalar
             return plain(self.reduce(array, axis, dtype, None, keepdims, initial, where))
         if overridden(array, out):
@@ -132,6 +137,10 @@ class Methods:
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """All partial results along an axis. See `numpy.ufunc.accumulate`."""
         self._need_binary("accumulate")
+        if out is None and type(array) is NDArray:
+            done = done_by_numpy(self._numpy.accumulate, array, axis, dtype)
+            if done is not None:
+                return done
         out = None if out is Ellipsis else out
         if overridden(array, out):
             options = {"axis": axis, "dtype": dtype, "out": out}
@@ -149,6 +158,10 @@ class Methods:
         NumPy runs many slices of very different lengths, and functions without a primitive.
         """
         self._need_binary("reduceat")
+        if out is None and type(array) is NDArray:
+            done = done_by_numpy(self._numpy.reduceat, array, indices, axis, dtype)
+            if done is not None:
+                return done
         out = None if out is Ellipsis else out
         if overridden(array, out):
             options = {"axis": axis, "dtype": dtype, "out": out}

@@ -14,7 +14,6 @@ import time
 from types import FrameType
 
 from lazynp._fronts import fastpath
-from lazynp._promotion import _running
 from lazynp._promotion._loops import Loop
 from lazynp._promotion._running import NEVER, Running, Taken
 
@@ -62,9 +61,8 @@ class Conditional(Running):
     def _bounds(self, at: int, count: int) -> list[int]:
         return [0, count // len(self.loop.rounds)]
 
-    def _pays(self, operations: int) -> bool:
-        spent = time.perf_counter() - self._since
-        if spent >= _running.COMPILING * operations:
+    def _pays(self, seconds: float) -> bool:
+        if time.perf_counter() - self._since >= seconds:
             return True
         self.due = min(2 * self.at, sys.maxsize - 1)
         return False

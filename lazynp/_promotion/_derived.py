@@ -12,7 +12,7 @@ import functools
 import threading
 import time
 from collections.abc import Callable
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, Literal
 
 from lazynp._array import Scalar
@@ -20,6 +20,7 @@ from lazynp._jaxpr import Jaxpr, Var
 from lazynp._memo import Memo
 from lazynp._promotion import _trials
 from lazynp._promotion._calls import AgainCall, Call
+from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._given import Again, Given, Numbers
 from lazynp._promotion._guards import Changing, Guards, Inputs, names_of
 from lazynp._promotion._program import Program
@@ -40,8 +41,10 @@ derivatives: Memo[Any, Derived] = Memo("derivatives as programs", 256, costly=Tr
 class Derived(Trials):
     """What runs the calls of one transformation of the functions of one code."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, _SHORT, _COMPILING)
+    def __init__(self, name: str, code: CodeType) -> None:
+        identity = f"{name} {of_code(code)}"
+        super().__init__(name, _SHORT, _COMPILING, identity)
+        self._soon = has_won(key_of("function", identity))
         self.plain = _nothing
         self.off = False
         self._busy = threading.Lock()
@@ -57,7 +60,7 @@ class Derived(Trials):
         if self.off or not may_run() or not self._busy.acquire(blocking=False):
             return plain(*args, **kwargs)
         try:
-            if self.seconds < _trials.SECONDS:
+            if self.seconds < _trials.SECONDS and not self._soon:
                 return self._early(plain, args, kwargs)
             self.plain = lambda _, *args, **kwargs: plain(*args, **kwargs)
             return self._run((recipe, *args), kwargs)
@@ -217,7 +220,7 @@ def _front(recipe: Recipe) -> Derived | Literal[False]:
         return False
     if front is None:
         name = f"{recipe.maker.__name__} of {name_of(found)}"
-        front = derivatives.put(key, Derived(name))
+        front = derivatives.put(key, Derived(name, inner.__code__))
     return front
 
 

@@ -15,6 +15,7 @@ from collections import deque
 from types import CodeType, FunctionType
 from typing import Any
 
+from lazynp._promotion._earlier import of_code
 from lazynp._promotion._given import Given
 from lazynp._promotion._program import Program
 from lazynp._promotion._trials import Trials
@@ -34,7 +35,7 @@ class Promoted(Trials, Front):
     def __init__(self, function: FunctionType) -> None:
         self.function, self.code = function, function.__code__
         self.plain: FunctionType = _copied(function)
-        super().__init__(function.__name__, _SHORT, _COMPILING)
+        super().__init__(function.__name__, _SHORT, _COMPILING, of_code(function.__code__))
         self.entered = False
         self._busy = threading.Lock()
         self._thread = 0  # that is inside

@@ -52,9 +52,10 @@ class Iterated(Running):
             return [first, count // len(self.loop.rounds)]
         return [first, self.items.bound(at + count)]
 
-    def _pays(self, operations: int) -> bool:
+    def _pays(self, seconds: float) -> bool:
         left = (len(self.items) - self.at) * self.rate
-        if left < _running.LEFT + _running.COMPILING * operations:
+        least = _running.SOON if self._won else _running.LEFT
+        if left < least + seconds:
             raise CannotStage("it ends too soon")
         return True
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._plan import STATS
+from lazynp._promotion import _earlier
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._given import ARRAY, Listed, computed, copies
 from lazynp._promotion._guards import reads
@@ -42,6 +43,7 @@ from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.2  # in a loop, before it is looked at
 LEFT = 1.0  # seconds of Python that must be left, before a loop is traced
+SOON = 0.1  # as many, if an earlier process has found that its programs win
 COMPILING = 0.01  # more of these for each operation of the program
 _TRIAL = 0.03  # seconds of Python in a trial
 _ROUNDS = 100  # ... at most: small differences grow
@@ -98,6 +100,8 @@ class Running:
         self._stopped, self._next_stop = -1, -1  # the last round that a program stopped at
         self._lengths: dict[str, int] = {}  # of lists, before the trial
         self._flags: set[str] = set()  # variables that are Python's True or False
+        self._note: bytes | None = None  # its key, and what it says: see `_earlier`
+        self._won: bool | None = None
         self._stays: set[str] = set()  # arrays that the loop binds again only to themselves
 
     def _left(self) -> int:
@@ -108,9 +112,9 @@ class Running:
         """How a program is told which rounds to run."""
         raise NotImplementedError
 
-    def _pays(self, operations: int) -> bool:
-        """Whether to compile a program of so many operations; if it is too early to say, `due` is
-        the round in which to ask again.
+    def _pays(self, seconds: float) -> bool:
+        """Whether a program is worth so much; if it is too early to say, `due` is the round in
+        which to ask again.
         """
         raise NotImplementedError
 
@@ -126,6 +130,8 @@ class Running:
             self._refuse(str(why) or type(why).__name__)
 
     def _refuse(self, why: str) -> None:
+        if self._step is Running._compare and not self._won:
+            _earlier.keep(self._note, won=False)
         self.loop.refused, self.program, self.due = why, None, NEVER
         self._inputs, self._candidate = [], None
 
@@ -188,7 +194,11 @@ class Running:
             self._most = self._whole(histories.capacity)
         program = Program(function, Listed(template))
         operations = program.trace([*copies(leaves, empty=True), *self._bounds(self.at, 2)])
-        if not self._pays(operations):
+        kind = _earlier.of_kind(given.varying)
+        self._note = _earlier.key_of("rounds", _earlier.of_loop(self.loop.node), kind)
+        self._won = _earlier.has_won(self._note)
+        times = {None: 1, True: 0, False: _earlier.WAITING}[self._won]
+        if not self._pays(times * COMPILING * operations):
             return given, None
         if is_module(frame):
             shared = reads(program.functions, function.__code__) & self.loop.stored
@@ -242,6 +252,8 @@ class Running:
         self.program = program
         self._step = Running._run
         STATS.promotions += 1
+        _earlier.keep(self._note, won=True)
+        _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
         del now, want, got, inputs, changes, out
         self._run(frame)
 

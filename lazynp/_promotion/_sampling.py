@@ -1,9 +1,10 @@
 """Which functions are hot: operations, counted by the functions of the user's on the stack.
 
 `Recorder.ticked` calls `ticked` once for so many operations. Each tick counts for every function of
-the user's on the stack. After `HOT` ticks, a `Promoted` is put in front of the function. Counts are
-exact: the same function is promoted at the same operation each time. Later ticks tell how long the
-call takes that runs meanwhile.
+the user's on the stack. After `HOT` ticks, a `Promoted` is put in front of the function; after one
+tick, if an earlier process has found that its programs win (`_earlier`). Counts are exact: the same
+function is promoted at the same operation each time. Later ticks tell how long the call takes that
+runs meanwhile.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 from lazynp._config import config
 from lazynp._memo import Memo
 from lazynp._promotion import _watching
+from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._function import Promoted, fronts, in_front, promote
 from lazynp._promotion._loops import SUSPENDED
 from lazynp.transforms.control import Door, front_of, is_users
@@ -28,12 +30,14 @@ _MANY = 8  # functions of one code, and searches for them
 
 
 class _Tally:
-    """ticks: None once it is decided. code: kept alive. running: the front of a function whose call
-    has begun before, and when the front was put there.
+    """ticks: None once it is decided; hot: so many are needed. code: kept alive. running: the front
+    of a function whose call has begun before, and when the front was put there.
     """
 
     def __init__(self, code: CodeType, ticks: int | None) -> None:
-        self.code, self.ticks, self.searches = code, ticks, 0
+        self.code, self.ticks, self.searches, self.hot = code, ticks, 0, HOT
+        if ticks is not None and has_won(key_of("function", of_code(code))):
+            self.hot = 1
         self.running: tuple[weakref.ref[Promoted], float] | None = None
 
 
@@ -68,7 +72,7 @@ def _count(frame: FrameType, code: CodeType) -> None:
     if tally.ticks is None or frame.f_back is not None and frame.f_back.f_code in in_front:
         return
     tally.ticks += 1
-    if tally.ticks >= HOT << tally.searches:
+    if tally.ticks >= tally.hot << tally.searches:
         tally.searches += 1
         # a function within another one is made again and again: each may be hot
         again = bool(code.co_freevars) and tally.searches < _MANY

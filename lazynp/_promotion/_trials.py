@@ -18,6 +18,7 @@ from lazynp._array import NDArray
 from lazynp._config import config
 from lazynp._memo import state
 from lazynp._plan import STATS
+from lazynp._promotion import _earlier
 from lazynp._promotion._agreement import agree, close
 from lazynp._promotion._given import Given, Numbers, Path, computed, copies
 from lazynp._promotion._objects import MISSING, attributes, put
@@ -39,16 +40,33 @@ _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which
 _CHANGED = "what it reads from outside has changed, or is an argument"
 
 
+class _Slower(CannotStage):
+    """A program has taken longer than Python."""
+
+
 class Case:
     """Arguments of one kind. seconds: what Python has spent on them. candidate: traced, and waits
     until that is the price of compiling it. program: None before a trial, and for good if `refused`
-    says why.
+    says why. key: of a note for later processes; won: what an earlier one has noted.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, key: bytes | None = None) -> None:
         self.seconds, self.price, self.refused = seconds, SECONDS, ""
+        self.key, self.won = key, _earlier.has_won(key)
+        if self.won:
+            self.seconds = max(seconds, SECONDS)
         self.candidate: Program | None = None
         self.program: Program | None = None
+
+    @property
+    def due(self) -> bool:
+        """Whether Python has spent enough for a trace."""
+        return self.seconds >= (SECONDS if self.won is not False else _earlier.WAITING * SECONDS)
+
+    def refuse(self, why: BaseException) -> None:
+        self.refused = str(why) or type(why).__name__
+        if not (self.won and isinstance(why, _Slower)):  # the machine may be busy
+            _earlier.keep(self.key, won=False)
 
 
 class Trials:
@@ -56,11 +74,12 @@ class Trials:
 
     plain: Callable[..., Any]  # what Python runs
 
-    def __init__(self, name: str, short: float, compiling: float) -> None:
+    def __init__(self, name: str, short: float, compiling: float, identity: str) -> None:
         """short: seconds; calls that are shorter are not worth it. compiling: seconds that Python
-        must have spent for each operation of the program.
+        must have spent for each operation of the program. identity: of the function, for later
+        processes.
         """
-        self.name, self.short, self.compiling = name, short, compiling
+        self.name, self.short, self.compiling, self._identity = name, short, compiling, identity
         self.cases: dict[Any, Case] = {}
         self.numbers = Numbers()
         self.calls, self.seconds, self.programs, self.misses = 0, 0.0, 0, 0
@@ -120,7 +139,7 @@ class Trials:
                 case.refused = _CHANGED
             case.program = None
         long = self.running > self.short or self.calls and self.seconds > self.short * self.calls
-        if case.refused or not long or case.seconds < SECONDS:
+        if case.refused or not long or not case.due:
             return self._timed(case, args, kwargs)
         if case.candidate is None:
             given = self._trace(case, given, args, kwargs)
@@ -151,7 +170,8 @@ class Trials:
                 self.restore(f"more than {_CASES} kinds of arguments")
                 return None
             first = SECONDS + self.running
-            case = self.cases[given.key] = Case(0.0 if self.cases else first)
+            key = _earlier.key_of("call", self._identity, _earlier.of_kind(given.leaves))
+            case = self.cases[given.key] = Case(0.0 if self.cases else first, key)
         return case
 
     # -- tracing -----------------------------------------------------------------------------------
@@ -169,20 +189,22 @@ class Trials:
                 with np.errstate(all="ignore"):
                     operations = program.trace(copies(given.leaves, empty=True), case.seconds)
             except TooLong as why:
-                case.refused = str(why)
+                case.refuse(why)
                 break
             except (Exception, CannotStage) as why:
                 if given.skipped:
                     numbers.names = None  # it may need one of them
                 elif not self._learns_why(why) and not numbers.keep():
-                    case.refused = str(why) or type(why).__name__
+                    case.refuse(why)
                     break
             else:
                 if any(not numbers.may_vary(path) for path in _replaced(program, given)):
                     case.refused = "sets a number that must be known"
                     break
                 if not self._learns(program, given):
-                    case.candidate, case.price = program, SECONDS + self.compiling * operations
+                    times = {None: 1, True: 0, False: _earlier.WAITING}[case.won]
+                    case.price = SECONDS + times * self.compiling * operations
+                    case.candidate = program
                     break
             taken = self._given(args, kwargs)
             if taken is None:
@@ -251,7 +273,7 @@ class Trials:
                     return want
                 raise CannotStage(_CHANGED)
             if program.seconds > _HOPELESS * python:
-                raise CannotStage(f"it would take {program.seconds / python:.0f} of Python's time")
+                raise _Slower(f"it would take {program.seconds / python:.0f} of Python's time")
             with np.errstate(all="ignore"):
                 begin, compiling = time.perf_counter(), STATS.compile_seconds
                 got, changes = program(first, originals, objects)
@@ -272,12 +294,14 @@ class Trials:
                     if compiled <= FASTER * python or compiled > 4 * python + SECONDS:
                         break
             if compiled > FASTER * python:
-                raise CannotStage(f"it takes {compiled / python:.1f} of Python's time")
+                raise _Slower(f"it takes {compiled / python:.1f} of Python's time")
             case.program = program
             self.programs += 1
             STATS.promotions += 1
+            _earlier.keep(case.key, won=True)
+            _earlier.keep(_earlier.key_of("function", self._identity), won=True)
         except (Exception, CannotStage) as why:
-            case.refused = str(why) or type(why).__name__
+            case.refuse(why)
         return want
 
     def explained(self) -> str:

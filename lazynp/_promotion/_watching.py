@@ -11,11 +11,14 @@ from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._promotion import _running
 from lazynp._promotion._conditional import Conditional
+from lazynp._promotion._earlier import has_won, key_of, of_code
 from lazynp._promotion._items import Items, source_of
 from lazynp._promotion._iterated import Iterated
 from lazynp._promotion._loops import Loop, loops_at
 from lazynp._promotion._running import Taken, taken
+from lazynp.transforms.control import is_users
 
+_SOON = 0.02  # seconds: if an earlier process has found that programs of its loops win
 _ALONE = 3  # references to an iterator: the frame's, our variable's, the question's
 _RANGE = type(iter(range(0)))
 
@@ -29,28 +32,34 @@ class _Watch:
         self.of, self.left, self.time = of, left, time.perf_counter()
 
 
-# by code: when it was first seen, and the code, kept alive. (Its source is parsed later: that takes
-# time, and most code has no long loops.)
-_first: Memo[int, tuple[float, CodeType]] = Memo("code with loops", 1024)
+# by code: when it was first seen, the seconds until its loops are looked at, and the code, kept
+# alive. (Its source is parsed later: that takes time, and most code has no long loops.)
+_first: Memo[int, tuple[float, float, CodeType]] = Memo("code with loops", 1024)
 
 
 def seen(frame: FrameType) -> None:
     """Operations have run in this frame: whether one of its loops has taken long, and will."""
     code = frame.f_code
-    first = _first.get(id(code)) or _first.put(id(code), (time.perf_counter(), code))
-    if time.perf_counter() - first[0] < _running.SECONDS:
+    begin, seconds, _ = _first.get(id(code)) or _new(code)
+    if time.perf_counter() - begin < seconds:
         return
     for loop in loops_at(frame):
         if loop.refused:
             _tell(loop, code, loop.refused)
         elif loop.is_while:
-            if _waited_for(loop, frame):
+            if _waited_for(loop, frame, seconds):
                 return
-        elif _iterated(loop, frame):
+        elif _iterated(loop, frame, seconds):
             return
 
 
-def _iterated(loop: Loop, frame: FrameType) -> bool:
+def _new(code: CodeType) -> tuple[float, float, CodeType]:
+    soon = is_users(code) and has_won(key_of("loops", of_code(code)))
+    seconds = min(_SOON, _running.SECONDS) if soon else _running.SECONDS
+    return _first.put(id(code), (time.perf_counter(), seconds, code))
+
+
+def _iterated(loop: Loop, frame: FrameType, seconds: float) -> bool:
     """Whether a `for` loop is run by an iterator of ours."""
     code = frame.f_code
     iterator = fastpath.frame_value(frame, -1 - loop.depth, None)
@@ -68,10 +77,11 @@ def _iterated(loop: Loop, frame: FrameType) -> bool:
         loop.watch = _Watch(iterator, left)
         return False
     elapsed, done = time.perf_counter() - watch.time, watch.left - left
-    if elapsed < _running.SECONDS or done < 1:
+    if elapsed < seconds or done < 1:
         return False
     rate = elapsed / done
-    if left < 4 or left * rate < _running.LEFT:
+    least = _running.LEFT if seconds == _running.SECONDS else _running.SOON
+    if left < 4 or left * rate < least:
         return False
     loop.watch = None
     told = Taken(loop, code)
@@ -81,7 +91,7 @@ def _iterated(loop: Loop, frame: FrameType) -> bool:
     return True
 
 
-def _waited_for(loop: Loop, frame: FrameType) -> bool:
+def _waited_for(loop: Loop, frame: FrameType, seconds: float) -> bool:
     """Whether a `while` loop is waited for."""
     watch = loop.watch
     if isinstance(watch, Conditional):
@@ -89,7 +99,7 @@ def _waited_for(loop: Loop, frame: FrameType) -> bool:
     if watch is None or watch.of != id(frame):
         loop.watch = _Watch(id(frame))
         return False
-    if time.perf_counter() - watch.time < _running.SECONDS:
+    if time.perf_counter() - watch.time < seconds:
         return False
     told = Taken(loop, frame.f_code)
     running = Conditional(loop, told, watch.time)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from lazynp.lowering import _loading
 from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
+from lazynp.lowering._notes import note, noted
 
 if TYPE_CHECKING:
     from lazynp.lowering._compiler import (
@@ -91,6 +92,8 @@ __all__ = [
     "on_host",
     "part_on",
     "place_of",
+    "note",
+    "noted",
     "put",
 ]
 

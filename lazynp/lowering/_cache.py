@@ -32,7 +32,7 @@ from typing import Any
 
 from lazynp._config import config
 from lazynp._version import __version__
-from lazynp.lowering import _compat, _trust
+from lazynp.lowering import _compat, _notes, _trust
 
 _MOST = 256 << 20  # bytes in a directory
 _LOOKED_AT = 1 << 8  # every so many files, written by any process, one looks through the directory
@@ -225,7 +225,7 @@ def _files(directory: str) -> Iterator[tuple[float, int, str]]:
             continue
         if not stat.S_ISREG(about.st_mode):
             continue
-        if entry.name.endswith(_SUFFIX):
+        if entry.name.endswith((_SUFFIX, _notes.SUFFIX)):
             room = max(about.st_size, 512 * getattr(about, "st_blocks", 0))
             yield about.st_mtime, room, entry.path
         elif entry.name.endswith(_UNFINISHED) and about.st_mtime < time.time() - 3600:

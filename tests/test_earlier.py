@@ -34,43 +34,43 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def test_a_note_is_found_again(folder: Path) -> None:
-    assert lowering.noted(b"k") is None
-    lowering.note(b"k", b"won")
-    assert lowering.noted(b"k") == b"won" and lowering.noted(b"other") is None
-    lowering.note(b"k", b"lost")
-    assert lowering.noted(b"k") == b"lost"
+    assert lowering.noted("k") is None
+    lowering.note("k", b"won")
+    assert lowering.noted("k") == b"won" and lowering.noted("other") is None
+    lowering.note("k", b"lost")
+    assert lowering.noted("k") == b"lost"
 
 
 def test_a_damaged_note_is_none(folder: Path) -> None:
-    lowering.note(b"k", b"won")
+    lowering.note("k", b"won")
     (file,) = folder.glob("*.note")
     file.write_bytes(file.read_bytes()[:-1] + b"x")
-    assert lowering.noted(b"k") is None
+    assert lowering.noted("k") is None
     file.write_bytes(b"")
-    assert lowering.noted(b"k") is None
-    lowering.note(b"j", b"won")  # under another key
+    assert lowering.noted("k") is None
+    lowering.note("j", b"won")  # under another key
     other = next(f for f in folder.glob("*.note") if f != file)
     os.replace(other, file)
-    assert lowering.noted(b"k") is None
+    assert lowering.noted("k") is None
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="permissions are those of POSIX")
 def test_nobody_elses_notes_are_read(folder: Path) -> None:
-    lowering.note(b"k", b"won")
+    lowering.note("k", b"won")
     folder.chmod(0o777)
     _notes._trusted.clear()
-    assert lowering.noted(b"k") is None
-    lowering.note(b"j", b"won")
+    assert lowering.noted("k") is None
+    lowering.note("j", b"won")
     assert len(list(folder.glob("*.note"))) == 1
 
 
 def test_where_nothing_can_be_written_nothing_is(tmp_path: Path, folder: Path) -> None:
     (tmp_path / "file").write_text("")
     with np.config(cache=tmp_path / "file"):
-        lowering.note(b"k", b"won")
-        assert lowering.noted(b"k") is None
+        lowering.note("k", b"won")
+        assert lowering.noted("k") is None
     with np.config(cache="off"):
-        lowering.note(b"k", b"won")
+        lowering.note("k", b"won")
         assert _earlier.key_of("call") is None and _earlier.has_won(None) is None
 
 

@@ -8,7 +8,6 @@ only decides when there is a trial; every process has its own.
 from __future__ import annotations
 
 import ast
-import hashlib
 import os
 import sys
 from collections.abc import Iterable
@@ -25,27 +24,26 @@ _WON, _LOST = b"won", b"lost"
 _HERE = __version__, sys.version, os.cpu_count()
 
 
-def key_of(*parts: Any) -> bytes | None:
+def key_of(*parts: Any) -> str | None:
     """The key of a note; None if nothing is kept. parts: of what can be written out."""
     if config.cache == "off":
         return None
-    return hashlib.sha256(repr((_HERE, parts)).encode()).digest()
+    return repr((_HERE, parts))
 
 
 def of_code(code: CodeType) -> str:
     """What identifies code, wherever it stands in its file."""
-    digest = hashlib.sha256(code.co_code)
-    digest.update(repr((code.co_name, code.co_names, code.co_varnames)).encode())
+    parts = [repr((code.co_code, code.co_name, code.co_names, code.co_varnames))]
     for c in code.co_consts:
         known = of_code(c) if isinstance(c, CodeType) else repr(c)
         if isinstance(c, frozenset):
             known = repr(sorted(map(repr, c)))
-        digest.update(f"{type(c).__name__} {known}\n".encode())
-    return digest.hexdigest()
+        parts.append(f"{type(c).__name__} {known}")
+    return "\n".join(parts)
 
 
 def of_loop(node: ast.AST) -> str:
-    return hashlib.sha256(ast.dump(node).encode()).hexdigest()
+    return ast.dump(node)
 
 
 def of_kind(leaves: Iterable[Any]) -> str:
@@ -53,12 +51,12 @@ def of_kind(leaves: Iterable[Any]) -> str:
     return " ".join([str(x.aval) if isinstance(x, Array) else type(x).__name__ for x in leaves])
 
 
-def has_won(key: bytes | None) -> bool | None:
+def has_won(key: str | None) -> bool | None:
     """Whether the last trial was won; None if none is known."""
     found = None if key is None else lowering.noted(key)
     return {_WON: True, _LOST: False}.get(found or b"")
 
 
-def keep(key: bytes | None, won: bool) -> None:
+def keep(key: str | None, won: bool) -> None:
     if key is not None and has_won(key) is not won:
         lowering.note(key, _WON if won else _LOST)

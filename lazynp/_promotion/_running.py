@@ -100,7 +100,7 @@ class Running:
         self._stopped, self._next_stop = -1, -1  # the last round that a program stopped at
         self._lengths: dict[str, int] = {}  # of lists, before the trial
         self._flags: set[str] = set()  # variables that are Python's True or False
-        self._note: bytes | None = None  # its key, and what it says: see `_earlier`
+        self._note: str | None = None  # its key, and what it says: see `_earlier`
         self._won: bool | None = None
         self._stays: set[str] = set()  # arrays that the loop binds again only to themselves
 

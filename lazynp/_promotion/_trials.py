@@ -50,7 +50,7 @@ class Case:
     says why. key: of a note for later processes; won: what an earlier one has noted.
     """
 
-    def __init__(self, seconds: float, key: bytes | None = None) -> None:
+    def __init__(self, seconds: float, key: str | None = None) -> None:
         self.seconds, self.price, self.refused = seconds, SECONDS, ""
         self.key, self.won = key, _earlier.has_won(key)
         if self.won:

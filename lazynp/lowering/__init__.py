@@ -5,11 +5,12 @@ jaxlib takes a third of the time of an import, and some scripts never compile. S
 all that needs it (`_compiler`), by the first use of a name that needs it.
 """
 
+import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lazynp.lowering import _loading
 from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
-from lazynp.lowering._notes import note, noted
 
 if TYPE_CHECKING:
     from lazynp.lowering._compiler import (
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         place_of,
         put,
     )
+    from lazynp.lowering._notes import note, noted
 else:
 
     def has_client() -> bool:
@@ -51,7 +53,19 @@ else:
         """What a device says about its memory; None if it says nothing, as a CPU."""
         return None if platform == "cpu" else _load().memory_stats(platform, id)
 
-    from lazynp.lowering._loading import Buffer, behind, collect_garbage, is_buffer
+    def noted(key: str) -> bytes | None:
+        """See `_notes`, which is loaded if there is such a file: what checks files takes time to
+        load.
+        """
+        if not os.path.exists(note_path(key)):
+            return None
+        return import_module("lazynp.lowering._notes").noted(key)
+
+    def note(key: str, text: bytes) -> None:
+        """See `_notes`."""
+        import_module("lazynp.lowering._notes").note(key, text)
+
+    from lazynp.lowering._loading import Buffer, behind, collect_garbage, is_buffer, note_path
 
     def has_room() -> bool:
         """Whether the system would give a compiler the memory it takes."""

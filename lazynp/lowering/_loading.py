@@ -13,7 +13,9 @@ import os
 import threading
 from importlib import import_module
 from typing import Any
+from zlib import crc32
 
+from lazynp._config import config
 from lazynp._errors import ForkError
 from lazynp.lowering import _closing
 
@@ -34,6 +36,11 @@ def behind(array: Any) -> Any:
 
 def collect_garbage() -> None:
     """Free nothing: nothing was executed."""
+
+
+def note_path(key: str) -> str:
+    """The file of a note: see `_notes`."""
+    return os.path.join(config.cache, f"{crc32(key.encode()):08x}.note")
 
 
 class _Loader:

@@ -1,7 +1,8 @@
 """Short notes on disk, beside the executables: what one process has found out, for later ones.
 
 They need no jaxlib to be read. A note that is missing, damaged or not trusted is as good as none,
-so nothing here is ever an error.
+so nothing here is ever an error. Keys that share a file overwrite each other's notes. The signature
+covers the key, so none is taken for another's.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import tempfile
 
 from lazynp._config import config
 from lazynp.lowering import _trust
+from lazynp.lowering._loading import note_path
 
 SUFFIX = ".note"
 _LARGEST = 4096  # bytes
@@ -20,7 +22,7 @@ _trusted: set[str] = set()
 _unusable: set[str] = set()  # directories
 
 
-def noted(key: bytes) -> bytes | None:
+def noted(key: str) -> bytes | None:
     """The note of this key."""
     directory = config.cache
     if directory == "off" or directory in _unusable:
@@ -29,17 +31,17 @@ def noted(key: bytes) -> bytes | None:
         secret = _secret(directory)
         if secret is None:
             return None
-        with open(_trust.opened(_path(key), _LARGEST), "rb") as file:
+        with open(_trust.opened(note_path(key), _LARGEST), "rb") as file:
             said, text = file.read(_SIGNATURE), file.read()
     except (OSError, ValueError):
         return None
     except _trust.Refused:
         _unusable.add(directory)
         return None
-    return text if _trust.is_signature(said, secret, key, text) else None
+    return text if _trust.is_signature(said, secret, key.encode(), text) else None
 
 
-def note(key: bytes, text: bytes) -> None:
+def note(key: str, text: bytes) -> None:
     """Keep a note for later processes, if that is possible."""
     directory, unfinished = config.cache, ""
     if directory == "off" or directory in _unusable:
@@ -49,8 +51,8 @@ def note(key: bytes, text: bytes) -> None:
         secret = _secret(directory) or _trust.make_secret(directory)
         handle, unfinished = tempfile.mkstemp(_trust.UNFINISHED, dir=directory)
         with open(handle, "wb") as file:
-            file.write(_trust.signature(secret, key, text) + text)
-        os.replace(unfinished, _path(key))
+            file.write(_trust.signature(secret, key.encode(), text) + text)
+        os.replace(unfinished, note_path(key))
     except (OSError, _trust.Refused):
         _unusable.add(directory)
         if unfinished:
@@ -66,10 +68,6 @@ def _secret(directory: str) -> bytes | None:
         _trust.check(directory)
         _trusted.add(directory)
     return _trust.read_secret(directory)
-
-
-def _path(key: bytes) -> str:
-    return os.path.join(config.cache, key.hex() + SUFFIX)
 
 
 def _remove(path: str) -> None:

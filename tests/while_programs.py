@@ -296,4 +296,71 @@ while n < 30:
     names.append(x)
     x[0] = 3.0
 """,
+    "the clock": """
+import time
+x, n, end = np.ones(3), 0, time.perf_counter() + 0.02
+while time.perf_counter() < end:
+    x = x * 1.0
+    n += 1
+    if n == 2 or n == 3: look()
+took, n = time.perf_counter() >= end, 0
+del time, end
+""",
+    "random numbers": """
+rng = np.random.default_rng(3)
+x, n = np.ones(3), 0
+while rng.random() < 0.97:
+    x = x * 0.9
+    n += 1
+    if n == 2 or n == 3: look()
+del rng
+""",
+    "the length of a list": """
+x, n, todo = np.ones(3), 0, list(range(40))
+while n < len(todo):
+    x = x * 0.9 + todo[n]
+    n += 1
+    if n == 2 or n == 3: look()
+""",
+    "a file to read": """
+import io
+x, n, lines = np.ones(3), 0, io.StringIO("1\\n" * 40)
+while lines.readline():
+    x = x * 0.9
+    n += 1
+    if n == 2 or n == 3: look()
+del io, lines
+""",
+    "an object that counts": """
+class Counter:
+    left = 40
+    def more(self):
+        self.left -= 1
+        return self.left > 0
+x, n, counter = np.ones(3), 0, Counter()
+while counter.more():
+    x = x * 0.9
+    n += 1
+    if n == 2 or n == 3: look()
+n = n, counter.left
+del counter
+""",
+    "a dict": """
+x, n, found = np.ones(3), 0, {}
+while n < 40:
+    x = x * 0.9
+    n += 1
+    if n == 2 or n == 3: look()
+    found[n % 7] = float(x[0])
+found = sorted(found.items())
+""",
+    "a generator": """
+def counting():
+    k = 0
+    while k < 40:
+        k += 1
+        if k == 2 or k == 3: look()
+        yield k * np.ones(2)
+out = [float(a.sum()) for a in counting()]
+""",
 }

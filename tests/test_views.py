@@ -65,7 +65,7 @@ def test_what_is_not_shown() -> None:
     index = slice(1, None)
     with local.recorder.recording():
         pending = array() + 1.0
-    large = array(numpy.zeros(_policy._LARGEST))
+    large = array(numpy.zeros(_policy.LARGEST))
     for x in (pending, large, array(DATA.astype("O")), array().sum(), array(DATA.astype(">f8"))):
         assert taken(x, index) is None
     x = array()

@@ -220,6 +220,41 @@ while x.sum() < 4000:
     x += np.arange(5) % 3
     n += 1
 """,
+    "views that are read": """
+whole = np.arange(64.0).reshape(8, 8)
+mask, rest, turned = (whole % 2 == 0)[1:-1, 1:-1], whole[::2, 1], whole.T
+u, n = np.zeros((6, 6)), 0
+while u.sum() < 900:
+    n += 1
+    if n == 2 or n == 3: look()
+    u = np.where(mask, u + 1.0, u * 0.9) + 0.01 * rest[2] + 0.001 * turned[1:-1, 2:]
+""",
+    "a generator at once": """
+x, n = np.linspace(0, 1, 9), 0
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    around = sum(np.roll(x, i) for i in (-1, 1))
+    x = 0.4 * around + 0.2 * x + max(v * 0.01 for v in (1, 2))
+""",
+    "accepted or not": """
+def main():
+    x, t, h, kept = np.array([1.0, 0.0]), 0.0, 0.5, 0
+    tries = 0
+    while t < 3.0:
+        tries += 1
+        if tries == 3 or tries == 4: look()
+        y = x + h * np.array([x[1], -x[0]])
+        z = x + h * 0.5 * (np.array([x[1], -x[0]]) + np.array([y[1], -y[0]]))
+        error = np.abs(z - y).max()
+        if error < 1e-3:
+            x = z
+            t += h
+            kept += 1
+        h = 0.9 * h * min(2.0, max(0.3, (1e-3 / (error + 1e-30)) ** 0.5))
+    return x, t, h, kept, tries, z
+out = main()
+""",
 }
 
 # loops that Python runs
@@ -295,6 +330,59 @@ while n < 30:
     x = x * 0.5
     names.append(x)
     x[0] = 3.0
+""",
+    "a view that is written": """
+whole = np.zeros((4, 4))
+inner, n = whole[1:-1, 1:-1], 0
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    inner += 1.0
+""",
+    "a view that a function writes": """
+whole = np.zeros((4, 4))
+inner, n = whole[1:-1, 1:-1], 0
+def add(x):
+    x += 1.0
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    add(inner)
+""",
+    "a view and its owner": """
+whole = np.zeros((4, 4))
+inner, n = whole[1:-1, 1:-1], 0
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    whole[1] += inner[0, 0] + 1.0
+""",
+    "a view whose order is asked for": """
+turned, n, x = np.arange(6.0).reshape(2, 3).T, 0, np.zeros(6)
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    x = x + turned.ravel(order="K")
+""",
+    "a branch gives a second name to what is written": """
+x, best, n = np.ones(3), np.zeros(3), 0
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    y = x * 0.9
+    if n % 3 == 0:
+        best = y
+    best[0] = n
+    x = y + 0.01
+""",
+    "a generator for later": """
+x, n = np.ones(3), 0
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    parts = (x * i for i in range(3))
+    x = 0.5 * sum(parts)
+del parts
 """,
     "the clock": """
 import time

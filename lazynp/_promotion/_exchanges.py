@@ -11,9 +11,9 @@ STOP = ".stop"  # the function's name for: Python must run this round
 _LONGEST = 6  # rounds until exchanged names are back
 
 
-def aliases(statements: list[ast.stmt], inside: bool) -> set[str]:
-    """The names y of assignments `x = y` that some rounds skip."""
-    found: set[str] = set()
+def aliases(statements: list[ast.stmt], inside: bool) -> list[tuple[set[str], set[str]]]:
+    """The names y and x of assignments `x = y` that some rounds skip."""
+    found: list[tuple[set[str], set[str]]] = []
     for s in statements:
         if isinstance(s, ast.Assign) and not all(
             isinstance(t, (ast.Subscript, ast.Attribute)) for t in s.targets
@@ -22,9 +22,9 @@ def aliases(statements: list[ast.stmt], inside: bool) -> set[str]:
             for value in values:
                 named = isinstance(value, ast.Name) and inside and not is_exchange(s)
                 if named or isinstance(value, (ast.IfExp, ast.BoolOp)):
-                    found |= names(value).loads
+                    found.append((names(value).loads, names(*s.targets).stores))
         for part in ("body", "orelse"):
-            found |= aliases(getattr(s, part, []), True)
+            found += aliases(getattr(s, part, []), True)
     return found
 
 

@@ -283,7 +283,7 @@ class Listed:
     moving = False
     unread: frozenset[str] = frozenset()
 
-    def __init__(self, values: list[Any]) -> None:
+    def __init__(self, values: list[Any], compact: dict[int, bool] | None = None) -> None:
         fixed, specs, leaves = [], [], 0
         for x in values:
             if x is ARRAY:
@@ -292,7 +292,7 @@ class Listed:
             else:
                 specs.append(("fixed", len(fixed)))
                 fixed.append(x)
-        self.template = Template(tuple(specs), (), (), (), fixed, {}, ())
+        self.template = Template(tuple(specs), (), (), (), fixed, compact or {}, ())
 
 
 ARRAY = object()  # the place of an array, or of a number that varies

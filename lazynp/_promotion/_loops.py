@@ -22,9 +22,10 @@ from lazynp.transforms.control import is_users, jumps, names, whole_tree
 _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Delete, ast.Import, ast.ImportFrom, ast.Yield, ast.YieldFrom,
     ast.Await, ast.Try, ast.TryStar, ast.With, ast.Match, ast.FunctionDef, ast.AsyncFunctionDef,
-    ast.ClassDef, ast.Lambda, ast.SetComp, ast.DictComp, ast.GeneratorExp,
+    ast.ClassDef, ast.Lambda, ast.SetComp, ast.DictComp,
     ast.NamedExpr, ast.AsyncFor, ast.AsyncWith,
 )  # fmt: skip
+_CONSUME = {"all", "any", "list", "max", "min", "sorted", "sum", "tuple"}  # generators, at once
 _SIMPLE = (
     ast.Expression, ast.Compare, ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.Constant, ast.Name,
     ast.operator, ast.boolop, ast.unaryop, ast.cmpop, ast.expr_context,
@@ -39,13 +40,14 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 class Loop:
     """A loop. depth: the `for` loops around it, in its function. stored: names that a round may
     bind, in Python. read: names that the program takes. carried: those that it gives back, because
-    a later round may read them. aliased: those that may get a second name. variables: those of the
-    loop; counters: numbers among them. events: the tests by which a round has effects, each with
-    its names. stops: whether a program may stop before the last of its rounds; wary: at any `if`
-    that calls something. left_early: how often it has ended during a trial. rounds: the bodies of
-    so many rounds that exchanged names are back; a program runs a multiple of them. flags:
-    variables that are True or False. watch: since when it is known to run. grown: names that may
-    be those of lists which it changes; lists: those that are; sites: where.
+    a later round may read them. aliased: those that may get a second name. written: those of
+    arrays that are written in place. variables: those of the loop; counters: numbers among them.
+    events: the tests by which a round has effects, each with its names. stops: whether a program
+    may stop before the last of its rounds; wary: at any `if` that calls something. left_early: how
+    often it has ended during a trial. rounds: the bodies of so many rounds that exchanged names
+    are back; a program runs a multiple of them. flags: variables that are True or False. watch:
+    since when it is known to run. grown: names that may be those of lists which it changes; lists:
+    those that are; sites: where.
     """
 
     line: int
@@ -55,6 +57,7 @@ class Loop:
     read: set[str] = field(default_factory=set)
     carried: tuple[str, ...] = ()
     aliased: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
     variables: set[str] = field(default_factory=set)
     counters: set[str] = field(default_factory=set)
     events: list[tuple[CodeType, frozenset[str]]] = field(default_factory=list)
@@ -168,8 +171,11 @@ def _described(s: ast.For | ast.While, depth: int) -> Loop:
             loop.refused = "it binds other things than variables"
             return loop
         loop.counters, loop.variables = _counters(s.target, s.iter), names(s.target).stores
+    calls = [n for n in ast.walk(s) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    at_once = {id(a) for n in calls if n.func.id in _CONSUME for a in n.args}  # type: ignore
     for part in ast.walk(s):
-        if isinstance(part, _REFUSED):
+        is_later = isinstance(part, ast.GeneratorExp) and id(part) not in at_once
+        if isinstance(part, _REFUSED) or is_later:
             loop.refused = f"line {part.lineno}: {type(part).__name__}"  # type: ignore
             return loop
     loop.stored = names(*s.body).stores | loop.variables
@@ -212,10 +218,15 @@ def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
     for site in loop.sites:
         site.name = "" if site.name in exchanged else site.name
     body = [t for one in loop.rounds for t in one]
-    loop.aliased = aliases(body, False)
     inside = names(*body)
     new = loop.variables | fresh(loop.rounds[0], loop.variables) - exchanged
     loop.carried = tuple(sorted(n for n in inside.stores - new if n[0] != "."))
+    loop.written = inside.written
+    loop.aliased = set()
+    for values, targets in aliases(body, False):
+        # nobody sees that a name which the next round binds anew was another's
+        seen = values - new if not targets & inside.written else values
+        loop.aliased |= seen | values & inside.written
     loop.flags = set(loop.carried) - _others(body)
     loop.read = {n for n in (inside.loads | inside.stores) - new if n[0] != "."}
     if test is not None:

@@ -188,12 +188,16 @@ class Running:
         template = [*given.template, histories, Taking(), ARRAY, ARRAY]
         leaves, step = [*given.varying], 1 if self.items is None else self.items.step
         if sites:
-            probe = Program(function, Listed(template))
+            probe = Program(function, Listed(template, given.compact))
             probe.trace([*copies(leaves, empty=True), *self._bounds(self.at, 2)])
             histories.check(lambda e: _evaluated(e, frame), step)
             self._most = self._whole(histories.capacity)
-        program = Program(function, Listed(template))
+        program = Program(function, Listed(template, given.compact))
         operations = program.trace([*copies(leaves, empty=True), *self._bounds(self.at, 2)])
+        arrays = [i for i, x in enumerate(given.varying) if type(x) is NDArray]
+        for i, name in given.views.items():
+            if arrays.index(i) in program.written:
+                raise CannotStage(f"`{name}` is a view, and is written")
         kind = _earlier.of_kind(given.varying)
         self._note = _earlier.key_of("rounds", _earlier.of_loop(self.loop.node), kind)
         self._won = _earlier.has_won(self._note)

@@ -23,14 +23,17 @@ _ALONE = 3  # references to a value of one variable: the variable's, our dict's,
 
 class Variables:
     """What the rounds of a loop read, as of now. template: the values, with ARRAY for what varies.
-    varying: those values. shared: the names of arrays that the loop
-    binds again, and to which something else refers.
+    varying: those values. shared: the names of arrays that the loop binds again, and to which
+    something else refers. views: names of views that the program gets as arrays of their own, by
+    place among `varying`; compact: whether each is in C order.
     """
 
     def __init__(self, loop: Loop, frame: FrameType, items: Items | None) -> None:
         self.names: list[str] = []
         self.template: list[Any] = []
         self.varying: list[Any] = []
+        self.views: dict[int, str] = {}
+        self.compact: dict[int, bool] = {}
         key: list[Any] = []
         found = _values(loop, frame)
         held = {n for n in loop.carried if type(found.get(n)) is NDArray}
@@ -51,8 +54,12 @@ class Variables:
                 raise CannotStage(f"a branch may give the array `{name}` another name")
         for name, value in found.items():
             if type(value) in (NDArray, Scalar):
-                self._take(found, name)
-                key.append((type(value), value.aval))
+                is_view = type(value) is NDArray and value._base is not None
+                if is_view and name not in loop.stored | loop.written:
+                    self._view(name, value, found, loop)
+                else:
+                    self._take(found, name)
+                key.append((type(value), value.aval, is_view))
                 continue
             if name in loop.carried and type(value) not in _NUMBERS:
                 raise CannotStage(f"`{name}`, {_a(value)}, changes from round to round")
@@ -82,6 +89,18 @@ class Variables:
         if any(type(v) is NDArray and v._owner() is owner for v in found.values()):
             raise CannotStage("it is over a view of an array that it uses")
         return new_array(value._read())
+
+    def _view(self, name: str, value: Any, found: dict[str, Any], loop: Loop) -> None:
+        """A view that the loop reads, like all other variables that show its memory."""
+        owner = value._owner()
+        for n, v in found.items():
+            if type(v) is NDArray and v._owner() is owner:
+                if v is owner or n in loop.stored | loop.written:
+                    raise CannotStage(f"it uses an array, and `{name}`, a view of it")
+        made = new_array(value._read())
+        self.views[len(self.varying)] = name
+        self.compact[len(self.varying)] = value.flags.c_contiguous
+        self._take({name: made}, name)
 
     def _add(self, name: str, value: Any) -> None:
         self.names.append(name)

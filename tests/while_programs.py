@@ -255,6 +255,42 @@ def main():
     return x, t, h, kept, tries, z
 out = main()
 """,
+    "accepted steps": """
+def main(n):
+    x, t, h = np.array([1.0, 0.0]), 0.0, 0.5
+    ts, xs, tries = [t], [x], 0
+    while t < 3.0 and tries < n:
+        tries += 1
+        if tries == 3 or tries == 4: look()
+        y = x + h * np.array([x[1], -x[0]])
+        z = x + h * 0.5 * (np.array([x[1], -x[0]]) + np.array([y[1], -y[0]]))
+        error = np.abs(z - y).max()
+        if error < 1e-3:
+            x = z
+            t += h
+            ts.append(t)
+            xs.append(x)
+        h = 0.9 * h * min(2.0, max(0.3, (1e-3 / (error + 1e-30)) ** 0.5))
+        if tries % 4 == 3:
+            h = h + 8.0
+    x[0] = 7.0
+    return x, t, h, ts, xs, tries, z
+out = [main(n) for n in (1000, 30, 31, 32, 33, 34)]
+""",
+    "rarely accepted": """
+x, n, xs = np.ones(3), 0, []
+while n < 90:
+    n += 1
+    if n == 2 or n == 3: look()
+    y = x * 0.9 + 0.01 * n
+    if n % 29 == 8:
+        x = y
+        xs.append(x)
+    else:
+        y = y + 1.0
+x[1] = 5.0
+same = [a is x for a in xs]
+""",
 }
 
 # loops that Python runs
@@ -383,6 +419,28 @@ while n < 40:
     parts = (x * i for i in range(3))
     x = 0.5 * sum(parts)
 del parts
+""",
+    "appended in a branch, and bound elsewhere": """
+x, n, xs = np.ones(3), 0, []
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    y = x * 0.9 + 0.01 * n
+    if n % 5 == 3:
+        x = y
+        xs.append(x)
+    x = x + 1.0
+""",
+    "appended in a branch, and written": """
+x, n, xs = np.ones(3), 0, []
+while n < 40:
+    n += 1
+    if n == 2 or n == 3: look()
+    y = x * 0.9 + 0.01 * n
+    if n % 5 == 3:
+        x = y
+        xs.append(x)
+    x[0] = n
 """,
     "the clock": """
 import time

@@ -10,6 +10,7 @@ import ast
 import copy
 import math
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,7 +35,8 @@ _OFTEN = 32  # an `if` that is taken less often is left to Python
 class Site:
     """A statement that appends to a list or sets an element. sure: every round runs it. name: the
     variable that is appended, if it is one, and every round binds it; kept: ... and it still has
-    that value at the end of the round.
+    that value at the end of the round. A statement in a branch has a name if only the branch binds
+    it: then the variable always is what was appended last.
     """
 
     number: int
@@ -49,6 +51,7 @@ class Site:
     begun: bool = False
     every: ast.expr | None = None
     rounds: int = 1
+    at: Any = None  # the statement
 
     @property
     def rows(self) -> str:
@@ -123,7 +126,10 @@ class Rewriting:
         self._lists, self._is_event = lists, is_event
         jumps = any(isinstance(n, ast.Continue) for s in statements for n in ast.walk(s))
         bound = [t for s in statements if isinstance(s, ast.Assign) for t in s.targets]
-        self._bound = names(*bound).stores - names(*statements).written
+        self._written = names(*statements).written
+        self._bound = names(*bound).stores - self._written
+        parts = [n for s in statements for n in ast.walk(s) if isinstance(n, ast.Name)]
+        self._times = Counter(n.id for n in parts if not isinstance(n.ctx, ast.Load))
         self.body = []
         for i, s in enumerate(statements):
             self.body += self._statement(s, statements[i + 1 :], not jumps)
@@ -140,13 +146,27 @@ class Rewriting:
         if self._is_event(s) and (_is_rare(s.test) or self._is_event(made)):
             del self.sites[before:]  # Python runs it
             return [s]
+        for block in (s.body, s.orelse):
+            for i, b in enumerate(block):
+                self._name_in_branch(b, block[:i])
         for site in self.sites[before:]:
             site.every = site.every or _every(s.test)
         return [made]
 
+    def _name_in_branch(self, s: ast.stmt, before: list[ast.stmt]) -> None:
+        """Give the site that this statement of a branch has become its name."""
+        of, value, index = _target(s) or ("", None, None)
+        if of not in self._lists or not isinstance(value, ast.Name) or index is not None:
+            return
+        here = [t for b in before if isinstance(b, ast.Assign) for t in b.targets]
+        bound = [n for n in here if isinstance(n, ast.Name) and n.id == value.id]
+        if bound and len(bound) == self._times[value.id] and value.id not in self._written:
+            site = next(made for made in self.sites if made.at is s)
+            site.name, site.kept = value.id, True
+
     def _site(self, s: ast.stmt, target: Any, rest: list[ast.stmt], sure: bool) -> list[ast.stmt]:
         of, value, index = target
-        site = Site(len(self.sites), of, s.lineno, index is not None, sure)
+        site = Site(len(self.sites), of, s.lineno, index is not None, sure, at=s)
         if isinstance(value, ast.Name) and sure and value.id in self._bound:
             site.name, site.kept = value.id, value.id not in names(*rest).stores
         self.sites.append(site)
@@ -237,10 +257,12 @@ class Histories:
     def __init__(self, sites: list[Site]) -> None:
         self.sites, self.capacity = sites, 0
         self._begun: list[Any] = []
+        self._round: Any = None  # the recorder of the round
         self._seen: list[tuple[Site, Any, Any]] = []
 
     def begin(self, *values: Any) -> None:
         self._begun = [x for x in values if type(x) is NDArray]
+        self._round = local.recorder
 
     def rows(self, number: int) -> Any:
         if not self.capacity:
@@ -344,10 +366,18 @@ class Histories:
 
     def _is_ours(self, x: Any) -> bool:
         """Whether the round has made this array."""
-        recorder = local.recorder
-        if not isinstance(recorder, StagingRecorder) or any(x is b for b in self._begun):
+        if any(x is b for b in self._begun):
             return False
-        return recorder.owns(x._node) and id(x) not in recorder.handles
+        recorder, node = local.recorder, x._node
+        while isinstance(recorder, StagingRecorder):
+            known = recorder.handles.get(id(x))
+            if known is None and recorder.owns(node):
+                return True
+            if recorder is self._round:
+                return False
+            node = node if known is None else known[1]
+            recorder = recorder.outer  # a branch is staged by a recorder of its own
+        return False
 
     def check(self, value: Callable[[ast.expr], Any], step: int) -> None:
         """After the probe: no array was written after it was appended. Then choose the capacity.

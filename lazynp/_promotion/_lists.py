@@ -51,6 +51,8 @@ class Changes:
         for name, appended in self._appended.items():
             ours = [s for s in self._sites if s.of == name]
             for k, s in enumerate(ours):
+                if not appended and s.kept and not s.sure and s.name in carried:
+                    values[carried.index(s.name)] = begin(s.name)
                 if appended and s.begun:
                     appended[k] = begin(s.name)
                 if appended and s.kept and s.spec[0] == "array" and s.name in carried:

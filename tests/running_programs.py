@@ -400,7 +400,8 @@ def program(seed: int, conditional: bool = False) -> str:
         ]
         test = rng.choice(["True", *tests])
         loop = [f"i = {first}", f"while {test}:", f"    i += {step}"]
-        body += [f"if c[1] > 9 or i == {end}: break"] if test == "True" else []
+        ends = [f"if c[1] > 9 or i == {end}: break"] if test == "True" else []
+        body = [*ends, *body]  # no `continue` may skip it
     loop += [f"    if i == {third} or i == {fourth}: look()", *("    " + x for x in body)]
     seen, kept = rng.choice([("", "0"), ("view = c[1:]\n", "view"), ("view = a\n", "view")])
     everything = f"a, b, c, m, s, n, k, t, i, log, row, old, {kept}"

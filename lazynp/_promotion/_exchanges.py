@@ -8,6 +8,7 @@ import copy
 from lazynp.transforms.control import names
 
 STOP = ".stop"  # the function's name for: Python must run this round
+LEAVES = ".leaves"  # a statement before an `if` that may end the loop in the middle of a round
 _LONGEST = 6  # rounds until exchanged names are back
 
 
@@ -72,12 +73,14 @@ class _Renaming(ast.NodeTransformer):
 
 
 def fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
-    """The names that each round binds before it reads them."""
+    """The names that each round binds before it reads them, and before the loop may end: Python
+    runs such a round next, or has run it.
+    """
     bound: set[str] = set()
     seen: set[str] = set()
     for s in statements:
         found = names(s)
-        if any(isinstance(n, ast.Continue) for n in ast.walk(s)):
+        if any(isinstance(n, ast.Continue) for n in ast.walk(s)) or _leaves(s):
             break
         seen |= found.loads
         if isinstance(s, ast.Assign):
@@ -86,3 +89,9 @@ def fresh(statements: list[ast.stmt], known: set[str]) -> set[str]:
             seen.add(s.target.id)
         seen |= found.stores - bound
     return bound - known
+
+
+def _leaves(s: ast.stmt) -> bool:
+    if isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant):
+        return s.value.value == LEAVES
+    return not isinstance(s, ast.If) and STOP in names(s).stores

@@ -15,7 +15,7 @@ from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
 from lazynp._memo import Memo
-from lazynp._promotion._exchanges import STOP, aliases, fresh, without_exchanges
+from lazynp._promotion._exchanges import LEAVES, STOP, aliases, fresh, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site, grown
 from lazynp.transforms.control import is_users, jumps, names, whole_tree
 
@@ -254,6 +254,8 @@ def _without_events(statements: list[ast.stmt], loop: Loop) -> list[ast.stmt]:
             out += _without_events(s.orelse, loop)
         elif isinstance(s, ast.If) and _stops(s, loop):
             loop.stops = True
+            if _leaves(s):
+                out.append(ast.copy_location(ast.Expr(ast.Constant(LEAVES)), s))
             out.append(_stop_if(s.test, s, _without_events(s.orelse, loop)))
         else:
             out.append(s)
@@ -270,8 +272,13 @@ def _stops(s: ast.If, loop: Loop) -> bool:
     """Whether Python must run the rounds in which an `if` is taken."""
     calls = [n.value.func for b in s.body for n in ast.walk(b)
              if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call)]  # fmt: skip
-    if any(loop.wary or isinstance(f, ast.Name) and f.id == "print" for f in calls):
-        return True
+    return _leaves(s) or any(
+        loop.wary or isinstance(f, ast.Name) and f.id == "print" for f in calls
+    )
+
+
+def _leaves(s: ast.If) -> bool:
+    """Whether the loop may end there, in the middle of a round."""
     return jumps(s.body, (ast.Break, ast.Return)) or any(
         isinstance(n, ast.Raise) for b in s.body for n in ast.walk(b)
     )

@@ -360,14 +360,14 @@ class Running:
         return complete
 
     def _complete(self, out: Any, count: int) -> int:
-        """Of so many rounds, those that the program may run: up to two before the one that it has
-        stopped at, which may end in the middle. So Python runs a whole round first.
+        """Of so many rounds, those before the one that the program has stopped at, or before the
+        last of the loop.
         """
         if not self.loop.stops:
             return count
         begun, goes = out[len(self.loop.carried) :][:2]
         period = len(self.loop.rounds)
-        return count if goes and begun * period >= count else max(int(begun) - 2, 0) * period
+        return count if goes and begun * period >= count else max(int(begun) - 1, 0) * period
 
     def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
         """What a program gives: what is carried, and what becomes of lists."""

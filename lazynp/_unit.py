@@ -136,7 +136,8 @@ class Unit:
     @property
     def small(self) -> bool:
         """Whether eager operations compute the rounds: none of the arrays is large."""
-        return all([op.aval.nbytes <= LARGEST for op in self.ops])
+        results = [op.aval if isinstance(op.aval, tuple) else (op.aval,) for op in self.ops]
+        return all([aval.nbytes <= LARGEST for avals in results for aval in avals])
 
     def short_of(self) -> float:
         """The microseconds that rounds must still gain before a program pays."""

@@ -485,3 +485,23 @@ def test_random_programs(
         with fresh(execution):
             for _ in range(2):
                 _compared(run(lazynp), expected)
+
+
+def test_rounds_of_operations_with_several_results() -> None:
+    """Under `adaptive` too, where the size of the results decides whether they run eagerly."""
+
+    def step(x: Any, numbers: Any) -> Any:
+        return x * 0.5 + 1.0, numbers.sin(x)
+
+    def loop(call: Any, x: Any) -> Any:
+        for _ in range(3 * ROUNDS):
+            x, s = call(x)
+            x = x + 0.125 * s
+        return x
+
+    start = numpy.linspace(0, 1, 50)
+    want = loop(lambda x: step(x, numpy), start)
+    for execution in ("adaptive", "compiled", "reference"):
+        with fresh(execution):
+            got = loop(lazynp.jit(lambda x: step(x, lazynp)), lazynp.asarray(start))
+            numpy.testing.assert_allclose(numpy.asarray(got), want, rtol=1e-12)

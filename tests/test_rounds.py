@@ -494,7 +494,7 @@ def test_rounds_of_operations_with_several_results() -> None:
         return x * 0.5 + 1.0, numbers.sin(x)
 
     def loop(call: Any, x: Any) -> Any:
-        for _ in range(3 * ROUNDS):
+        for _ in range(10 * ROUNDS):
             x, s = call(x)
             x = x + 0.125 * s
         return x

@@ -1,5 +1,5 @@
 /* The variables of a running frame, the iterators of its loops, and when it comes to a line: see
- * `_promotion/_running.py`, `_promotion/_conditional.py` and `_promotion/_variables.py`.
+ * `_promotion/_iterated.py`, `_promotion/_conditional.py` and `_promotion/_variables.py`.
  *
  * The values of a frame lie one after the other: its variables, its cells, then the stack. An open
  * `for` loop keeps its iterator on the stack, above those of the loops around it. CPython has no

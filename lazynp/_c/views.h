@@ -31,19 +31,12 @@ static int is_view_of(PyObject *view, PyObject *memory)
     return below && (below == memory || below == PyArray_BASE((PyArrayObject *)memory));
 }
 
-/* A node of the array's type, borrowed; of a view, it may be that of an earlier value. */
-static inline PyObject *typed_node(PyObject *array)
-{
-    PyObject *node = OF(array, Array, _node);
-    return node && PyList_CheckExact(node) && PyList_GET_SIZE(node) == NODE_SIZE ? node : NULL;
-}
-
 /* What the arguments of a call are known by, new: the array's aval and the others, which are ints,
    tuples of ints, or None. NULL: forward, or an error. */
 static PyObject *key_of_call(PyObject *const *args, Py_ssize_t n)
 {
-    PyObject *node = typed_node(args[0]), *aval = node ? known(node) : NULL, *key;
-    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval)
+    PyObject *aval = lasting_aval(args[0]), *key;
+    if (!aval)
         return NULL;
     for (Py_ssize_t i = 1; i < n; i++) {
         int tuple = PyTuple_CheckExact(args[i]);
@@ -67,13 +60,13 @@ static PyObject *entry_of_call(Front *front, PyObject *const *args, Py_ssize_t n
     /* an argument that always is the same object, or none */
     int alone = n == 1 || (n == 2 && args[1] == Py_None);
     PyObject *second = n == 1 ? NULL : args[1];
-    PyObject *node = typed_node(args[0]), *entry = NULL, *key;
-    if (node && alone && (entry = recent_entry(front, known(node), second)))
+    PyObject *aval = lasting_aval(args[0]), *entry = NULL, *key;
+    if (aval && alone && (entry = recent_entry(front, aval, second)))
         return entry;
     key = key_of_call(args, n);
     entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
     if (entry && alone) {
-        PyObject *aval = PyTuple_GET_ITEM(key, 0); /* the table holds it too */
+        aval = PyTuple_GET_ITEM(key, 0); /* the table holds it too */
         *place_of(front, aval, second) = (Recent){
             .known = {aval, second}, .entry = entry, .version = version(front->entries)};
     }
@@ -86,13 +79,10 @@ static PyObject *entry_of_call(Front *front, PyObject *const *args, Py_ssize_t n
    see `view_at_once`. */
 static int is_viewed_later(PyObject *self, PyObject *now)
 {
-    PyObject *base = OF(self, Array, _base), *node = typed_node(self);
-    PyObject *aval = node ? known(node) : NULL;
-    if (!aval || Py_TYPE(aval) != (PyTypeObject *)the.Aval ||
-        are_small(now, PyLong_AsDouble(OF(aval, Aval, nbytes))))
+    PyObject *base = OF(self, Array, _base), *aval = lasting_aval(self);
+    if (!aval || are_small(now, PyLong_AsDouble(OF(aval, Aval, nbytes))))
         return 0;
-    if (base && base != Py_None)
-        node = node_of(base);
+    PyObject *node = node_of(base && base != Py_None ? base : self);
     PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : Py_None;
     return is_memory(value) && is_of_numbers((PyArrayObject *)value);
 }

@@ -9,7 +9,6 @@ rounds of the program, which has found it to be true.
 
 from __future__ import annotations
 
-import sys
 import time
 from types import FrameType
 
@@ -64,5 +63,5 @@ class Conditional(Running):
     def _pays(self, seconds: float) -> bool:
         if time.perf_counter() - self._since >= seconds:
             return True
-        self.due = min(2 * self.at, sys.maxsize - 1)
+        self.due = 2 * self.at
         return False

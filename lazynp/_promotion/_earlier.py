@@ -57,6 +57,11 @@ def has_won(key: str | None) -> bool | None:
     return {_WON: True, _LOST: False}.get(found or b"")
 
 
+def times(won: bool | None) -> int:
+    """By how much to multiply the price of compiling."""
+    return {None: 1, True: 0, False: WAITING}[won]
+
+
 def keep(key: str | None, won: bool) -> None:
     if key is not None and has_won(key) is not won:
         lowering.note(key, _WON if won else _LOST)

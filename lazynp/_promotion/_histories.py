@@ -173,28 +173,28 @@ class Rewriting:
         given = value if index is None else ast.Tuple([index, value], ast.Load())
         number = ast.Constant(site.number)
         if sure:
-            args = [number, _read(site.rows), _read(site.count), given, _call("fresh")]
-            made = [_store(site.rows, _call("put", *args)), _counted(site, ast.Constant(1))]
+            args = [number, read(site.rows), read(site.count), given, _call("fresh")]
+            made = [store(site.rows, _call("put", *args)), _counted(site, ast.Constant(1))]
         else:
-            made = [_store(site.row, _call("held", number, given, _call("fresh"))),
-                    _store(site.more, ast.Constant(1))]  # fmt: skip
+            made = [store(site.row, _call("held", number, given, _call("fresh"))),
+                    store(site.more, ast.Constant(1))]  # fmt: skip
         return [_at(m, s) for m in made]
 
 
-def _read(name: str) -> ast.expr:
+def read(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
 
-def _store(name: str, value: ast.expr) -> ast.stmt:
+def store(name: str, value: ast.expr) -> ast.stmt:
     return ast.Assign([ast.Name(name, ast.Store())], value)
 
 
 def _call(function: str, *args: ast.expr) -> ast.expr:
-    return ast.Call(ast.Attribute(_read(KEPT), f".{function}", ast.Load()), list(args), [])
+    return ast.Call(ast.Attribute(read(KEPT), f".{function}", ast.Load()), list(args), [])
 
 
 def _counted(site: Site, more: ast.expr) -> ast.stmt:
-    return _store(site.count, ast.BinOp(_read(site.count), ast.Add(), more))
+    return store(site.count, ast.BinOp(read(site.count), ast.Add(), more))
 
 
 def _at(made: ast.stmt, place: ast.AST) -> ast.stmt:
@@ -208,9 +208,9 @@ def flushed(sites: list[Site]) -> list[ast.stmt]:
     for s in sites:
         if not s.sure:
             number = ast.Constant(s.number)
-            args = [number, _read(s.rows), _read(s.count), _read(s.row)]
-            made += [_store(s.rows, _call("put", *args)), _counted(s, _read(s.more)),
-                     _store(s.more, ast.Constant(0))]  # fmt: skip
+            args = [number, read(s.rows), read(s.count), read(s.row)]
+            made += [store(s.rows, _call("put", *args)), _counted(s, read(s.more)),
+                     store(s.more, ast.Constant(0))]  # fmt: skip
     return made
 
 
@@ -218,26 +218,26 @@ def begun(sites: list[Site], carried: Iterable[str]) -> list[ast.stmt]:
     """Statements at the beginning of a round."""
     if not sites:
         return []
-    return [ast.Expr(_call("begin", *map(_read, carried))), *flushed(sites)]
+    return [ast.Expr(_call("begin", *map(read, carried))), *flushed(sites)]
 
 
 def ended(sites: list[Site]) -> list[ast.stmt]:
     """Statements at the end of a round."""
-    return [ast.Expr(_call("end", ast.Constant(s.number), _read(s.name))) for s in sites if s.name]
+    return [ast.Expr(_call("end", ast.Constant(s.number), read(s.name))) for s in sites if s.name]
 
 
 def prologue(sites: list[Site]) -> list[ast.stmt]:
     made: list[ast.stmt] = []
     for s in sites:
         number = ast.Constant(s.number)
-        made += [_store(s.rows, _call("rows", number)), _store(s.count, ast.Constant(0))]
+        made += [store(s.rows, _call("rows", number)), store(s.count, ast.Constant(0))]
         if not s.sure:
-            made += [_store(s.row, _call("row", number)), _store(s.more, ast.Constant(0))]
+            made += [store(s.row, _call("row", number)), store(s.more, ast.Constant(0))]
     return made
 
 
 def results(sites: list[Site]) -> list[ast.expr]:
-    return [_read(n) for s in sites for n in (s.rows, s.count)]
+    return [read(n) for s in sites for n in (s.rows, s.count)]
 
 
 # -- while the rounds are traced -------------------------------------------------------------------

@@ -79,9 +79,9 @@ class Loop:
     @property
     def test(self) -> ast.expr | None:
         """The condition of a `while` loop; None for `while True`."""
-        if not isinstance(self.node, ast.While) or isinstance(self.node.test, ast.Constant):
-            return None
-        return self.node.test
+        if self.is_while and not isinstance(self.node.test, ast.Constant):
+            return self.node.test
+        return None
 
     @property
     def head(self) -> int:
@@ -162,7 +162,7 @@ def _counters(target: ast.expr, over: ast.expr) -> set[str]:
 def _described(s: ast.For | ast.While, depth: int) -> Loop:
     loop = Loop(s.lineno, depth, node=s)
     if isinstance(s, ast.While):
-        loop.refused = _of_many_lines(s)
+        loop.refused = _unclear(s)
         if loop.refused:
             return loop
     else:
@@ -187,21 +187,16 @@ def _described(s: ast.For | ast.While, depth: int) -> Loop:
     return loop
 
 
-def _of_many_lines(s: ast.While) -> str:
-    """Why it is not clear from the line alone that a round of a `while` loop begins."""
+def _unclear(s: ast.While) -> str:
+    """Why the line alone does not tell that a round of a `while` loop begins; empty if it does."""
     first = s.body[0]
-    head: ast.AST = s.test
+    head: Any = s.test
     if isinstance(s.test, ast.Constant):
         head = first.test if isinstance(first, ast.If) else first
         if not s.test.value or not isinstance(first, (ast.Assign, ast.AugAssign, ast.Expr, ast.If)):
             return "its first statement is none that a program can begin with"
-    many = s.test.lineno == first.lineno or any(
-        getattr(n, "lineno", s.lineno) != head.lineno  # type: ignore[attr-defined]
-        or getattr(n, "end_lineno", head.end_lineno) != head.lineno  # type: ignore[attr-defined]
-        or isinstance(n, (ast.ListComp, ast.Lambda))
-        for n in ast.walk(head)
-        if hasattr(n, "lineno")
-    )
+    loops = any(isinstance(n, (ast.ListComp, ast.Lambda)) for n in ast.walk(head))
+    many = loops or s.test.lineno == first.lineno or head.lineno != head.end_lineno
     return "its condition takes several lines, or holds a loop" if many else ""
 
 
@@ -262,9 +257,13 @@ def _without_events(statements: list[ast.stmt], loop: Loop) -> list[ast.stmt]:
     return out or [ast.copy_location(ast.Pass(), statements[0])] if statements else []
 
 
+def _stop(place: ast.AST) -> ast.stmt:
+    made = ast.Assign([ast.Name(STOP, ast.Store())], ast.Constant(True))
+    return ast.fix_missing_locations(ast.copy_location(made, place))
+
+
 def _stop_if(test: ast.expr, place: ast.AST, orelse: list[ast.stmt] | None = None) -> ast.stmt:
-    stop = ast.Assign([ast.Name(STOP, ast.Store())], ast.Constant(True))
-    made = ast.If(test, [ast.copy_location(stop, place)], orelse or [])
+    made = ast.If(test, [_stop(place)], orelse or [])
     return ast.fix_missing_locations(ast.copy_location(made, place))
 
 
@@ -286,9 +285,7 @@ def _leaves(s: ast.If) -> bool:
 
 def _is_event(s: ast.If, loop: Loop) -> bool:
     """Whether an `if` has effects, and looks at nothing that changes but counters of the loop."""
-    if isinstance(loop.node, ast.While) or not all(
-        isinstance(n, _SIMPLE) for n in ast.walk(s.test)
-    ):
+    if loop.is_while or not all(isinstance(n, _SIMPLE) for n in ast.walk(s.test)):
         return False
     if names(s.test).loads & (loop.stored - loop.counters):
         return False
@@ -329,5 +326,4 @@ class _Leaving(ast.NodeTransformer):
 
     def visit_Return(self, node: ast.AST) -> ast.stmt:
         self._of.stops = True
-        made = ast.Assign([ast.Name(STOP, ast.Store())], ast.Constant(True))
-        return ast.fix_missing_locations(ast.copy_location(made, node))
+        return _stop(node)

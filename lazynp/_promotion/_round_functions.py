@@ -12,7 +12,15 @@ import copy
 from types import CodeType, FrameType, FunctionType
 
 from lazynp._promotion._exchanges import STOP
-from lazynp._promotion._histories import begun, ended, flushed, prologue, results
+from lazynp._promotion._histories import (
+    begun,
+    ended,
+    flushed,
+    prologue,
+    read,
+    results,
+    store,
+)
 from lazynp._promotion._items import AT, Items
 from lazynp._promotion._loops import Loop
 from lazynp.transforms.control import transplanted
@@ -37,13 +45,13 @@ def rounds_function(
     more: list[ast.expr] = []
     if loop.stops:
         made = _stopping(loop, items, body)
-        more = [_read(_COUNT), _read(_GOES)]
+        more = [read(_COUNT), read(_GOES)]
     else:
         assert items is not None
         step = ast.Constant(items.step * len(loop.rounds))
-        over = ast.Call(_read("range"), [_read(FIRST), _read(LAST), step], [])
+        over = ast.Call(read("range"), [read(FIRST), read(LAST), step], [])
         made = [ast.For(_target(loop, items), over, body, [])]
-    left: list[ast.expr] = [_read(n) for n in loop.carried]
+    left: list[ast.expr] = [read(n) for n in loop.carried]
     out = ast.Return(ast.Tuple([*left, *more, *results(sites)], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
     takes = ast.arguments([], given, None, [], [], None, [])
@@ -75,7 +83,7 @@ def _bodies(loop: Loop, items: Items | None) -> list[ast.stmt]:
         if items is not None and not items.plain:
             body.append(copy.deepcopy(items.binding(k)))
         elif items is not None and len(loop.rounds) > 1:
-            value = ast.BinOp(_read(_ROUND), ast.Add(), ast.Constant(k * items.step))
+            value = ast.BinOp(read(_ROUND), ast.Add(), ast.Constant(k * items.step))
             body.append(ast.Assign([copy.deepcopy(loop.node.target)], value))
         body += copy.deepcopy(one)
     return body
@@ -83,27 +91,19 @@ def _bodies(loop: Loop, items: Items | None) -> list[ast.stmt]:
 
 def _stopping(loop: Loop, items: Items | None, body: list[ast.stmt]) -> list[ast.stmt]:
     """`while` there are rounds, and the loop goes on."""
-    goes: ast.expr = ast.UnaryOp(ast.Not(), _read(STOP))
+    goes: list[ast.expr] = [ast.UnaryOp(ast.Not(), read(STOP))]
     if loop.test is not None:
-        goes = ast.BoolOp(ast.And(), [goes, copy.deepcopy(loop.test)])
-    counts: list[ast.stmt] = [_store(_COUNT, ast.BinOp(_read(_COUNT), ast.Add(), ast.Constant(1)))]
+        goes.append(copy.deepcopy(loop.test))
+    counts: list[ast.stmt] = [store(_COUNT, ast.BinOp(read(_COUNT), ast.Add(), ast.Constant(1)))]
     if items is not None:
         step = ast.Constant(items.step * len(loop.rounds))
-        value = ast.BinOp(_read(FIRST), ast.Add(), ast.BinOp(_read(_COUNT), ast.Mult(), step))
+        value = ast.BinOp(read(FIRST), ast.Add(), ast.BinOp(read(_COUNT), ast.Mult(), step))
         counts.insert(0, ast.Assign([_target(loop, items)], value))
-    left = ast.Compare(_read(_COUNT), [ast.Lt()], [_read(LAST)])
-    test = ast.BoolOp(ast.And(), [left, *(goes.values if loop.test is not None else [goes])])  # type: ignore[attr-defined]
+    left = ast.Compare(read(_COUNT), [ast.Lt()], [read(LAST)])
+    test = ast.BoolOp(ast.And(), [left, *copy.deepcopy(goes)])
     return [
-        _store(_COUNT, ast.Constant(0)),
-        _store(STOP, ast.Constant(False)),
-        ast.While(copy.deepcopy(test), [*counts, *body], []),
-        _store(_GOES, goes),
+        store(_COUNT, ast.Constant(0)),
+        store(STOP, ast.Constant(False)),
+        ast.While(test, [*counts, *body], []),
+        store(_GOES, goes[0] if loop.test is None else ast.BoolOp(ast.And(), goes)),
     ]
-
-
-def _read(name: str) -> ast.expr:
-    return ast.Name(name, ast.Load())
-
-
-def _store(name: str, value: ast.expr) -> ast.stmt:
-    return ast.Assign([ast.Name(name, ast.Store())], value)

@@ -201,8 +201,7 @@ class Running:
         kind = _earlier.of_kind(given.varying)
         self._note = _earlier.key_of("rounds", _earlier.of_loop(self.loop.node), kind)
         self._won = _earlier.has_won(self._note)
-        times = {None: 1, True: 0, False: _earlier.WAITING}[self._won]
-        if not self._pays(times * COMPILING * operations):
+        if not self._pays(_earlier.times(self._won) * COMPILING * operations):
             return given, None
         if is_module(frame):
             shared = reads(program.functions, function.__code__) & self.loop.stored

@@ -202,8 +202,8 @@ class Trials:
                     case.refused = "sets a number that must be known"
                     break
                 if not self._learns(program, given):
-                    times = {None: 1, True: 0, False: _earlier.WAITING}[case.won]
-                    case.price = SECONDS + times * self.compiling * operations
+                    compiling = self.compiling * operations
+                    case.price = SECONDS + _earlier.times(case.won) * compiling
                     case.candidate = program
                     break
             taken = self._given(args, kwargs)

@@ -7,7 +7,6 @@
 own types and constants, `_routines` its functions but for the ufuncs, which are here.
 """
 
-import gc as _gc
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
@@ -33,6 +32,7 @@ from lazynp._array import (
     NDArray as _NDArray,
     Scalar as Scalar,
 )
+from lazynp._collector import set_aside as _set_aside
 from lazynp._config import config as config
 from lazynp._devices import Device as Device, devices as devices
 from lazynp._errors import DeviceError as DeviceError
@@ -291,6 +291,4 @@ def __dir__():
     return sorted({*globals(), *_CASTS, *_MODULES})
 
 
-# Move the objects of the import to the oldest generation. Otherwise the first computations pay for
-# looking through them. A full collection would look through those of other packages too.
-_gc.collect(1)
+_set_aside()

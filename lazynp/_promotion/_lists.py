@@ -12,7 +12,7 @@ import numpy as np
 from lazynp._array import new_array
 from lazynp._node import leaf
 from lazynp._promotion._agreement import agree
-from lazynp._promotion._collector import uncollected
+from lazynp._collector import uncollected
 from lazynp._promotion._histories import Site
 from lazynp.transforms._stack import node_of, result_handle
 from lazynp.transforms.control import CannotStage

@@ -17,7 +17,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._cost import least
 from lazynp._jaxpr import Jaxpr, Literal, Var
-from lazynp._promotion._collector import uncollected
+from lazynp._collector import uncollected
 from lazynp._promotion._given import Again, Given, Listed
 from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._results import Results, rebuilt

@@ -16,6 +16,7 @@ import weakref
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from lazynp._collector import take_back
 from lazynp._config import config
 from lazynp._memo import Memo
 from lazynp._promotion import _watching
@@ -101,6 +102,7 @@ def _functions_of(frame: FrameType, code: CodeType) -> list[FunctionType]:
                 return [found]
             found = getattr(found, "__wrapped__", None)
     behind = {id(p.plain) for p in fronts()}
+    take_back()
     functions = [
         f for f in gc.get_referrers(code)
         if type(f) is FunctionType and f.__code__ is code and id(f) not in behind

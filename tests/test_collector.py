@@ -1,0 +1,88 @@
+"""Python's garbage collector: what the import leaves is passed over at first, and no longer."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from lazynp import _collector
+
+BEGIN = """
+import gc, weakref
+class Knot: pass
+def knot():
+    k = Knot(); k.itself = k
+    return k
+old = knot(); seen = weakref.ref(old)
+"""
+PROGRAMS = {
+    # what lives when lazynp is imported is passed over...
+    "young": "import lazynp; assert gc.get_freeze_count() > 10_000",
+    # ...until the program asks for a collection, which finds garbage of that time
+    "asked": "import lazynp; del old; gc.collect(); assert seen() is None and not gc.get_freeze_count()",
+    "generations": "import lazynp; gc.collect(1); assert gc.get_freeze_count()",
+    # a full collection that comes by itself finds it too, but only after the first seconds
+    "by itself": """
+import lazynp
+from lazynp import _collector
+del old
+def full():
+    before = gc.get_stats()[2]["collections"]
+    kept = []
+    while gc.get_stats()[2]["collections"] == before:
+        kept.append([])
+full()
+assert seen() is not None and gc.get_freeze_count()
+_collector._Aside.until = 0
+full()
+assert seen() is None and not gc.get_freeze_count()
+""",
+    # what a program does with its collector stays
+    "its own": """
+gc.collect(); gc.freeze(); own = gc.get_freeze_count()
+import lazynp
+assert gc.get_freeze_count() <= own
+gc.collect(); assert gc.get_freeze_count() > own - 100
+""",
+    "later its own": """
+import lazynp
+more = [[] for _ in range(5000)]
+gc.freeze(); all = gc.get_freeze_count()
+gc.collect(); assert gc.get_freeze_count() > all - 100
+""",
+    "off": "gc.disable(); import lazynp; assert not gc.get_freeze_count() and not gc.isenabled()",
+    # a callback that follows ours hears of every collection
+    "callbacks": """
+import lazynp
+heard = []
+gc.callbacks.append(lambda phase, info: heard.append((phase, info["generation"])))
+gc.collect()
+assert heard == [("start", 2), ("stop", 2)], heard
+""",
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    program = BEGIN + PROGRAMS[name]
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert not done.returncode, done.stderr
+
+
+@pytest.fixture(params=[True, False])
+def enabled(request: pytest.FixtureRequest) -> Iterator[bool]:
+    before = gc.isenabled()
+    (gc.enable if request.param else gc.disable)()
+    yield request.param
+    (gc.enable if before else gc.disable)()
+
+
+def test_uncollected(enabled: bool) -> None:
+    with pytest.raises(ZeroDivisionError), _collector.uncollected():
+        assert not gc.isenabled()
+        raise ZeroDivisionError
+    assert gc.isenabled() == enabled

@@ -8,8 +8,10 @@ Each program runs at each size in its own process (see worker.py). *first* is th
 it includes compilation, but not the import and the conversion of inputs. *again* is the median of
 the later calls, which alternate with NumPy's, whose median is *NumPy*. Columns with x are NumPy's
 time divided by the other time. *own x* is the time of NumPy's own first call, in another process,
-divided by that of lazynp's: both then get their memory from the system. *MB* is by how much the
-process grew during the first call, for NumPy and for lazynp, whose growth includes the compiler.
+divided by that of lazynp's: both then get their memory from the system. (A process that is not
+measured comes before. A virtual machine may lend its memory page by page, and whoever touches a
+page first waits for it.) *MB* is by how much the process grew during the first call, for NumPy and
+for lazynp, whose growth includes the compiler.
 Results are compared: WRONG, errors and processes that ended early are counted and left out of the
 means. A program stopped by --timeout counts as if it had ended then.
 """
@@ -79,6 +81,7 @@ def measure(name: str, size: str, options: argparse.Namespace, with_jax: bool) -
     environment = {"LAZYNP_CACHE": "off"}
     if options.execution:
         environment["LAZYNP_EXECUTION"] = options.execution
+    work([name, size, "numpy", "--repeats", "0"], {}, options.timeout)  # see above
     record = work([name, size, "lazynp", *limits], environment, options.timeout)
     record |= {"name": name, "size": size, "category": harness.category(name)}
     again = "0" if "numpy" in record else "3"  # if lazynp failed or never returned

@@ -213,6 +213,8 @@ class Plan:
         if self.constants is None:
             self.constants = list(slots)
             self.zero_slots = [k for k, v in enumerate(slots) if has_zero(v)]
+            if any([s.op.params.get("compiled") == "generic" for s in self.steps]):
+                self.varying = frozenset(self.slot_avals)
             return
         changed = {
             k

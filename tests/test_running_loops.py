@@ -87,6 +87,21 @@ def script(tmp_path: Path, text: str, *options: str, lines: str = "") -> Any:
     return made
 
 
+def test_a_loop_is_compiled_once(tmp_path: Path) -> None:
+    """Which rounds run, and numbers that change from round to round, are operands at once."""
+    text = """
+        x, t = np.ones(5), 0.0
+        for k in range(50):
+            if k == 2 or k == 3: look()
+            t = t + 0.5
+            x = x * 0.5 + k + t
+    """
+    before = np.stats().compiles
+    check(text, tmp_path)
+    assert max(t.chunks for t in taken) > 3
+    assert np.stats().compiles == before + 1
+
+
 def test_a_script_is_reported(tmp_path: Path) -> None:
     last = "print(step, t, held is u, float(last), float(u.sum()))\n"
     ran = script(tmp_path, SCRIPT, "--report", lines=last)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import new_array
+from lazynp._collector import uncollected
 from lazynp._node import leaf
 from lazynp._promotion._agreement import agree
-from lazynp._collector import uncollected
 from lazynp._promotion._histories import Site
 from lazynp.transforms._stack import node_of, result_handle
 from lazynp.transforms.control import CannotStage

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, write_lock
+from lazynp._collector import uncollected
 from lazynp._cost import least
 from lazynp._jaxpr import Jaxpr, Literal, Var
-from lazynp._collector import uncollected
 from lazynp._promotion._given import Again, Given, Listed
 from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._results import Results, rebuilt
@@ -62,7 +62,7 @@ class Program:
         self._until = 0.0
         self._results: Results | None = None
         staged = _named(self._staged, name_of(plain))
-        self._jitted = Jitted(staged, (), (), loops="auto", compiled=True)
+        self._jitted = Jitted(staged, (), (), loops="auto", compiled="generic")
 
     def serves(self, originals: list[Any], objects: list[Any]) -> bool:
         """Whether the trace still holds, and for these arguments."""

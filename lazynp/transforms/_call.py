@@ -4,12 +4,13 @@
 transformation reads the values again, so under one nothing is donated.
 
 `compiled`: compile it when it is first called. Otherwise it has to earn that, under `adaptive`.
+"generic": at once with all its numbers as operands, because they will vary.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from lazynp._array import Array
 from lazynp._avals import Aval, In, aval_of
@@ -31,6 +32,7 @@ from lazynp.transforms._stage import (
 from lazynp.transforms._vmap import flagged
 
 Places = tuple[int, ...]
+Compiled = bool | Literal["generic"]
 
 
 def moving_flags(tangents: Sequence[Any]) -> tuple[bool, ...]:
@@ -46,7 +48,7 @@ def jaxpr_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...
 
 
 def _abstract(
-    *avals: Aval, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: bool = False
+    *avals: Aval, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: Compiled = False
 ) -> tuple[Aval, ...]:
     return tuple(jaxpr.out_avals)
 
@@ -75,13 +77,13 @@ def delivered(jaxpr: Jaxpr) -> Jaxpr:
 
 
 def _reference(
-    *values: Any, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: bool = False
+    *values: Any, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: Compiled = False
 ) -> tuple[Any, ...]:
     return tuple(eval_reference(jaxpr, values))
 
 
 def _lower(
-    b: Any, *values: Any, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: bool = False
+    b: Any, *values: Any, jaxpr: Jaxpr, name: str, donate: Places = (), compiled: Compiled = False
 ) -> tuple[Any, ...]:
     return tuple(b.subjaxpr(jaxpr, values))
 
@@ -93,7 +95,7 @@ def _jvp(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
-    compiled: bool = False,
+    compiled: Compiled = False,
 ) -> tuple[Any, Any]:
     pushed, moves = jvp_jaxpr(jaxpr, moving_flags(tangents))
     outs = jit_call(*primals, *present(tangents), jaxpr=pushed, name=name)
@@ -108,7 +110,7 @@ def _linearize(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
-    compiled: bool = False,
+    compiled: Compiled = False,
 ) -> tuple[Any, Any]:
     pair = linearize_jaxpr(jaxpr, moving_flags(tangents))
     outs = jit_call(*primals, jaxpr=pair.primal, name=name)
@@ -123,7 +125,7 @@ def _transpose(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
-    compiled: bool = False,
+    compiled: Compiled = False,
 ) -> list[Any]:
     linear = tuple(isinstance(x, Undefined) for x in operands)
     known = [x for x in operands if not isinstance(x, Undefined)]
@@ -138,7 +140,7 @@ def _batch(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
-    compiled: bool = False,
+    compiled: Compiled = False,
 ) -> tuple[Any, ...]:
     mapped, flags = batch_jaxpr(jaxpr, size, tuple(batched))
     return flagged(jit_call(*operands, jaxpr=mapped, name=name), flags)
@@ -151,10 +153,10 @@ def _discharge(
     jaxpr: Jaxpr,
     name: str,
     donate: Places = (),
-    compiled: bool = False,
+    compiled: Compiled = False,
 ) -> Any:
     """Donate nothing: after an exception, the arguments must be as before."""
-    now = {"compiled": True} if compiled else {}
+    now = {"compiled": compiled} if compiled else {}
     return discharge_call(jit_call, operands, first, jaxpr=jaxpr, name=name, **now)
 
 

@@ -26,7 +26,7 @@ from lazynp.transforms._ahead import Lowered
 from lazynp.transforms._arguments import Arguments, difference
 from lazynp.transforms._arranged import Arrangement, deliver, place_inside
 from lazynp.transforms._axes import axes_argument, names_of_leaves
-from lazynp.transforms._call import delivered
+from lazynp.transforms._call import Compiled, delivered
 from lazynp.transforms._donation import donated_places
 from lazynp.transforms._quick import Quick, operands_of, quick_of
 from lazynp.transforms._stack import (
@@ -81,17 +81,19 @@ class Jitted:
         donated: tuple[tuple[int, ...], tuple[str, ...]] = ((), ()),
         inline: bool = False,
         loops: Loops | None = None,
-        compiled: bool = False,
+        compiled: Compiled = False,
         axes: Any = None,
         shardings: tuple[Any, Any] = (None, None),
     ) -> None:
-        """compiled: each trace is compiled when it is first called. axes: abstracted."""
+        """compiled: when each trace is compiled, see `_call`. axes: abstracted."""
         self._axes = axes_argument(axes, "jit")
         functools.update_wrapper(self, function)
         self._function, self._name = function, name_of(function)
         made_of = function, numbers, names, donated, inline, loops, compiled, axes, shardings
         self._made_of = made_of
-        self._params = {"name": self._name, "compiled": True} if compiled else {"name": self._name}
+        self._params: dict[str, Any] = {"name": self._name}
+        if compiled:
+            self._params["compiled"] = compiled
         self._loops = loops
         self._notes: list[str] = []  # what became of loops
         self._what = f"jit of {self._name}"

@@ -27,16 +27,18 @@ class Config:
     runs every operation immediately; otherwise it does so only under `errstate` settings that
     require it. loops: what `jit` does with Python's loops, where its own argument does not say:
     "auto" (the default), "unroll", "stage"; see `lazynp.jit`. promotion: compile hot functions as a
-    whole, under "adaptive"; True. See docs/hot-functions.md. cpu_devices: the number of virtual CPU
-    devices, 1; it can change until the first program was compiled. device: where new arrays are
-    made, "cpu"; see `lazynp.default_device` and docs/devices.md. preallocate, memory_fraction: for
-    the clients of GPUs, whether they take their memory at once (False), and which part of it.
+    whole, under "adaptive"; True. See docs/hot-functions.md. background: under "adaptive", compile
+    in a thread while NumPy goes on, if the process may use several cores; True. cpu_devices: the
+    number of virtual CPU devices, 1; it can change until the first program was compiled. device:
+    where new arrays are made, "cpu"; see `lazynp.default_device` and docs/devices.md.
+    preallocate, memory_fraction: for the clients of GPUs, whether they take their memory at once
+    (False), and which part of it.
     """
 
     __slots__ = (
         "execution", "cache", "progress", "max_pending", "debug", "debug_nans", "checks", "loops",
-        "promotion", "cpu_devices", "device", "preallocate", "memory_fraction", "version",
-        "observers",
+        "promotion", "background", "cpu_devices", "device", "preallocate", "memory_fraction",
+        "version", "observers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -49,6 +51,7 @@ class Config:
         self.checks: bool = _from_environment("checks", False)
         self.loops: Loops = _from_environment("loops", "auto")
         self.promotion: bool = _from_environment("promotion", True)
+        self.background: bool = _from_environment("background", True)
         self.cpu_devices: int = _from_environment("cpu_devices", 1)
         self.device: str = _from_environment("device", "cpu")
         self.preallocate: bool = _from_environment("preallocate", False)
@@ -146,6 +149,7 @@ _SETTINGS: dict[str, Callable[[Any], Any]] = {
     "checks": bool,
     "loops": _loops,
     "promotion": bool,
+    "background": bool,
     "cpu_devices": _positive,
     "device": _device,
     "preallocate": bool,

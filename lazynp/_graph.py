@@ -50,31 +50,43 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
     plan, leaves, slots = _planned(nodes, asked)
     if watched:
         note_read(leaves)
-    known = isinstance(plan, Plan)
-    if known:
+    if isinstance(plan, Plan):
         if not plan.outputs:
             nodes.clear()
             return plan
         plan.reason = reason
         plan.runs += 1
     verdict, begin = plan.verdict, perf_counter()
-    if not known or plan.current is None and plan.by_reference():
-        STATS.reference_runs += 1
-        plan.tier = "reference"
-        del leaves  # references that would keep operands from being reused
-        _reference.run(nodes, asked)
-        if verdict is not None:
-            verdict.by_numpy(perf_counter() - begin)
-        return plan
+    if isinstance(plan, Plan) and (plan.current is not None or not plan.by_reference()):
+        if _by_program(plan, nodes, asked, leaves, slots, reason):
+            nodes.clear()
+            if verdict is not None:
+                plan.took(perf_counter() - begin)
+            return plan
+    STATS.reference_runs += 1
+    plan.tier = "reference"
+    del leaves  # references that would keep operands from being reused
+    _reference.run(nodes, asked)
+    if verdict is not None:
+        verdict.by_numpy(perf_counter() - begin)
+    return plan
+
+
+def _by_program(
+    plan: Plan, nodes: list[Node], asked: Node | None, leaves: list[Node], slots: list[Any],
+    reason: Any,
+) -> bool:  # fmt: skip
+    """Whether there is a program; it has run. If not, it is being compiled in the background."""
     plan.tier = "compiled"
     if plan.watch is not None and plan.lean is None:
         before_run(plan)
-    if plan.lean is not None:
-        run_compiled(plan.lean, nodes, leaves, slots)
-        plan.lean.runs += 1
-        plan.lean.reason = reason
-        leave(plan, nodes)
-    else:
+    try:
+        if plan.lean is not None:
+            run_compiled(plan.lean, nodes, leaves, slots)
+            plan.lean.runs += 1
+            plan.lean.reason = reason
+            leave(plan, nodes)
+            return True
         if nodes and nodes[0][OP].primitive.kind == "call":
             alone = _Alone.of(plan, nodes, asked)
             if alone is not None:
@@ -82,10 +94,11 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
         run_compiled(plan, nodes, leaves, slots)
         if plan.watch is None or plan.watch.candidates:
             after_run(plan, nodes, asked)
-    nodes.clear()
-    if verdict is not None:
-        plan.took(perf_counter() - begin)
-    return plan
+    except lowering.Unfinished:
+        if plan.at_once:
+            raise
+        return False
+    return True
 
 
 def by_reference(nodes: list[Node], asked: Node | None) -> None:

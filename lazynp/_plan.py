@@ -70,7 +70,7 @@ class Plan:
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
         "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
         "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets", "tied",
-        "repeated", "verdict",
+        "repeated", "verdict", "at_once",
     )  # fmt: skip
 
     def __init__(
@@ -82,6 +82,9 @@ class Plan:
     ) -> None:
         self.steps, self.leaf_avals, self.outputs = steps, leaf_avals, outputs
         self.dead_leaves = dead_leaves
+        # whether there is a call that is compiled when it is first met: see `transforms/_call`
+        kinds = [s.op.params.get("compiled", False) for s in steps]
+        self.at_once = "generic" if "generic" in kinds else any(kinds)
         self.slot_avals: dict[int, Aval] = {}
         self.start_slots: set[int] = set()
         for step in steps:
@@ -118,8 +121,11 @@ class Plan:
         """Make `into` a list of one item: the outputs, as buffers, in the order of `outputs`."""
         if slots == self.constants and not self.zero_slots and self.current is not None:
             program = self.current
-        else:
+        elif self.at_once:  # a trial may say that it does not wait
             program = self._program(slots)
+        else:
+            with lowering.unfinished_allowed():
+                program = self._program(slots)
         STATS.compiled_runs += 1
         executable = program.executable
         args = []
@@ -213,7 +219,7 @@ class Plan:
         if self.constants is None:
             self.constants = list(slots)
             self.zero_slots = [k for k, v in enumerate(slots) if has_zero(v)]
-            if any([s.op.params.get("compiled") == "generic" for s in self.steps]):
+            if self.at_once == "generic":
                 self.varying = frozenset(self.slot_avals)
             return
         changed = {

@@ -108,7 +108,7 @@ def roll(nodes: list[Node], gathered: Gathered, reason: Any) -> Unit | None:
         return None
     unit, end = found.unit, found.end
     begin, first = perf_counter() if observers else 0.0, (nodes[0][CODE], nodes[0][OFFSET])
-    if not unit.worth_compiling(found.rounds, GAIN * gathered.spent):
+    if not (unit.worth_compiling(found.rounds, GAIN * gathered.spent) and unit.ready(found.rows)):
         gathered.spent = 0.0
         del found  # its references
         part = nodes[:end]

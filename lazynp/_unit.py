@@ -31,6 +31,7 @@ from lazynp._policy import LARGEST
 
 _SECONDS = 0.02  # of a run, about
 _RECORDED = 1.0  # microseconds to record an operation, and to recognise it again
+_PAUSE = 0.25  # of the price of a program, before it is asked for again
 MOST = 256  # rounds of a run: rows of a matrix of scalars
 
 
@@ -60,7 +61,7 @@ class Unit:
 
     __slots__ = (
         "ops", "plan", "next", "depth", "programs", "constants", "varying", "owed", "costs", "tied",
-        "seconds", "refused",
+        "seconds", "refused", "_unfinished",
         "_firsts", "_pairs", "_slots", "_host", "_carried", "_counts",
     )  # fmt: skip
 
@@ -83,6 +84,7 @@ class Unit:
         self.costs = reference, compiled, _cost.LOOP * compiling
         self.owed = 0.0
         self.seconds = 0.0  # of a round in the last run
+        self._unfinished = False  # its program is being compiled
         # NumPy runs some of the operations much faster
         self.refused = config.execution == "adaptive" and any([_by_host(op) for op in self.ops])
 
@@ -141,6 +143,8 @@ class Unit:
 
     def short_of(self) -> float:
         """The microseconds that rounds must still gain before a program pays."""
+        if self._unfinished:
+            return _PAUSE * self.costs[2]
         return 0.0 if self.programs else max(self.costs[2] - self.owed, 1.0)
 
     @property
@@ -155,6 +159,17 @@ class Unit:
         reference, compiled, compiling = self.costs
         self.owed += rounds * (reference - compiled) + more
         return self.owed >= compiling and lowering.has_room()
+
+    def ready(self, rows: list[list[Any]]) -> bool:
+        """Whether there is a program. If not, one is being compiled in the background."""
+        try:
+            with lowering.unfinished_allowed():
+                self._program(rows)
+        except lowering.Unfinished:
+            self._unfinished = True
+            return False
+        self._unfinished = False
+        return True
 
     def run(self, leaves: list[list[Node]], rows: list[list[Any]], rounds: int) -> None:
         """Run these rounds, and give the leaves of the round after them their values."""

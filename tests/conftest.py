@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 # Set before lazynp is imported, also for processes that tests start, so that counts of compiled
 # programs do not depend on earlier runs on this machine.
 os.environ["LAZYNP_CACHE"] = "off"
+os.environ["LAZYNP_BACKGROUND"] = "0"  # when a program is there must not depend on the machine
 
 MODULE_NAME = os.environ.get("LAZYNP_TEST_MODULE", "lazynp")  # numpy, to test the tests
 

@@ -23,7 +23,11 @@ PROGRAMS = {
     # what lives when lazynp is imported is passed over...
     "young": "import lazynp; assert gc.get_freeze_count() > 10_000",
     # ...until the program asks for a collection, which finds garbage of that time
-    "asked": "import lazynp; del old; gc.collect(); assert seen() is None and not gc.get_freeze_count()",
+    "asked": """
+import lazynp
+del old
+gc.collect(); assert seen() is None and not gc.get_freeze_count()
+""",
     "generations": "import lazynp; gc.collect(1); assert gc.get_freeze_count()",
     # a full collection that comes by itself finds it too, but only after the first seconds
     "by itself": """

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import lowering
 from lazynp._array import Array, NDArray, write_lock
 from lazynp._plan import STATS
 from lazynp._promotion import _earlier
@@ -47,6 +48,7 @@ SOON = 0.1  # as many, if an earlier process has found that its programs win
 COMPILING = 0.01  # more of these for each operation of the program
 _TRIAL = 0.03  # seconds of Python in a trial
 _ROUNDS = 100  # ... at most: small differences grow
+_ASKING = 0.005  # seconds of Python, before it asks again whether a program is compiled
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
 _WEIGHED = 16  # runs of the program, before their time is compared with Python's again
@@ -89,6 +91,7 @@ class Running:
         self.rate = rate  # seconds of a round in Python
         self.program: Program | None = None
         self._candidate: Program | None = None
+        self._work: lowering.Work | None = None  # it is being compiled
         self._inputs: list[list[Any]] = []
         self._first = 0
         self._spent: list[tuple[float, float]] = []  # by programs, and what Python would have
@@ -138,7 +141,7 @@ class Running:
     # -- steps -------------------------------------------------------------------------------------
 
     def _begin(self, frame: FrameType) -> None:
-        """Trace the loop, and choose rounds for a trial."""
+        """Trace the loop."""
         count = self._free(frame)
         if count < 2 or not may_run():
             self._wait(count)
@@ -157,13 +160,17 @@ class Running:
             given, program = self._traced(frame)
         if program is None:
             return
+        self._choose(frame, given, program)
+
+    def _choose(self, frame: FrameType, given: Variables, program: Program) -> None:
+        """Choose rounds for a trial."""
         count = min(self._free(frame), self._trial, max(2, int(_TRIAL / self.rate)))
         count = self._whole(count)
         if count < 2:
             self._wait(count)
             return
         self._key = given.key
-        self._flags = {n for n in loop.flags if type(value_of(n, frame)) is bool}
+        self._flags = {n for n in self.loop.flags if type(value_of(n, frame)) is bool}
         self._lengths = {n: len(of) for n, of in self._lists(frame).items()}
         computed(given.varying)
         self._inputs = [copies(given.varying, written=program.written) for _ in range(2)]
@@ -224,7 +231,13 @@ class Running:
         if not program.serves(now.varying, []):
             raise CannotStage("what it reads from outside has changed, or is written by it")
         materialize(inputs)
-        out = _results_of(program, [*inputs[0], *bounds])
+        try:
+            with lowering.unfinished_allowed():
+                out = _results_of(program, [*inputs[0], *bounds])
+        except lowering.Unfinished as unfinished:
+            self._candidate, self._work = program, unfinished.work
+            self.due, self._step = self.at + self._pause(), Running._await
+            return
         if self._complete(out, count) < count:  # a round has had effects
             self._trial = max(2, self._complete(out, count))
             self._wait(0)
@@ -259,6 +272,25 @@ class Running:
         _earlier.keep(_earlier.key_of("loops", _earlier.of_code(frame.f_code)), won=True)
         del now, want, got, inputs, changes, out
         self._run(frame)
+
+    def _await(self, frame: FrameType) -> None:
+        """The program is being compiled: Python goes on, and another trial begins when it is
+        done.
+        """
+        program, work = self._candidate, self._work
+        assert program is not None and work is not None
+        if not work.done:
+            self.due = self.at + self._pause()
+            return
+        self._work = None
+        given = Variables(self.loop, frame, self.items)
+        if given.key != self._key:
+            raise CannotStage("a variable changes its type")
+        self._choose(frame, given, program)
+
+    def _pause(self) -> int:
+        """Rounds after which to ask whether a program is compiled."""
+        return self._whole(int(_ASKING / self.rate)) + len(self.loop.rounds)
 
     def _check_shared(self, now: Variables) -> None:
         """Who else refers to an array must see what Python would show."""

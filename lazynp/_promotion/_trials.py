@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import lowering
 from lazynp._array import NDArray
 from lazynp._config import config
 from lazynp._memo import state
@@ -36,6 +37,8 @@ _HOPELESS = 4  # of Python's time, by estimate: such a program is not even tried
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments
 _MISSES = 64  # calls that no program could run
+_PARTS = 8  # of a program that are compiled in the background, before it is waited for
+_IN_BACKGROUND = 0.5  # of the price, since Python goes on; but the end of the process waits
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
 _CHANGED = "what it reads from outside has changed, or is an argument"
 
@@ -57,6 +60,24 @@ class Case:
             self.seconds = max(seconds, SECONDS)
         self.candidate: Program | None = None
         self.program: Program | None = None
+        self._works: list[lowering.Work] = []  # compiling for the candidate in the background
+
+    @property
+    def ready(self) -> bool:
+        """Whether the candidate may have its trial."""
+        return self.seconds >= self.price and all(w.done for w in self._works)
+
+    def first_run(self, program: Program, *args: Any) -> Any:
+        """What the program gives. Raises `Unfinished` while it is compiled in the background."""
+        if len(self._works) >= _PARTS:
+            return program(*args)
+        try:
+            with lowering.unfinished_allowed():
+                return program(*args)
+        except lowering.Unfinished as unfinished:
+            self.candidate = program
+            self._works.append(unfinished.work)
+            raise
 
     @property
     def due(self) -> bool:
@@ -143,7 +164,7 @@ class Trials:
             return self._timed(case, args, kwargs)
         if case.candidate is None:
             given = self._trace(case, given, args, kwargs)
-        if case.candidate is None or case.seconds < case.price:
+        if case.candidate is None or not case.ready:
             return self._timed(case, args, kwargs)
         return self._trial(case, case.candidate, given, args, kwargs)
 
@@ -203,6 +224,8 @@ class Trials:
                     break
                 if not self._learns(program, given):
                     compiling = self.compiling * operations
+                    if lowering.in_background():
+                        compiling *= _IN_BACKGROUND
                     case.price = SECONDS + _earlier.times(case.won) * compiling
                     case.candidate = program
                     break
@@ -276,7 +299,7 @@ class Trials:
                 raise _Slower(f"it would take {program.seconds / python:.0f} of Python's time")
             with np.errstate(all="ignore"):
                 begin, compiling = time.perf_counter(), STATS.compile_seconds
-                got, changes = program(first, originals, objects)
+                got, changes = case.first_run(program, first, originals, objects)
                 compiled = time.perf_counter() - begin - (STATS.compile_seconds - compiling)
                 if not (
                     _same_leaves(first, originals)
@@ -300,6 +323,8 @@ class Trials:
             STATS.promotions += 1
             _earlier.keep(case.key, won=True)
             _earlier.keep(_earlier.key_of("function", self._identity), won=True)
+        except lowering.Unfinished:
+            pass
         except (Exception, CannotStage) as why:
             case.refuse(why)
         return want

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lazynp.lowering import _loading
+from lazynp.lowering._background import Unfinished, Work, in_background, unfinished_allowed
 from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ __all__ = [
     "Builder",
     "Executable",
     "Spread",
+    "Unfinished",
     "Value",
+    "Work",
     "aligned_empty",
     "behind",
     "buffer_aval",
@@ -95,6 +98,7 @@ __all__ = [
     "has_client",
     "has_room",
     "host",
+    "in_background",
     "is_aligned",
     "is_at",
     "is_buffer",
@@ -109,6 +113,7 @@ __all__ = [
     "note",
     "noted",
     "put",
+    "unfinished_allowed",
 ]
 
 

@@ -9,6 +9,7 @@ from sys import _getframe
 
 from lazynp._config import config
 from lazynp._jaxpr import Jaxpr
+from lazynp.lowering._background import nobody_waits
 
 _LONG = 2.0  # seconds
 _LINES = 20_000  # of a module: 0.1 ms each for elementwise operations, more for others
@@ -27,7 +28,7 @@ class Told:
         self._timer: threading.Timer | None = None
 
     def __enter__(self) -> None:
-        if not _wanted():
+        if nobody_waits() or not _wanted():
             return
         lines = self._text.count("\n")
         operations = lines if self._jaxpr is None else self._jaxpr.operations

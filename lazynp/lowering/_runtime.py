@@ -20,7 +20,7 @@ from lazynp._avals import DEVICE_DTYPES, Aval, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Interned, Memo
-from lazynp.lowering import _cache, _closing, _compat, _lapack
+from lazynp.lowering import _background, _cache, _closing, _compat, _lapack
 from lazynp.lowering._emit import module_text
 from lazynp.lowering._host import (
     large,
@@ -325,22 +325,39 @@ def compile_text(
     key = _cache.key_of(text, options, f"{platform} alone" if alone else platform)
     loaded = None if key is None else _from_disk(here, key)
     from_disk = loaded is not None
-    while loaded is None:
+    if loaded is None:
+
+        def compile() -> Any:
+            return _compiled(here, text, options, heavy, key, jaxpr)
+
+        loaded = _background.result_of((text, platform, alone, heavy), compile)
+    return Executable(loaded, in_avals, out_avals, text, platform, alone, from_disk)
+
+
+def _compiled(
+    here: Backend, text: str, options: Any, heavy: bool, key: bytes | None, jaxpr: Jaxpr | None
+) -> Any:
+    """Compile, and store for later processes."""
+    if _closing.closing:
+        _closing.keep_out()
+    while True:
         try:
             with Told(text, jaxpr):
                 loaded = here.client.compile_and_load(text, here.devices, options)
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise translated(e, "compile", text) from None
-            options = compile_options(platform, text, heavy)
-    if key is not None and not from_disk:
+            options = compile_options(here.platform, text, heavy)
+        else:
+            break
+    if key is not None:
         blob = _compat.serialized(here.client, loaded)
         if blob is not None:
             _cache.store(key, blob)
-    return Executable(loaded, in_avals, out_avals, text, platform, alone, from_disk)
+    return loaded
 
 
-_closing.is_door(put, host, Executable.run, compile_text)
+_closing.is_door(put, host, Executable.run, compile_text, _compiled)
 
 
 def _from_disk(here: Backend, key: bytes) -> Any:

@@ -1,0 +1,129 @@
+"""Programs that are compiled in a thread of their own, while Python goes on.
+
+Within `unfinished_allowed`, a program that nobody has compiled yet is not waited for: `Unfinished`
+is raised, and the thread begins. Once it is done, the same text finds its program. XLA compiles
+without holding the interpreter, so Python loses nothing where the process may use several cores.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import threading
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from lazynp._config import config
+
+_KEPT = 16  # programs that nobody has taken
+
+
+class Work:
+    """A program that is being compiled."""
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._ended = threading.Event()
+
+    @property
+    def done(self) -> bool:
+        return self._ended.is_set()
+
+    def run(self, compile: Callable[[], Any]) -> None:
+        _local.compiles = True
+        try:
+            with _one:
+                self.result = compile()
+        except BaseException as error:  # it is raised for whoever takes the result
+            self.error = error
+        finally:
+            self._ended.set()
+
+    def wait(self) -> Any:
+        self._ended.wait()
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+
+class Unfinished(BaseException):
+    """The program is being compiled: nothing has run."""
+
+    def __init__(self, work: Work) -> None:
+        super().__init__(work)
+        self.work = work
+
+
+class _Local(threading.local):
+    """allowed: whether this thread may meet `Unfinished`. compiles: whether it is such a thread."""
+
+    allowed = compiles = False
+
+
+_local = _Local()
+_one = threading.Lock()  # several at once would leave no core to Python
+_works: dict[Hashable, Work] = {}
+
+
+def in_background() -> bool:
+    """Whether programs are compiled while Python goes on."""
+    return config.background and config.execution == "adaptive" and _cores() > 1
+
+
+@functools.cache
+def _cores() -> int:
+    """Those that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def nobody_waits() -> bool:
+    """Whether this thread compiles in the background."""
+    return _local.compiles
+
+
+class unfinished_allowed:
+    """A block that may raise `Unfinished`, unless settings say otherwise."""
+
+    __slots__ = ("_before",)
+
+    def __enter__(self) -> None:
+        self._before, _local.allowed = _local.allowed, in_background()
+
+    def __exit__(self, *error: object) -> None:
+        _local.allowed = self._before
+
+
+def result_of(key: Hashable, compile: Callable[[], Any]) -> Any:
+    """What `compile` gives: here and now, or from the thread that was begun for this key."""
+    work = _works.get(key)
+    if work is None:
+        if not _local.allowed:
+            return compile()
+        while len(_works) >= _KEPT:
+            del _works[next(iter(_works))]
+        work = _works[key] = Work()
+        threading.Thread(
+            target=work.run, args=(compile,), name="lazynp compiles", daemon=True
+        ).start()
+        raise Unfinished(work)
+    if _local.allowed and not work.done:
+        raise Unfinished(work)
+    try:
+        return work.wait()
+    finally:
+        if work.done:  # otherwise a signal came
+            _works.pop(key, None)
+
+
+def _after_fork_in_child() -> None:
+    """Threads do not survive the fork."""
+    global _one
+    _one = threading.Lock()
+    _works.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -1,0 +1,241 @@
+"""Programs compiled in a thread while Python goes on: what is asked for meanwhile, and the end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+from lazynp import lowering
+from lazynp._promotion import taken
+from lazynp.lowering import _background
+from lazynp.lowering._background import Unfinished, result_of, unfinished_allowed
+from tests.promoting import front, promoting
+from tests.running import every_loop, run  # noqa: F401
+
+pytestmark = pytest.mark.own_policy
+
+
+@pytest.fixture(autouse=True)
+def background(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As if the process had two cores."""
+    monkeypatch.setattr(_background, "_cores", lambda: 2)
+    monkeypatch.setattr(_background, "_works", {})
+    with np.config(execution="adaptive", background=True):
+        yield
+
+
+@pytest.fixture
+def held() -> Iterator[Any]:
+    """Nothing is compiled until `held()` is called, which waits for all that has begun."""
+
+    def let_go() -> None:
+        if _background._one.locked():
+            _background._one.release()
+        for work in list(_background._works.values()):
+            assert work._ended.wait(60)
+
+    _background._one.acquire()
+    yield let_go
+    let_go()
+
+
+# -- one result ------------------------------------------------------------------------------------
+
+
+def test_nobody_waits_who_need_not(held: Any) -> None:
+    made: list[str] = []
+
+    def compile() -> str:
+        made.append(threading.current_thread().name)
+        return "a program"
+
+    for _ in range(3):
+        with pytest.raises(Unfinished), unfinished_allowed():
+            result_of("key", compile)
+    assert not made
+    held()
+    with unfinished_allowed():
+        assert result_of("key", compile) == "a program"
+    assert made == ["lazynp compiles"]
+    assert not _background._works
+    with pytest.raises(Unfinished), unfinished_allowed():
+        result_of("key", compile)  # it was taken
+
+
+def test_whoever_must_waits(held: Any) -> None:
+    with pytest.raises(Unfinished) as unfinished, unfinished_allowed():
+        result_of("key", lambda: 3)
+    threading.Timer(0.05, held).start()
+    assert result_of("key", lambda: 4) == 3
+    assert unfinished.value.work.done
+    assert result_of("key", lambda: 4) == 4  # here and now
+
+
+def test_an_error_is_raised_for_whoever_takes_the_result(held: Any) -> None:
+    with pytest.raises(Unfinished), unfinished_allowed():
+        result_of("key", lambda: 1 // 0)
+    held()
+    with pytest.raises(ZeroDivisionError), unfinished_allowed():
+        result_of("key", lambda: 1)
+    assert not _background._works
+
+
+def test_what_nobody_takes_is_dropped(held: Any) -> None:
+    for k in range(3 * _background._KEPT):
+        with pytest.raises(Unfinished), unfinished_allowed():
+            result_of(k, lambda: None)
+    assert len(_background._works) == _background._KEPT
+
+
+@pytest.mark.parametrize("settings", [
+    {"background": False}, {"execution": "compiled"}, {"execution": "reference"},
+])  # fmt: skip
+def test_settings_say_otherwise(settings: dict[str, Any]) -> None:
+    with np.config(**settings), unfinished_allowed():
+        assert result_of("key", lambda: 5) == 5
+
+
+def test_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_background, "_cores", lambda: 1)
+    assert not lowering.in_background()
+    with unfinished_allowed():
+        assert result_of("key", lambda: 5) == 5
+
+
+# -- who asks for programs -------------------------------------------------------------------------
+
+
+def steps(np: Any, count: int) -> Any:
+    x = np.linspace(0.0, 1.0, 100_000)
+    for _ in range(count):
+        x = np.sin(x) * 0.5 + np.cos(x) * 0.25 + 0.125
+    return x
+
+
+def test_a_loop_goes_on_by_numpy_until_its_program_is_there(held: Any) -> None:
+    np.asarray(steps(np, 1))  # ends what an earlier test may have left pending
+    before = np.stats().compiles
+    numpy.testing.assert_allclose(steps(np, 300), steps(numpy, 300), rtol=1e-12)
+    assert np.stats().compiles == before and _background._works
+    held()
+    numpy.testing.assert_allclose(steps(np, 200), steps(numpy, 200), rtol=1e-12)
+    held()
+    numpy.testing.assert_allclose(steps(np, 200), steps(numpy, 200), rtol=1e-12)
+    assert np.stats().compiles > before
+
+
+def relaxed(u: Any, count: int, by: float) -> Any:
+    for _ in range(count):
+        u[1:-1] = u[1:-1] + by * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return u.sum()
+
+
+def test_a_hot_function_is_pythons_until_its_program_is_there(held: Any) -> None:
+    u, plain = np.ones(30), numpy.ones(30)
+    u[4] = plain[4] = 2.0
+    with promoting():
+        hot = front(relaxed)
+        for k in range(8):
+            if k == 5:
+                held()
+            numpy.testing.assert_allclose(
+                relaxed(u, 20, 0.25), hot.plain(plain, 20, 0.25), rtol=1e-12
+            )
+            numpy.testing.assert_allclose(u, plain, rtol=1e-12)
+            assert hot.programs == (k >= 5)
+            assert bool(_background._works) == (1 <= k < 5), k
+
+
+def test_a_running_loop_is_pythons_until_its_program_is_there(
+    held: Any, every_loop: None, tmp_path: Path  # noqa: F811
+) -> None:  # fmt: skip
+    text = """
+        x, t = np.ones(5), 0.0
+        for k in range(400):
+            if k == 2 or k == 3: look()
+            t = t + 0.5
+            x = x * 0.5 + k + t
+    """
+    taken.clear()
+    got, want = run(text, np, tmp_path), run(text, numpy, tmp_path)
+    assert _background._works and not sum(t.chunks for t in taken)
+    numpy.testing.assert_allclose(got["x"], want["x"], rtol=1e-12)
+    assert got["t"] == want["t"]
+    held()
+    taken.clear()
+    got = run(text, np, tmp_path)
+    numpy.testing.assert_allclose(got["x"], want["x"], rtol=1e-12)
+    assert sum(t.chunks for t in taken)
+
+
+# -- the process -----------------------------------------------------------------------------------
+
+BEGIN = """
+import os, signal, sys, threading, time
+import lazynp as np
+from lazynp.lowering import _background
+_background._cores = lambda: 2
+
+def begin():
+    x = np.linspace(0.0, 1.0, 100_000)
+    for _ in range(10_000):
+        x = np.sin(x) * 0.5 + np.cos(x) * 0.25 + 0.125
+        if _background._works:
+            return
+    raise AssertionError("nothing is compiled")
+"""
+ENDS = {
+    "at once": ("begin()\nprint('end')", 0),
+    "exit": ("begin()\nprint('end')\nsys.exit(3)", 3),
+    "error": ("begin()\nprint('end')\n1 / 0", 1),
+    "interrupt": (
+        "begin()\nprint('end', flush=True)\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "os.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5)",
+        -signal.SIGINT,
+    ),
+    "thread": ("t = threading.Thread(target=begin)\nt.start()\nt.join()\nprint('end')", 0),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="sends signals")
+@pytest.mark.parametrize("name", ENDS)
+def test_the_end_of_a_process(name: str) -> None:
+    """It comes while a program is being compiled, and is as usual."""
+    text, status = ENDS[name]
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + text], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "LAZYNP_BACKGROUND": "1", "LAZYNP_EXECUTION": "adaptive"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (status, "end\n"), done.stderr
+    assert status or not done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_waits_for_no_thread() -> None:
+    text = textwrap.dedent("""
+        begin()
+        child = os.fork()
+        if child == 0:
+            x = 1.0
+            for _ in range(100):
+                x = float(np.asarray(x) + 1.0)
+            os._exit(0 if x == 101.0 and not _background._works else 1)
+        sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + text], capture_output=True, text=True, timeout=120,
+        env={**os.environ, "LAZYNP_BACKGROUND": "1", "LAZYNP_EXECUTION": "adaptive"},
+    )  # fmt: skip
+    assert not done.returncode, done.stderr

@@ -157,7 +157,10 @@ class CutSites:
         """From how many operations on to search for the next site, after a flush here."""
         self.looked, self.origin = 0, origin
         gap = self.gaps.get(origin)
-        return self.idle if gap is None else max(gap.least - 1 if gap.count else gap.least, 1)
+        if gap is None:
+            return self.idle
+        least = gap.least - 1 if gap.count else gap.least
+        return max(min(least, config.max_pending), 1)  # that setting may have been larger
 
     def limit_after(self, count: int, asked: bool, origin: Any) -> int:
         """After a flush of `count` operations here: from how many operations on to search for the

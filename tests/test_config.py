@@ -90,8 +90,8 @@ def test_repr_shows_the_settings() -> None:
     with np.config(execution="adaptive", cache="/x", progress=True, max_pending=99, debug=True):
         assert repr(np.config) == (
             "config(execution='adaptive', cache='/x', progress=True, max_pending=99, debug=True, "
-            "debug_nans=False, checks=False, loops='auto', promotion=True, "
-            "background=False, cpu_devices=1, device='cpu', preallocate=False, memory_fraction=0.75)"
+            "debug_nans=False, checks=False, loops='auto', promotion=True, background=False, "
+            "cpu_devices=1, device='cpu', preallocate=False, memory_fraction=0.75)"
         )
 
 

@@ -22,6 +22,9 @@ import pytest
 import lazynp as np
 from lazynp._declarations import Declarations
 
+# processes that look at the source: no policy runs
+pytestmark = pytest.mark.own_policy
+
 ROOT = Path(__file__).parent.parent
 # Processes that share jedi's cache read each other's files half written.
 CACHE = tempfile.mkdtemp(prefix="jedi-")

@@ -15,6 +15,9 @@ import textwrap
 
 import pytest
 
+# processes with policies of their own
+pytestmark = pytest.mark.own_policy
+
 KINDS = {
     "calls that repeat": "x = np.ones(3); float((x * 2 + k).sum())",
     "shapes": "x = np.ones(k % 3000 + 1); float((x * 2).sum())",

@@ -15,6 +15,9 @@ import lazynp as np
 from lazynp._node import VALUE
 from tests.helpers import POLICIES
 
+# processes with policies of their own
+pytestmark = pytest.mark.own_policy
+
 
 def run(program: str, policy: str = "adaptive", **settings: str) -> str:
     """What the program prints; it must end by itself, without an error."""

@@ -16,6 +16,9 @@ from tests.lowering.deviceless import compiler
 from tests.lowering.test_cuda import PAGE
 from tests.pallas.triton import launch
 
+# what is lowered depends on no policy
+pytestmark = pytest.mark.own_policy
+
 S, B = np.ShapeDtype, pl.BlockSpec
 RNG = numpy.random.default_rng(0)
 

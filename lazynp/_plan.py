@@ -70,7 +70,7 @@ class Plan:
         "steps", "leaf_avals", "dead_leaves", "outputs", "slot_avals", "start_slots", "constants",
         "family", "varying", "programs", "current", "jaxpr", "reason", "runs", "runs_seen", "owed",
         "costs", "zero_slots", "tier", "watch", "lean", "left_out", "regrets", "tied",
-        "repeated", "verdict", "at_once",
+        "repeated", "verdict", "at_once", "_waiting",
     )  # fmt: skip
 
     def __init__(
@@ -84,6 +84,7 @@ class Plan:
         self.dead_leaves = dead_leaves
         # whether there is a call that is compiled when it is first met: see `transforms/_call`
         kinds = [s.op.params.get("compiled", False) for s in steps]
+        self._waiting = lowering.Waiting()
         self.at_once = "generic" if "generic" in kinds else any(kinds)
         self.slot_avals: dict[int, Aval] = {}
         self.start_slots: set[int] = set()
@@ -124,8 +125,7 @@ class Plan:
         elif self.at_once:  # a trial may say that it does not wait
             program = self._program(slots)
         else:
-            with lowering.unfinished_allowed():
-                program = self._program(slots)
+            program = self._waiting.ask(self._program, slots)
         STATS.compiled_runs += 1
         executable = program.executable
         args = []

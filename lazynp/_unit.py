@@ -61,7 +61,7 @@ class Unit:
 
     __slots__ = (
         "ops", "plan", "next", "depth", "programs", "constants", "varying", "owed", "costs", "tied",
-        "seconds", "refused", "_unfinished",
+        "seconds", "refused", "_waiting",
         "_firsts", "_pairs", "_slots", "_host", "_carried", "_counts",
     )  # fmt: skip
 
@@ -84,7 +84,7 @@ class Unit:
         self.costs = reference, compiled, _cost.LOOP * compiling
         self.owed = 0.0
         self.seconds = 0.0  # of a round in the last run
-        self._unfinished = False  # its program is being compiled
+        self._waiting = lowering.Waiting()
         # NumPy runs some of the operations much faster
         self.refused = config.execution == "adaptive" and any([_by_host(op) for op in self.ops])
 
@@ -143,7 +143,7 @@ class Unit:
 
     def short_of(self) -> float:
         """The microseconds that rounds must still gain before a program pays."""
-        if self._unfinished:
+        if self._waiting.work is not None:
             return _PAUSE * self.costs[2]
         return 0.0 if self.programs else max(self.costs[2] - self.owed, 1.0)
 
@@ -163,12 +163,9 @@ class Unit:
     def ready(self, rows: list[list[Any]]) -> bool:
         """Whether there is a program. If not, one is being compiled in the background."""
         try:
-            with lowering.unfinished_allowed():
-                self._program(rows)
+            self._waiting.ask(self._program, rows)
         except lowering.Unfinished:
-            self._unfinished = True
             return False
-        self._unfinished = False
         return True
 
     def run(self, leaves: list[list[Node]], rows: list[list[Any]], rounds: int) -> None:

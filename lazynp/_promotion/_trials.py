@@ -38,7 +38,7 @@ _CALLS = 16  # after so many, those that are too short to be worth it are given 
 _CASES = 8  # kinds of arguments
 _MISSES = 64  # calls that no program could run
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
-_IN_BACKGROUND = 0.5  # of the price, since Python goes on; but the end of the process waits
+_IN_BACKGROUND = 0.25  # of the price, since Python goes on; but the end of the process waits
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
 _CHANGED = "what it reads from outside has changed, or is an argument"
 

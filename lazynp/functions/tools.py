@@ -12,12 +12,12 @@ import numpy as np
 from lazynp import lowering
 from lazynp._array import Array, from_host, write_lock
 from lazynp._flush import host_value, materialize as evaluate_node
-from lazynp._graph import jaxpr_of
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node
 from lazynp._placed import behind, placed_in
 from lazynp._plan import STATS, Plan, Stats
 from lazynp._positions import position
+from lazynp._program_of import jaxpr_of
 from lazynp._reference import host_view, note_read
 from lazynp._strides import writeable
 from lazynp._tree import tree_flatten

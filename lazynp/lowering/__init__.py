@@ -10,7 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lazynp.lowering import _loading
-from lazynp.lowering._background import Unfinished, Work, in_background, unfinished_allowed
+from lazynp.lowering._background import (
+    Unfinished,
+    Waiting,
+    Work,
+    in_background,
+    unfinished_allowed,
+)
 from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
 
 if TYPE_CHECKING:
@@ -83,6 +89,7 @@ __all__ = [
     "Spread",
     "Unfinished",
     "Value",
+    "Waiting",
     "Work",
     "aligned_empty",
     "behind",

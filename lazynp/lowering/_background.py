@@ -97,6 +97,29 @@ class unfinished_allowed:
         _local.allowed = self._before
 
 
+class Waiting:
+    """Whoever asks again and again for a program, without making its text each time."""
+
+    __slots__ = ("work",)
+
+    def __init__(self) -> None:
+        self.work: Work | None = None
+
+    def ask(self, make: Callable[..., Any], *args: Any) -> Any:
+        """What `make` gives, or `Unfinished`."""
+        if self.work is not None and not self.work.done:
+            raise Unfinished(self.work)
+        self.work = None
+        before, _local.allowed = _local.allowed, in_background()
+        try:
+            return make(*args)
+        except Unfinished as unfinished:
+            self.work = unfinished.work
+            raise
+        finally:
+            _local.allowed = before
+
+
 def result_of(key: Hashable, compile: Callable[[], Any]) -> Any:
     """What `compile` gives: here and now, or from the thread that was begun for this key."""
     work = _works.get(key)

@@ -17,11 +17,11 @@ from lazynp._array import Array, NDArray, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, Aval, aval_of
 from lazynp._dimensions import Table, length_of
 from lazynp._flush import host_value
-from lazynp._graph import program_of
 from lazynp._intervals import Interval
 from lazynp._jaxpr import Atom, Eqn, Jaxpr, Literal, Var, with_sizes
 from lazynp._memo import cached
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, aval_of_node, is_tracer, leaf, tracer_node
+from lazynp._program_of import program_of
 from lazynp._recorder import StagingRecorder
 from lazynp._signature import ShapeDtype
 from lazynp._sizes import Size

@@ -122,8 +122,19 @@ CALLS: dict[str, Callable[..., Any]] = {
     "stack": lambda np, x, y: np.stack((x, x)), "cumsum": lambda np, x, y: np.cumsum(x, y),
     "arange": lambda np, x, y: np.arange(0, y), "array": lambda np, x, y: np.array([x, y]),
     "linspace": lambda np, x, y: np.linspace(0, y, 3), "clip": lambda np, x, y: np.clip(x, 0, y),
+    "turned": lambda np, x, y: np.reshape(x, (2, -1)).T, "kept": lambda np, x, y: x.ravel().copy(),
 }  # fmt: skip
 
+# how `out` is given, and `where`
+MASKS = (
+    None,
+    "by place",
+    True,
+    [True, False],
+    ("pool", 4),
+    ("pool", 1),
+    numpy.array([[True], [False]]),
+)
 places = st.integers(-6, 5) | st.sampled_from([2**62, -(2**63), 2**63, 2**70, -(2**65)])
 slices = st.builds(slice, *[st.none() | st.integers(-6, 6)] * 2, st.sampled_from([None, 1, 2, -1]))
 from_pool = st.builds(lambda k: ("pool", k), st.integers(0, 12))
@@ -149,6 +160,9 @@ steps = st.one_of(
     st.tuples(st.just("part in place"), which, indices, values, st.sampled_from(IN_PLACE)),
     st.tuples(st.just("one"), which, st.sampled_from(("neg", "pos", "abs", "invert"))),
     st.tuples(st.just("ufunc"), which, values, st.sampled_from(UFUNCS)),
+    st.tuples(
+        st.just("into"), which, values, which, st.sampled_from(UFUNCS), st.sampled_from(MASKS)
+    ),
     st.tuples(st.just("call"), which, values, st.sampled_from(sorted(CALLS))),
     st.tuples(st.just("look"), which, st.sampled_from(sorted(LOOKS))),
     st.tuples(st.just("eager"), st.booleans()),
@@ -191,6 +205,17 @@ def step_of(xnp: Any, step: tuple[Any, ...], pool: list[Any]) -> Any:
     elif what == "ufunc":
         function = getattr(xnp, rest[1])
         new = function(x) if function.nin == 1 else function(x, rest[0])
+    elif what == "into":
+        function, out = getattr(xnp, rest[2]), pool[rest[1] % len(pool)]
+        given = [x] if function.nin == 1 else [x, rest[0]]
+        mask = rest[3]
+        if isinstance(mask, str):
+            back = function(*given, out)
+        elif mask is None:
+            back = function(*given, out=out)
+        else:
+            back = function(*given, where=mask, out=out)
+        assert back is out
     elif what == "call":
         new = CALLS[rest[1]](xnp, x, rest[0])
     else:

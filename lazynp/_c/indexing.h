@@ -334,6 +334,57 @@ static PyObject *chosen(PyObject *self, PyObject *value, PyObject *index, int *a
     return out;
 }
 
+/* NumPy's view of memory that a parked node shows, new. NULL, without an error: forward. It is not
+   kept with the node, so that the memory can be written in place. */
+static PyArrayObject *parked_memory(PyObject *node)
+{
+    PyObject *op = PyList_GET_ITEM(node, OP), *args = PyList_GET_ITEM(node, ARGS), *out, *given[8];
+    if (Py_TYPE(op) != (PyTypeObject *)the.Op || OF(op, Op, free) != Py_True || !PyTuple_CheckExact(args))
+        return NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(args);
+    if (!count || count > 8)
+        return NULL;
+    for (Py_ssize_t i = 1; i < count; i++)
+        if (PyList_CheckExact(given[i] = PyTuple_GET_ITEM(args, i)))
+            return NULL;
+    PyObject *base = PyTuple_GET_ITEM(args, 0);
+    if (!PyList_CheckExact(base) || PyList_GET_SIZE(base) != NODE_SIZE)
+        return NULL;
+    Py_INCREF(args);
+    PyObject *memory = PyList_GET_ITEM(base, VALUE);
+    if (memory == Py_None)
+        memory = (PyObject *)parked_memory(base);
+    else
+        memory = is_memory(memory) ? Py_NewRef(memory) : NULL;
+    given[0] = memory;
+    out = memory ? PyObject_Vectorcall(OF(op, Op, reference), given, count, NULL) : NULL;
+    Py_DECREF(args);
+    Py_XDECREF(memory);
+    if (!out && PyErr_Occurred())
+        drop_error(node);
+    if (out && (!is_memory(out) || PyArray_CHKFLAGS((PyArrayObject *)out, NPY_ARRAY_OWNDATA)))
+        Py_CLEAR(out);
+    return (PyArrayObject *)out;
+}
+
+/* Whether the index may be that of one element. */
+static int is_of_element(PyObject *index, PyObject *aval)
+{
+    Py_ssize_t ndim = PyLong_AsSsize_t(OF(aval, Aval, ndim));
+    return PyTuple_CheckExact(index) ? PyTuple_GET_SIZE(index) == ndim
+                                     : ndim == 1 && !PySlice_Check(index);
+}
+
+/* A Scalar with one element, new. NULL, without an error: forward. */
+static PyObject *element(PyArrayObject *memory, PyObject *index)
+{
+    char *at = is_of_numbers(memory) ? element_at(memory, index) : NULL;
+    PyObject *value = at ? PyArray_Scalar(at, PyArray_DESCR(memory), (PyObject *)memory) : NULL;
+    PyObject *aval = value ? aval_of_number(value) : NULL, *out = aval ? scalar(value, aval) : NULL;
+    Py_XDECREF(value);
+    return out;
+}
+
 static PyObject *getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
 
 /* `x[i]` of a view that is out of date. */
@@ -365,18 +416,17 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     if (!node)
         return getitem_of_present(front, args, nargsf, names);
     value = PyList_GET_ITEM(node, VALUE);
-    if (is_memory(value) && is_of_numbers((PyArrayObject *)value)) {
-        char *at = element_at((PyArrayObject *)value, index);
-        if (at) {
-            PyObject *element = PyArray_Scalar(at, PyArray_DESCR((PyArrayObject *)value), value);
-            if (!element)
-                return NULL;
-            aval = aval_of_number(element);
-            out = aval ? scalar(element, aval) : NULL;
-            Py_DECREF(element);
-            return aval ? out : hand_on(front, args, nargsf, names);
-        }
+    if (is_memory(value))
+        out = element((PyArrayObject *)value, index);
+    else if (value == Py_None && (aval = known(node)) && Py_TYPE(aval) == (PyTypeObject *)the.Aval &&
+             is_of_element(index, aval)) {
+        PyArrayObject *memory = parked_memory(Py_NewRef(node));
+        Py_DECREF(node);
+        out = memory ? element(memory, index) : NULL;
+        Py_XDECREF(memory);
     }
+    if (out || PyErr_Occurred())
+        return out;
     if (OF(self, Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
     now = recorder();

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "present.h"
+#include "storing.h"
 
 /* -- shape, dtype, ndim, size, len ------------------------------------------------------------- */
 
@@ -34,10 +34,19 @@ static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, P
 {
     Front *front = (Front *)self_;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (n < 2 || names || Py_TYPE(args[0]) != (PyTypeObject *)front->function)
+    if (n < 2 || Py_TYPE(args[0]) != (PyTypeObject *)front->function)
         return hand_on(front, args, nargsf, names);
     PyObject *nin = SLOT(args[0], the.ufunc_nin), *call = SLOT(args[0], the.ufunc__call);
-    if (!nin || !call || !PyLong_CheckExact(nin) || PyLong_AsLong(nin) != n - 1)
+    Py_ssize_t operands = nin && call && PyLong_CheckExact(nin) ? PyLong_AsLong(nin) : -1;
+    if (operands == n - 1 ? names != NULL : operands == n - 2 && !names) {
+        PyObject *nout = SLOT(args[0], the.ufunc_nout), *numpys = SLOT(args[0], the.ufunc__numpy);
+        int again = 1;
+        PyObject *out = nout && numpys && PyLong_CheckExact(nout) && PyLong_AsLong(nout) == 1
+                            ? called_into(numpys, args + 1, operands, names, &again)
+                            : NULL;
+        return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+    }
+    if (operands != n - 1)
         return hand_on(front, args, nargsf, names);
     return PyObject_Vectorcall(call, args + 1, n - 1, NULL);
 }

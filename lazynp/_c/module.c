@@ -195,6 +195,8 @@ static int find_slots_of(vectorcallfunc kind, PyObject *class)
     int failed = 0;
     if (kind == called)
         failed = find_slot(class, "nin", &the.ufunc_nin) < 0 ||
+                 find_slot(class, "nout", &the.ufunc_nout) < 0 ||
+                 find_slot(class, "_numpy", &the.ufunc__numpy) < 0 ||
                  find_slot(class, "_call", &the.ufunc__call) < 0;
     if (kind == matched) {
         the.Likeness = (PyTypeObject *)class;
@@ -319,6 +321,8 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.starts = PyUnicode_InternFromString("starts");
     the.spent = PyUnicode_InternFromString("spent");
     the.ticked = PyUnicode_InternFromString("ticked");
+    the.out = PyUnicode_InternFromString("out");
+    the.where = PyUnicode_InternFromString("where");
     the.overlaps = PyUnicode_InternFromString("overlaps");
     the.layout = PyUnicode_InternFromString("layout");
     the.shows = PyUnicode_InternFromString("shows");

@@ -589,13 +589,30 @@ static PyObject *second_operand(PyObject *self, PyObject *other)
     return is_python_number(other) ? Py_NewRef(other) : NULL;
 }
 
+/* The memory in which NumPy may write all of `self`, new. NULL: forward. The write lock is held. */
+static PyArrayObject *target_of(PyObject *self, PyObject *now)
+{
+    PyObject *node = node_of(self); /* after all that may run code */
+    PyArrayObject *target = NULL;
+    if (!node)
+        return is_stale(self) ? memory_of_stale(self) : NULL;
+    if (OF(known(node), Aval, device) != Py_True)
+        return NULL;
+    if (OF(self, Array, _base) != Py_None)
+        target = memory_of_both(self);
+    else if (may_go_on(now) && (target = sole_memory(node)) && !is_small(now, target))
+        target = NULL;
+    Py_XINCREF(target);
+    return target;
+}
+
 static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self_;
     if (PyVectorcall_NARGS(nargsf) != 2 || names || !nothing_staged() || !is_array(args[0]) ||
         OF(args[0], Array, _flags) != Py_None || watched())
         return hand_on(front, args, nargsf, names);
-    PyObject *self = args[0], *other = args[1], *now = recorder(), *node;
+    PyObject *self = args[0], *other = args[1], *now = recorder();
     PyArrayObject *target = NULL;
     int again = 1;
     if (!now)
@@ -610,16 +627,8 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
         }
     }
     int locked = is_eager(now) ? lock(self) : 0;
-    node = node_of(self); /* after all that may run code */
-    if (!node && locked >= 0 && is_eager(now) && is_stale(self))
-        target = memory_of_stale(self);
-    else if (node && locked >= 0 && is_eager(now) && OF(known(node), Aval, device) == Py_True) {
-        if (OF(self, Array, _base) != Py_None)
-            target = memory_of_both(self);
-        else if (may_go_on(now) && (target = sole_memory(node)) && !is_small(now, target))
-            target = NULL;
-        Py_XINCREF(target);
-    }
+    if (locked >= 0 && is_eager(now))
+        target = target_of(self, now);
     other = target ? second_operand(self, other) : NULL;
     PyObject *result = NULL;
     if (other) {
@@ -638,4 +647,51 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
         return hand_on(front, args, nargsf, names);
     Py_XDECREF(result);
     return result ? Py_NewRef(self) : NULL;
+}
+
+/* -- ufunc(..., out=x), with or without `where`: `_ufunc.ufunc.__call__` ------------------------- */
+
+enum { MOST_INTO = 3 };
+
+/* NumPy's function into the memory of an array; `args` are its `n` operands, and either what `names`
+   tells, or one more. Sets `*again` if Python must do it. */
+static PyObject *called_into(PyObject *function, PyObject *const *args, Py_ssize_t n,
+                             PyObject *names, int *again)
+{
+    PyObject *out = NULL, *values[MOST_INTO + 2] = {NULL}, *result = NULL;
+    Py_ssize_t count = names ? PyTuple_GET_SIZE(names) : 1, i;
+    *again = 1;
+    if (n > MOST_INTO || count > 2 || !nothing_staged() || watched())
+        return NULL;
+    for (i = 0; i < count; i++) {
+        PyObject *name = names ? PyTuple_GET_ITEM(names, i) : the.out;
+        if (name == the.out)
+            out = args[n + i];
+        else if (name != the.where)
+            return NULL;
+    }
+    if (!out || !is_array(out) || OF(out, Array, _flags) != Py_None)
+        return NULL;
+    PyObject *now = recorder();
+    int locked = now && is_eager(now) ? lock(out) : -1;
+    PyArrayObject *target = locked >= 0 ? target_of(out, now) : NULL;
+    if (target) {
+        for (i = 0; i < n + count; i++) {
+            values[i] = args[i] == out ? Py_NewRef(target) : second_operand(out, args[i]);
+            if (!values[i])
+                break;
+        }
+        if (i == n + count)
+            result = quiet_named(OF(now, Recorder, quiet), function, values, names ? n : n + 1, names,
+                                 again);
+        for (i = 0; i < n + count; i++)
+            Py_XDECREF(values[i]);
+        Py_DECREF(target);
+    }
+    unlock(locked);
+    Py_XDECREF(now);
+    if (!result)
+        return NULL;
+    Py_DECREF(result);
+    return Py_NewRef(out);
 }

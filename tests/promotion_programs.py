@@ -56,6 +56,15 @@ def sweep(u, steps):
     return u
 
 
+T, size = [], {"no": "array"}  # what a program reads of arrays by these names is something else
+
+
+def reads_attributes_of_arrays(x):
+    for i in range(len(x)):
+        x[i] = x.T[i] * 0.5 + x.size
+    return x
+
+
 def stencil(u, steps):
     v = u.copy()
     for _ in range(steps):
@@ -196,7 +205,8 @@ def reads_an_object(x):
 
 
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
-    (sweep, ("vector", 3)), (stencil, ("vector", 20)), (total, ("vector",)),
+    (reads_attributes_of_arrays, ("vector",)), (sweep, ("vector", 3)), (stencil, ("vector", 20)),
+    (total, ("vector",)),
     (first_above, ("vector", 0.5)), (first_above, ("vector", 100.0)), (count_steps, ("vector",)),
     (calls_helper, ("four", 10)), (weighted, ("four",)), (in_place, ("vector",)),
     (many_kinds, ("four", True, 12, "name", (3, 4))), (many_kinds, ("four", False, 9, "", (0, 4))),

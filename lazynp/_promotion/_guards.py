@@ -107,7 +107,7 @@ class Guards:
             self._keep(f)
             scope = self._inputs.scope(f.__globals__)
             self._globals.add(id(scope))
-            self._add(scope, set(names_of(f.__code__)), seen, f.__builtins__)
+            self._add(scope, globals_of(f.__code__), seen, f.__builtins__)
             for value in (*(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()):
                 check(value, "a default")
             if _place(f.__code__) not in inside:  # not made during the call
@@ -284,6 +284,19 @@ def names_of(code: CodeType) -> Iterator[str]:
     for c in inner_codes(code):
         yield from c.co_names
         yield from (x for x in c.co_consts if type(x) is str and x.isidentifier())
+
+
+def globals_of(code: CodeType) -> set[str]:
+    """The global names that it reads: an attribute may have the name of another variable."""
+    names = set(names_of(code))
+    if names & _LOOKING_UP:
+        return names
+    found = (i for c in inner_codes(code) for i in dis.get_instructions(c))
+    return {i.argval for i in found if i.opcode in _NAMED}
+
+
+_NAMED = {n for n in dis.hasname if "ATTR" not in dis.opname[n] and "METHOD" not in dis.opname[n]}
+_LOOKING_UP = {"globals", "vars", "locals", "eval", "exec"}
 
 
 def refuse_computed(function: FunctionType, values: Sequence[Any]) -> None:

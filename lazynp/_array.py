@@ -31,7 +31,14 @@ from lazynp._later import matrix_classes
 from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer, leaf
 from lazynp._overrides import Overridden, check
 from lazynp._positions import instruction, progress
-from lazynp._recorder import UNKNOWN, Recorder, StagingRecorder, local, staged
+from lazynp._recorder import (
+    UNKNOWN,
+    Recorder,
+    StagingRecorder,
+    local,
+    staged,
+    tracing_observers,
+)
 from lazynp._sizes import Size, Test
 from lazynp._stale import note, write_lock
 from lazynp._trace import record, record_multiple
@@ -439,6 +446,9 @@ def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) ->
     return new_array(record(primitive, nodes, params))
 
 
+_OBSERVED = 256  # operations of a staged function
+
+
 def begin(recorder: Recorder, *operands: Any, depth: int = 1) -> None:
     """An operation that will be recorded begins: flush here if one is due.
 
@@ -469,6 +479,9 @@ def _enter(recorder: Recorder, frame: FrameType, operands: tuple[Any, ...]) -> N
         for o in operands:
             if type(o) is NDArray:
                 capture(o)
+        if not len(recorder.pending) % _OBSERVED:
+            for observe in tracing_observers:
+                observe()
         return
     if local.where is not None and len(recorder.pending) < config.max_pending:
         return

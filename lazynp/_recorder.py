@@ -62,6 +62,7 @@ class Backend:
 RECORD = Backend()
 TICK = 2048  # operations between two calls of `Recorder.ticked`
 tick_observers: list[Callable[[FrameType], None]] = []  # called with the user's frame
+tracing_observers: list[Callable[[], None]] = []  # called now and then while a function is staged
 backends: dict[Any, Backend] = {}  # "eager", "strict"; `_backends` provides them
 
 

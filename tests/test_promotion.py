@@ -570,6 +570,20 @@ def test_a_trace_that_takes_long_is_given_up(monkeypatch: pytest.MonkeyPatch) ->
     assert time.thread_time() - begin < 1.5
 
 
+def _windows(x: Any) -> Any:
+    return [x[v : v + 3] for v in range(20_000)]
+
+
+def test_a_long_comprehension_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_program, "TRACING", 0.05)
+    f, x = front(_windows), np.arange(20_003)
+    begin = time.thread_time()
+    for _ in range(3):
+        assert _windows(x)[7].tolist() == [7, 8, 9]
+    assert f.whys == ["tracing it takes too long"]
+    assert time.thread_time() - begin < 1.5
+
+
 def test_the_second_call_of_a_long_function_is_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ticks tell that its first call is long while that runs."""
     monkeypatch.setattr(_sampling, "HOT", 1)

@@ -244,6 +244,7 @@ _READING = {
 _WRITING = {"sort", "fill", "put", "partition", "resize", "itemset", "setfield", "setflags",
             "byteswap", "copyto", "place", "putmask", "fill_diagonal", "put_along_axis",
             "shuffle"}  # fmt: skip
+_GIVING_COPIES = {"sort", "partition"}  # as functions; as methods they write the array
 
 
 def call(function: Any) -> Any:
@@ -345,7 +346,8 @@ def _is_pure(function: Any) -> bool:
     if type(function) is BuiltinFunctionType and of is math:
         return True
     known = module.partition(".")[0] in PURE
-    return known and ".random" not in module and name not in _WRITING and of is None
+    writes = name in _WRITING - _GIVING_COPIES
+    return known and ".random" not in module and not writes and of is None
 
 
 def _has_state(function: Any) -> bool:

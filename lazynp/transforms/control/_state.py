@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_scalar
-from lazynp._recorder import local
+from lazynp._recorder import local, tracing_observers
 from lazynp._tree import register_pytree_node
 from lazynp._values import knowable
 from lazynp.primitives import elementwise, shaping
@@ -114,6 +114,7 @@ class Session(threading.local):
 
 
 session = Session()
+tracing_observers.append(session.check_time)
 
 
 def undecided(x: Any) -> bool:

@@ -581,7 +581,14 @@ def test_a_long_comprehension_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     for _ in range(3):
         assert _windows(x)[7].tolist() == [7, 8, 9]
     assert f.whys == ["tracing it takes too long"]
+    assert "tracing it takes too long" in str(np.explain(_windows))  # without a front, too
     assert time.thread_time() - begin < 1.5
+
+
+def test_explain_of_a_function_that_is_not_hot() -> None:
+    assert str(np.explain(arguments)) == "arguments: runs in Python: it has not become hot"
+    with pytest.raises(TypeError, match="an Array is required, got int"):
+        np.explain(3)  # type: ignore[call-overload]
 
 
 def test_the_second_call_of_a_long_function_is_the_trial(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,8 @@ from lazynp._promotion._earlier import of_code
 from lazynp._promotion._given import Given
 from lazynp._promotion._program import Program
 from lazynp._promotion._trials import Trials
-from lazynp.transforms.control import Door, Front
+from lazynp.functions.tools import about_code
+from lazynp.transforms.control import Door, Front, front_of
 
 _SHORT = 2e-4  # seconds: calls that are shorter are not worth it
 _COMPILING = 0.002  # more seconds of Python for each operation of the program
@@ -109,6 +110,14 @@ class _Plain:
 def fronts() -> list[Promoted]:
     """Those of functions that are alive."""
     return [p for p in (ref() for ref in _fronts) if p is not None]
+
+
+def _given_back(code: CodeType) -> list[str]:
+    """What became of functions of this code that have no front any more."""
+    return [p.explained() for p in fronts() if p.code is code and front_of(p.function) is not p]
+
+
+about_code.append(_given_back)
 
 
 def _copied(function: FunctionType) -> FunctionType:

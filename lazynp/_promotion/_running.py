@@ -39,7 +39,7 @@ from lazynp._promotion._program import Program
 from lazynp._promotion._round_functions import rounds_function
 from lazynp._promotion._trials import FASTER, may_run
 from lazynp._promotion._variables import Variables, bind, is_module, value_of
-from lazynp.functions.tools import about_loops, materialize
+from lazynp.functions.tools import about_code, materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
 SECONDS = 0.2  # in a loop, before it is looked at
@@ -78,7 +78,7 @@ def _about(code: Any) -> list[str]:
     return [t.explained() for t in taken if t.code is code]
 
 
-about_loops.append(_about)
+about_code.append(_about)
 
 
 class Running:

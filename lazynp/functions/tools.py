@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FunctionType, MethodType
 from typing import Any, overload
 
 import numpy as np
@@ -93,8 +94,8 @@ class Traces(str):
     __repr__ = str.__str__
 
 
-# what is known about the loops in code: `_promotion` adds it
-about_loops: list[Callable[[Any], list[str]]] = []
+# what is known about code: `_promotion` adds it
+about_code: list[Callable[[Any], list[str]]] = []
 
 
 @overload
@@ -115,9 +116,11 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
     front: Any = front_of(x) if recipe is None else recipe.front
     lines = [front.explained()] if front else []
     code = getattr(plain_of(x), "__code__", None)
-    lines += [line for told in about_loops for line in told(code)] if code is not None else []
+    lines += [line for told in about_code for line in told(code)] if code is not None else []
     if lines:
         return Traces("\n".join(lines))
+    if isinstance(x, (FunctionType, MethodType)):
+        return Traces(f"{x.__name__}: runs in Python: it has not become hot")
     if not isinstance(x, Array):
         raise TypeError(f"explain: an Array is required, got {type(x).__name__}")
     node = behind(x._read())

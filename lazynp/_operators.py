@@ -101,7 +101,10 @@ def _in_place(function: Any, name: str) -> Any:
         try:
             if name == "matmul" and self.ndim and np.ndim(other) == 1:
                 raise ValueError(_IN_PLACE_MATMUL)
-            return update(self, compute(self, other), function)
+            result = compute(self, other)
+            if name == "matmul" and result.shape != self.shape:
+                _refuse_shapes(self.shape, np.shape(other))
+            return update(self, result, function)
         except (TypeError, ValueError, OverflowError):
             if is_ufunc:
                 function.check_in_place(self, other)
@@ -119,6 +122,12 @@ def _yielded_in_place(function: Any, self: Array, other: Any) -> Any:
         kind = type(other).__name__
         raise TypeError(f"operand {kind!r} does not support ufuncs (__array_ufunc__=None)")
     return yielded(function.__name__, self, other)
+
+
+def _refuse_shapes(ours: tuple[int, ...], others: tuple[int, ...]) -> None:
+    """NumPy's error of `x @= y`, where the product has another shape than x: it broadcasts none."""
+    x = np.empty(ours)
+    x @= np.broadcast_to(0.0, others)
 
 
 _IN_PLACE_MATMUL = (

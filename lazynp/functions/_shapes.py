@@ -36,6 +36,7 @@ from lazynp.functions._arguments import (
     viewable,
 )
 from lazynp.functions._construct import asarray
+from lazynp.functions._getset import getitem
 from lazynp.functions._operands import as_array
 
 normalize_axis_index = np.lib.array_utils.normalize_axis_index
@@ -386,7 +387,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     if not x.ndim:
         if not on_device(x.dtype):  # the object itself, or a string
             return np.asarray(host_value(x._read()))[()]
-        return new_scalar(x._read())
+        return getitem(x, ())
     return sliced(x, *[slice(None, None, -1 if i in axes else 1) for i in range(x.ndim)])
 
 

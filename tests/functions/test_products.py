@@ -185,6 +185,9 @@ np.vecmat(w, b)
 np.vecmat(a, u[:2])
 A = np.eye(3); A @= s; A
 A = np.eye(3); A @= b; A
+A = np.eye(3); A @= s[:, :1]; A
+v = np.ones(3); v @= s[:, :1]; v
+A = np.eye(3); A @= np.ones((2, 3, 3)); A
 """
 
 EINSUM = """

@@ -26,6 +26,7 @@ from lazynp._promotion._objects import MISSING, attributes, put
 from lazynp._promotion._program import Changes, Program
 from lazynp._recorder import local
 from lazynp.functions.tools import materialize
+from lazynp.transforms._jit import STATS as JIT
 from lazynp.transforms._stack import DISABLED
 from lazynp.transforms.control import CannotStage, TooLong
 
@@ -37,6 +38,7 @@ _HOPELESS = 4  # of Python's time, by estimate: such a program is not even tried
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments
 _MISSES = 64  # calls that no program could run
+_SLOW, _UNFIT = 2.0, 3  # of the call before; so many calls may be so
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
 _IN_BACKGROUND = 0.25  # of the price, since Python goes on; but the end of the process waits
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
@@ -61,6 +63,8 @@ class Case:
         self.candidate: Program | None = None
         self.program: Program | None = None
         self._works: list[lowering.Work] = []  # compiling for the candidate in the background
+        self.last: float | None = None  # seconds of Python's last call
+        self._unfit = 0
 
     @property
     def ready(self) -> bool:
@@ -78,6 +82,15 @@ class Case:
             self.candidate = program
             self._works.append(unfinished.work)
             raise
+
+    def is_unfit(self, python: float, made: bool) -> bool:
+        """Whether this run of Python's tells nothing: the machine was busy, or programs were made
+        meanwhile. Then the next call is the trial.
+        """
+        slow = self.last is not None and python > _SLOW * self.last
+        self.last = python
+        self._unfit += made or slow
+        return (made or slow) and self._unfit <= _UNFIT
 
     @property
     def due(self) -> bool:
@@ -261,7 +274,7 @@ class Trials:
         try:
             return self.plain(*args, **kwargs)
         finally:
-            spent = time.perf_counter() - begin
+            spent = case.last = time.perf_counter() - begin
             case.seconds += spent
             if not self._count(spent) and all(c.refused for c in self.cases.values()):
                 self.restore(self.whys[0] if len(self.whys) == 1 else "")
@@ -285,10 +298,12 @@ class Trials:
         written = program.written
         first, second = copies(leaves, written=written), copies(leaves, written=written)
         before = [attributes(x) or {} for x in objects]
-        begin = time.perf_counter()
+        made, begin = (JIT.traces, STATS.compiles), time.perf_counter()
         want = materialize(self.plain(*args, **kwargs))
         computed(originals)
         python = time.perf_counter() - begin
+        if case.is_unfit(python, made != (JIT.traces, STATS.compiles)):
+            return want
         case.candidate = None
         try:
             if not program.serves(originals, objects):

@@ -127,6 +127,8 @@ CALLS: dict[str, Callable[..., Any]] = {
 
 # how `out` is given, and `where`
 MASKS = (
+    [1, 0],
+    [True, 0],
     None,
     "by place",
     True,
@@ -149,7 +151,11 @@ numbers = st.sampled_from(
     [0, 1, 2, -1, 0.5, 2.0, -0.0, True, 1j, 2**70, float("nan"), float("inf"), 300]
     + [t(1) for t in (numpy.float64, numpy.float32, numpy.int8, numpy.complex64, numpy.bool_)]
 )
-values = from_pool | numbers | st.sampled_from([None, "x", numpy.ones(4)])
+lists: Any = st.sampled_from(
+    [[1, 2, 3, 4], (1.5, 2), [2, -1, 0], [2**70, 1], [2**63, 1], [], [True, 1], [[1], [2]], (0.5,)]
+    + [[1, "a"], [None, 1], [numpy.float32(1), 2], [1j, 1], [-(2**63), 2.0]]
+)
+values = from_pool | numbers | lists | st.sampled_from([None, "x", numpy.ones(4)])
 which = st.integers(0, 12)
 steps = st.one_of(
     st.tuples(st.just("get"), which, indices),

@@ -67,6 +67,32 @@ static PyObject *handle_of(PyArrayObject *result)
     return out;
 }
 
+/* NumPy's array of a short list or tuple of Python's ints and floats, new. NULL, without an error:
+   forward. */
+static PyArrayObject *array_of_numbers(PyObject *x)
+{
+    enum { SHORT = 64 };
+    Py_ssize_t n = PyList_CheckExact(x) || PyTuple_CheckExact(x) ? PySequence_Fast_GET_SIZE(x) : 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(x, i);
+        if (!PyFloat_CheckExact(item) && !PyLong_CheckExact(item))
+            n = 0;
+    }
+    PyObject *new = n && n <= SHORT ? PyArray_FROM_O(x) : NULL;
+    if (new && !is_of_numbers((PyArrayObject *)new)) /* a large int */
+        Py_CLEAR(new);
+    return (PyArrayObject *)new;
+}
+
+/* The same in a handle, if the other operand is an array: a scalar may repeat a list. */
+static PyObject *listed(PyObject *x, PyObject *const *args, Py_ssize_t n)
+{
+    if (n != 2 || !is_array(args[args[0] == x]))
+        return NULL;
+    PyArrayObject *new = array_of_numbers(x);
+    return new ? handle_of(new) : NULL;
+}
+
 /* NumPy's order of a result of operands that lie as NumPy's would: `_strides.order_of_strides`, new.
    NULL: Python must find it, or an error. */
 static PyObject *order_of_result(PyObject *value, PyObject *const *xs, Py_ssize_t n)
@@ -351,7 +377,10 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         xs[i] = args[front->swap ? n - 1 - i : i];
     for (Py_ssize_t i = 0; i < n; i++) {
         if (!look_at(xs[i], &them[i], &order)) {
-            if (shown[i] || !is_eager(now) || !(shown[i] = present(xs[i])))
+            if (shown[i] || !is_eager(now))
+                goto end;
+            shown[i] = is_array(xs[i]) ? present(xs[i]) : listed(xs[i], args, n);
+            if (!shown[i])
                 goto end;
             PyObject *value = PyList_GET_ITEM(OF(shown[i], Array, _node), VALUE);
             if (!front->arrays_only && !is_small(now, (PyArrayObject *)value))

@@ -586,7 +586,7 @@ static PyObject *second_operand(PyObject *self, PyObject *other)
     }
     if (is_scalar(other))
         return Py_XNewRef(value_of_scalar(other));
-    return is_python_number(other) ? Py_NewRef(other) : NULL;
+    return is_python_number(other) ? Py_NewRef(other) : (PyObject *)array_of_numbers(other);
 }
 
 /* The memory in which NumPy may write all of `self`, new. NULL: forward. The write lock is held. */
@@ -667,8 +667,8 @@ static PyObject *called_into(PyObject *function, PyObject *const *args, Py_ssize
         PyObject *name = names ? PyTuple_GET_ITEM(names, i) : the.out;
         if (name == the.out)
             out = args[n + i];
-        else if (name != the.where)
-            return NULL;
+        else if (name != the.where || !(is_array(args[n + i]) || args[n + i] == Py_True))
+            return NULL; /* NumPy takes a list as bools */
     }
     if (!out || !is_array(out) || OF(out, Array, _flags) != Py_None)
         return NULL;

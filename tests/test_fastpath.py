@@ -325,8 +325,10 @@ def test_programs_do_as_in_numpy(program: Program, eager: bool) -> None:
 
 DTYPES = "?bhilqBHILQefdgFDOUSMm"
 ELEMENTS: list[Any] = [
-    True, 1, -1, 200, 2**40, 2**63, 2**70, 1.5, float("nan"), 1e300, 1j, None, "1", b"1", [1], (),
-    *[numpy.dtype(t).type(1) for t in "?bhilqBHILQefdgFD"], numpy.ones(()), numpy.ones(1),
+    True, 1, -1, 200, 2**40, 2**53 + 1, 2**63, 2**70, 1.5, -0.5, -1.5, 255.9, -0.0, 2.0**60,
+    float("nan"), float("-inf"), 1e300, 1j, complex(1e300, -0.0), None, "1", b"1", [1], (),
+    *[numpy.dtype(t).type(1) for t in "?bhilqBHILQefdgFD"], numpy.float64(-0.5),
+    numpy.float64(1e20), numpy.float64("nan"), numpy.complex128(-2j), numpy.ones(()), numpy.ones(1),
     numpy.datetime64(1, "D"), object,
 ]  # fmt: skip
 

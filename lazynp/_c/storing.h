@@ -155,6 +155,37 @@ static inline int as_integer(PyObject *x, long long *value)
     return 0;
 }
 
+#define EXACT (1LL << 53) /* integers up to this are doubles */
+
+/* Convert a bool of Python's or NumPy's to a C integer. */
+static inline int as_truth(PyObject *x, long long *value)
+{
+    *value = x == Py_True || x == PyArrayScalar_True;
+    return PyBool_Check(x) || PyArray_IsScalar(x, Bool);
+}
+
+/* Convert a number to a C complex number, if it fits. */
+static inline int as_complex(PyObject *x, npy_cdouble *value)
+{
+    double real = 0, imag = 0;
+    long long integer;
+    if (PyComplex_CheckExact(x)) {
+        real = PyComplex_RealAsDouble(x);
+        imag = PyComplex_ImagAsDouble(x);
+    }
+    else if (Py_TYPE(x) == &PyCDoubleArrType_Type) {
+        *value = PyArrayScalar_VAL(x, CDouble);
+        return 1;
+    }
+    else if (as_integer(x, &integer) || as_truth(x, &integer))
+        real = (double)integer;
+    else if (!as_double(x, &real))
+        return 0;
+    npy_csetreal(value, real);
+    npy_csetimag(value, imag);
+    return 1;
+}
+
 /* Store one element, if NumPy would without a warning or an error. 0: Python stores it. */
 static int store_number(PyArrayObject *memory, char *at, PyObject *value)
 {
@@ -164,26 +195,36 @@ static int store_number(PyArrayObject *memory, char *at, PyObject *value)
     case NPY_DOUBLE:
         if (as_double(value, &number))
             *(double *)at = number;
-        else if (as_integer(value, &integer))
+        else if (as_integer(value, &integer) || as_truth(value, &integer))
             *(double *)at = (double)integer;
         else
             return 0;
         return 1;
+    case NPY_CDOUBLE: return as_complex(value, (npy_cdouble *)at);
     case NPY_FLOAT:
         if (Py_TYPE(value) == &PyFloatArrType_Type)
             number = PyArrayScalar_VAL(value, Float);
+        else if (as_integer(value, &integer) && llabs(integer) <= EXACT)
+            number = (double)integer;
         else if (!as_double(value, &number) || (isfinite(number) && fabs(number) > FLT_MAX))
             return 0;
         *(float *)at = (float)number;
         return 1;
     case NPY_BOOL:
-        if (!PyBool_Check(value) && !PyArray_IsScalar(value, Bool))
+        if (!as_truth(value, &integer) && !as_integer(value, &integer))
             return 0;
-        *(npy_bool *)at = value == Py_True || value == PyArrayScalar_True;
+        *(npy_bool *)at = integer != 0;
         return 1;
 #define X(TYPE, type, low, high)                                                                   \
     case TYPE:                                                                                     \
-        if (!as_integer(value, &integer) || integer < (low) || integer > (high))                   \
+        if (as_double(value, &number)) {                                                           \
+            if (!(fabs(number) <= (double)EXACT))                                                  \
+                return 0;                                                                          \
+            integer = (long long)number;                                                           \
+        }                                                                                          \
+        else if (!as_integer(value, &integer) && !as_truth(value, &integer))                       \
+            return 0;                                                                              \
+        if (integer < (low) || integer > (high))                                                   \
             return 0;                                                                              \
         *(type *)at = (type)integer;                                                               \
         return 1;

@@ -27,7 +27,7 @@ from lazynp._config import config
 from lazynp._flush import at_entry, flush
 from lazynp._fronts import BUILT, fastpath
 from lazynp._jaxpr import Rules
-from lazynp._later import matrix_classes
+from lazynp._later import ONLY_NUMPYS, matrix_classes
 from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer, leaf
 from lazynp._overrides import Overridden, check
 from lazynp._positions import instruction, progress
@@ -260,7 +260,7 @@ class NDArray(Array, metaclass=_KindOfArray):
     def __class__(self) -> type:
         """For `isinstance` in functions that know no other arrays than `numpy.ndarray`."""
         frame = _getframe(1)
-        names = _ONLY_NUMPYS.get(frame.f_globals.get("__name__", ""))
+        names = ONLY_NUMPYS.get(frame.f_globals.get("__name__", ""))
         return type(self) if names is None or frame.f_code.co_name not in names else np.ndarray
 
     @__class__.setter
@@ -269,24 +269,6 @@ class NDArray(Array, metaclass=_KindOfArray):
 
 
 _class_of_object: Any = vars(object)["__class__"]
-# By module: functions that look whether an argument is a `numpy.ndarray`, and then convert it.
-# Others of these modules pass such an argument to C code that takes no other array.
-_ONLY_NUMPYS: dict[str, set[str]] = {
-    "pandas.core.algorithms": {"_ensure_arraylike", "factorize"},
-    "pandas.core.common": {"is_bool_indexer"},
-    "pandas.core.dtypes.common": {"is_array_like_deprecate_non_pandas"},
-    "pandas.core.groupby.grouper": {"__init__", "_convert_grouper", "get_grouper"},
-    "scipy.ndimage._filters": {"generic_gradient_magnitude"},
-    "scipy.ndimage._interpolation": {"affine_transform", "geometric_transform"},
-    "scipy.ndimage._measurements": {"label", "watershed_ift"},
-    "scipy.ndimage._morphology": {
-        "_binary_erosion", "_distance_tranform_arg_check", "binary_fill_holes",
-        "binary_hit_or_miss", "binary_propagation", "black_tophat", "distance_transform_bf",
-        "distance_transform_cdt", "distance_transform_edt", "morphological_gradient",
-        "morphological_laplace", "white_tophat",
-    },
-    "scipy.sparse.linalg._interface": {"aslinearoperator"},
-}  # fmt: skip
 if BUILT:
     fastpath.class_attributes(_KindOfArray, NDArray, of_either)
 NDArray.__name__ = NDArray.__qualname__ = "ndarray"

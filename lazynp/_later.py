@@ -1,4 +1,6 @@
-"""Modules of other packages that lazynp loads when it first uses them, not when it is imported."""
+"""Other packages: modules that are loaded at their first use, not by `import lazynp`, and functions
+that take no array but NumPy's.
+"""
 
 from __future__ import annotations
 
@@ -36,3 +38,23 @@ def matrix_classes() -> tuple[type, ...]:
 
 scipy_special: Any = Later("scipy.special")
 array_api_compat: Any = Later("array_api_compat")
+
+
+# By module: functions that look whether an argument is a `numpy.ndarray`, and then convert it.
+# Others of these modules pass such an argument to C code that takes no other array.
+ONLY_NUMPYS: dict[str, set[str]] = {
+    "pandas.core.algorithms": {"_ensure_arraylike", "factorize"},
+    "pandas.core.common": {"is_bool_indexer"},
+    "pandas.core.dtypes.common": {"is_array_like_deprecate_non_pandas"},
+    "pandas.core.groupby.grouper": {"__init__", "_convert_grouper", "get_grouper"},
+    "scipy.ndimage._filters": {"generic_gradient_magnitude"},
+    "scipy.ndimage._interpolation": {"affine_transform", "geometric_transform"},
+    "scipy.ndimage._measurements": {"label", "watershed_ift"},
+    "scipy.ndimage._morphology": {
+        "_binary_erosion", "_distance_tranform_arg_check", "binary_fill_holes",
+        "binary_hit_or_miss", "binary_propagation", "black_tophat", "distance_transform_bf",
+        "distance_transform_cdt", "distance_transform_edt", "morphological_gradient",
+        "morphological_laplace", "white_tophat",
+    },
+    "scipy.sparse.linalg._interface": {"aslinearoperator"},
+}  # fmt: skip

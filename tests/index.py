@@ -24,7 +24,7 @@ ELSEWHERE = {
     "_entries": ("test_node.py", "names of the entries of a node"),
     "_extents": ("test_sizes.py", "shapes and slices of sizes"),
     "_fronts": ("test_fastpath.py", "stands before each function that has a fast path"),
-    "_later": ("test_loading.py", "modules of other packages, loaded at their first use"),
+    "_later": ("test_loading.py", "other packages: their modules, loaded at their first use"),
     "_methods": ("test_array.py", "methods of arrays"),
     "_observers": ("test_profile.py", "a list: who looks is `np.profile`"),
     "_operators": ("test_array.py", "a chapter of the methods of arrays"),

@@ -51,7 +51,7 @@ def _ops(xp: Any) -> dict[str, tuple[Callable[[], Any], list[str]]]:
         "-a": (lambda: -a, ["negative"]),
         "a < b": (lambda: a < b, ["less"]),
         "a[1:-1]": (lambda: a[1:-1], ["slice"]),
-        "a[::2][1]": (lambda: a[::2][1], ["slice", "slice"]),
+        "a[::2][1:]": (lambda: a[::2][1:], ["slice", "slice"]),
         "m[1]": (lambda: m[1], ["slice"]),
         "m[:, None]": (lambda: m[:, None], ["slice"]),
         "m.T": (lambda: m.T, ["transpose"]),

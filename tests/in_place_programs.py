@@ -200,6 +200,8 @@ class InPlaceWriter(Writer):
         same = same if self.space[same].shape == self.space[x].shape else x
         y = y if y != "None" else "1"
         added = f"np.array({y})"
+        if self.space[x].ndim == 1:  # NumPy reads past the end of what it broadcasts
+            added = f"np.broadcast_to({y}, {x}[{first}].shape)"
         forms = [
             f"np.copyto({x}, {y})", f"np.copyto({x}, {y}, where={m})",
             f"np.copyto({x}, {y}, casting='unsafe')", f"np.put({x}, {pick}, {y})",

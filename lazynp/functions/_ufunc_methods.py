@@ -25,6 +25,7 @@ from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out
 from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import elementwise, shaping
+from lazynp.primitives._index_arrays import combine_at
 
 _AT_MODES = {
     "add": "add",
@@ -67,13 +68,13 @@ class Methods:
         if type(a) is NDArray and local.recorder.backend.at_once:
             where = host_index(indices) if type(indices) is not int else indices
             if where is not None and write_into(
-                a, inputs, lambda *v: self._numpy.at(v[-1], where, *v[:-1])
+                a, inputs, lambda *v: combine_at(self._numpy, v[-1], where, *v[:-1])
             ):
                 return
         if overridden(a, *inputs):
             return elsewhere(self, "at", (a, indices, *inputs), {})
         if isinstance(a, np.ndarray):  # a NumPy array, from another library
-            self._numpy.at(a, *to_host((indices, *inputs)))
+            combine_at(self._numpy, a, *to_host((indices, *inputs)))
             return
         if not isinstance(a, Array) or isinstance(a, Scalar):
             raise TypeError("first operand must be array")
@@ -102,9 +103,9 @@ class Methods:
         from_host = np.array(a)
         args = (from_host, indices, *[np.asarray(b) for b in inputs])
         if watched():
-            _errstate.checked(self._numpy.at, *args)
+            _errstate.checked(combine_at, self._numpy, *args)
         else:
-            quietly(self._numpy.at, list(args))
+            quietly(combine_at, [self._numpy, *args])
         store(from_host, a, "unsafe")
 
     def reduce(

@@ -235,8 +235,19 @@ def _put_inplace(x: Any, u: Any, *indices: Any, axes: Axes, mode: str) -> Any:
     # unlike the ufunc itself, ufunc.at warns of a nan in an extremum
     quiet = "ignore" if mode in ("minimum", "maximum") else None
     with np.errstate(invalid=quiet):
-        _UFUNCS[mode].at(front, indices, u)
+        combine_at(_UFUNCS[mode], front, indices, u)
     return x
+
+
+def combine_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
+    """`ufunc.at`. Where an index of several axes broadcasts values of one axis, NumPy's fast loop
+    reads past their end (seen in 2.4.6): it gets them with as many axes as the index.
+    """
+    if x.ndim == 1 and values and np.ndim(values[0]) == 1:
+        (only,) = index if type(index) is tuple and len(index) == 1 else (index,)
+        given = np.asarray(values[0])
+        values = (given.reshape((1,) * (np.ndim(only) - 1) + given.shape),)
+    ufunc.at(x, index, *values)
 
 
 def _put_body(dtype: np.dtype[Any], mode: str) -> Any:

@@ -679,3 +679,29 @@ def test_any_program(program: list[tuple[str, int]], shape: tuple[int, ...]) -> 
         if theirs.size:  # the strides that mean something
             for axis in longer(theirs):
                 assert mine.strides[axis] == theirs.strides[axis]
+
+
+@pytest.mark.parametrize("index", ["i", "(i,)", "i.tolist()", "lazynp.asarray(i)"])
+@pytest.mark.parametrize("values", ["ones(3)", "[1.0, 1.0, 1.0]", "ones((1, 3))", "ones((2, 3))"])
+@pytest.mark.parametrize("written", ["of ours", "of NumPy's", "a view", "traced"])
+def test_at_broadcasts_values_to_an_index_of_several_axes(
+    index: str, values: str, written: str
+) -> None:
+    """NumPy's own `add.at` reads past the end of `ones(3)` here."""
+    i = np.array([[-2, -1, -3], [-3, -1, -2]])
+    names = {"i": i, "lazynp": lazynp, "ones": np.ones}
+    where, these = eval(index, names), eval(values, names)
+
+    def add(x: Any) -> Any:
+        lazynp.add.at(x, where, these)
+        return x
+
+    for _ in range(20):  # what lies behind varies
+        if written == "traced":
+            done = lazynp.jit(add)(lazynp.array([1.0, 1.0, 2.0]))
+        elif written == "a view":
+            done = add(lazynp.array([1.0, 0.0, 1.0, 0.0, 2.0, 0.0])[::2])
+        else:
+            x = np.array([1.0, 1.0, 2.0])
+            done = add(x if written == "of NumPy's" else lazynp.array(x))
+        assert done.tolist() == [3.0, 3.0, 4.0]

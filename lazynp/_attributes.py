@@ -35,7 +35,7 @@ from lazynp.functions._arguments import converted
 from lazynp.functions._flags import Flags, shown_base
 from lazynp.functions._flat import flatiter
 from lazynp.functions._getset import setitem
-from lazynp.functions._operands import as_array
+from lazynp.functions._operands import as_array, check_writeable
 from lazynp.functions._releases import real_takes_items
 from lazynp.functions._strided import as_strided
 
@@ -159,13 +159,16 @@ def _set_real(self: Array, value: Any) -> None:
     if self.dtype.kind != "c" and real_takes_items():
         setitem(self, ..., value)
         return
-    if writeable(self) or not are_same(_real(self), value):
-        setitem(_real(self), ..., _part(self, value))
+    if not writeable(self) and are_same(_real(self), value):
+        return
+    check_writeable(self, name="assignment destination")
+    setitem(_real(self), ..., _part(self, value))
 
 
 def _set_imag(self: Array, value: Any) -> None:
     if self.dtype.kind != "c":
         raise TypeError("array does not have imaginary part to set")
+    check_writeable(self, name="assignment destination")
     setitem(_imag(self), ..., _part(self, value))
 
 

@@ -89,6 +89,7 @@ def _getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
 
 
 def _fill(self: Array, value: Any) -> None:
+    check_writeable(self, name="assignment destination")
     if self.dtype.kind == "O":
         with write_on_host(self) as memory:
             memory.fill(value)

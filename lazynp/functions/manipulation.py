@@ -297,16 +297,16 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         return
     if not isinstance(dst, Array) or isinstance(dst, Scalar):
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
+    if not writeable(dst):
+        if are_same(dst, src):
+            return
+        raise ValueError("assignment destination is read-only")
     if type(src) in SCALAR_DTYPES or isinstance(src, np.generic):  # NumPy converts it
         filled = np.empty((), dst.dtype)
         np.copyto(filled, src, casting)
         src = filled
     else:
         _check_copyto(src, dst, casting)
-    if not writeable(dst):
-        if are_same(dst, src):
-            return
-        raise ValueError("assignment destination is read-only")
     if where is True:
         setitem(dst, ..., src)
         return

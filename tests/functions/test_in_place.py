@@ -85,3 +85,26 @@ def test_a_scalar_stored_by_flat(dtype: str, value: float) -> None:
         except Exception as error:
             found.append((type(error), str(error)))
     assert found[1] == found[0]
+
+
+WRITES = ["v.real = it", "v[...] = it", "v[0] = it", "v[1:] = it", "v[[0]] = it", "v[v > 0] = it"]
+WRITES += ["v.fill(it)", "np.copyto(v, it)", "np.put(v, [0], it)", "v.flat = it", "v.flat[0] = it"]
+WRITES += ["np.place(v, v > 0, it)", "np.putmask(v, v > 0, it)", "v.imag = it", "v += it"]
+WRITES += ["np.fill_diagonal(v, it)", "v.sort()", "v.partition(0)", "v.byteswap(True)"]
+
+
+@pytest.mark.parametrize("dtype", ["i2", "f8", "c16", "?"])
+@pytest.mark.parametrize("how", WRITES)
+def test_of_two_errors_a_read_only_array_gives_numpys(how: str, dtype: str) -> None:
+    """It is read-only, and the value does not fit."""
+    for it in (None, "x", [1, 2], [[1, 2], [3]], object(), 300):
+        errors = []
+        for np in (numpy, lazynp):
+            v = np.ones((2, 2), dtype)
+            v.flags.writeable = False
+            try:
+                exec(how, {"np": np, "v": v, "it": it})
+                errors.append(None)
+            except Exception as e:
+                errors.append(next(k for k in type(e).__mro__ if k.__module__ == "builtins"))
+        assert errors[0] is errors[1], it

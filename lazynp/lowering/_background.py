@@ -128,10 +128,15 @@ def result_of(key: Hashable, compile: Callable[[], Any]) -> Any:
             return compile()
         while len(_works) >= _KEPT:
             del _works[next(iter(_works))]
-        work = _works[key] = Work()
-        threading.Thread(
+        work = Work()
+        thread = threading.Thread(
             target=work.run, args=(compile,), name="lazynp compiles", daemon=True
-        ).start()
+        )
+        try:
+            thread.start()
+        except RuntimeError:  # no memory for it, too many of them, or the process ends
+            return compile()
+        _works[key] = work
         raise Unfinished(work)
     if _local.allowed and not work.done:
         raise Unfinished(work)

@@ -3,6 +3,8 @@
 During shutdown, CPython ends a daemon thread that asks for the interpreter by unwinding its stack.
 C++ frames cannot be unwound this way: they end the process by SIGABRT. So an exit handler
 waits until no thread is inside XLA. From then on, threads that are about to enter are kept waiting.
+Freeing a buffer of XLA's asks for the interpreter too, and may happen anywhere in a thread's code:
+the handler holds all that there are.
 """
 
 from __future__ import annotations
@@ -11,21 +13,31 @@ import atexit
 import sys
 import threading
 import time
+from collections.abc import Callable
 from types import CodeType, FrameType
+from typing import Any
 
 _PATIENCE = 10.0  # seconds that running programs get to finish
 # Seconds that a thread waits at the door. If the process still lives, something waits for this
 # thread, so it goes on.
 _KEPT = 5.0
+_FREED = 0.01  # seconds in which a thread that is freeing a buffer comes back
 
 closing = False
 _closer = 0  # the thread that ends the process
 _doors: set[CodeType] = set()
+_buffers: list[Callable[[], list[Any]]] = []
+_held: list[list[Any]] = []  # never emptied
 
 
 def is_door(*functions: object) -> None:
     """Declare functions that call XLA. If `closing` is set, they call `keep_out` first."""
     _doors.update(function.__code__ for function in functions)  # type: ignore[attr-defined]
+
+
+def holds(buffers: Callable[[], list[Any]]) -> None:
+    """Declare a function that gives the buffers of a client."""
+    _buffers.append(buffers)
 
 
 def keep_out() -> None:
@@ -43,6 +55,9 @@ def _close() -> None:
         _inside(frame) for thread, frame in sys._current_frames().items() if thread != _closer
     ):
         time.sleep(0.001)
+    if len(sys._current_frames()) > 1:
+        _held.extend([buffers() for buffers in _buffers])
+        time.sleep(_FREED)
 
 
 def _inside(top: FrameType) -> bool:

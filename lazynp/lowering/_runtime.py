@@ -64,6 +64,7 @@ class Backend:
         self.platform = platform
         room_for_client(0 if alone else os.cpu_count() or 1)
         self.client = _compat.cpu_client(1 if alone else None)
+        _closing.holds(self.client.live_arrays)
         self.device = self.client.devices()[0]
         self.devices = _compat.device_list(self.device)
         self.sharding = _compat.Sharding(self.device)

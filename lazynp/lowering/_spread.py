@@ -60,6 +60,7 @@ def client_of(platform: str) -> Any:
                     preallocate=config.preallocate, memory_fraction=config.memory_fraction
                 )
             _clients[platform] = made
+            _closing.holds(made.live_arrays)
             note_client()
         return _clients[platform]
 

@@ -238,3 +238,14 @@ def test_a_forked_process_waits_for_no_thread() -> None:
         env={**os.environ, "LAZYNP_BACKGROUND": "1", "LAZYNP_EXECUTION": "adaptive"},
     )  # fmt: skip
     assert not done.returncode, done.stderr
+
+
+def test_where_no_thread_can_be_started_it_is_compiled_here_and_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refused(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refused)
+    with unfinished_allowed():
+        assert [result_of("key", lambda: 7), _background._works] == [7, {}]

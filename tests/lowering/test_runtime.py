@@ -18,7 +18,7 @@ from lazynp import _cost, _ownership, lowering
 from lazynp._avals import DEVICE_DTYPES, aval_of
 from lazynp._errors import ForkError, InternalError
 from lazynp._node import VALUE, leaf
-from lazynp.lowering import _compat, _runtime
+from lazynp.lowering import _closing, _compat, _runtime
 from tests.lowering.helpers import compiled, evaluate
 
 F8 = np.dtype("f8")
@@ -308,7 +308,7 @@ def test_the_client_is_made_once_and_late():
         import sys, threading
         import numpy as np
         from lazynp import lowering
-        from lazynp.lowering import _compat, _runtime
+        from lazynp.lowering import _closing, _compat, _runtime
         assert not _runtime._backends
         made, real = [], _compat.cpu_client
         _compat.cpu_client = lambda *a: made.append(1) or real(*a)
@@ -401,3 +401,19 @@ def test_shapes_that_come_once_are_forgotten():
         assert _runtime.backend().described(aval_of((2, 3), F8)) is kept.aval
     finally:
         table.least = table.bound = bound
+
+
+def test_at_the_end_no_thread_frees_a_buffer(monkeypatch):
+    """jaxlib lets go of the interpreter meanwhile; whoever then asks for it ends the process."""
+    monkeypatch.setattr(_closing, "_held", [])
+    monkeypatch.setattr(_closing, "closing", False)
+    monkeypatch.setattr(_closing, "_closer", 0)
+    kept, ended = _runtime.put(X), threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        _closing._close()
+    finally:
+        ended.set()
+        thread.join()
+    assert any(buffer is kept for buffers in _closing._held for buffer in buffers)

@@ -283,6 +283,10 @@ def host_value(node: Node) -> Any:
         if op is None or op.free and (op.primitive is not PROJECT or not _unfinished(node)):
             value = _reference.host_view(node)
             if value is not None:
+                pending = local.recorder.pending
+                if node[VALUE] is not None and pending and pending[-1] is node:
+                    if not local.recorder.staging:
+                        pending.pop()  # which would hold its memory until the next flush
                 op = node[OP]
                 return value[()] if op is not None and op.scalar and not op.host else value
         flush(local.recorder, node)

@@ -31,6 +31,8 @@ from lazynp._reference import is_parked, keep_views, note_read, watched
 from lazynp._stale import let_go
 from lazynp._unread import after_run, before_run, leave, regret
 
+lowering.keep_freed_memory()
+
 
 def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sighting | None:
     """Give a value to `asked` and to everything still referred to. Call with the lock held.
@@ -39,8 +41,6 @@ def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sight
 
     `nodes` is consumed. Nodes left in it afterwards, also after an exception, are pending.
     """
-    if not STATS.cuts:
-        lowering.keep_freed_memory()
     STATS.cuts += 1
     let_go()
     if config.execution == "reference" or config.debug_nans:

@@ -255,6 +255,7 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
     "bitwise_and": _bitwise_and,
     "broadcast_in_dim": lambda x: x,
+    "clip": lambda x, low, high: tuple([min(max(x[k], low[k]), high[k]) for k in (0, 1)]),
     "convert": lambda x: x,
     "floor_divide": _floor_divide,
     "iota": _iota,

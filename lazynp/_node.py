@@ -315,7 +315,7 @@ class _Project:
     name = "project"
     explicit = None
     inplace = specialize = specialize_inplace = cost = None
-    multiple_results = adds = False
+    multiple_results = adds = copies = False
     free = True
     kind = "project"
     jvp = transpose = batch = decided = None

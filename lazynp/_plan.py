@@ -198,6 +198,8 @@ class Plan:
         """Ski rental: whether running by reference has cost as much as compiling would have."""
         reference, compiled, compiling = self.costs
         self.owed += reference - compiled
+        if self._waiting.work is not None:
+            return self._waiting.work.done
         return bool(self.programs) or self.owed >= compiling and lowering.has_room()
 
     def _program(self, slots: list[Any]) -> Program:

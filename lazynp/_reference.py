@@ -10,7 +10,7 @@ import gc
 import os
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -21,7 +21,7 @@ from lazynp import lowering
 from lazynp._config import config
 from lazynp._errors import NanError, nan_error
 from lazynp._form import depth_first, drop_dead
-from lazynp._jaxpr import has_new_nan
+from lazynp._jaxpr import Rules, has_new_nan
 from lazynp._node import ARGS, CODE, OFFSET, OP, PROJECT, VALUE, Node, Op, Tracer
 from lazynp._ownership import only_here, owned
 from lazynp._quiet import quietly
@@ -238,16 +238,29 @@ def operand(a: Any) -> Any:
     args = a[ARGS]
     first = args[0] if args else None
     if type(first) is list and type(first[VALUE]) is ndarray and list not in map(type, args[1:]):
-        value = a[OP].reference(first[VALUE], *args[1:])  # shortcut for the usual case
+        given = first[VALUE], *args[1:]  # shortcut for the usual case
     elif all([type(x) is not list or x[VALUE] is not None for x in a[ARGS]]):
-        value = a[OP].reference(*[host(x) if type(x) is list else x for x in a[ARGS]])
+        given = [host(x) if type(x) is list else x for x in a[ARGS]]
     else:
         value = _host_view_of_views(a)
-        if value is None:
-            return _foreign(a)
-    if a[OP].primitive.kind == "fill":
+        return _foreign(a) if value is None else value
+    value = a[OP].reference(*given)
+    if _has_memory(a[OP].primitive, value, given):
         a[VALUE], a[ARGS] = value, None
     return value
+
+
+def _has_memory(primitive: Rules, value: Any, given: Sequence[Any]) -> bool:
+    """Whether this result takes memory of its own, so that it is kept: a constant array, or the
+    copy that NumPy had to make of memory in another order.
+    """
+    if primitive.kind == "fill":
+        return True
+    return (
+        primitive.copies
+        and value.nbytes > _WORTH_PARKING
+        and not np.may_share_memory(value, given[0])
+    )
 
 
 def _foreign(node: Node) -> Any:
@@ -290,8 +303,9 @@ def host_view(node: Node) -> Any:
         return None
     if not all([type(a) is not list or a[VALUE] is not None for a in args]):
         return _host_view_of_views(node)
-    value = op.reference(*[host(a) if type(a) is list else a for a in args])
-    if op.primitive.kind == "fill" or op.scalar:
+    given = [host(a) if type(a) is list else a for a in args]
+    value = op.reference(*given)
+    if op.scalar or _has_memory(op.primitive, value, given):
         value = value[()] if op.scalar else value
         with lock:  # nobody is halfway through a program that reads it
             if node[VALUE] is None:
@@ -310,7 +324,10 @@ def _made_of_views(node: Node) -> Any:
         return None
     made: dict[int, Any] = {}
     for n in order:
-        made[id(n)] = n[OP].reference(*[_made(a, made) for a in n[ARGS]])
+        given = [_made(a, made) for a in n[ARGS]]
+        value = made[id(n)] = n[OP].reference(*given)
+        if _has_memory(n[OP].primitive, value, given):
+            n[VALUE], n[ARGS] = value, None
     if len(order) > _DEEP:
         value = made[id(node)]
         node[VALUE], node[ARGS] = value[()] if node[OP].scalar else value, None

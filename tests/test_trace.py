@@ -64,6 +64,8 @@ def _ops(xp: Any) -> dict[str, tuple[Callable[[], Any], list[str]]]:
         "a[1:] += 1": (update_slice, ["slice", "add", "update_slice"]),
         "a[a > 3] = 0": (assign_mask, ["greater", "select"]),
         "np.zeros": (lambda: xp.zeros(3), ["full"]),
+        "np.clip": (lambda: xp.clip(a, 0, 1), ["clip"]),
+        "np.pad": (lambda: xp.pad(m, 1), ["pad"]),
         "np.where": (lambda: xp.where(a > 0, a, b), ["greater", "select"]),
         "copy": (lambda: a.copy(), []),
         "a.real": (lambda: a.real, []),

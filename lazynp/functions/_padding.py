@@ -141,12 +141,15 @@ def _values(x: Any, ndim: int) -> Any:
 
 
 def _constant(x: Array, widths: tuple[Widths, ...], values: Any) -> Array:
-    for axis, (pair, ends) in enumerate(zip(widths, values, strict=True)):
-        left, right = (_cell(v, x.dtype) for v in ends)
-        if type(left) in SCALAR_DTYPES and type(left) is type(right) and left == right:
-            x = _filled(x, axis, *pair, left)
-        else:
-            x = _filled(_filled(x, axis, pair[0], 0, left), axis, 0, pair[1], right)
+    cells = [[_cell(v, x.dtype) for v in ends] for ends in values]
+    known = [cell for pair in cells for cell in pair]
+    numbers = all([type(cell) in SCALAR_DTYPES for cell in known])
+    if numbers and len({repr(cell) for cell in known}) == 1:  # -0.0 is not 0.0
+        return _filled(x, [left for left, _ in widths], [right for _, right in widths], known[0])
+    for axis, (pair, (left, right)) in enumerate(zip(widths, cells, strict=True)):
+        low, high = ([n if i == axis else 0 for i in range(x.ndim)] for n in pair)
+        none = [0] * x.ndim
+        x = _filled(_filled(x, low, none, left), none, high, right)
     return x
 
 
@@ -160,10 +163,9 @@ def _cell(value: Any, dtype: np.dtype[Any]) -> Any:
     return stored if type(stored) in SCALAR_DTYPES else zero(dtype)
 
 
-def _filled(x: Array, axis: int, left: int, right: int, value: Any) -> Array:
-    if not left and not right:
+def _filled(x: Array, low: list[int], high: list[int], value: Any) -> Array:
+    if not any(low) and not any(high):
         return x
-    low, high = ([n if i == axis else 0 for i in range(x.ndim)] for n in (left, right))
     return shaping.pad(x, value, low=tuple(low), high=tuple(high), interior=(0,) * x.ndim)
 
 

@@ -28,6 +28,7 @@ from lazynp.functions._arguments import (
 from lazynp.functions._checks import refuse
 from lazynp.functions._construct import array
 from lazynp.functions._eager import as_its_like, by_numpy, of_numbers
+from lazynp.functions._getset import setitem
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._placing import placing
 from lazynp.functions._recording import apply
@@ -175,24 +176,34 @@ def _linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> tu
     """Returns the samples, on axis 0, and the step."""
     wide = _inexact_type(start, stop)
     first, last = (_exactly(x, wide) for x in (start, stop))
-    delta = ufuncs.subtract(last, first)
+    delta: Any
+    if _is_known(first) and _is_known(last):
+        with np.errstate(all="ignore"):
+            delta = np.subtract(last, first)
+    else:
+        delta = ufuncs.subtract(last, first)
     count = num - 1 if endpoint else num
     shape = (num,) + (1,) * delta.ndim
     index = shaping.iota(shape=shape, axis=0, dtype=wide)
     if type(num) is Size:
         return _linspace_of_size(index, count, (first, last, delta), endpoint, dtype or wide)
     if count > 0:
-        step = ufuncs.divide(delta, count)
+        step = (np.divide if _is_known(delta) else ufuncs.divide)(delta, count)
         y = _steps(index, step, delta, count)
     else:
         step = float("nan")
         y = ufuncs.multiply(index, delta)
     y = ufuncs.add(y, first)
     if endpoint and num > 1:
-        y = apply(elementwise.select, ufuncs.equal(index, count), last, y)
+        setitem(y, -1, last)
     if dtype is not None and dtype.kind in "iu":
         y = ufuncs.floor(y)
     return own(cast(y, wide if dtype is None else dtype)), step
+
+
+def _is_known(x: Any) -> bool:
+    """Whether this is a number of NumPy's, not a Scalar, which passes for one."""
+    return isinstance(x, np.generic) and not isinstance(x, Array)
 
 
 def _linspace_of_size(
@@ -222,6 +233,8 @@ def _exactly(x: Any, dtype: np.dtype[Any]) -> Any:
 def _steps(index: Array, step: Any, delta: Any, count: int) -> Array:
     """`index * step`; if a step underflows to zero, divide first (NumPy's gh-5437)."""
     y = ufuncs.multiply(index, step)
+    if _is_known(step):
+        return y if step else ufuncs.multiply(ufuncs.divide(index, count), delta)
     underflow = ufuncs.equal(step, 0)
     if isinstance(underflow, Scalar):
         known = underflow._read()[2]

@@ -267,7 +267,8 @@ def full_like(
 
 def _on_diagonal(shape: Shape, k: Any, compare: Any) -> Array:
     """A mask of the places where `row + k` compares so with the column, made where it is used."""
-    rows, columns = (shaping.iota(shape=shape, axis=i, dtype=np.dtype("i8")) for i in (0, 1))
+    rows = shaping.iota(shape=(shape[0], 1), axis=0, dtype=np.dtype("i8"))
+    columns = shaping.iota(shape=(1, shape[1]), axis=1, dtype=np.dtype("i8"))
     return compare(ufuncs.add(rows, k), columns)
 
 

@@ -280,7 +280,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return _views.view(moved, Diagonal(operator.index(offset)), readonly=True)
 
 
-@by_numpy(np.trace)
+@by_numpy(np.trace, always=True)
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Any:

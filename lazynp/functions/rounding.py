@@ -11,6 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import SCALAR_DTYPES
+from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._foreign import by_numpy as by_numpys, overridden
@@ -21,11 +22,9 @@ from lazynp.functions._reduce import NO_VALUE
 from lazynp.functions._refused import refused_as
 from lazynp.primitives import elementwise
 
+_CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]
 _FLOAT64 = np.dtype(np.float64)
 _INT64 = np.dtype(np.int64)
-# Of two zeros, maximum and minimum of these dtypes give the second. Between two numbers, NumPy's
-# clip keeps the zero of x; between arrays, it gives the bound's.
-_SECOND = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 @by_numpy(np.clip)
@@ -73,14 +72,18 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
         return ufuncs.minimum(x, high, **options)
     if high is None:
         return ufuncs.maximum(x, low, **options)
+    if not options:
+        bounds = [b if type(b) in SCALAR_DTYPES else as_array(b) for b in (low, high)]
+        arrays = [b for b in bounds if isinstance(b, Array)]
+        if not needs_host(x, *arrays):
+            if not any([b.ndim for b in arrays]):
+                return scalar_if_0d(apply(elementwise.clip, x, *bounds))
+            # of two zeros, NumPy takes the array's; a bound's dtype is one of all three
+            given: list[Any] = [np.bool_(b) if type(b) is bool else b for b in (x, *bounds)]
+            known = [type(b) if type(b) in SCALAR_DTYPES else b.dtype for b in given]
+            x = cast(x, resolve_dtypes(_CLIP, (*known, None))[0])
     dtype = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
-    if x.dtype in _SECOND and _is_number(low) and _is_number(high):
-        return ufuncs.minimum(high, ufuncs.maximum(low, x, **dtype), **options)
     return ufuncs.minimum(ufuncs.maximum(x, low, **dtype), high, **options)
-
-
-def _is_number(bound: Any) -> bool:
-    return type(bound) in SCALAR_DTYPES or getattr(bound, "ndim", None) == 0
 
 
 @by_numpy(np.round)

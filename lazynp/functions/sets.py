@@ -283,7 +283,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     return getitem(ordered, plain(alone))
 
 
-@by_numpy(np.isin)
+@by_numpy(np.isin, always=True)
 def isin(
     element: Any,
     test_elements: Any,
@@ -292,7 +292,7 @@ def isin(
     *,
     kind: Any = None,
 ) -> Any:
-    """See `numpy.isin`. `assume_unique` and `kind` have no effect; nothing is computed yet."""
+    """See `numpy.isin`. `assume_unique` and `kind` have no effect in programs."""
     x, tests = as_array(element), as_array(test_elements)
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")

@@ -132,11 +132,11 @@ def _check_kth(kth: Any, x: Array, axis: int, kind: str) -> None:
             raise ValueError(f"kth(={k + n if k < 0 else k}) out of bounds ({n})")
 
 
-@by_numpy(np.partition)
+@by_numpy(np.partition, always=True)
 def partition(
     a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    """See `numpy.partition`. Sorts the array."""
+    """See `numpy.partition`. A program sorts the array."""
     x = as_array(a)
     _check_order(x, order)
     if needs_host(x):
@@ -145,11 +145,11 @@ def partition(
     return _sorted(x, axis)
 
 
-@by_numpy(np.argpartition)
+@by_numpy(np.argpartition, always=True)
 def argpartition(
     a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None
 ) -> Any:
-    """See `numpy.argpartition`. Sorts the array."""
+    """See `numpy.argpartition`. A program sorts the array."""
     x = as_array(a)
     _check_order(x, order)
     if needs_host(x):

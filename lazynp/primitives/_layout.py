@@ -163,7 +163,8 @@ def _iota_abstract(*, shape: Shape, axis: int, dtype: Dtype) -> Aval:
 
 
 def _iota_reference(*, shape: Shape, axis: int, dtype: Dtype) -> Any:
-    line = np.arange(shape[axis]).astype(dtype, copy=False)
+    exact = dtype == np.float64 or dtype.kind in "iu" and dtype.itemsize == 8
+    line = np.arange(shape[axis], dtype=dtype if exact else None).astype(dtype, copy=False)
     if len(shape) == 1:
         return line
     line = line.reshape([-1 if i == axis else 1 for i in range(len(shape))])
@@ -344,7 +345,18 @@ def _reshape_abstract(x: Aval, *, shape: Shape) -> Aval:
     return aval_of(shape, x.dtype)
 
 
+_REPEATS = 16
+
+
 def _reshape_reference(x: Any, *, shape: Shape) -> Any:
+    """NumPy copies elements that are repeated a few times (stride 0) one by one: ten times slower
+    than all of them once, and once again.
+    """
+    if x.ndim and x.strides[-1] == 0 and 1 < x.shape[-1] <= _REPEATS and x.size > _COPIED:
+        out = np.empty(x.shape, x.dtype)
+        for i in range(x.shape[-1]):
+            out[..., i] = x[..., i]
+        x = out
     return np.reshape(x, shape)
 
 
@@ -368,6 +380,7 @@ reshape = linear(
     transpose=_reshape_transpose,
     batch=_reshape_batch,
     free=True,
+    copies=True,
     kind="view",
 )
 

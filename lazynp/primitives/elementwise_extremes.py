@@ -1,8 +1,11 @@
-"""Maximum and minimum, with and without NaN."""
+"""Maximum and minimum, with and without NaN; clip."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from lazynp._cost import MEMORY_BOUND
 from lazynp.primitives import elementwise_emit as e
@@ -16,7 +19,7 @@ from lazynp.primitives.elementwise_comparison import (
     select,
 )
 from lazynp.primitives.elementwise_emit import kind
-from lazynp.primitives.elementwise_factory import Formula, row
+from lazynp.primitives.elementwise_factory import Formula, jvp_of, row
 
 
 def _extreme(op: str, direction: str, on_bool: Any, skip_nan: bool) -> Any:
@@ -56,3 +59,29 @@ minimum = row(
 )
 fmax = row("fmax", _extreme("maximum", "GE", e.or_, True), _extreme_formulas(), cost=MEMORY_BOUND)
 fmin = row("fmin", _extreme("minimum", "LE", e.and_, True), _extreme_formulas(), cost=MEMORY_BOUND)
+
+
+# -- clip ------------------------------------------------------------------------------------------
+
+
+def _lower_clip(b: Any, x: Any, low: Any, high: Any) -> Any:
+    """Of two zeros, XLA takes the second: that of x."""
+    return minimum.lower(b, high, maximum.lower(b, low, x))
+
+
+def _clip_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """Of the two steps: half where x is a bound."""
+    (x, low, high), (gx, glow, ghigh) = primals, tangents
+    lower, upper = (jvp_of(lambda p=p: p, _extreme_formulas()) for p in (maximum, minimum))
+    bounded, g = lower((x, low), (gx, glow))
+    return upper((bounded, high), (g, ghigh))
+
+
+# For bounds that are numbers: NumPy takes them in one pass, at a quarter of the time of the steps.
+clip = row(
+    "clip",
+    _lower_clip,
+    _clip_jvp,
+    ufunc=np._core.umath.clip,  # type: ignore[attr-defined]
+    cost=MEMORY_BOUND,
+)

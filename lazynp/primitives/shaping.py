@@ -321,9 +321,16 @@ def _pad_reference(x: Any, value: Any, *, low: Axes, high: Axes, interior: Axes)
     spread_shape = [n + max(0, n - 1) * i for n, i in zip(x.shape, interior, strict=True)]
     # scatter into the array padded by the positive widths only; the negative widths then crop it
     shape = [n + max(0, lo) + max(0, hi) for n, lo, hi in zip(spread_shape, low, high, strict=True)]
-    out = np.full(shape, value, x.dtype)
-    bounds = zip(spread_shape, low, interior, strict=True)
-    out[tuple(np.s_[max(0, lo) : max(0, lo) + n : i + 1] for n, lo, i in bounds)] = x
+    out = np.empty(shape, x.dtype)
+    region = out  # all, but for the borders of the axes so far
+    for axis, (n, lo) in enumerate(zip(spread_shape, low, strict=True)):
+        before, at = (np.s_[:],) * axis, max(0, lo)
+        region[(*before, np.s_[:at])] = value
+        region[(*before, np.s_[at + n :])] = value
+        region = region[(*before, np.s_[at : at + n])]
+    if any(interior):
+        region[...] = value
+    region[tuple(np.s_[:: i + 1] for i in interior)] = x
     cuts = zip(shape, low, high, strict=True)
     return out[tuple(np.s_[max(0, -lo) : n - max(0, -hi)] for n, lo, hi in cuts)]
 

@@ -153,8 +153,31 @@ def _argsort_abstract(x: Aval, *, axis: int) -> Aval:
     return aval_of(x.shape, _INT64)
 
 
+_QUICK_FROM = 4096  # elements
+_CPU = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
+_WIDE = bool(_CPU.get("AVX512_SKX") or _CPU.get("AVX2"))  # what NumPy's fastest argsort uses
+
+
 def _argsort_reference(x: Any, *, axis: int) -> Any:
-    return np.argsort(x, axis=axis, kind="stable")
+    """NumPy's fastest argsort takes a sixth of the time of its stable one. It leaves elements that
+    are equal in any order, so they are put in theirs.
+    """
+    fast = _WIDE and x.size >= _QUICK_FROM and x.dtype.kind in "iuf" and x.dtype.itemsize >= 4
+    if not fast or x.dtype.kind == "f" and np.isnan(x).any():
+        return np.argsort(x, axis=axis, kind="stable")
+    rows = np.moveaxis(x, axis, -1)
+    order = np.ascontiguousarray(np.argsort(rows, axis=-1))
+    values = np.take_along_axis(rows, order, -1)
+    follows = np.zeros(rows.shape, bool)  # whether an element is equal to the one before it
+    np.equal(values[..., 1:], values[..., :-1], out=follows[..., 1:])
+    follows = follows.ravel()
+    if follows.any():
+        tied = follows.copy()
+        tied[:-1] |= follows[1:]
+        runs = np.cumsum(~follows[tied]) * rows.shape[-1]
+        flat = order.reshape(-1)
+        flat[tied] = np.sort(flat[tied] + runs) - runs
+    return np.ascontiguousarray(np.moveaxis(order, -1, axis))
 
 
 def _argsort_lower(b: Any, x: Any, *, axis: int) -> Any:
@@ -179,7 +202,7 @@ argsort = Primitive(
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=_argsort_batch,
-    cost=per_comparison(6.0, 13.0),
+    cost=per_comparison(1.0 if _WIDE else 6.0, 13.0),
     kind="sort",
 )
 
@@ -199,7 +222,7 @@ def _sort_pairs_abstract(*operands: Aval, axis: int, num_keys: int) -> tuple[Ava
 
 def _sort_pairs_reference(*operands: Any, axis: int, num_keys: int) -> tuple[Any, ...]:
     if num_keys == 1:
-        order = np.argsort(operands[0], axis=axis, kind="stable")
+        order = _argsort_reference(operands[0], axis=axis)
     else:
         order = np.lexsort(operands[num_keys - 1 :: -1], axis=axis)
     return tuple(np.take_along_axis(np.asarray(x), order, axis) for x in operands)

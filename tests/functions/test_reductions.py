@@ -362,6 +362,13 @@ np.nanstd(w, axis=1, out=np.zeros(2))
 
 CLIPS = """
 np.clip(a, 2, 7)
+np.clip(x > 0, -1, np.int8(3))
+np.clip(x > 0, 0, np.float32(1))
+np.clip(a, 2.5, np.float32(3))
+np.clip(a.astype('i1'), np.int8(2), 3.5)
+np.clip(x > 0, np.array([0], 'i1'), np.float32(1))
+np.clip(a, np.zeros(1, 'f4'), np.int8(9))
+np.clip(x.astype('f4'), np.float64(0), True)
 np.clip(x, -1, 1)
 np.clip(x, -1, None)
 np.clip(x, None, 1)

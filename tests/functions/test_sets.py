@@ -114,9 +114,11 @@ def test_complex_nans_are_equal() -> None:
 
 
 def test_isin_computes_nothing() -> None:
+    """In programs; elsewhere NumPy's own is the fastest."""
     x = lazynp.array(DATA["a"])
     before = lazynp.stats().cuts
-    found = lazynp.isin(x + 1, x)
+    with lazynp.config(execution="compiled"):
+        found = lazynp.isin(x + 1, x)
     assert lazynp.stats().cuts == before
     np.testing.assert_array_equal(np.asarray(found), np.isin(DATA["a"] + 1, DATA["a"]))
 

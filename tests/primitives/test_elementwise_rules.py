@@ -45,6 +45,8 @@ def _operands(name: str, dtype: np.dtype[Any], seed: int = 0) -> list[Any]:
     y = rng.uniform(low, high, 3)
     if dtype.kind == "c":
         x, y = x + 0.3j * rng.normal(size=3), y + 0.3j * rng.normal(size=3)
+    if name == "clip":
+        return [np.array([0.2, 0.5, 0.9], dtype), np.full(3, 0.3, dtype), np.full(3, 0.7, dtype)]
     if name == "select":
         return [np.array([True, False, True]), x, y]
     if name == "ldexp":

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from lazynp._avals import DEVICE_DTYPES, aval_of
+from lazynp.primitives import sorting
 from lazynp.primitives.sorting import argsort, searchsorted, sort, sort_pairs
 from tests.primitives.harness import run_lowered
 from tests.primitives.rules import check_batch, check_jvp
@@ -254,3 +255,25 @@ def test_searchsorted_batch(side: str) -> None:
     np.testing.assert_array_equal(got, searchsorted.reference(*deep, side=side, batch_dims=2))
     check_batch(searchsorted, deep, (True, True), side=side, batch_dims=1)
     check_batch(searchsorted, (deep[0], deep[1][0]), (True, False), side=side, batch_dims=1)
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("distinct", [10**9, 5000, 300, 1])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i4", "u4", "i2", "?"])
+def test_the_reference_of_argsort_is_numpys_stable_one(
+    dtype: str, distinct: int, wide: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes the quick one, and puts equal elements in their order."""
+    monkeypatch.setattr(sorting, "_WIDE", wide)
+    rng = np.random.default_rng(distinct)
+    with np.errstate(all="ignore"):
+        x = (rng.integers(0, distinct, (3, 4500)) - distinct // 2).astype(dtype)
+    if dtype[0] == "f":
+        x[0, ::7] = -0.0
+        x[1, ::700] = np.nan
+    for rows in (x, x[:1, ::-1], x.T[:, 1:]):
+        for axis in (0, 1):
+            expected = np.argsort(rows, axis=axis, kind="stable")
+            got = argsort.reference(rows, axis=axis)
+            assert got.dtype == expected.dtype
+            np.testing.assert_array_equal(got, expected)

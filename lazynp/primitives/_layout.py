@@ -122,7 +122,12 @@ def _full_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Aval, ...
     return (aval_of((), params["dtype"]),)
 
 
+_NUMBERS = (int, float, bool, np.float64)
+
+
 def _full_reference(value: Any, *, shape: Shape, dtype: Dtype) -> Any:
+    if type(value) in _NUMBERS and not value and math.copysign(1, value) > 0:
+        return np.zeros(shape, dtype)  # the system may know that its pages hold zeros
     return np.full(shape, value, dtype)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -394,3 +395,41 @@ def test_a_failing_operation_is_named_under_every_policy(policy: Any) -> None:
             with pytest.raises(np.linalg.LinAlgError):
                 np.materialize(np.linalg.inv(x))
         assert y.tolist() == [[2.0, 3.0], [3.0, 5.0]]
+
+
+@pytest.mark.parametrize("made", [
+    "x.T.reshape(-1)", "np.repeat(x, 2, 1)", "np.repeat(x, 3, 0)", "np.tile(x, (2, 2))",
+    "x[:, ::3].reshape(-1)", "np.broadcast_to(x[0], (50, 100)).reshape(-1)",
+])  # fmt: skip
+def test_a_copy_that_a_reshape_makes_is_made_once(made: str) -> None:
+    x = np.array(numpy.arange(10_000.0).reshape(100, 100))
+    numpy.asarray(x)
+    y = eval(made, {"np": np, "x": x})
+    first = numpy.asarray(y)
+    assert numpy.shares_memory(first, numpy.asarray(y))
+    expected = eval(made, {"np": numpy, "x": numpy.asarray(x)})
+    numpy.testing.assert_array_equal(first, expected)
+    again = y + 1, y * 2  # who reads it takes the same
+    assert numpy.shares_memory(first, numpy.asarray(y))
+    x[0] = -1.0
+    numpy.testing.assert_array_equal(numpy.asarray(y), expected)
+    numpy.testing.assert_array_equal(numpy.asarray(again[0]), expected + 1)
+
+
+def test_a_copy_that_was_read_is_not_held_by_what_is_pending() -> None:
+    x = np.array(numpy.arange(10_000.0).reshape(100, 100))
+    numpy.asarray(x)
+    y = x.T.reshape(-1)
+    memory = weakref.ref(numpy.asarray(y).base)
+    del y
+    gc.collect()
+    assert memory() is None
+
+
+@pytest.mark.parametrize("repeats", [1, 2, 16, 17])
+@pytest.mark.parametrize("shape", [(2000,), (3, 700), (40, 0), ()])
+def test_elements_that_are_repeated(shape: tuple[int, ...], repeats: int) -> None:
+    x = numpy.arange(float(numpy.prod(shape, dtype=int))).reshape(shape)
+    wide = numpy.broadcast_to(x[..., None], (*shape, repeats))
+    got = shaping.reshape.reference(wide, shape=(-1,))
+    numpy.testing.assert_array_equal(got, numpy.repeat(x, repeats))

@@ -33,7 +33,14 @@ from lazynp.transforms._stack import (
     DISABLED,
     name_of,
 )
-from lazynp.transforms._static import check_hashable, numbers, places_and_names, strings
+from lazynp.transforms._static import (
+    check_hashable,
+    is_fixable,
+    is_name,
+    numbers,
+    places_and_names,
+    strings,
+)
 from lazynp.transforms._traced import Traced, for_sizes, run, trace
 from lazynp.transforms.control import bounds_only, converted, session
 
@@ -109,6 +116,8 @@ class Jitted:
         self._cache: dict[Any, Traced] = {}
         self._quick: dict[Any, Quick] = {}
         self._reasons: list[str] = []
+        self._implied = not (numbers or names) and axes is None and shardings == (None, None)
+        self._fixed = False  # ints are static too: a trace has failed with them
         self._simple = not (self._numbers or self._names or any(donated) or bounds)
 
     def __repr__(self) -> str:
@@ -144,8 +153,8 @@ class Jitted:
                 return quick.call(args, plain[1])
         if local.recorder.staging and _meets_sizes((args, kwargs)):
             return self._prepared(*args, **kwargs)
-        given, call, static = self._split(args, kwargs)
-        traced = self._traced(given, call, static)
+        given, traced = self._given(args, kwargs)
+        plain = plain if self._simple else None
         STATS.calls += 1
         fresh = traced.sized is None or not traced.sized.made
         if plain is not None and fresh and traced.pure() and place_inside(traced.jaxpr) is None:
@@ -175,6 +184,30 @@ class Jitted:
         chosen += [x for name, x in kwargs.items() if name in names]
         return donated_places(tree_flatten(chosen)[0], given.leaves, given.owners, self._what)
 
+    def _given(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], moving: bool = False
+    ) -> tuple[Arguments, Traced]:
+        """The dynamic arguments, and the trace for them. If an int stands in the way (a size that
+        must agree with others, a bound, an axis), it is static from then on.
+        """
+        given, call, static = self._split(args, kwargs)
+        try:
+            return given, self._traced(given, call, static, moving and bool(given.starts))
+        except (TypeError, ValueError, IndexError):
+            if (
+                self._fixed
+                or not self._implied
+                or not any(map(is_fixable, (*args, *kwargs.values())))
+            ):
+                raise
+            self._fixed, simple, self._simple = True, self._simple, False
+            try:
+                given, call, static = self._split(args, kwargs)
+                return given, self._traced(given, call, static, moving and bool(given.starts))
+            except BaseException:
+                self._fixed, self._simple = False, simple
+                raise
+
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Arguments, Callable[..., Any], Any]:
@@ -183,6 +216,9 @@ class Jitted:
         places = {n % len(args) for n in self._numbers if -len(args) <= n < len(args)}
         places |= {n for n in numbers if n < len(args) and type(args[n]) is int}
         static_names = {*self._names, *(n for n in names if type(kwargs.get(n)) is int)}
+        if self._implied:
+            places |= {i for i, x in enumerate(args) if self._decides(x)}
+            static_names |= {name for name, x in kwargs.items() if self._decides(x)}
         if not places and not static_names:
             named = names_of_leaves(self._axes, args, kwargs, self._what)
             return Arguments((args, kwargs), self._what, named), self._prepared, ()
@@ -204,6 +240,10 @@ class Jitted:
             axes = tuple([a for i, a in enumerate(axes) if i not in places])
         found = names_of_leaves(axes, dynamic, named, self._what)
         return Arguments((dynamic, named), self._what, found), call, static
+
+    def _decides(self, x: Any) -> bool:
+        """Whether an argument is static, though nobody said so."""
+        return is_name(x) or self._fixed and is_fixable(x)
 
     def _traced(
         self, given: Arguments, call: Callable[..., Any], static: Any, moving: bool = False
@@ -238,8 +278,8 @@ class Jitted:
         """The program for arguments like these (arrays or ShapeDtype), without running it."""
         if self._arrangement is not None:
             args, _ = self._arrangement.arguments(args, kwargs)
-        given, call, static = self._split(args, kwargs)
-        return Lowered(self, self._traced(given, call, static, bool(given.starts)), given)
+        given, traced = self._given(args, kwargs, moving=True)
+        return Lowered(self, traced, given)
 
     def run(self, traced: Traced, given: Arguments) -> Any:
         """Call it for arguments of which it was traced."""
@@ -247,8 +287,7 @@ class Jitted:
 
     def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
         """The jaxpr for these arguments."""
-        given, call, static = self._split(args, kwargs)
-        return self._traced(given, call, static).jaxpr
+        return self._given(args, kwargs)[1].jaxpr
 
     def explained(self) -> str:
         """For `explain`: the arguments that it was traced for, and the reasons for retracing."""
@@ -309,7 +348,9 @@ def jit(
     round is traced, unless the number of rounds is unknown. "stage": a loop that cannot be traced
     once is an error. None: as `config.loops`. Branches and loops on traced values are compiled in
     any case, also in functions that this one calls, but not in libraries, nor where there is no
-    source. An int argument that the function uses only as a bound of `range` is static.
+    source. An int argument that the function uses only as a bound of `range` is static; so are
+    strings, dtypes and functions of modules, and ints (and tuples of ints) where tracing fails with
+    them: a size that must agree with others, an axis. Naming static arguments turns that off.
 
     abstracted_axes: axes whose sizes a trace does not know, so that one trace serves all sizes:
     `{axis: name}` or a tuple of names (and None) for every argument, or a tuple of such for each.

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from lazynp.transforms._stack import name_of
 
@@ -50,6 +53,26 @@ def places_and_names(
     from_names = tuple(positional.index(n) for n in names if n in positional)
     from_numbers = tuple(positional[n] for n in places if -len(positional) <= n < len(positional))
     return (*places, *from_names), (*names, *from_numbers)
+
+
+def is_name(x: Any) -> bool:
+    """Whether this argument names something: a mode, a dtype, a function of a module. (Other
+    functions may be made anew for each call.)
+    """
+    if isinstance(x, (str, bytes, np.dtype, type)):
+        return True
+    name = getattr(x, "__qualname__", None)
+    if not callable(x) or not isinstance(name, str):
+        return False
+    module = sys.modules.get(getattr(x, "__module__", None) or "")
+    return getattr(module, name, None) is x
+
+
+def is_fixable(x: Any) -> bool:
+    """Whether this argument can be a part of the program's shape: an int, or a tuple of ints."""
+    if type(x) is tuple:
+        return bool(x) and all([type(y) is int for y in x])
+    return type(x) in (int, bool)
 
 
 def numbers(x: Any) -> tuple[int, ...]:

@@ -4,6 +4,7 @@ import copy
 import os
 import pickle
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
@@ -331,10 +332,73 @@ def test_values_that_are_not_known(function, cure) -> None:
     file = os.path.basename(function.__code__.co_filename)  # <string>: no source to rewrite
     asking = rf"{file}:{function.__code__.co_firstlineno} asks for it \(.*{cure}"
     with pytest.raises(TypeError, match=f"jit of <lambda> is only traced: .*{asking}.*static_arg"):
-        jit(function)(np.arange(4.0), 1)
+        jit(function)(np.arange(4.0), np.asarray(1))
     each = rf"vmap of <lambda>: .*{file}:{function.__code__.co_firstlineno} asks for one \("
     with pytest.raises(TypeError, match=each + f".*{cure}.*in_axes=None"):
         np.vmap(function)(np.ones((2, 4)), np.arange(2))
+
+
+@pytest.mark.parametrize("function", [
+    lambda np, x, n: np.zeros((n, n)) + x,
+    lambda np, x, n: np.eye(n) @ x,
+    lambda np, x, n: (np.arange(n) * x[0]).sum(),
+    lambda np, x, n: np.linspace(0, 1, n) * x[0],
+    lambda np, x, n: x.sum(axis=n - 2),
+    lambda np, x, n: x[: 2 * n - 4] + 1,
+    lambda np, x, n: sum(x[i, i] for i in range(n)),
+    lambda np, x, n: x[tuple([0] * (n - 1))],
+])  # fmt: skip
+def test_an_int_that_stands_in_the_way_becomes_static(function: Any) -> None:
+    x = numpy.arange(9.0).reshape(3, 3)
+    f = jit(partial(function, np))
+    for _ in range(2):
+        numpy.testing.assert_allclose(f(np.array(x), 3), function(numpy, x, 3), rtol=1e-15)
+    assert f._cache_size() == 1
+    numpy.testing.assert_allclose(f(np.array(x), n=3), function(numpy, x, 3), rtol=1e-15)
+    g = jit(partial(function, np))
+    g.lower(np.array(x), 3).compile()
+    assert jit(partial(function, np)).trace(np.array(x), 3).eqns
+
+
+def test_an_int_that_is_in_nobodys_way_stays_an_operand() -> None:
+    f = jit(lambda x, n: x[n] ** n)
+    assert [float(f(np.arange(4.0), n)) for n in range(4)] == [1, 1, 4, 27]
+    assert f._cache_size() == 1
+
+
+def test_names_and_tuples_of_ints_are_static() -> None:
+    def padded(x: Any, width: Any, mode: str, dtype: Any, shape: Any, then: Any) -> Any:
+        return then(np.pad(x, width, mode=mode).astype(dtype)).reshape(shape)
+
+    given = ((2, 1), "edge", numpy.dtype("f4"), (3, 2), np.negative)
+    x, expected = np.arange(3.0), [[0, 0], [0, -1], [-2, -2]]
+    f = jit(padded)
+    for options in (given, given, ((2, 1), "edge", "i4", (3, 2), np.negative)):
+        got = f(x, *options)
+        assert got.tolist() == expected and got.dtype == options[2]
+    assert f(x, (2, 1), mode="wrap", dtype=float, shape=-1, then=numpy_abs).tolist() == [
+        1, 2, 0, 1, 2, 0,
+    ]  # fmt: skip
+    assert f._cache_size() == 3
+
+
+def numpy_abs(x: Any) -> Any:
+    return np.abs(x)
+
+
+def test_what_is_made_anew_for_each_call_is_no_name() -> None:
+    with pytest.raises(TypeError, match="arrays and numbers are required, got <function"):
+        jit(lambda x, f: f(x))(np.arange(3.0), lambda x: x)
+    with pytest.raises(TypeError, match="arrays and numbers are required, got 'a'"):
+        jit(lambda x, n, mode: x, static_argnums=1)(np.arange(3.0), 1, "a")
+
+
+def test_where_no_int_is_to_blame_the_error_stays() -> None:
+    f, tries = jit(lambda x, n: tries.append(n) or x[x > n]), []
+    for _ in range(2):
+        with pytest.raises(TypeError, match=r"where\(m, x, 0\)"):
+            f(np.arange(3.0), 1)
+    assert len(tries) == 4  # with n as an operand, and as a constant
 
 
 @pytest.mark.parametrize("function", [lambda x, i: np.zeros(i), lambda x, i: x.reshape(i, -1)])

@@ -81,10 +81,10 @@ class Array(Declarations):
         base = self._base
         if base is None:
             return self._node
+        node = self._node  # before `_seen`, because `let_go` of another thread changes that first
         if self._seen is base._node:
-            if self._node[VALUE] is None and local.recorder.backend.at_once:
-                self._settle()
-            return self._node
+            at_once = node[VALUE] is None and local.recorder.backend.at_once
+            return self._settled(node) if at_once else node
         with write_lock:  # the node and its source change together
             node = seen = self._owner()._node
             if local.recorder.backend.at_once:
@@ -100,28 +100,29 @@ class Array(Declarations):
             note(self)
         return node
 
-    def _settle(self) -> None:
+    def _settled(self, node: Node) -> Node:
         """In a loop of small operations, make a recorded view NumPy's, if its owner has a value by
         now. Every read of it would otherwise take its steps again.
         """
         base = self._base
         if base is None or base._base is not None or base._seen is VIEWED:
-            return
+            return node
         whole = base._node
         memory = whole[VALUE]
         if type(memory) is not np.ndarray or not on_device(memory.dtype):
-            return
+            return node
         try:
             for step in self._path:
                 if not step.shows:
-                    return
+                    return node
                 memory = step.layout(memory)
         except ValueError:  # a reshape that copies
-            return
+            return node
         if memory.nbytes <= local.recorder.policy.largest:
             with write_lock:
                 if self._seen is whole:  # by now another thread may have seen a later value
-                    self._node = [None, None, memory, None, aval_of_node(self._node)]
+                    self._node = node = [None, None, memory, None, aval_of_node(node)]
+        return node
 
     def _is_recorded(self, memory: np.ndarray[Any, Any]) -> bool:
         """Whether, in a loop of small operations, a program that reads this view takes the part."""

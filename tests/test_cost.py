@@ -58,7 +58,7 @@ def test_sorts_compare(name: str) -> None:
     primitive = getattr(sorting, name)
     once = _more(primitive, [_aval(1 << 9)], [_aval(1 << 9)], 10 << 9)
     assert once == _more(primitive, [_aval(1 << 15)], [_aval(1 << 15)], 16 << 15)
-    assert once[0] >= 1.5 and once[1] >= 3.0
+    assert once[0] >= 1.0 and once[1] >= 3.0
     assert sorting.searchsorted.cost == (20.0, 60.0)
 
 

@@ -204,7 +204,23 @@ def reads_an_object(x):
     return x
 
 
+def joined_tests(x):
+    """Of `and` and `or`, a test needs the truth alone, so operands may be of any class."""
+    found, label = np.zeros(len(x), dtype=np.int64), 0
+    for i in range(len(x)):
+        if i and x[i - 1] and not (x[i] > 0 or i % 3):
+            found[i] = found[i - 1]
+        elif x[i] or 0.5 and not (i and x[i - 1]):
+            label += 1
+            found[i] = label
+        found[i] += 7 if i and x[i] else 3
+    while label and x[0] and found[0] < 20:
+        found[0] += 5
+    return found, label
+
+
 PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
+    (joined_tests, ("integers",)), (joined_tests, ("vector",)),
     (reads_attributes_of_arrays, ("vector",)), (sweep, ("vector", 3)), (stencil, ("vector", 20)),
     (total, ("vector",)),
     (first_above, ("vector", 0.5)), (first_above, ("vector", 100.0)), (count_steps, ("vector",)),

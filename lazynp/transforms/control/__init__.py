@@ -26,6 +26,7 @@ from lazynp.transforms.control._choice import (
     or_,
     raised,
     result,
+    tested,
 )
 from lazynp.transforms.control._known import arithmetic, augmented
 from lazynp.transforms.control._loops import for_, while_
@@ -59,7 +60,7 @@ class _Operators:
 
 for _function in (
     and_, arithmetic, assert_, augmented, branch, call, chain, changed, choose, for_, fresh, load,
-    not_, or_, own, raised, result, sequence, text, while_,
+    not_, or_, own, raised, result, sequence, tested, text, while_,
 ):  # fmt: skip
     _made: Any = staticmethod(_function)  # type: ignore[arg-type]
     setattr(_Operators, _function.__name__, _made)

@@ -96,6 +96,13 @@ def or_(first: Any, second: Callable[[], Any], line: int) -> Any:
     return choose(first, lambda: first, second, line)
 
 
+def tested(x: Any) -> Any:
+    """An operand of `and` or `or` of which only the truth counts: a bool, whatever x is."""
+    if undecided(x):
+        return result_handle(truth(x)._read())
+    return x if isinstance(x, Array) else bool(x)
+
+
 def not_(x: Any) -> Any:
     return not x if not undecided(x) else result_handle(elementwise.logical_not(truth(x))._read())
 

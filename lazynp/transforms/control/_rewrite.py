@@ -146,6 +146,12 @@ class _Function:
     def _expression(self, e: ast.expr) -> ast.expr:
         return self._expressions.visit(copy.deepcopy(e))
 
+    def _test(self, e: ast.expr) -> ast.expr:
+        """An expression of which only the truth counts."""
+        test = copy.deepcopy(e)
+        _mark_test(test)
+        return self._expressions.visit(test)
+
     def _inner(
         self, of: str, body: Sequence[ast.stmt], stores: set[str], at: ast.AST, *args: str
     ) -> ast.FunctionDef:
@@ -165,7 +171,7 @@ class _Function:
         then, other = f".then{self._parts}", f".else{self._parts}"
         written = self._written & (stores | live)
         made = call(
-            "branch", self._expression(s.test), name(then), name(other),
+            "branch", self._test(s.test), name(then), name(other),
             _constant(stores & live), _constant(written), ast.Constant(s.lineno),
         )  # fmt: skip
         functions = [self._inner(then, body, stores, s), self._inner(other, orelse, stores, s)]
@@ -202,7 +208,7 @@ class _Function:
             loads = names(s.iter).loads
         else:
             test: ast.expr = ast.BoolOp(ast.And(), [no(stop), s.test]) if stop else s.test
-            going = [_located(ast.Return(self._expression(_located(test, s.test))), s.test)]
+            going = [_located(ast.Return(self._test(_located(test, s.test))), s.test)]
             functions = [
                 self._inner(f".body{k}", body, stores, s),
                 self._inner(f".test{k}", going, stores, s),
@@ -253,6 +259,14 @@ class _Unannotated(ast.NodeTransformer):
         return node
 
 
+def _mark_test(e: ast.expr) -> None:
+    """Note that only the truth counts, of an `and` or `or` and of what it joins."""
+    if isinstance(e, ast.BoolOp):
+        e.of_test = True  # type: ignore[attr-defined]
+        for value in e.values:
+            _mark_test(value)
+
+
 class _Expressions(ast.NodeTransformer):
     """Expressions and simple statements. unsure: names that may be unbound."""
 
@@ -270,7 +284,11 @@ class _Expressions(ast.NodeTransformer):
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         if _binds(node):
             return node
+        plain = [isinstance(v, (ast.BoolOp, ast.Compare)) for v in node.values]
         self.generic_visit(node)
+        if getattr(node, "of_test", False):
+            pairs = zip(node.values, plain, strict=True)
+            node.values = [v if known else self._call(v, "tested", v) for v, known in pairs]
         out = node.values[-1]
         function = "and_" if isinstance(node.op, ast.And) else "or_"
         for v in reversed(node.values[:-1]):
@@ -278,12 +296,15 @@ class _Expressions(ast.NodeTransformer):
         return out
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if isinstance(node.op, ast.Not):
+            _mark_test(node.operand)
         self.generic_visit(node)
         return self._call(node, "not_", node.operand) if isinstance(node.op, ast.Not) else node
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         if _binds(node.body, node.orelse):
             return node
+        _mark_test(node.test)
         self.generic_visit(node)
         line = ast.Constant(node.lineno)
         return self._call(node, "choose", node.test, thunk(node.body), thunk(node.orelse), line)
@@ -369,6 +390,7 @@ class _Expressions(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         if _binds(node):
             return node
+        _mark_test(node.test)
         self.generic_visit(node)
         message = ast.Constant(None) if node.msg is None else thunk(node.msg)
         return ast.copy_location(ast.Expr(self._call(node, "assert_", node.test, message)), node)

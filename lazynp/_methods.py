@@ -60,8 +60,10 @@ from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._host import host_into, write_on_host
 from lazynp.functions._integers import normalize_axis_index
 from lazynp.functions._operands import cast, check_writeable, store
+from lazynp.functions._stores import write_into
 from lazynp.functions._strided import as_strided
 from lazynp.functions._subclass import of_class
+from lazynp.primitives import sorting as sorts
 
 
 @showing
@@ -101,15 +103,25 @@ def _fill(self: Array, value: Any) -> None:
     setitem(self, ..., value)
 
 
+_sort_memory: Any = sorts.sort.inplace
+_SORTS = (None, "quicksort", "mergesort", "heapsort", "stable")
+
+
 def _sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, **kw: Any) -> None:
     axis = normalize_axis_index(operator.index(axis), self.ndim)
     check_writeable(self, name="sort array")
+    if order is None and kind in _SORTS and not kw:
+        if write_into(self, (), lambda memory: _sort_memory(memory, axis=axis)):
+            return
     store(sorting.sort(self, axis, kind, order, **kw), self)
 
 
 def _partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None):
     axis = normalize_axis_index(operator.index(axis), self.ndim)
     check_writeable(self, name="partition array")
+    if order is None and type(kth) is int:
+        if write_into(self, (), lambda memory: memory.partition(kth, axis, kind)):
+            return
     store(sorting.partition(self, kth, axis, kind, order), self)
 
 

@@ -15,6 +15,7 @@ from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import traced
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._operands import as_array
+from lazynp.functions._stores import host_index, write_as_numpy
 
 
 class flatiter:
@@ -76,6 +77,13 @@ class flatiter:
     def __setitem__(self, index: Any, value: Any) -> None:
         if not writeable(self.base):
             raise ValueError("underlying array is read-only")
+        where = index if type(index) in (int, slice) else None
+        if type(index) is NDArray:
+            where = host_index(index)
+        if where is not None and write_as_numpy(
+            self.base, (value,), lambda v, memory: memory.flat.__setitem__(where, v)
+        ):
+            return
         flat = new_array(self._flat()._read())
         chosen = getitem(flat, self._checked(index))
         dtype = self.base.dtype

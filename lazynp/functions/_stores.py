@@ -244,7 +244,10 @@ def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) ->
         if x is out:
             values.append(_OUT)
             continue
-        u = x if type(x) in AVALS or type(x) is ndarray else _copied_operand(x, owner)
+        if type(x) is list or type(x) is tuple:
+            u = _host_numbers(x)
+        else:
+            u = x if type(x) in AVALS or type(x) is ndarray else _copied_operand(x, owner)
         if u is None or type(u) is ndarray and not on_device(u.dtype):
             return False
         values.append(u)
@@ -255,6 +258,22 @@ def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) ->
     return write(out, call)
 
 
+def write_as_numpy(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) -> bool:
+    """`write_into`, except where NumPy would warn that imaginary parts are dropped: a warning must
+    name the user's line.
+    """
+    if type(out) is not NDArray or not local.recorder.backend.at_once:
+        return False
+    if aval_of_node(out._node).dtype.kind != "c":
+        for x in inputs:
+            given = aval_of_node(x._node) if isinstance(x, Array) else x
+            if hasattr(given, "dtype") or type(given) in _WRITTEN:
+                if _is_complex(given):
+                    return False
+    return write_into(out, inputs, function)
+
+
+_WRITTEN = frozenset({complex, list, tuple})
 _OUT = object()  # stands for the array that is written
 
 

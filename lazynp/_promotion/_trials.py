@@ -63,6 +63,7 @@ class Case:
         self.candidate: Program | None = None
         self.program: Program | None = None
         self._works: list[lowering.Work] = []  # compiling for the candidate in the background
+        self.compiling = 0.0  # seconds, by estimate
         self.last: float | None = None  # seconds of Python's last call
         self._unfit = 0
 
@@ -72,8 +73,10 @@ class Case:
         return self.seconds >= self.price and all(w.done for w in self._works)
 
     def first_run(self, program: Program, *args: Any) -> Any:
-        """What the program gives. Raises `Unfinished` while it is compiled in the background."""
-        if len(self._works) >= _PARTS:
+        """What the program gives. Raises `Unfinished` while it is compiled in the background. If
+        Python's call took longer than that, it is waited for: the next call can be the program's.
+        """
+        if len(self._works) >= _PARTS or (self.last or 0.0) >= self.compiling:
             return program(*args)
         try:
             with lowering.unfinished_allowed():
@@ -236,7 +239,7 @@ class Trials:
                     case.refused = "sets a number that must be known"
                     break
                 if not self._learns(program, given):
-                    compiling = self.compiling * operations
+                    compiling = case.compiling = self.compiling * operations
                     if lowering.in_background():
                         compiling *= _IN_BACKGROUND
                     case.price = SECONDS + _earlier.times(case.won) * compiling

@@ -17,7 +17,7 @@ import pytest
 
 import lazynp as np
 from lazynp import lowering
-from lazynp._promotion import taken
+from lazynp._promotion import _function, _trials, taken
 from lazynp.lowering import _background
 from lazynp.lowering._background import Unfinished, result_of, unfinished_allowed
 from tests.promoting import front, promoting
@@ -140,10 +140,22 @@ def relaxed(u: Any, count: int, by: float) -> Any:
     return u.sum()
 
 
-def test_a_hot_function_is_pythons_until_its_program_is_there(held: Any) -> None:
+def test_a_hot_function_that_takes_longer_than_compiling_waits() -> None:
+    with promoting():  # by estimate, compiling takes no time
+        hot = front(relaxed)
+        for k in range(3):
+            relaxed(np.ones(30), 20, 0.25)
+            assert hot.programs == (k >= 1) and not _background._works
+
+
+def test_a_hot_function_is_pythons_until_its_program_is_there(
+    held: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     u, plain = np.ones(30), numpy.ones(30)
     u[4] = plain[4] = 2.0
     with promoting():
+        monkeypatch.setattr(_trials, "_IN_BACKGROUND", 0.0)  # of the price
+        monkeypatch.setattr(_function, "_COMPILING", 1e3)
         hot = front(relaxed)
         for k in range(8):
             if k == 5:

@@ -17,7 +17,7 @@ from hypothesis import given, strategies as st
 
 import lazynp as np
 from lazynp._array import VIEWED, Array
-from lazynp._node import VALUE
+from lazynp._node import OP, VALUE
 from lazynp._recorder import local
 from tests.helpers import be_eager
 from tests.test_fastpath import MODES, behind, calls_of, needs_c, outcome, set_eager
@@ -493,6 +493,23 @@ def test_large_parts_call_no_function_of_python() -> None:
 
     work()
     assert calls_of(work) == []
+
+
+def test_elements_of_a_reshaped_transpose_copy_its_memory_once(monkeypatch: Any) -> None:
+    x = np.arange(200_000.0).reshape(400, 500).copy()
+    float(x[0, 0])  # x has memory now
+    y = x.T.reshape(-1)
+    op, copies = y._node[OP], 0
+    reference = op.reference
+
+    def counted(memory: Any) -> Any:
+        nonlocal copies
+        copies += 1
+        return reference(memory)
+
+    monkeypatch.setattr(op, "reference", counted)
+    assert [float(y[k]) for k in range(0, 200_000, 50_000)] == [0.0, 125.0, 250.0, 375.0]
+    assert copies == 1
 
 
 @needs_c

@@ -39,7 +39,8 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Array, _node) X(Array, _base) X(Array, _path) X(Array, _seen) X(Array, _flags)               \
     X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, backend)                  \
     X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(Policy, patience) X(State, watching)  \
-    X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host) X(Op, free) X(Op, reference) \
+    X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host) X(Op, free)          \
+    X(Op, primitive) X(Op, reference)                                                              \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
     X(Aval, traced) X(Aval, get_memo) X(Aval, set_memo)
 
@@ -67,7 +68,7 @@ static struct {
     OF_UNIT(X)
 #undef X
     PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
-    PyObject *ticked, *name, *scipy, *out, *where; /* these and the line above: strings */
+    PyObject *ticked, *name, *scipy, *out, *where, *copies; /* these and the line above: strings */
     PyObject *aval_of_double;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */

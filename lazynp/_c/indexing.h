@@ -334,6 +334,17 @@ static PyObject *chosen(PyObject *self, PyObject *value, PyObject *index, int *a
     return out;
 }
 
+/* Whether NumPy may have to copy this memory, which Python does once and keeps; -1: an error. */
+static int may_copy(PyObject *op, PyObject *memory)
+{
+    if (PyArray_IS_C_CONTIGUOUS((PyArrayObject *)memory))
+        return 0;
+    PyObject *copies = PyObject_GetAttr(OF(op, Op, primitive), the.copies);
+    int may = copies ? copies == Py_True : -1;
+    Py_XDECREF(copies);
+    return may;
+}
+
 /* NumPy's view of memory that a parked node shows, new. NULL, without an error: forward. It is not
    kept with the node, so that the memory can be written in place. */
 static PyArrayObject *parked_memory(PyObject *node)
@@ -357,7 +368,7 @@ static PyArrayObject *parked_memory(PyObject *node)
     else
         memory = is_memory(memory) ? Py_NewRef(memory) : NULL;
     given[0] = memory;
-    out = memory ? PyObject_Vectorcall(OF(op, Op, reference), given, count, NULL) : NULL;
+    out = memory && !may_copy(op, memory) ? PyObject_Vectorcall(OF(op, Op, reference), given, count, NULL) : NULL;
     Py_DECREF(args);
     Py_XDECREF(memory);
     if (!out && PyErr_Occurred())

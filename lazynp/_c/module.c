@@ -323,6 +323,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.ticked = PyUnicode_InternFromString("ticked");
     the.out = PyUnicode_InternFromString("out");
     the.where = PyUnicode_InternFromString("where");
+    the.copies = PyUnicode_InternFromString("copies");
     the.overlaps = PyUnicode_InternFromString("overlaps");
     the.layout = PyUnicode_InternFromString("layout");
     the.shows = PyUnicode_InternFromString("shows");

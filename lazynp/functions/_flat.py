@@ -15,7 +15,7 @@ from lazynp.functions._assigned import check_range
 from lazynp.functions._checks import traced
 from lazynp.functions._getset import getitem, setitem
 from lazynp.functions._operands import as_array
-from lazynp.functions._stores import host_index, write_as_numpy
+from lazynp.functions._stores import host_index, write_into
 
 
 class flatiter:
@@ -80,8 +80,8 @@ class flatiter:
         where = index if type(index) in (int, slice) else None
         if type(index) is NDArray:
             where = host_index(index)
-        if where is not None and write_as_numpy(
-            self.base, (value,), lambda v, memory: memory.flat.__setitem__(where, v)
+        if where is not None and write_into(
+            self.base, (value,), lambda v, memory: memory.flat.__setitem__(where, v), casts=True
         ):
             return
         flat = new_array(self._flat()._read())

@@ -31,7 +31,7 @@ from lazynp.functions._integers import (
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
 from lazynp.functions._placing import beside
 from lazynp.functions._refused import refused_as
-from lazynp.functions._stores import write_as_numpy
+from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
 
 _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
@@ -267,7 +267,7 @@ def _safely(values: Any, dtype: np.dtype[Any]) -> Array:
 @refused_as(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """See `numpy.place`. Does not compute the mask."""
-    if write_as_numpy(arr, (mask, vals), lambda m, v, memory: np.place(memory, m, v)):
+    if write_into(arr, (mask, vals), lambda m, v, memory: np.place(memory, m, v), casts=True):
         return
     x, m = target(arr, "place() argument 1"), as_array(mask)
     v = _safely(vals, x.dtype)
@@ -294,7 +294,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 @refused_as(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """See `numpy.putmask`. Does not compute the mask."""
-    if write_as_numpy(a, (mask, values), lambda m, v, memory: np.putmask(memory, m, v)):
+    if write_into(a, (mask, values), lambda m, v, memory: np.putmask(memory, m, v), casts=True):
         return
     x, m = target(a, "argument 1"), as_array(mask)
     v = _safely(values, x.dtype)

@@ -231,14 +231,22 @@ def store_slice(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
     return write(self, op.inplace, u, *starts)
 
 
-def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) -> bool:
-    """Run `function(*inputs, out)` by NumPy, in the memory of an array that is small enough."""
+def write_into(
+    out: Any, inputs: Sequence[Any], function: Callable[..., Any], *, casts: bool = False
+) -> bool:
+    """Run `function(*inputs, out)` by NumPy, in the memory of an array that is small enough.
+
+    casts: whether the function casts the inputs to the dtype of `out`. Then an input that loses its
+    imaginary part is recorded, because the warning must name the user's line.
+    """
     recorder = local.recorder
     if not recorder.backend.at_once or type(out) is not NDArray or out._flags is not None:
         return False
     owner = out if out._base is None else out._base
-    if aval_of_node(owner._node).nbytes > recorder.policy.largest:
+    aval = aval_of_node(owner._node)
+    if aval.nbytes > recorder.policy.largest:
         return False
+    casts_to_real = casts and aval.dtype.kind != "c"
     values = []
     for x in inputs:
         if x is out:
@@ -250,6 +258,10 @@ def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) ->
             u = x if type(x) in AVALS or type(x) is ndarray else _copied_operand(x, owner)
         if u is None or type(u) is ndarray and not on_device(u.dtype):
             return False
+        if casts_to_real and _is_complex(u):
+            return False
+        if casts and type(x) is NDArray and type(u) is not ndarray:
+            u = np.asarray(u)  # NumPy casts a number where it refuses a 0-d array
         values.append(u)
 
     def call(memory: Any) -> None:
@@ -258,22 +270,6 @@ def write_into(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) ->
     return write(out, call)
 
 
-def write_as_numpy(out: Any, inputs: Sequence[Any], function: Callable[..., Any]) -> bool:
-    """`write_into`, except where NumPy would warn that imaginary parts are dropped: a warning must
-    name the user's line.
-    """
-    if type(out) is not NDArray or not local.recorder.backend.at_once:
-        return False
-    if aval_of_node(out._node).dtype.kind != "c":
-        for x in inputs:
-            given = aval_of_node(x._node) if isinstance(x, Array) else x
-            if hasattr(given, "dtype") or type(given) in _WRITTEN:
-                if _is_complex(given):
-                    return False
-    return write_into(out, inputs, function)
-
-
-_WRITTEN = frozenset({complex, list, tuple})
 _OUT = object()  # stands for the array that is written
 
 

@@ -61,7 +61,7 @@ from lazynp.functions._selection import (
     select,
     where,
 )
-from lazynp.functions._stores import host_index, write_as_numpy
+from lazynp.functions._stores import host_index, write_into
 from lazynp.primitives import indexing, reduction, shaping
 
 __all__ = [
@@ -138,8 +138,8 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
             np.put(memory, np.asarray(index_array(ind)), np.asarray(given), mode)
         return
     where = ind if type(ind) is int else host_index(ind) if type(ind) is not tuple else None
-    if where is not None and write_as_numpy(
-        x, (v,), lambda u, memory: np.put(memory, where, u, mode)
+    if where is not None and write_into(
+        x, (v,), lambda u, memory: np.put(memory, where, u, mode), casts=True
     ):
         return
     v = _refusing(v, x.dtype)
@@ -218,8 +218,11 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """See `numpy.put_along_axis`."""
-    if type(indices) is NDArray and write_as_numpy(
-        arr, (indices, values), lambda i, v, memory: np.put_along_axis(memory, i, v, axis)
+    if type(indices) is NDArray and write_into(
+        arr,
+        (indices, values),
+        lambda i, v, memory: np.put_along_axis(memory, i, v, axis),
+        casts=True,
     ):
         return
     x, index = target(arr, "argument 1"), as_array(indices)
@@ -319,7 +322,7 @@ def _sum_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     """See `numpy.fill_diagonal`."""
-    if write_as_numpy(a, (val,), lambda v, memory: np.fill_diagonal(memory, v, wrap)):
+    if write_into(a, (val,), lambda v, memory: np.fill_diagonal(memory, v, wrap), casts=True):
         return
     x = as_array(a)
     if x.ndim < 2:

@@ -89,7 +89,7 @@ from lazynp.functions._splitting import (
     unstack,
     vsplit,
 )
-from lazynp.functions._stores import write_as_numpy
+from lazynp.functions._stores import write_into
 from lazynp.functions.creation import zeros
 from lazynp.primitives import elementwise, reduction, shaping, sorting
 
@@ -293,8 +293,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     """See `numpy.copyto`."""
-    if where is not True and write_as_numpy(
-        dst, (src, where), lambda s, w, memory: np.copyto(memory, s, casting, w)
+    if where is not True and write_into(
+        dst, (src, where), lambda s, w, memory: np.copyto(memory, s, casting, w), casts=True
     ):
         return
     if isinstance(dst, np.ndarray):

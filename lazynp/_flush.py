@@ -284,9 +284,10 @@ def host_value(node: Node) -> Any:
             value = _reference.host_view(node)
             if value is not None:
                 pending = local.recorder.pending
-                if node[VALUE] is not None and pending and pending[-1] is node:
-                    if not local.recorder.staging:
-                        pending.pop()  # which would hold its memory until the next flush
+                if node[VALUE] is not None and pending and not local.recorder.staging:
+                    with _reference.lock:  # another thread may flush this recorder
+                        if pending and pending[-1] is node:
+                            pending.pop()  # which would hold its memory until the next flush
                 op = node[OP]
                 return value[()] if op is not None and op.scalar and not op.host else value
         flush(local.recorder, node)

@@ -31,7 +31,7 @@ from lazynp._reference import is_parked, keep_views, note_read, watched
 from lazynp._stale import let_go
 from lazynp._unread import after_run, before_run, leave, regret
 
-lowering.keep_freed_memory()
+lowering.keep_freed_memory()  # at import: eager operations allocate before anything is flushed
 
 
 def evaluate(nodes: list[Node], asked: Node | None, reason: Any) -> Plan | Sighting | None:

@@ -76,7 +76,7 @@ class Primitive:
     # nanoseconds beyond moving the data, by NumPy and by XLA: see `_cost`. None: no more than that
     cost: Cost | Callable[[Sequence[Aval]], Cost] | None = None
     free: bool = False  # cheaper to recompute than to store: views, broadcasts, iotas
-    copies: bool = False  # a view for NumPy only of memory in some orders; else a copy
+    copies: bool = False  # whether NumPy has to copy memory that is not contiguous
     linearize: Rule | None = None  # a jvp whose tangents are separate programs, without values
     discharge: Rule | None = None  # of calls: see `primitives.checks`
     inplace: Rule | None = None  # a reference that may overwrite its first operand

@@ -261,10 +261,14 @@ class Diagonal(Exact):
     plain = True
     turns = True
 
-    def _places(self, aval: Aval) -> tuple[Any, Any]:
+    def _reach(self, aval: Aval) -> tuple[int, int, Any]:
+        """Its first row, its first column, and how many elements it has."""
         rows, columns = aval.shape[-2:]
         first, second = max(0, -self.offset), max(0, self.offset)
-        count = largest(0, smallest(rows - first, columns - second))
+        return first, second, largest(0, smallest(rows - first, columns - second))
+
+    def _places(self, aval: Aval) -> tuple[Any, Any]:
+        first, second, count = self._reach(aval)
         if is_size(count):
             i = shaping.iota(shape=(count,), axis=0, dtype=np.dtype(np.int64))
             return elementwise.add(i, first), elementwise.add(i, second)
@@ -275,11 +279,10 @@ class Diagonal(Exact):
         aval = aval_of_node(node)
         axes = (aval.ndim - 2, aval.ndim - 1)
         *outer, rows, columns = aval.shape
-        first, second = max(0, -self.offset), max(0, self.offset)
-        if not any(map(is_size, aval.shape)) and first < rows and second < columns:
+        first, second, count = self._reach(aval)
+        if not any(map(is_size, aval.shape)) and count:
             # all of its elements lie equally far apart: no gather, and a view for NumPy
             flat = shaping.reshape(new_array(node), shape=(*outer, rows * columns))
-            count = min(rows - first, columns - second)
             return shaping.slice_(
                 flat, first * columns + second, axes=axes[:1], sizes=(count,),
                 strides=(columns + 1,), shape=(*outer, count),

@@ -38,7 +38,8 @@ _HOPELESS = 4  # of Python's time, by estimate: such a program is not even tried
 _CALLS = 16  # after so many, those that are too short to be worth it are given up
 _CASES = 8  # kinds of arguments
 _MISSES = 64  # calls that no program could run
-_SLOW, _UNFIT = 2.0, 3  # of the call before; so many calls may be so
+_SLOW = 2.0  # a call is slow that takes so many times as long as the one before
+_UNFIT = 3  # slow calls: after so many, the program does not fit
 _PARTS = 8  # of a program that are compiled in the background, before it is waited for
 _IN_BACKGROUND = 0.25  # of the price, since Python goes on; but the end of the process waits
 _ATTEMPTS = 5  # traces, while it turns out which attributes are read, and which numbers vary
@@ -73,8 +74,8 @@ class Case:
         return self.seconds >= self.price and all(w.done for w in self._works)
 
     def first_run(self, program: Program, *args: Any) -> Any:
-        """What the program gives. Raises `Unfinished` while it is compiled in the background. If
-        Python's call took longer than that, it is waited for: the next call can be the program's.
+        """The program's first results. Raises `Unfinished` while the program is compiled in the
+        background. If Python's last call took longer than compiling, this waits for the compiler.
         """
         if len(self._works) >= _PARTS or (self.last or 0.0) >= self.compiling:
             return program(*args)

@@ -77,9 +77,7 @@ class flatiter:
     def __setitem__(self, index: Any, value: Any) -> None:
         if not writeable(self.base):
             raise ValueError("underlying array is read-only")
-        where = index if type(index) in (int, slice) else None
-        if type(index) is NDArray:
-            where = host_index(index)
+        where = host_index(index) if type(index) in (int, slice, NDArray) else None
         if where is not None and write_into(
             self.base, (value,), lambda v, memory: memory.flat.__setitem__(where, v), casts=True
         ):

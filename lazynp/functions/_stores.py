@@ -167,8 +167,7 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
     """`self[index] = value`, into an owner's memory or through a view of it."""
     if not local.recorder.backend.at_once:
         return False
-    basic = type(index) is slice or type(index) is int or index is Ellipsis
-    where = index if basic else host_index(index)
+    where = host_index(index)
     owner = self if self._base is None else self._base
     numbers = type(value) is tuple or type(value) is list
     u = _host_numbers(value) if numbers and value else _copied_operand(value, owner)
@@ -317,7 +316,10 @@ def _host_operand(x: Any) -> Any:
 
 def host_index(index: Any) -> Any:
     """The index in NumPy's form, if its arrays are available; else None."""
-    if type(index) is not tuple:
+    t = type(index)
+    if t is slice or t is int or index is Ellipsis:
+        return index
+    if t is not tuple:
         return _index_array(index)
     items = []
     for item in index:

@@ -18,6 +18,7 @@ from lazynp._array import Array, NDArray, Scalar, from_host, new_array, of_eithe
 from lazynp._flush import host_value
 from lazynp._steps import Reshape
 from lazynp._views import view
+from lazynp.primitives.elementwise_factory import ROWS
 
 # the results of these are not arrays, are plain arrays, or have their class already
 _PLAIN = {
@@ -133,7 +134,6 @@ _REDUCED = {
     "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum", "any": "logical_or",
     "all": "logical_and",
 }  # fmt: skip
-_CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]
 _ACCUMULATED = {"cumsum": "add", "cumprod": "multiply"}
 
 
@@ -164,7 +164,7 @@ def _asked(name: str) -> Callable[..., Any] | None:
         if min is None or max is None:
             function = functions["maximum" if max is None else "minimum"]
             return function(self, max if min is None else min, out=out, **kwargs)
-        return _CLIP(self, min, max, out=out, **kwargs)
+        return ROWS["clip"].ufunc(self, min, max, out=out, **kwargs)
 
     if name == "clip":
         return clipped

@@ -66,7 +66,7 @@ class Methods:
         """Apply in place and unbuffered: repeated indices apply repeatedly."""
         inputs = () if b is NO_VALUE else (b,)
         if type(a) is NDArray and local.recorder.backend.at_once:
-            where = host_index(indices) if type(indices) is not int else indices
+            where = host_index(indices)
             if where is not None and write_into(
                 a, inputs, lambda *v: combine_at(self._numpy, v[-1], where, *v[:-1])
             ):

@@ -137,7 +137,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = "raise") -> None:
             given = v if isinstance(v, Array) else np.array(v, x.dtype)
             np.put(memory, np.asarray(index_array(ind)), np.asarray(given), mode)
         return
-    where = ind if type(ind) is int else host_index(ind) if type(ind) is not tuple else None
+    where = None if type(ind) is tuple else host_index(ind)
     if where is not None and write_into(
         x, (v,), lambda u, memory: np.put(memory, where, u, mode), casts=True
     ):

@@ -11,7 +11,7 @@ import numpy as np
 
 from lazynp._array import Array, new_array
 from lazynp._avals import SCALAR_DTYPES
-from lazynp._ufunc_loops import resolve_dtypes
+from lazynp._node import aval_of_node
 from lazynp.functions import ufuncs
 from lazynp.functions._eager import by_numpy
 from lazynp.functions._foreign import by_numpy as by_numpys, overridden
@@ -21,8 +21,8 @@ from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE
 from lazynp.functions._refused import refused_as
 from lazynp.primitives import elementwise
+from lazynp.primitives.elementwise_factory import ROWS, loop_dtypes
 
-_CLIP: Any = np._core.umath.clip  # type: ignore[attr-defined]
 _FLOAT64 = np.dtype(np.float64)
 _INT64 = np.dtype(np.int64)
 
@@ -79,9 +79,10 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
             if not any([b.ndim for b in arrays]):
                 return scalar_if_0d(apply(elementwise.clip, x, *bounds))
             # of two zeros, NumPy takes the array's; a bound's dtype is one of all three
-            given: list[Any] = [np.bool_(b) if type(b) is bool else b for b in (x, *bounds)]
-            known = [type(b) if type(b) in SCALAR_DTYPES else b.dtype for b in given]
-            x = cast(x, resolve_dtypes(_CLIP, (*known, None))[0])
+            given = [
+                aval_of_node(b._read()) if isinstance(b, Array) else type(b) for b in (x, *bounds)
+            ]
+            x = cast(x, loop_dtypes(ROWS["clip"].ufunc, given)[0])
     dtype = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
     return ufuncs.minimum(ufuncs.maximum(x, low, **dtype), high, **options)
 

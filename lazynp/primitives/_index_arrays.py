@@ -240,8 +240,8 @@ def _put_inplace(x: Any, u: Any, *indices: Any, axes: Axes, mode: str) -> Any:
 
 
 def combine_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:
-    """`ufunc.at`. Where an index of several axes broadcasts values of one axis, NumPy's fast loop
-    reads past their end (seen in 2.4.6): it gets them with as many axes as the index.
+    """`ufunc.at`, without a fault of NumPy 2.4.6: where an index of several axes broadcasts values
+    of one axis, its fast loop reads past their end. So the values get as many axes as the index.
     """
     if x.ndim == 1 and values and np.ndim(values[0]) == 1:
         (only,) = index if type(index) is tuple and len(index) == 1 else (index,)

@@ -168,8 +168,8 @@ def _iota_abstract(*, shape: Shape, axis: int, dtype: Dtype) -> Aval:
 
 
 def _iota_reference(*, shape: Shape, axis: int, dtype: Dtype) -> Any:
-    exact = dtype == np.float64 or dtype.kind in "iu" and dtype.itemsize == 8
-    line = np.arange(shape[axis], dtype=dtype if exact else None).astype(dtype, copy=False)
+    counted = dtype if dtype == np.float64 else None  # other dtypes may not hold the last numbers
+    line = np.arange(shape[axis], dtype=counted).astype(dtype, copy=False)
     if len(shape) == 1:
         return line
     line = line.reshape([-1 if i == axis else 1 for i in range(len(shape))])
@@ -354,8 +354,8 @@ _REPEATS = 16
 
 
 def _reshape_reference(x: Any, *, shape: Shape) -> Any:
-    """NumPy copies elements that are repeated a few times (stride 0) one by one: ten times slower
-    than all of them once, and once again.
+    """NumPy is ten times slower where a short last axis repeats each element (stride 0): it copies
+    element by element. So copy all elements once for each place on that axis first.
     """
     if x.ndim and x.strides[-1] == 0 and 1 < x.shape[-1] <= _REPEATS and x.size > _COPIED:
         out = np.empty(x.shape, x.dtype)

@@ -190,9 +190,8 @@ class Jitted:
         """The dynamic arguments, and the trace for them. If an int stands in the way (a size that
         must agree with others, a bound, an axis), it is static from then on.
         """
-        given, call, static = self._split(args, kwargs)
         try:
-            return given, self._traced(given, call, static, moving and bool(given.starts))
+            return self._split_and_traced(args, kwargs, moving)
         except (TypeError, ValueError, IndexError):
             if (
                 self._fixed
@@ -200,13 +199,20 @@ class Jitted:
                 or not any(map(is_fixable, (*args, *kwargs.values())))
             ):
                 raise
-            self._fixed, simple, self._simple = True, self._simple, False
+            self._fixed = True
             try:
-                given, call, static = self._split(args, kwargs)
-                return given, self._traced(given, call, static, moving and bool(given.starts))
+                found = self._split_and_traced(args, kwargs, moving)
             except BaseException:
-                self._fixed, self._simple = False, simple
+                self._fixed = False
                 raise
+            self._simple = False
+            return found
+
+    def _split_and_traced(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], moving: bool
+    ) -> tuple[Arguments, Traced]:
+        given, call, static = self._split(args, kwargs)
+        return given, self._traced(given, call, static, moving and bool(given.starts))
 
     def _split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -97,7 +97,7 @@ def or_(first: Any, second: Callable[[], Any], line: int) -> Any:
 
 
 def tested(x: Any) -> Any:
-    """An operand of `and` or `or` of which only the truth counts: a bool, whatever x is."""
+    """The truth of an operand of `and` or `or` in a test: a bool, or an array of one."""
     if undecided(x):
         return result_handle(truth(x)._read())
     return x if isinstance(x, Array) else bool(x)

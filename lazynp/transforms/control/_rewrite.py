@@ -260,7 +260,7 @@ class _Unannotated(ast.NodeTransformer):
 
 
 def _mark_test(e: ast.expr) -> None:
-    """Note that only the truth counts, of an `and` or `or` and of what it joins."""
+    """Mark each `and` and `or` in a test: the program needs only the truth of its operands."""
     if isinstance(e, ast.BoolOp):
         e.of_test = True  # type: ignore[attr-defined]
         for value in e.values:

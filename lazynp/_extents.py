@@ -153,7 +153,9 @@ def _negative(x: Dim) -> bool:
 
 
 def _from_front(bound: Dim, length: Dim, cut: bool = True) -> Dim:
-    """A bound that counts from the front: negative ones count from the end."""
+    """A bound that counts from the front: negative ones count from the end. One that lies before
+    the first place is 0, or negative where `cut` is False: a step backwards ends or starts there.
+    """
     low, high = bounds(bound)
     if low is not None and low >= 0:
         return bound
@@ -162,4 +164,4 @@ def _from_front(bound: Dim, length: Dim, cut: bool = True) -> Dim:
     if bound - length in (-1, -2):  # x[: n - 1] of n: it is negative where nothing is there
         return largest(bound, 0)
     negative = smallest(largest(-bound, 0), 1)
-    return largest(bound, 0) + negative * largest(bound + length, 0)
+    return largest(bound, 0) + negative * largest(bound + length, 0 if cut else -1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from lazynp._extents import broadcast_shapes, slice_extent
 from lazynp._sizes import (
@@ -116,6 +116,8 @@ BOUNDS = st.one_of(
 )  # fmt: skip
 
 
+@example(None, lambda n, m: n - 3, -1)
+@example(lambda n, m: n - 3, None, -1)
 @given(BOUNDS, BOUNDS, st.sampled_from([None, 1, 2, 3, -1, -2]))
 def test_slices_are_pythons(start: Any, stop: Any, step: int | None) -> None:
     def item(n: Any, m: Any) -> slice:

@@ -106,6 +106,16 @@ static PyArrayObject *memory_of_both(PyObject *view)
     return shown;
 }
 
+/* Whether an owner's value is still this memory, which only `shown` shares, and one variable each of
+   the caller's: a view's step may run Python, and with it another thread. */
+static int is_still_sole(PyObject *owner, PyObject *node, PyObject *data, PyArrayObject *shown)
+{
+    PyObject *whole = PyArray_BASE((PyArrayObject *)data), *of_shown = PyArray_BASE(shown);
+    return OF(owner, Array, _node) == node && Py_REFCNT(node) == 2 &&
+           PyList_GET_ITEM(node, VALUE) == data && Py_REFCNT(data) == 2 + (of_shown == data) &&
+           (!whole || Py_REFCNT(whole) == 1 + (of_shown == whole));
+}
+
 /* The memory of a view that is out of date, new, if nobody else can see its owner's; else NULL. */
 static PyArrayObject *memory_of_stale(PyObject *view)
 {
@@ -113,9 +123,13 @@ static PyArrayObject *memory_of_stale(PyObject *view)
     if (!is_stale(view) || !is_array(base) || OF(base, Array, _base) != Py_None ||
         OF(base, Array, _flags) != Py_None || !(node = node_of(base)) || !sole_memory(node))
         return NULL;
+    PyObject *data = Py_NewRef(PyList_GET_ITEM(node, VALUE));
+    Py_INCREF(node);
     PyArrayObject *memory = (PyArrayObject *)shown_memory(view);
-    if (memory && !PyArray_ISWRITEABLE(memory))
+    if (memory && (!PyArray_ISWRITEABLE(memory) || !is_still_sole(base, node, data, memory)))
         Py_CLEAR(memory);
+    Py_DECREF(node);
+    Py_DECREF(data);
     return memory;
 }
 

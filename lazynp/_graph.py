@@ -169,11 +169,16 @@ class _Alone:
             else:
                 leaves.append(a)
         note_read(leaves)
+        try:
+            run_compiled(plan, nodes, leaves, slots)
+        except lowering.Unfinished:  # its program for other numbers is still being compiled
+            if plan.at_once:
+                raise
+            return False
         STATS.cuts += 1
         plan.reason = reason
         plan.runs += 1
         plan.tier = "compiled"
-        run_compiled(plan, nodes, leaves, slots)
         nodes.clear()
         return True
 

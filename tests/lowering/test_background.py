@@ -134,6 +134,21 @@ def test_a_loop_goes_on_by_numpy_until_its_program_is_there(held: Any) -> None:
     assert np.stats().compiles > before
 
 
+def logistic(r: float, x: float, n: int) -> Any:
+    for _ in range(n):
+        x = r * x * (1.0 - x)
+    return x
+
+
+def test_a_call_with_other_numbers_goes_on_by_numpy_until_its_program_is_there(held: Any) -> None:
+    jitted = np.jit(logistic)
+    for k, r in enumerate((3.5, 3.5, 3.5, 3.6, 3.61, 3.6, 3.62)):
+        assert float(jitted(r, 0.3, 20_000)) == logistic(r, 0.3, 20_000)
+        if k == 1:
+            held()
+            _background._one.acquire()  # the next program waits again
+
+
 def relaxed(u: Any, count: int, by: float) -> Any:
     for _ in range(count):
         u[1:-1] = u[1:-1] + by * (u[2:] - 2 * u[1:-1] + u[:-2])

@@ -105,8 +105,6 @@ def _exported(self: Array, flags: int) -> memoryview:
         return memoryview(copied)
     if flags & 1:  # PyBUF_WRITABLE
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
-    if not on_device(self.dtype):
-        raise BufferError(f"no buffer for {self.dtype}: use numpy.asarray")
     try:
         return memoryview(_array(self))
     except ValueError as e:  # dtypes without a name in the protocol

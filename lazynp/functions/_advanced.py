@@ -36,7 +36,7 @@ from lazynp._steps import INVALID_INDEX, Slice, basic_slice, expand_ellipsis
 from lazynp._strides import layout, named, order_of
 from lazynp._values import extent, knowable, without_repeats
 from lazynp.functions._assigned import assigned, tuple_text
-from lazynp.functions._checks import traced
+from lazynp.functions._checks import depth_of, traced
 from lazynp.functions._foreign import elements
 from lazynp.functions._masks import (
     check_mask,
@@ -371,6 +371,8 @@ def _order_of_chosen(self: Array, found: Advanced) -> tuple[int, ...] | None:
 def set_advanced(self: Array, index: Any, value: Any) -> None:
     node = self._read()
     aval = aval_of_node(node)
+    if isinstance(value, np.ndarray):
+        value = np.asarray(value)  # of a masked array, NumPy stores what is masked too
     mask = _sole_mask(aval, index)
     whole = mask is not None and mask.ndim == aval.ndim
     whole = whole and not (isinstance(index, tuple) and len(index) > 1)
@@ -382,10 +384,10 @@ def set_advanced(self: Array, index: Any, value: Any) -> None:
             store_selection(*masked, value)
         return
     if whole or not aval.ndim and _is_truth(index):
-        if np.ndim(value) > 1:
+        if depth_of(value) > 1:
             raise TypeError(
                 "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, "
-                f"input has {np.ndim(value)} dimensions"
+                f"input has {depth_of(value)} dimensions"
             )
     if mask is not None:
         if set_mask(self, node, aval, mask, value):

@@ -34,6 +34,13 @@ def traced(*xs: Any) -> bool:
     return False
 
 
+def depth_of(value: Any) -> int:
+    """`np.ndim`, also of a list of traced numbers."""
+    if isinstance(value, (list, tuple)):
+        return 1 + max(map(depth_of, value), default=0)
+    return value.ndim if isinstance(value, Array) else np.ndim(value)
+
+
 class asking:
     """The text of the error for a value that is needed but unknown: the reason `why`, and a remedy.
     If functions call each other, the one that the user called decides.

@@ -76,6 +76,7 @@ def fold(
         options["where"] = where
     axes = _axes(x, axis)
     one = len(axes) == 1 and 0 < x.shape[axes[0]] <= _UNROLLED
+    one = one and not (x.shape[axes[0]] == 1 and ufunc in _CHANGES_ONE)
     halved = bool(axes) and not one and _may_be_halved(ufunc, x, axes)
     if options or not (one or halved):
         return host_into(
@@ -95,6 +96,10 @@ def fold(
             result = as_array(function(result, item(x, axes[0], i)))
     result = shaping.reshape(result, shape=shape)
     return scalar_if_0d(result) if out is None else store(result, out, "unsafe")
+
+
+# of a single element, whose identity NumPy does not leave out: hypot.reduce([-3.0]) is 3.0
+_CHANGES_ONE = (np.hypot, np.gcd, np.lcm)
 
 
 def _axes(x: Array, axis: Any) -> tuple[int, ...]:

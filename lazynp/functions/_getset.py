@@ -41,6 +41,7 @@ from lazynp._values import there
 from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, check_fits
+from lazynp.functions._checks import depth_of
 from lazynp.functions._getset_host import get_on_host, is_field, set_on_host
 from lazynp.functions._index_keys import (
     NOT_BASIC,
@@ -442,7 +443,7 @@ def _check_depth(value: Any, aval: Aval, index: Any, shape: tuple[int, ...]) -> 
     items = index if type(index) is tuple else (index,)
     if len(items) == aval.ndim and all(type(i) is int for i in items):
         np.empty(1, aval.dtype)[0] = value if nested else np.zeros(value.shape)  # NumPy's error
-    elif nested and np.ndim(value) > len(shape):
+    elif nested and depth_of(value) > len(shape):
         raise ValueError(
             "setting an array element with a sequence. The requested array would exceed the "
             f"maximum number of dimension of {len(shape)}."

@@ -28,6 +28,7 @@ from lazynp._steps import expand_ellipsis
 from lazynp._trace import on_host, record, record_traced
 from lazynp._values import knowable
 from lazynp.functions._assigned import assigned, assigned_scalar, check_weak
+from lazynp.functions._checks import depth_of
 from lazynp.functions._operands import broadcast, cast, operand_of
 from lazynp.functions._selected import spread_mask
 from lazynp.primitives import elementwise, indexing, shaping
@@ -117,7 +118,7 @@ def set_masked_view(self: Any, aval: Aval, index: Any, value: Any) -> bool:
     """`x[i, mask, :] = scalar` with a traced mask, as a select in a view. False for anything
     else.
     """
-    found = None if np.ndim(value) else masked_view(self, aval, index)
+    found = None if depth_of(value) else masked_view(self, aval, index)
     if found is None:
         return False
     view, mask, first = found

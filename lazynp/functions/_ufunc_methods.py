@@ -24,7 +24,7 @@ from lazynp.functions._operands import as_array, check_writeable, plain, store
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, ROWS, accumulate, reduce, single_out
 from lazynp.functions._stores import host_index, write_into
-from lazynp.primitives import elementwise, shaping
+from lazynp.primitives import elementwise
 from lazynp.primitives._index_arrays import combine_at
 
 _AT_MODES = {
@@ -57,9 +57,9 @@ class Methods:
         a, b = args
         if overridden(a, b):
             return elsewhere(self, "outer", (a, b), kwargs)
-        x, y = plain(a), plain(b)
+        x, y = [v if type(v) is NDArray else plain(v) for v in (a, b)]
         if x.ndim and y.ndim:
-            x = shaping.reshape(x, shape=x.shape + (1,) * y.ndim)
+            x = _getset.getitem(x, (Ellipsis, *(None,) * y.ndim))  # in its memory order
         return self(x, y, **kwargs)
 
     def at(self, a: Any, indices: Any, b: Any = NO_VALUE, /) -> None:
@@ -120,7 +120,8 @@ class Methods:
     ) -> Any:
         """Reduce along axes. See `numpy.ufunc.reduce`."""
         self._need_binary("reduce")
-        if out is None and where is True and initial is np._NoValue and type(array) is NDArray:
+        plainly = out is None and where is True and initial is np._NoValue
+        if plainly and type(array) is NDArray and not _of_objects(dtype):
             done = done_by_numpy(self._numpy.reduce, array, axis, dtype, None, keepdims)
             if done is not None:
                 return done
@@ -138,6 +139,8 @@ class Methods:
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Any:
         """All partial results along an axis. See `numpy.ufunc.accumulate`."""
         self._need_binary("accumulate")
+        if _of_objects(dtype) and isinstance(array, Array):
+            return host_into(self._numpy.accumulate, array, axis, dtype, out=out)
         if out is None and type(array) is NDArray:
             done = done_by_numpy(self._numpy.accumulate, array, axis, dtype)
             if done is not None:
@@ -208,6 +211,11 @@ def _never_repeats(index: Any) -> bool:
         elif type(i) is not int and not (i is None or i is Ellipsis or isinstance(i, slice)):
             return False
     return True
+
+
+def _of_objects(dtype: Any) -> bool:
+    """Whether NumPy computes with objects, whose results are no numbers of 64 bits."""
+    return dtype is not None and np.dtype(dtype).hasobject
 
 
 def _as_advanced(a: Array, indices: Any) -> Any:

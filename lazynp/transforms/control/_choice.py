@@ -140,14 +140,16 @@ def assert_(test: Any, message: Callable[[], Any] | None) -> None:
 
 def result(returned: Any, value: Callable[[], Any], ends: bool, line: int) -> Any:
     """The result of a function. ends: every path returns; else `returned` says whether one did."""
-    if not ends and undecided(returned):
+    unsure = not ends and undecided(returned)
+    if not ends and not unsure and not returned:
+        return None
+    out = value()
+    out = out.value if type(out) is Maybe else out
+    if unsure and out is not None:
         raise CannotStage(
             f"the function at line {line} returns a value or None, depending on a traced value"
         )
-    if not ends and not returned:
-        return None
-    out = value()
-    return out.value if type(out) is Maybe else out
+    return out
 
 
 # -- both branches ---------------------------------------------------------------------------------

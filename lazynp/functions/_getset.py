@@ -103,8 +103,11 @@ def getitem(self: Array, index: Any) -> Any:
     if op.host:
         return get_on_host(self, op, node, starts, step)
     got = recorder.backend.operation(op, (node, *starts))
-    if got is None and recorder.backend.at_once:
-        got = _after_cut(self, op, node, starts)
+    if got is None and recorder.backend.at_once and _cut_for(self, op, node):
+        out = _part_at_once(self, node, aval, index)
+        if out is not None:
+            return out
+        got = recorder.backend.operation(op, (node, *starts))
     if got is None:
         frame = _getframe(1)
         got = [op, (node, *starts), None, frame.f_code, frame.f_lasti]
@@ -144,18 +147,18 @@ def _part_at_once(self: Array, node: Node, aval: Aval, index: Any) -> Array | No
     return out
 
 
-def _after_cut(self: Array, op: Op, node: Node, starts: tuple[Any, ...]) -> Node | None:
-    """A small part of a large pending result causes a flush, so that its value is available."""
+def _cut_for(self: Array, op: Op, node: Node) -> bool:
+    """A small part of a large pending result causes a flush, so that its value is available. Whether
+    it is.
+    """
     recorder = local.recorder
     if not recorder.pending:
-        return None
+        return False
     if 4 * op.aval.nbytes <= aval_of_node(node).nbytes:
         flush(recorder, reason=PART)
     else:
         begin(recorder, self, depth=2)
-    if node[VALUE] is None:
-        return None
-    return recorder.backend.operation(op, (node, *starts))
+    return node[VALUE] is not None
 
 
 def _entry(aval: Aval, index: Any) -> Any:

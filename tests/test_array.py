@@ -18,7 +18,7 @@ from lazynp import _stale, lowering
 from lazynp._node import VALUE
 from tests.conftest import EAGER
 from tests.functions.rows import check
-from tests.helpers import POLICIES, Counted, NothingForced, fresh_start
+from tests.helpers import POLICIES, Counted, NothingForced, be_eager, fresh_start
 
 
 @pytest.fixture(autouse=True, params=POLICIES)
@@ -471,6 +471,25 @@ def test_reading_and_storing_elements_of_data_runs_nothing() -> None:
             m[i, i] = a[i]
         assert float(total) == 6.0 + 13.0 + 28.0
     assert counted.cuts <= 1  # of m, which was pending
+
+
+def test_rows_of_a_large_new_array_are_written_in_place() -> None:
+    """Also where a row is a view that is still alive, and the recorder is eager."""
+
+    def rows(count: int) -> Any:
+        g = np.zeros((count, 100))
+        g[0, 2] = 1.0
+        for t in range(1, count):
+            row = g[t - 1]
+            g[t] = 0.5 * row
+        return g
+
+    with np.config(execution="adaptive", promotion=False):
+        be_eager()
+        rows(400)
+        with Counted() as counted:
+            total = float(rows(400)[-1, 2])
+        assert counted.cuts <= 3 and total == 0.5**399
 
 
 # -- copies ----------------------------------------------------------------------------------------

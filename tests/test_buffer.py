@@ -70,9 +70,18 @@ def test_who_wants_to_write_is_refused() -> None:
         io.BytesIO(b"12345678").readinto(np.zeros(1))
 
 
-def test_dtypes_without_a_buffer() -> None:
-    with pytest.raises(BufferError):
-        memoryview(np.array(["a", "bc"]))
+@pytest.mark.parametrize("dtype", ["S3", "U3", "i4,f8", "V4", "O", "?"])
+def test_other_dtypes(dtype: str) -> None:
+    plain = numpy.zeros(3, dtype)
+    view, want = memoryview(np.array(plain)), memoryview(plain)
+    assert view.format == want.format and view.tobytes() == want.tobytes()
+    assert hashlib.md5(np.zeros(3, dtype)).digest() == hashlib.md5(plain).digest()
+
+
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[D]"])
+def test_dtypes_without_a_buffer(dtype: str) -> None:
+    with pytest.raises((BufferError, ValueError), match="cannot include dtype"):
+        memoryview(np.zeros(2, dtype))
 
 
 def test_the_view_shows_what_was_there() -> None:

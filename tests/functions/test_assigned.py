@@ -41,3 +41,49 @@ def test_shapes_that_fit(shape: Any, execution: str) -> None:
             for value in VALUES:
                 want = _outcome(numpy, shape, index, value)
                 assert _outcome(lazynp, shape, index, value) == want, (index, value)
+
+
+def _rows(p: Any) -> Any:
+    y = lazynp.zeros((3, 2))
+    y[0] = p[0], 0.5
+    y[1:] = [p, 2 * p]
+    return y
+
+
+def _chosen_rows(p: Any) -> Any:
+    y = lazynp.zeros((3, 2))
+    y[[0, 2]] = [[p[0], 1], [2, p[1]]]
+    y[:, 1][numpy.array([False, True, False])] = [p[0] * p[1]]
+    return y
+
+
+def _put(p: Any) -> Any:
+    y = lazynp.zeros(3)
+    lazynp.put(y, [0, 1], [p[0], p[1]])
+    lazynp.copyto(y[1:], [p[1], p[0]])
+    return y
+
+
+@pytest.mark.parametrize("function", [_rows, _chosen_rows, _put])
+def test_lists_of_traced_numbers(function: Any) -> None:
+    p = lazynp.array([1.5, 2.0])
+    want = function(p)
+    lazynp.testing.assert_array_equal(lazynp.jit(function)(p), want)
+    lazynp.testing.assert_array_equal(
+        lazynp.vmap(function)(lazynp.stack([p, 2 * p])),
+        lazynp.stack([want, function(2 * p)]),
+    )
+    step = 1e-6
+    for i, slope in enumerate(lazynp.jacfwd(function)(p).T):
+        moved = p + step * (lazynp.arange(2) == i)
+        numpy.testing.assert_allclose(slope.T, (function(moved) - want) / step, atol=1e-5)
+
+
+def test_lists_that_are_too_deep() -> None:
+    def f(p: Any) -> Any:
+        y = lazynp.zeros(2)
+        y[:] = [[[p, p]]]
+        return y
+
+    with pytest.raises(ValueError, match="setting an array element with a sequence"):
+        lazynp.jit(f)(1.0)

@@ -152,6 +152,9 @@ np.insert(wide, 1, 9)
 """
 
 STORES = """
+d[d < 1] = np.ma.array([1, 2, 3.0], mask=[0, 1, 0])
+f[f < 1] = np.ma.array([5.0], mask=[1])
+d[d < 1] = np.array([[1, 2, 3]]).view(np.matrix)
 np.place(s, s == "b", [1, 2])
 np.place(s, s == "b", np.array(["zz"]))
 np.place(s, s == "b", np.array([5]))
@@ -208,6 +211,10 @@ np.clip(b, 0, 3)
 """
 
 LAYOUTS = """
+np.add.outer(np.asfortranarray(np.ones((3, 2))), d).strides
+np.multiply.outer(d.T, np.asfortranarray(np.ones((3, 2)))).strides
+np.subtract.outer(d.T, 2.0).strides
+o = np.add.outer(np.asfortranarray(d), d); o.ravel()[:] = 7; o
 np.ravel(np.broadcast_to(f, (2, 3)), order="K")
 np.broadcast_to(f, (2, 3)).T.ravel("K")
 np.broadcast_to(f, (2, 3)).flatten("K")

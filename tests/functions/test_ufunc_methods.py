@@ -28,6 +28,15 @@ DATA: dict[str, Any] = {
 }
 
 PROGRAMS = """
+np.multiply.reduce(np.array([2**20, 2**20]), dtype=object) ** 3
+np.add.reduce(np.array([2**62] * 5), dtype=object)
+np.logical_or.accumulate(np.array([3, 1, 5]), dtype=object)
+np.greater.accumulate(x, dtype=object)
+np.add.accumulate(i, dtype=object)
+np.hypot.reduce([-3.0])
+np.hypot.reduce(np.array([[-3.0], [2.0]]), axis=1)
+np.gcd.reduce([-3])
+np.lcm.reduce([[-3], [2]], axis=1)
 np.add.reduce(a)
 np.add.reduce(a, axis=None)
 np.add.reduce(a, axis=(0, 1), keepdims=True)

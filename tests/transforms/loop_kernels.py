@@ -999,6 +999,26 @@ def binary_search(x):
     return low
 
 
+def _leave(x):
+    for i in range(len(x)):
+        if x[i] > 2.4:
+            return
+        x[i] = 9.0
+
+
+def _leave_at_once(x):
+    if x[0] > 2.4:
+        return
+    x[1] = 9.0
+
+
+def left_early(x):
+    y = 2 * x
+    _leave(y)
+    _leave_at_once(y)
+    return y
+
+
 SCALARS = [2.5, 1.5, 1.0, 0.3, 0.0, -0.5, -3.0]
 VECTORS = [
     [1.0, 2.0, -3.0, 4.0, 0.5, 1.0, 2.0, 2.0, -1.0, 0.0, 1.5, 3.0],

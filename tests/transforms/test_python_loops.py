@@ -36,7 +36,7 @@ VECTOR = {
     "rebound_arrays", "augmented_arrays", "rows_of_matrix", "rows_written", "nested_while",
     "helper_in_loop", "closure", "late_closure", "lambda_called", "methods", "zipped",
     "zipped_uneven", "enumerated_zip", "asserting",
-    "two_names_in_turn", "view_of_the_row_before",
+    "two_names_in_turn", "view_of_the_row_before", "left_early",
 }  # fmt: skip
 
 

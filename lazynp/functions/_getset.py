@@ -148,9 +148,7 @@ def _part_at_once(self: Array, node: Node, aval: Aval, index: Any) -> Array | No
 
 
 def _cut_for(self: Array, op: Op, node: Node) -> bool:
-    """A small part of a large pending result causes a flush, so that its value is available. Whether
-    it is.
-    """
+    """A small part of a large pending result causes a flush. Whether its value is there now."""
     recorder = local.recorder
     if not recorder.pending:
         return False

@@ -382,3 +382,48 @@ def test_generated_programs(tmp_path_factory: Any, body: list[str], values: list
     for g, w in zip(got, want, strict=True):
         numpy.testing.assert_allclose(g, w, rtol=1e-12, err_msg=source)
     numpy.testing.assert_allclose(ours, theirs, rtol=1e-12, err_msg=source)
+
+
+def _binomial(n: Any, k: Any) -> Any:
+    r = 1
+    for i in range(k):
+        r = r * (n - i) // (i + 1)
+    return r
+
+
+def _squares(a: Any, n: Any) -> Any:
+    total = 0
+    for _ in range(n):
+        total += a * a
+    return total
+
+
+def _shifted(a: Any, n: Any) -> Any:
+    if a > 0:
+        a = a << n
+    return a
+
+
+def _powers(a: Any, n: Any) -> Any:
+    for _ in range(2):
+        a = a**n
+    return a
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (_binomial, (66, 33)), (_binomial, (30, 15)), (_binomial, (60, 30)),
+        (_squares, (2**40, 50)), (_squares, (2**20, 50)), (_squares, (-(2**31), 1)),
+        (_shifted, (1, 70)), (_shifted, (1, 63)), (_shifted, (1, 62)), (_shifted, (-1, 70)),
+        (_powers, (3, 8)), (_powers, (3, 2)), (_powers, (-3, 3)),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("loops", ["auto", "unroll"])
+def test_ints_beyond_64_bits_in_unrolled_loops(function: Any, args: Any, loops: str) -> None:
+    """The call raises, also if only a number on the way needs more than 64 bits."""
+    jitted = np.jit(function, loops=loops)
+    try:
+        assert int(jitted(*args)) == function(*args)
+    except OverflowError:
+        assert args in [(66, 33), (60, 30), (2**40, 50), (1, 70), (1, 63), (3, 8)]

@@ -130,11 +130,12 @@ _LARGE, _STEP = 2**63, 2**31
 
 def arithmetic(name: str, a: Any, b: Any, line: int) -> Any:
     """`a + b` and the like."""
-    if session.depth and _are_numbers(a, b):
-        _check_failures(name, a, b, line)
+    if _are_numbers(a, b):
+        if session.depth:
+            _check_failures(name, a, b, line)
         if name not in _DIVISIONS and _is_int(a) and _is_int(b):
             return _checked(name, a, b, line)
-        if session.strict is not None:
+        if session.depth and session.strict is not None:
             if name in _DIVISIONS or name == "Pow":
                 a, b = _guarded(name, a), _guarded(name, b)
             return _pythons(_PLAIN[name](a, b))
@@ -153,7 +154,7 @@ def _guarded(name: str, x: Any) -> Any:
 
 def augmented(name: str, a: Any, b: Any, line: int) -> Any:
     """`a += b` and the like."""
-    if session.depth and _are_numbers(a, b):
+    if _are_numbers(a, b):
         return arithmetic(name, a, b, line)
     return _IN_PLACE[name](a, b)
 
@@ -220,12 +221,15 @@ def _checked(name: str, a: Any, b: Any, line: int) -> Any:
     elif name == "Mult" or 0 <= q[0] <= q[1] < 64:
         if max(abs(plain(x, y)) for x in p for y in q) < _LARGE:
             return plain(a, b)
-    if name in ("Pow", "LShift") or session.exact:
+    if session.depth and (name in ("Pow", "LShift") or session.exact):
         raise CannotStage(f"line {line}: an int that may have more than 64 bits")
-    out, estimate = plain(a, b), plain(_real(a), _real(b))
+    if name == "LShift":
+        out, estimate = plain(a, b), _real(a) * 2.0 ** _real(b)
+    else:
+        out, estimate = plain(a, b), plain(_real(a), _real(b))
     check_later(
         elementwise.greater_equal(elementwise.absolute(estimate), float(_LARGE)), OverflowError,
-        f"line {line}: an int of more than 64 bits; write a float, or jit(..., loops=\"unroll\")",
+        f"line {line}: an int of more than 64 bits; write a float, or make the argument static",
     )  # fmt: skip
     return out
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
-from lazynp._avals import on_device
+from lazynp._avals import metadata_of, on_device
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
 from lazynp._node import leaf
@@ -106,9 +106,20 @@ def _exported(self: Array, flags: int) -> memoryview:
     if flags & 1:  # PyBUF_WRITABLE
         raise BufferError("the memory of a lazy array is read-only: use lazynp.writable")
     try:
-        return memoryview(_array(self))
+        shown = memoryview(_array(self))
+        if on_device(self.dtype) or _names(shown, self.dtype):
+            return shown
     except ValueError as e:  # dtypes without a name in the protocol
         raise BufferError(str(e)) from None
+    raise BufferError(f"no buffer for {self.dtype}: use numpy.asarray")
+
+
+def _names(shown: memoryview, dtype: np.dtype[Any]) -> bool:
+    """Whether the format of a buffer says all of the dtype: NumPy asks for the buffer first."""
+    try:
+        return np.asarray(shown).dtype == dtype and not metadata_of(dtype)
+    except RuntimeError:  # gaps between fields
+        return False
 
 
 def _len(self: Array) -> int:

@@ -70,12 +70,30 @@ def test_who_wants_to_write_is_refused() -> None:
         io.BytesIO(b"12345678").readinto(np.zeros(1))
 
 
-@pytest.mark.parametrize("dtype", ["S3", "U3", "i4,f8", "V4", "O", "?"])
+@pytest.mark.parametrize("dtype", ["S3", "U3", "i4,f8", "O", "?"])
 def test_other_dtypes(dtype: str) -> None:
     plain = numpy.zeros(3, dtype)
     view, want = memoryview(np.array(plain)), memoryview(plain)
     assert view.format == want.format and view.tobytes() == want.tobytes()
     assert hashlib.md5(np.zeros(3, dtype)).digest() == hashlib.md5(plain).digest()
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        np.dtype("i4,f8,i2")[["f0", "f2"]],
+        np.dtype({"names": ["a"], "formats": ["i1"], "itemsize": 7}),
+        np.dtype("i4,S2"),
+        np.dtype("(2,)i4,f8"),
+        "O",
+        ">U3",
+    ],
+    ids=str,
+)
+def test_numpy_takes_the_dtype_whole(dtype: Any) -> None:
+    plain = numpy.zeros(3, dtype)
+    for got in (numpy.asarray(np.array(plain)), numpy.array(np.array(plain))):
+        assert got.dtype == plain.dtype and got.tolist() == plain.tolist()
 
 
 @pytest.mark.parametrize("dtype", ["M8[s]", "m8[D]"])

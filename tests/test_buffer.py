@@ -124,7 +124,7 @@ def test_nothing_is_kept() -> None:
             grown = tracemalloc.get_traced_memory()[0] - start
     finally:
         tracemalloc.stop()
-    assert sys.getrefcount(x) == before and grown < 10_000
+    assert sys.getrefcount(x) == before and grown < 100_000  # a leak: over a million
 
 
 def test_an_interrupt_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:

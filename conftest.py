@@ -9,7 +9,7 @@ import time
 import pytest
 
 FRESH = "fresh"
-SECONDS = 30.0  # a session; tests whose turn has not come by then are skipped
+SECONDS = 20.0  # a session; tests whose turn has not come by then are skipped
 _began = time.monotonic()
 
 

@@ -28,7 +28,7 @@ _EXAMPLES = 10 if os.environ.get("LAZYNP_EXECUTION") == "compiled" else 20  # ea
 settings.register_profile("quick", max_examples=5, derandomize=True, **_common)
 settings.register_profile("default", max_examples=_EXAMPLES, derandomize=True, **_common)
 settings.register_profile("full", max_examples=500, print_blob=True, **_common)
-settings.register_profile("fresh", max_examples=200, **_common)  # ../conftest.py
+settings.register_profile("fresh", max_examples=100, **_common)  # ../conftest.py
 settings.load_profile("default")  # --hypothesis-profile=... comes later, and wins
 
 

@@ -88,7 +88,7 @@ class Array(Declarations):
         with write_lock:  # the node and its source change together
             node = seen = self._owner()._node
             if local.recorder.backend.at_once:
-                if seen[VALUE] is None and self._is_part(seen):
+                if seen[VALUE] is None and local.recorder.backend.in_loop and self._is_part(seen):
                     flush(local.recorder, reason=PART)
                 value = self._look(seen[VALUE])
                 # not cached: nothing is written in place in memory that views hold

@@ -7,6 +7,7 @@ NumPy state, so that warnings, errors and calls are NumPy's.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from lazynp._values import host_value, there, watched
 class Eager(Backend):
     """Executes operations that would gain no more in a program than a flush costs."""
 
-    at_once = True
+    at_once = in_loop = True
 
     def value(self, node: Node, any_size: bool = False) -> Any:
         value = node[VALUE]
@@ -40,6 +41,7 @@ class Eager(Backend):
             return self._free(op, operands)
         if not op.small:
             return None
+        largest = math.inf if self.in_loop else local.recorder.policy.largest
         values = []
         for o in operands:
             if type(o) is list:
@@ -48,6 +50,8 @@ class Eager(Backend):
                     value = there(o)
                     if value is None:
                         return None
+                if value.nbytes > largest:
+                    return None
                 values.append(value)
             else:
                 values.append(o)
@@ -74,6 +78,14 @@ class Eager(Backend):
         return [op, operands, None, *user_position()]
 
 
+class First(Eager):
+    """The same at the beginning of a program, when nothing is known of its loops: executes no
+    operation on larger values, and causes no flush.
+    """
+
+    in_loop = False
+
+
 # kinds of operations that may raise flags
 _RAISES_FLAGS = ("elementwise", "reduction", "contract", "fft")
 
@@ -93,6 +105,6 @@ class Strict(Backend):
         return [op, None, value, None, 0]
 
 
-EAGER, STRICT = Eager(), Strict()
-install(EAGER, STRICT)
+EAGER, FIRST, STRICT = Eager(), First(), Strict()
+install(eager=EAGER, first=FIRST, strict=STRICT)
 _errstate.on_change(choose_everywhere)

@@ -202,7 +202,7 @@ def at_entry(recorder: Recorder, frame: FrameType) -> None:
     plan = flush(recorder, reason=reason)
     recorder.inside = inside  # this operation begins here
     gathers = plan is not None and recorder.place is None
-    if gathers and recorder.sites.gathers(plan, count, recorder.backend.at_once):
+    if gathers and recorder.sites.gathers(plan, count, recorder.backend.in_loop):
         recorder.gather(Gathered(plan, key_of(*first), count))
         return
     if site is not None:

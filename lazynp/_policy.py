@@ -28,8 +28,14 @@ _CHOICES = 16  # results with a data-dependent shape, or visits by new programs
 
 
 class Mode(Enum):
+    FIRST = "first"  # nothing is known yet: small operations are eager, larger ones are learnt from
     RECORD = "record"
-    EAGER = "eager"
+    EAGER = "eager"  # recording has gained nothing
+
+
+# To record an operation for the first time takes ten times as long as NumPy needs to run a small
+# one, and most programs run most of their operations a few times. Tests set RECORD.
+INITIAL = Mode.FIRST
 
 
 @dataclass(frozen=True)
@@ -66,8 +72,8 @@ class LoopPolicy:
         self.reset()
 
     def reset(self) -> None:
-        """Record everything, until loops are found in which recording gains nothing."""
-        self.mode = Mode.RECORD
+        """Forget what was found about loops."""
+        self.mode = INITIAL
         self.largest: float = LARGEST
         self._small = 0  # operations in loops of small operations
         self._novel = 0  # operations of new forms, at places visited often
@@ -95,7 +101,7 @@ class LoopPolicy:
         infinite if there were no rounds. small: whether eager operations compute them in less time
         than recorded ones.
         """
-        earns = small and short < math.inf and self._before is Mode.RECORD
+        earns = small and short < math.inf and self._before is not Mode.EAGER
         self._earning = bool(short) and (earns or self._earning)
         if short and earns:
             self.mode, self.patience = Mode.EAGER, max(short / GAIN, _PATIENCE)
@@ -106,7 +112,7 @@ class LoopPolicy:
             self._before = Mode.RECORD
         else:
             self.mode = self._before
-            if self.mode is Mode.EAGER:
+            if self.mode is not Mode.RECORD:
                 self.patience = min(_IMPATIENT * self.patience, max(short / GAIN, _PATIENCE))
 
     def observe(self, cut: Cut) -> Mode:
@@ -114,11 +120,16 @@ class LoopPolicy:
         often = cut.visits >= _OFTEN
         if cut.large:
             self._chosen, self._earning = 0, False
-        self._novel = _counted(self._novel, cut.operations, self._is_novel(cut, often))
+        # one large flush is no loop
+        operations = min(cut.operations, _LOOP // 2)
+        self._novel = _counted(self._novel, operations, self._is_novel(cut, often))
         small = cut.small and (often or type(cut.place) is tuple)
         self._small = _counted(self._small, cut.operations, small)
         eager = self._earning or max(self._small, self._novel) > _LOOP
-        self.mode = Mode.EAGER if eager else Mode.RECORD
+        if eager:
+            self.mode = Mode.EAGER
+        elif self.mode is Mode.EAGER:
+            self.mode = Mode.RECORD
         if self._novel > _LOOP:
             self.largest = math.inf
         return self.mode

@@ -49,6 +49,9 @@ class Backend:
     """Records everything: it declines to execute anything."""
 
     at_once = False  # whether it executes small operations rather than recording them
+    # whether it executes, at any size, what gains nothing in a program, and flushes what is pending
+    # for a small part of it
+    in_loop = False
 
     def value(self, node: Node, any_size: bool = False) -> Any:
         """The memory of this operand for immediate use by NumPy; None: record it."""
@@ -94,8 +97,10 @@ class Recorder:
         """Install the back end for the present state. Called whenever that changes."""
         if state.watching:
             self.backend = backends["strict"]
-        elif self.policy.mode is Mode.EAGER and not self._recording:
+        elif not self._recording and (mode := self.policy.mode) is Mode.EAGER:
             self.backend = backends["eager"]
+        elif not self._recording and mode is Mode.FIRST and self._may_learn:
+            self.backend = backends.get("first", RECORD)  # none while this module is imported
         else:
             self.backend = RECORD
 
@@ -120,9 +125,11 @@ class Recorder:
     @property
     def learns(self) -> bool:
         """Whether it is still unknown if recording gains anything."""
-        if config.execution == "compiled" or config.debug_nans:
-            return False
-        return self.policy.mode is Mode.RECORD
+        return self._may_learn and self.policy.mode is not Mode.EAGER
+
+    @property
+    def _may_learn(self) -> bool:
+        return config.execution != "compiled" and not config.debug_nans
 
     def gather(self, gathered: Gathered) -> None:
         """Record some rounds of a loop before the next flush."""
@@ -137,7 +144,7 @@ class Recorder:
 
     def spent(self) -> None:
         """Eager operations have cost as much as recording some rounds would."""
-        if self.backend is backends["eager"] and not self.pending:
+        if self.backend.at_once and not self.pending:
             self.gather(Gathered(spent=self.policy.patience))
 
     def ticked(self) -> None:
@@ -346,9 +353,10 @@ recorders: weakref.WeakSet[Recorder] = weakref.WeakSet()
 staged: list[StagingRecorder] = []  # of all threads: empty on the usual path
 
 
-def install(eager: Backend, strict: Backend) -> None:
+def install(**declared: Backend) -> None:
     """Called once, by the module that declares these."""
-    backends["eager"], backends["strict"] = eager, strict
+    backends.update(declared)
+    choose_everywhere()
 
 
 local: _Local

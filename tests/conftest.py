@@ -46,14 +46,20 @@ def xnp() -> Any:
 
 @pytest.fixture(autouse=True)
 def lazy() -> None:
-    """The recorder must not remember the loops of earlier tests."""
+    """The recorder must not remember the loops of earlier tests. It records operations however small
+    their operands are: a test of what is recorded needs no large arrays.
+    """
     found = sys.modules.get("lazynp._recorder")
     if found is not None:
+        policy = sys.modules["lazynp._policy"]
+        policy.INITIAL = found.Mode.FIRST if FIRST else found.Mode.RECORD  # type: ignore
         found.local.recorder.reset_policy()
 
 
-# Run every test as if inside a long loop of small operations, which are eager.
-EAGER = os.environ.get("LAZYNP_TEST_EAGER", "") not in ("", "0")
+# Run every test as if inside a long loop of small operations, which are eager; or as if at the
+# beginning of a program, where those of smaller operands are.
+EAGER = os.environ.get("LAZYNP_TEST_EAGER", "") == "1"
+FIRST = os.environ.get("LAZYNP_TEST_EAGER", "") == "first"
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -32,7 +32,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
 /* The objects that `configure` takes, by name. */
 #define OBJECTS(X)                                                                                 \
     X(Array) X(NDArray) X(Scalar) X(Recorder) X(Policy) X(Op) X(Entry) X(Aval) X(Basic) X(Transpose) X(State)   \
-    X(config) X(local) X(staged) X(avals) X(state) X(eager) X(viewed) X(lent)                      \
+    X(config) X(local) X(staged) X(avals) X(state) X(eager) X(first) X(viewed) X(lent)                      \
     X(in_common_order) X(order_of_strides) X(large_update) X(note) X(write_lock) X(aval_of) X(avals_by_type) X(no_value) X(internal)
 /* The slots that C reads: class, name. */
 #define SLOTS(X)                                                                                   \
@@ -294,7 +294,14 @@ static int is_full(PyObject *recorder)
 
 static inline int is_eager(PyObject *recorder)
 {
-    return OF(recorder, Recorder, backend) == the.eager;
+    PyObject *backend = OF(recorder, Recorder, backend);
+    return backend == the.eager || backend == the.first;
+}
+
+/* Whether nothing is known of the program's loops: see `First`. */
+static inline int is_first(PyObject *recorder)
+{
+    return OF(recorder, Recorder, backend) == the.first;
 }
 
 /* Whether the fast path may proceed. If not, Python looks for a cut site. */

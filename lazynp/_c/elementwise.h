@@ -356,6 +356,16 @@ static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *
     return new;
 }
 
+/* Whether all operands are there, and small. */
+static int are_small_values(PyObject *now, const Operand *them, Py_ssize_t n)
+{
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!them[i].value ||
+            (is_memory(them[i].value) && !is_small(now, (PyArrayObject *)them[i].value)))
+            return 0;
+    return 1;
+}
+
 static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -400,9 +410,12 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         if (out || PyErr_Occurred())
             goto end;
     }
-    if (is_eager(now) && front->arrays_only)
+    int first = is_first(now), eager = first ? are_small_values(now, them, n) : is_eager(now);
+    if (first && is_part)
+        goto end; /* Python records it as a part */
+    if (eager && front->arrays_only)
         out = product(front, them, now);
-    else if (is_eager(now) && !is_part && (out = looped(front, them, n)))
+    else if (eager && !is_part && (out = looped(front, them, n)))
         spend(now, PyList_GET_ITEM(OF(out, Array, _node), VALUE));
     if (out) {
         again = 0;
@@ -415,7 +428,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
     PyObject *entry = entry_for(front, xs, them, n, &order, &key);
     if (!entry && (!key || PyErr_Occurred()))
         goto end;
-    if (is_eager(now)) {
+    if (eager) {
         found = entry && OF(entry, Entry, aval) != Py_None ? Py_NewRef(OF(entry, Entry, aval)) : NULL;
         if (!them[0].value || (n == 2 && !them[1].value) ||
             (!found && !is_for_numpy(front, entry, now, xs, them, n))) {
@@ -444,6 +457,8 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         Py_XDECREF(found);
     }
     else {
+        if (first && is_full(now)) /* Python looks for a cut site */
+            goto end;
         found = entry && front->records ? OF(entry, Entry, op) : NULL;
         if (!found || Py_TYPE(found) != (PyTypeObject *)the.Op || OF(found, Op, scalar) != Py_False)
             goto end;

@@ -8,7 +8,7 @@ import numpy as np
 
 from lazynp._array import VIEWED, Array, NDArray, Scalar
 from lazynp._avals import Aval, aval_of, interned
-from lazynp._backends import EAGER
+from lazynp._backends import EAGER, FIRST
 from lazynp._config import config
 from lazynp._cutsites import LARGE as STAGE
 from lazynp._flush import large_update
@@ -31,7 +31,7 @@ def configure() -> None:
         fastpath.configure(
             Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Policy=LoopPolicy,
             Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose, State=State,
-            config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
+            config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER, first=FIRST,
             viewed=VIEWED, lent=LENT, internal=internal, in_common_order=in_common_order, note=note,
             write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
             stage=STAGE, large=LARGE, bound=BOUND, few=FEW, filled=FILLED, tick=TICK,

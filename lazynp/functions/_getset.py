@@ -152,7 +152,7 @@ def _cut_for(self: Array, op: Op, node: Node) -> bool:
     recorder = local.recorder
     if not recorder.pending:
         return False
-    if 4 * op.aval.nbytes <= aval_of_node(node).nbytes:
+    if recorder.backend.in_loop and 4 * op.aval.nbytes <= aval_of_node(node).nbytes:
         flush(recorder, reason=PART)
     else:
         begin(recorder, self, depth=2)
@@ -365,7 +365,8 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     if op.host:
         return on_host(op, operands)
     if recorder.backend.at_once:
-        if recorder.pending and 4 * op.explicit[1].nbytes <= aval.nbytes:
+        part = 4 * op.explicit[1].nbytes <= aval.nbytes
+        if recorder.pending and part and recorder.backend.in_loop:
             flush(recorder, reason=PART)
         u = operands[1]
         del node, operands  # nobody else must hold the memory

@@ -89,7 +89,7 @@ def done_at_once(
     operations that do repeat, the aval of the result is cached.
     """
     aval = entry.aval
-    any_size = any_size or aval is not None
+    any_size = any_size or aval is not None and recorder.backend.in_loop
     values = []
     for o in operands:
         if type(o) is list:
@@ -153,13 +153,14 @@ class _Elementwise:
         return _ordered(recorded(op, operands, recorder, self.depth + 1), xs)
 
     def _at_once(self, recorder: Recorder, entry: Entry, operands: tuple[Any, ...]) -> Any:
-        small = entry.op and entry.op.small  # then its size is no reason to record it
+        # in a loop, the size of what gains nothing in a program is no reason to record it
+        small = entry.op and entry.op.small and recorder.backend.in_loop
         if small or entry.op is None:
             out = done_at_once(entry, self.function, operands, recorder, bool(small))
             if out is not None or small:
                 return out
             op = self._infer(entry, operands)
-            if op and op.small:
+            if op and op.small and recorder.backend.in_loop:
                 return done_at_once(entry, self.function, operands, recorder, True)
         elif entry.aval is not None:
             return done_at_once(entry, self.function, operands, recorder)
@@ -293,7 +294,7 @@ def composed(
         key = aval_of_node(a), aval_of_node(b)
         entry = entries.get(key) or entries.put(key, Entry())
         if recorder.backend.at_once:
-            out = done_at_once(entry, of_numpy, (a, b), recorder, any_size=True)
+            out = done_at_once(entry, of_numpy, (a, b), recorder, any_size=recorder.backend.in_loop)
             if out is not None:
                 return out
         op = entry.op

@@ -280,7 +280,8 @@ def update_view(view: Array, function: np.ufunc, other: Any) -> bool:
     u = _copied_operand(other, base)
     if u is None:
         return False
-    if base._node[VALUE] is None and view._is_part(base._node):
+    parts = local.recorder.backend.in_loop
+    if parts and base._node[VALUE] is None and view._is_part(base._node):
         flush(local.recorder, reason=PART)
     return write(view, lambda memory: function(memory, u, memory))
 

@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq
 # Idle BLAS threads spin. While tests use every core, that costs more than the threads gain.
 PYTEST := LAZYNP_CACHE=off OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 SUITE ?= tests array_api_tests
-# As if in long loops of small operations, a composed function is NumPy's own: comparing values with
+# As if at the beginning of a program or in long loops of small operations, a composed function is NumPy's own: comparing values with
 # NumPy's would compare NumPy with itself. These files test what lazynp adds there: views and what
 # is written through them, memory order, kinds of results, operators and ufuncs with their options.
 EAGER_SUITE = $(addprefix tests/,programs test_array.py test_strides.py \
@@ -41,12 +41,14 @@ test: $(VENV)/.installed-test
 		once=; [ $$tier = adaptive ] || once="not own_policy"; \
 		LAZYNP_EXECUTION=$$tier $(PYTEST) -q -n $(JOBS) $$few -m "$$once" $$suite || exit 1; \
 	done; done
-	echo "== as if in long loops of small operations"
-	LAZYNP_TEST_EAGER=1 LAZYNP_EXECUTION=adaptive $(PYTEST) -q -n $(JOBS) $(EAGER_SUITE) \
-		-k "not compiled and not reference"
-	echo "== the same without the hot path in C"
-	LAZYNP_PURE_PYTHON=1 LAZYNP_TEST_EAGER=1 LAZYNP_EXECUTION=adaptive \
-		$(PYTEST) -q -n $(JOBS) $(PURE_SUITE) -k "not compiled and not reference"
+	for where in first loop; do \
+		echo "== as if at the beginning of a program (first), or in long loops of small operations: $$where"; \
+		LAZYNP_TEST_EAGER=$$where LAZYNP_EXECUTION=adaptive \
+			$(PYTEST) -q -n $(JOBS) $(EAGER_SUITE) -k "not compiled and not reference" || exit 1; \
+		echo "== the same without the hot path in C"; \
+		LAZYNP_PURE_PYTHON=1 LAZYNP_TEST_EAGER=$$where LAZYNP_EXECUTION=adaptive \
+			$(PYTEST) -q -n $(JOBS) $(PURE_SUITE) -k "not compiled and not reference" || exit 1; \
+	done
 	for module in numpy array_api_strict; do \
 		echo "== array_api_tests, tried on $$module"; \
 		ARRAY_API_TESTS_MODULE=$$module $(PYTEST) -q -n $(JOBS) array_api_tests || exit 1; \

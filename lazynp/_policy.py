@@ -2,7 +2,8 @@
 
 Recording gains nothing in a loop whose programs will never be compiled: a loop of small operations,
 one whose programs never repeat, one whose shapes depend on the data. `LoopPolicy` finds such loops
-from the facts about each flush. It is a pure function of what it has observed: it reads no other
+from the facts about each flush. Until it knows better, small operations are eager and larger ones
+are recorded. It is a pure function of what it has observed: it reads no other
 state and no clock.
 """
 
@@ -34,7 +35,7 @@ class Mode(Enum):
 
 
 # To record an operation for the first time takes ten times as long as NumPy needs to run a small
-# one, and most programs run most of their operations a few times. Tests set RECORD.
+# one. Tests of what is recorded set RECORD.
 INITIAL = Mode.FIRST
 
 

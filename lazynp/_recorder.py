@@ -2,9 +2,9 @@
 
 `Recorder.backend` answers the question that every operation asks: execute now, or record? `Backend`
 itself declines everything, so everything is recorded. The others (`_backends`) replace it when the
-state changes, so that no step has to test the state: `EAGER` in loops of small operations, as the
-policy decides, and `STRICT` while floating-point errors must be noticed somewhere. While a function
-is staged, everything is recorded.
+state changes, so that no step has to test the state: `FIRST` and `EAGER` at the beginning and in
+loops of small operations, as the policy decides, and `STRICT` while floating-point errors must be
+noticed somewhere. While a function is staged, everything is recorded.
 """
 
 from __future__ import annotations

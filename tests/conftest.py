@@ -46,8 +46,8 @@ def xnp() -> Any:
 
 @pytest.fixture(autouse=True)
 def lazy() -> None:
-    """The recorder must not remember the loops of earlier tests. It records operations however small
-    their operands are: a test of what is recorded needs no large arrays.
+    """The recorder must not remember the loops of earlier tests. It begins by recording operations
+    however small their operands are: a test of what is recorded needs no large arrays.
     """
     found = sys.modules.get("lazynp._recorder")
     if found is not None:
@@ -56,9 +56,9 @@ def lazy() -> None:
         found.local.recorder.reset_policy()
 
 
-# Run every test as if inside a long loop of small operations, which are eager; or as if at the
-# beginning of a program, where those of smaller operands are.
-EAGER = os.environ.get("LAZYNP_TEST_EAGER", "") == "1"
+# Run every test as if inside a long loop of small operations, or as if at the beginning of a
+# program: small operations are eager.
+EAGER = os.environ.get("LAZYNP_TEST_EAGER", "") in ("1", "loop")
 FIRST = os.environ.get("LAZYNP_TEST_EAGER", "") == "first"
 
 

@@ -16,6 +16,8 @@ import pytest
 import lazynp as np
 from lazynp import _stale, lowering
 from lazynp._node import VALUE
+from lazynp._policy import Mode
+from lazynp._recorder import local
 from tests.conftest import EAGER
 from tests.functions.rows import check
 from tests.helpers import POLICIES, Counted, NothingForced, be_eager, fresh_start
@@ -424,6 +426,8 @@ def test_resize_and_sort_in_place() -> None:
 @pytest.mark.skipif(EAGER, reason="what is done at once is not there to be forced")
 def test_nothing_forces_but_what_must(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("lazynp._policy._LOOP", 1 << 30)  # otherwise later operations are eager
+    monkeypatch.setattr("lazynp._policy.INITIAL", Mode.RECORD)
+    local.recorder.reset_policy()
     a, b = np.array(numpy.arange(12.0).reshape(3, 4)) * 1.0, np.ones((3, 4)) * 2.0
     with NothingForced():
         _ = a.shape, a.dtype, a.ndim, a.size, len(a), a.strides, a.flags, a.nbytes, a.T, a.base

@@ -30,7 +30,12 @@ def _after(cuts: Sequence[Cut]) -> list[Mode]:
     return [policy.observe(cut) for cut in cuts]
 
 
-R, E = Mode.RECORD, Mode.EAGER
+F, R, E = Mode.FIRST, Mode.RECORD, Mode.EAGER
+
+
+@pytest.fixture(autouse=True)
+def recording(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_policy, "INITIAL", R)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +51,40 @@ R, E = Mode.RECORD, Mode.EAGER
         ([_small()] * 6 + [_large()] * 3 + [_small()] * 4, [R] * 12 + [E]),
         # programs never met before, at a place met often
         ([_novel()] * 8, [R] * 6 + [E] * 2),
+        # one flush of many operations is no loop
+        ([_novel(operations=200, gain=600 * _cost.RECORDING)] * 3, [R] * 2 + [E]),
         # a compiled program gains
         ([Cut(100, 0.0, HERE, 9, False, True)] * 4, [R] * 4),
     ],
 )
 def test_modes(cuts: list[Cut], modes: list[Mode]) -> None:
     assert _after(cuts) == modes
+
+
+def test_at_first_the_mode_is_kept_until_a_loop_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_policy, "INITIAL", F)
+    assert _after([_small()] * 8) == [F] * 6 + [E] * 2
+    assert _after([_large()] * 100) == [F] * 100
+    policy = LoopPolicy()
+    assert policy.mode is F
+    assert [policy.observe_choice() for _ in range(_policy._CHOICES + 1)][-2:] == [F, E]
+
+
+@pytest.mark.parametrize("before", [F, E])
+def test_rounds_in_vain_make_it_wait_longer(before: Mode) -> None:
+    policy = LoopPolicy()
+    policy.mode = before
+    waits = [policy.patience]
+    for _ in range(3):
+        policy.begin_rounds()
+        assert policy.mode is R
+        policy.end_rounds(math.inf)
+        assert policy.mode is before
+        waits.append(policy.patience)
+    assert waits == [waits[0] * 4.0**i for i in range(4)]
+    policy.begin_rounds()
+    policy.end_rounds(0)  # a program ran them
+    assert policy.mode is R
 
 
 def test_novel_large_programs_need_many_visits() -> None:

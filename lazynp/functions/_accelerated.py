@@ -31,8 +31,9 @@ def configure() -> None:
         fastpath.configure(
             Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Policy=LoopPolicy,
             Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose, State=State,
-            config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER, first=FIRST,
-            viewed=VIEWED, lent=LENT, internal=internal, in_common_order=in_common_order, note=note,
+            config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
+            first=FIRST, viewed=VIEWED, lent=LENT, internal=internal,
+            in_common_order=in_common_order, note=note,
             write_lock=write_lock, order_of_strides=order_of_strides, large_update=large_update,
             stage=STAGE, large=LARGE, bound=BOUND, few=FEW, filled=FILLED, tick=TICK,
             aval_of=aval_of,

@@ -128,7 +128,7 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
     plan = node[ARGS]
     where = "data" if node[CODE] is None else position(node[CODE], node[OFFSET])
     if not isinstance(plan, Plan):
-        state = "pending" if plan is not None else "data, or computed by reference"
+        state = "pending" if plan is not None else "data, or computed by NumPy"
         place = _placement(x._read(), None)
         return Explanation(state, where, jaxpr, lowering.lower(jaxpr), "", "", placement=place)
     found = sum(bool(p.executable.from_disk) for p in plan.programs.values())

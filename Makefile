@@ -18,8 +18,8 @@ SUITE ?= tests array_api_tests
 # is written through them, memory order, kinds of results, operators and ufuncs with their options.
 EAGER_SUITE = $(addprefix tests/,programs test_array.py test_strides.py \
 	$(addprefix functions/test_,assigned.py at.py creation.py eager.py getset.py host_dtypes.py \
-	in_place.py indexing.py long_views.py manipulation.py reductions.py scalars.py \
-	ufunc_methods.py))
+	in_place.py indexing.py long_views.py manipulation.py reductions.py refusals.py scalars.py \
+	ufunc_methods.py) test_beyond_memory.py transforms/test_arguments.py)
 # Without the C, only what a fast path stands before can differ.
 PURE_SUITE = $(filter-out %/test_creation.py %/test_host_dtypes.py %/test_strides.py,$(EAGER_SUITE)) \
 	$(addprefix tests/test_,form.py fastpath_views.py ownership.py views.py)

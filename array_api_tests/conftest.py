@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import Any
 
 import pytest
@@ -25,6 +27,15 @@ settings.register_profile(  # for tests that must fail: the first failure will d
 )
 settings.register_profile("fresh", max_examples=50, **_common)  # ../conftest.py
 settings.load_profile("default")  # --hypothesis-profile=... comes later, and wins
+
+
+@pytest.fixture(autouse=True)
+def recorded() -> None:
+    """By default, NumPy runs small operations at once. One of the policies tests recorded ones."""
+    found = sys.modules.get("lazynp._recorder")
+    if found is not None and os.environ.get("LAZYNP_EXECUTION") == "reference":
+        sys.modules["lazynp._policy"].INITIAL = found.Mode.RECORD  # type: ignore[attr-defined]
+        found.local.recorder.reset_policy()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -19,8 +19,10 @@ from typing import Any
 import numpy
 
 import lazynp as np
+from lazynp._cutsites import CutSites
 from lazynp._node import OP
-from lazynp._recorder import Recorder, local
+from lazynp._policy import Mode
+from lazynp._recorder import local
 
 PAGE = Path(__file__).with_name("coverage.md")
 # where array functions are counted
@@ -221,17 +223,22 @@ def _arrays(result: Any) -> Iterable[Any]:
 
 def run(name: str, function: Any) -> str:
     """How the function computes: native; native, looks; host. Empty if no call succeeded."""
-    before = local.recorder
+    limit = local.recorder.limit
     try:
         return _run(name, function)
     finally:
-        local.recorder = before
+        local.recorder.limit = limit
+        local.recorder.reset_policy()
 
 
 def _run(name: str, function: Any) -> str:
     attempts = [CALLS[name]] if name in CALLS else ATTEMPTS
     for attempt in attempts:
-        local.recorder = Recorder()  # a recorder that has seen no loop
+        local.recorder.pending.clear()
+        local.recorder.sites = CutSites()  # no loop has been seen
+        local.recorder.reset_policy()
+        local.recorder.policy.mode = Mode.RECORD  # also what is small
+        local.recorder.choose()
         local.recorder.limit = sys.maxsize  # flush only when a value is needed
         cuts = np.stats().cuts
         try:

@@ -87,6 +87,17 @@ class Slice(Exact):
         except TypeError:  # sizes without values
             return dummy[stand_in(self.index)]
 
+    def moved(self, starts: tuple[Any, ...]) -> Slice:
+        """The same slice from other starts. The index of a traced one only shows the layout."""
+        index = list(self.index)
+        places = [i for i, item in enumerate(index[:-1]) if item is not None]  # of the axes
+        narrow = [self.params[name] for name in ("axes", "sizes", "strides")]
+        for start, axis, size, stride in zip(starts, *narrow, strict=True):
+            if type(start) is not list:
+                i = places[axis]
+                index[i] = _clean(start, size, stride) if type(index[i]) is slice else start
+        return type(self)(tuple(index), self.params, starts)
+
     def then(self, step: Any) -> Slice | None:
         if isinstance(step, Basic):
             step = step.meaning

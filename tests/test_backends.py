@@ -11,8 +11,9 @@ import numpy
 import pytest
 
 import lazynp as np
-from lazynp._backends import EAGER, STRICT
+from lazynp._backends import EAGER, FIRST, STRICT
 from lazynp._node import OP, VALUE, leaf, op_of
+from lazynp._policy import Mode
 from lazynp._recorder import RECORD, local
 from lazynp.primitives import elementwise
 from tests.helpers import POLICIES, be_eager, fresh_start, in_thread, pending
@@ -106,6 +107,45 @@ def test_a_block_of_recording() -> None:
     z = X + 1.0
     assert z._node[VALUE] is not None
     numpy.testing.assert_array_equal(y, z)
+
+
+# -- at the beginning of a program -----------------------------------------------------------------
+
+LONG, ROW = np.array(numpy.ones((300, 1))), np.array(numpy.ones((1, 300)))  # 720 KB together
+SMALL_AND_LARGE: dict[str, tuple[Callable[[], Any], bool]] = {
+    # (operation, whether NumPy does it at once)
+    "sum": (lambda: X + X, True),
+    "function": (lambda: np.sort(X), True),
+    "reduction": (lambda: X.sum(axis=0), True),
+    "view": (lambda: X[1:], True),
+    "product": (lambda: X @ X.T, True),
+    "outer product": (lambda: LONG @ ROW, False),
+    "outer sum": (lambda: LONG + ROW, False),
+    "large": (lambda: WHOLE + 1.0, False),
+    "large product": (lambda: WHOLE.reshape(-1, 4) @ np.ones((4, 4)), False),
+    "large reduction": (lambda: WHOLE.sum(), False),
+    "part of what is pending": (lambda: (WHOLE + 1.0)[:3] * 2.0, False),
+}
+
+
+@pytest.mark.parametrize("name", list(SMALL_AND_LARGE))
+def test_at_first_small_operations_are_done_at_once(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operation, at_once = SMALL_AND_LARGE[name]
+    want = numpy.asarray(operation())
+    monkeypatch.setattr("lazynp._policy.INITIAL", Mode.FIRST)
+    fresh_start()
+    assert local.recorder.backend is FIRST
+    for _ in range(3):  # the first is inferred
+        cuts = np.stats().cuts
+        found = operation()
+        assert (found._node[VALUE] is not None) is at_once and np.stats().cuts == cuts
+        numpy.testing.assert_allclose(found, want, rtol=1e-15)
+    with np.config(execution="compiled"):
+        assert local.recorder.backend is RECORD
+    with np.config(debug_nans=True):
+        assert local.recorder.backend is RECORD
 
 
 # -- eager -----------------------------------------------------------------------------------------

@@ -356,14 +356,41 @@ static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *
     return new;
 }
 
-/* Whether all operands are there, and small. */
-static int are_small_values(PyObject *now, const Operand *them, Py_ssize_t n)
+/* The elements of the result for arrays of different shapes: of their product, or of a broadcast. As
+   `_is_small` in Python. */
+static double result_size(Front *front, PyArrayObject *a, PyArrayObject *b)
 {
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (!them[i].value ||
-            (is_memory(them[i].value) && !is_small(now, (PyArrayObject *)them[i].value)))
+    int na = PyArray_NDIM(a), nb = PyArray_NDIM(b);
+    double size = 1;
+    if (!front->arrays_only) {
+        for (int i = 1; i <= na || i <= nb; i++) {
+            npy_intp x = i <= na ? PyArray_DIM(a, na - i) : 1, y = i <= nb ? PyArray_DIM(b, nb - i) : 1;
+            size *= (double)(x == 1 ? y : x);
+        }
+        return size;
+    }
+    npy_intp rows = na > 1 ? PyArray_DIM(a, na - 2) : 1, columns = nb > 1 ? PyArray_DIM(b, nb - 1) : 1;
+    npy_intp contracted = na && PyArray_DIM(a, na - 1) ? PyArray_DIM(a, na - 1) : 1;
+    double of_a = (double)PyArray_SIZE(a) * (double)columns, of_b = (double)PyArray_SIZE(b) * (double)rows;
+    return (of_a > of_b ? of_a : of_b) / (double)contracted;
+}
+
+/* Whether all operands are there, and small, and so is the result. */
+static int are_small_values(Front *front, PyObject *now, const Operand *them, Py_ssize_t n)
+{
+    PyArrayObject *arrays[2];
+    for (Py_ssize_t i = 0; i < n; i++) {
+        arrays[i] = (PyArrayObject *)them[i].value;
+        if (!them[i].value || (is_memory(them[i].value) && !is_small(now, arrays[i])))
             return 0;
-    return 1;
+    }
+    if (n < 2 || !is_memory(them[0].value) || !is_memory(them[1].value) ||
+        !PyArray_NDIM(arrays[0]) || !PyArray_NDIM(arrays[1]) ||
+        PyArray_SAMESHAPE(arrays[0], arrays[1]))
+        return 1;
+    npy_intp bytes = PyArray_ITEMSIZE(arrays[0]), others = PyArray_ITEMSIZE(arrays[1]);
+    return are_small(now, result_size(front, arrays[0], arrays[1]) *
+                          (double)(bytes > others ? bytes : others));
 }
 
 static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -410,7 +437,7 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         if (out || PyErr_Occurred())
             goto end;
     }
-    int first = is_first(now), eager = first ? are_small_values(now, them, n) : is_eager(now);
+    int first = is_first(now), eager = first ? are_small_values(front, now, them, n) : is_eager(now);
     if (first && is_part)
         goto end; /* Python records it as a part */
     if (eager && front->arrays_only)

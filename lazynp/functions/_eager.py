@@ -395,8 +395,11 @@ class _Unfit:
 _UNFIT: Any = _Unfit()
 
 
-def _value(x: Any, largest: float) -> Any:
-    """The form of an argument for NumPy."""
+_DEEPEST = 64  # axes that NumPy's arrays may have; a list may contain itself
+
+
+def _value(x: Any, largest: float, depth: int = _DEEPEST) -> Any:
+    """The form of an argument for NumPy. depth: how deep lists may nest."""
     t = type(x)
     if t is NDArray or t is Scalar:
         node = x._node if x._base is None else x._read()
@@ -410,7 +413,7 @@ def _value(x: Any, largest: float) -> Any:
         return value
     if t in _PLAIN or isinstance(x, (type, np.dtype)):
         return x
-    if t is tuple or t is list:
+    if (t is tuple or t is list) and depth:
         items = []
         for item in x:
             t_item = type(item)
@@ -419,7 +422,7 @@ def _value(x: Any, largest: float) -> Any:
                 if type(item) not in AVALS:
                     return _UNFIT
             elif t_item is not float and t_item is not int:
-                item = _value(item, largest)
+                item = _value(item, largest, depth - 1)
                 if item is _UNFIT:
                     return _UNFIT
             items.append(item)

@@ -195,7 +195,10 @@ def _chosen(self: Array, value: Any, index: Any) -> Array | None:
         return None
     if self._order is not None or not value.flags.c_contiguous:
         value = laid_out(value, self)
-    got = value[where]
+    try:
+        got = value[where]
+    except MemoryError:  # for who needs it
+        return None
     if type(got) is not ndarray:
         return None
     out = new_array(leaf(got))

@@ -8,6 +8,7 @@ scalars of Python or NumPy take the slow path, an argument.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from sys import _getframe
 from typing import Any, Literal
@@ -94,12 +95,14 @@ def done_at_once(
     for o in operands:
         if type(o) is list:
             value = o[VALUE]
-            if aval is None or type(value) is not np.ndarray:
+            if not any_size or aval is None or type(value) is not np.ndarray:
                 value = recorder.backend.value(o, any_size)
                 if value is None:
                     return None
             o = value
         values.append(o)
+    if not any_size and not recorder.backend.in_loop and not _is_small(values, recorder):
+        return None
     result = quiet_result(recorder.quiet, function, *values)
     if recorder.policy.spend(result.nbytes):
         recorder.spent()
@@ -111,6 +114,21 @@ def done_at_once(
     node = leaf(result)
     entry.aval = node[AVAL]
     return wrap(node)
+
+
+def _is_small(values: list[Any], recorder: Recorder) -> bool:
+    """Whether the result of small operands is small, too: broadcast ones, or those of a product."""
+    arrays = [v for v in values if type(v) is np.ndarray and v.ndim]
+    if len(arrays) < 2 or arrays[0].shape == arrays[1].shape:
+        return True
+    a, b = arrays
+    try:
+        size = math.prod(np.broadcast_shapes(a.shape, b.shape))
+    except ValueError:
+        rows, columns = a.shape[-2:-1] or (1,), b.shape[-1:] if b.ndim > 1 else (1,)
+        contracted = max(a.shape[-1], 1)
+        size = max(a.size * columns[0], b.size * rows[0]) // contracted
+    return size * max(a.itemsize, b.itemsize) <= recorder.policy.largest
 
 
 def recorded(op: Op, operands: tuple[Any, ...], recorder: Recorder, depth: int) -> Array:
@@ -153,14 +171,15 @@ class _Elementwise:
         return _ordered(recorded(op, operands, recorder, self.depth + 1), xs)
 
     def _at_once(self, recorder: Recorder, entry: Entry, operands: tuple[Any, ...]) -> Any:
-        # in a loop, the size of what gains nothing in a program is no reason to record it
-        small = entry.op and entry.op.small and recorder.backend.in_loop
+        if not recorder.backend.in_loop:
+            return done_at_once(entry, self.function, operands, recorder)
+        small = entry.op and entry.op.small  # then its size is no reason to record it
         if small or entry.op is None:
             out = done_at_once(entry, self.function, operands, recorder, bool(small))
             if out is not None or small:
                 return out
             op = self._infer(entry, operands)
-            if op and op.small and recorder.backend.in_loop:
+            if op and op.small:
                 return done_at_once(entry, self.function, operands, recorder, True)
         elif entry.aval is not None:
             return done_at_once(entry, self.function, operands, recorder)

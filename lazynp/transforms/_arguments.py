@@ -177,7 +177,7 @@ def _moved_view(x: Array, starts: Iterator[Node]) -> Array:
     for step in _meanings(x._path):
         if isinstance(step, Slice):
             places: Any = tuple([next(starts) for _ in step.starts])
-            step = type(step)(step.index, step.params, places)
+            step = step.moved(places)
         node = step.get(node)
         path.append(step)
     view = new_view(owner, tuple(path), node, x._order)
@@ -203,8 +203,7 @@ def at_places(path: Sequence[Any], starts: Sequence[Node], places: Sequence[Any]
         return next((p for n, p in zip(starts, places, strict=True) if n is s), s)
 
     return tuple([
-        type(step)(step.index, step.params, tuple(map(place, step.starts)))
-        if isinstance(step, Slice) else step
+        step.moved(tuple(map(place, step.starts))) if isinstance(step, Slice) else step
         for step in _meanings(path)
     ])  # fmt: skip
 

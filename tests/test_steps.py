@@ -260,6 +260,24 @@ def test_two_slices_in_one(data: st.DataObject, shape: tuple[int, ...]) -> None:
     _same(put(both, a.copy(), numpy.full(want.shape, -1.0)), changed)
 
 
+@given(st.data(), shapes)
+def test_a_slice_from_other_starts(data: st.DataObject, shape: tuple[int, ...]) -> None:
+    """What `index` shows, which NumPy reads and writes, is what the primitive takes."""
+    a = values(shape)
+    step = basic_slice(aval_of(shape, "f8"), data.draw(_basic(shape)))
+    starts = []
+    for axis, size, stride in zip(*(step.params[k] for k in _PLACES), strict=True):
+        spare = shape[axis] - 1 - abs(stride) * (size - 1) if size else 0
+        start = data.draw(st.integers(0, spare))
+        starts.append(start + abs(stride) * (size - 1) if size and stride < 0 else start)
+    moved = step.moved(tuple(starts))
+    _same(moved.layout(a), taken(moved, a.copy()))
+    assert moved.starts == tuple(starts) and moved.params == step.params
+
+
+_PLACES = ("axes", "sizes", "strides")
+
+
 @st.composite
 def _basic(draw: st.DrawFn, shape: tuple[int, ...]) -> tuple[Any, ...]:
     """Slices, mostly: where two of them meet, there is something to join."""

@@ -80,10 +80,15 @@ class Eager(Backend):
 
 class First(Eager):
     """The same at the beginning of a program, when nothing is known of its loops: executes no
-    operation on larger values, and causes no flush.
+    operation on larger values or with a larger result, and causes no flush.
     """
 
     in_loop = False
+
+    def operation(self, op: Op, operands: tuple[Any, ...]) -> Node | None:
+        if not op.primitive.multiple_results and op.aval.nbytes > local.recorder.policy.largest:
+            return None
+        return super().operation(op, operands)
 
 
 # kinds of operations that may raise flags

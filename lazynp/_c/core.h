@@ -127,6 +127,7 @@ typedef struct {
     int creates;     /* it makes an array; its arguments need not be arrays */
     int anytime;     /* it makes an array of host data, which is never recorded */
     int lengths;     /* its arguments bound the size of its result */
+    int outer;       /* its result has the product of its operands' sizes */
     int itself;      /* it returns an array that is its only argument */
     int raw;         /* its result is Python's */
     int contiguous;  /* it makes a view only of elements in C order */

@@ -156,6 +156,7 @@ static const struct {
     {"contiguous", offsetof(Front, contiguous)},
     {"anytime", offsetof(Front, anytime)},   {"lengths", offsetof(Front, lengths)},
     {"itself", offsetof(Front, itself)},     {"raw", offsetof(Front, raw)},
+    {"outer", offsetof(Front, outer)},
     {"counted", offsetof(Front, counted)},   {"symbol", offsetof(Front, symbol)},
 };
 

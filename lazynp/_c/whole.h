@@ -153,6 +153,17 @@ static int is_numpys(Front *front, PyObject *now, int met)
     return front->creates || met;
 }
 
+/* Whether the product of the sizes of two arrays is large. */
+static int is_large_outer(PyObject *now, PyObject *const *values)
+{
+    if (!is_memory(values[0]) || !is_memory(values[1]))
+        return 0;
+    PyArrayObject *a = (PyArrayObject *)values[0], *b = (PyArrayObject *)values[1];
+    npy_intp bytes = PyArray_ITEMSIZE(a), others = PyArray_ITEMSIZE(b);
+    return !are_small(now, (double)PyArray_SIZE(a) * (double)PyArray_SIZE(b) *
+                           (double)(bytes > others ? bytes : others));
+}
+
 static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
@@ -179,7 +190,8 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         (!front->creates || makes_little(front, args, all))) {
         while (made < all && (values[made] = argument(args[made], now, &met, 2)))
             made++;
-        if (made == all && is_numpys(front, now, met)) {
+        int large = front->outer && is_first(now) && made > 1 && is_large_outer(now, values);
+        if (made == all && !large && is_numpys(front, now, met)) {
             /* functions may name their arguments otherwise than methods */
             int method = front->method != Py_None && is_array(args[0]) &&
                          (!names || front->function == Py_None);

@@ -59,14 +59,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def by_numpy(
-    reference: Callable[..., Any], *, always: bool = False, kind: Any = None, method: Any = None
-) -> Callable[[F], F]:
+    reference: Callable[..., Any], *, always: bool = False, kind: Any = None, method: Any = None,
+    outer: bool = False,
+) -> Callable[[F], F]:  # fmt: skip
     """Decorate a function that returns new arrays. Not for calls that write: `out`,
     `overwrite_input`.
 
     always: NumPy's implementation always wins on the host: under `adaptive`, call it at any size,
     and force pending operands. kind: the class of a returned tuple. method: the method of
-    NumPy's arrays that does the same in less time.
+    NumPy's arrays that does the same in less time. outer: the size of the result is the product of
+    those of the operands.
     """
 
     def decorate(function: F) -> F:
@@ -93,6 +95,8 @@ def by_numpy(
             values = _values(args, largest)
             if values is None:
                 return function(*args, **kwargs)
+            if outer and not local.recorder.backend.in_loop and _is_large(values, largest):
+                return recorded(args, kwargs)
             whole = reference
             if kwargs:
                 named = {k: _value(v, largest) for k, v in kwargs.items()}
@@ -110,9 +114,17 @@ def by_numpy(
         return in_front(
             "whole", call, function=_undispatched(reference), handle=handle, not_numpys=_NOT_NUMPYS,
             operands=min(before_out, _ANY_NUMBER), method=method or _method_of(reference),
+            outer=outer,
         )  # fmt: skip
 
     return decorate
+
+
+def _is_large(values: list[Any], largest: float) -> bool:
+    """Whether the product of the arrays' sizes is large."""
+    arrays = [v for v in values if type(v) is ndarray]
+    size = math.prod([v.size for v in arrays])
+    return size * max((v.itemsize for v in arrays), default=0) > largest
 
 
 def by_method(

@@ -130,7 +130,7 @@ def inner(a: Any, b: Any, /) -> Any:
     return scalar_if_0d(_summed_along(x, x.ndim - 1, y, y.ndim - 1))
 
 
-@by_numpy(np.outer)
+@by_numpy(np.outer, outer=True)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     """See `numpy.outer`."""
     x, y = plain(a), plain(b)
@@ -176,7 +176,7 @@ def _tensordot_axes(axes: Any) -> tuple[list[int], list[int]]:
     return axes_a, axes_b
 
 
-@by_numpy(np.kron)
+@by_numpy(np.kron, outer=True)
 def kron(a: Any, b: Any) -> Any:
     """See `numpy.kron`."""
     x, y = as_array(a), as_array(b)

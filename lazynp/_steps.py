@@ -390,12 +390,8 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
             clean.append(checked(item, axis, length))
             _append((axes, sizes, strides, starts), axis, 1, 1, as_start(clean[-1]))
         axis += 1
-    params = {
-        "axes": tuple(axes),
-        "sizes": tuple(sizes),
-        "strides": tuple(strides),
-        "shape": tuple(shape),
-    }
+    found = {"axes": axes, "sizes": sizes, "strides": strides, "shape": shape}
+    params = {name: tuple(items) for name, items in found.items()}
     return Slice((*clean, ...), params, tuple(starts))
 
 

@@ -154,18 +154,54 @@ def _argsort_abstract(x: Aval, *, axis: int) -> Aval:
 
 
 _QUICK_FROM = 4096  # elements
+_SAMPLE = 256
 _CPU = getattr(np._core._multiarray_umath, "__cpu_features__", {})  # type: ignore[attr-defined]
 _WIDE = bool(_CPU.get("AVX512_SKX") or _CPU.get("AVX2"))  # what NumPy's fastest argsort uses
 
 
-def _argsort_reference(x: Any, *, axis: int) -> Any:
-    """NumPy's fastest argsort takes a sixth of the time of its stable one. It leaves elements that
-    are equal in any order, so they are put in theirs.
+def _suits_merging(x: Any) -> bool:
+    """Whether, to judge by a sample, x is in order already, or many elements are equal to others:
+    then NumPy's stable argsort is quick.
     """
+    sample = x.flat[:: x.size // _SAMPLE]
+    if (sample[1:] >= sample[:-1]).all():
+        return True
+    sample.sort()
+    return bool(8 * np.count_nonzero(sample[1:] == sample[:-1]) > sample.size)
+
+
+def _argsort_reference(x: Any, *, axis: int) -> Any:
+    """Stable, as NumPy's stable argsort, in less time where few elements are equal."""
     fast = _WIDE and x.size >= _QUICK_FROM and x.dtype.kind in "iuf" and x.dtype.itemsize >= 4
-    if not fast or x.dtype.kind == "f" and np.isnan(x).any():
+    if not fast or _suits_merging(x) or x.dtype.kind == "f" and np.isnan(x).any():
         return np.argsort(x, axis=axis, kind="stable")
     rows = np.moveaxis(x, axis, -1)
+    order = _order_of_integers(rows) if x.dtype.kind != "f" else None
+    if order is None:
+        order = _order_repaired(rows)
+    return np.ascontiguousarray(np.moveaxis(order, -1, axis))
+
+
+def _order_of_integers(rows: Any) -> Any:
+    """Sorts single numbers that hold an element in their high bits and its position in the low
+    ones, which takes half the time of an argsort. None if 64 bits cannot hold both.
+    """
+    length = rows.shape[-1]
+    bits = (length - 1).bit_length()
+    least = rows.min()
+    if (int(rows.max()) - int(least)).bit_length() + bits > 64:
+        return None
+    packed = np.ascontiguousarray(rows).astype(np.uint64)  # negative numbers wrap, and back again
+    packed -= least.astype(np.uint64)
+    packed <<= np.uint64(bits)
+    packed |= np.arange(length, dtype=np.uint64)
+    packed.sort(axis=-1)
+    packed &= np.uint64((1 << bits) - 1)
+    return packed.view(np.int64)
+
+
+def _order_repaired(rows: Any) -> Any:
+    """NumPy's fastest argsort leaves elements that are equal in any order: they are put in theirs."""
     order = np.ascontiguousarray(np.argsort(rows, axis=-1))
     values = np.take_along_axis(rows, order, -1)
     follows = np.zeros(rows.shape, bool)  # whether an element is equal to the one before it
@@ -177,7 +213,7 @@ def _argsort_reference(x: Any, *, axis: int) -> Any:
         runs = np.cumsum(~follows[tied]) * rows.shape[-1]
         flat = order.reshape(-1)
         flat[tied] = np.sort(flat[tied] + runs) - runs
-    return np.ascontiguousarray(np.moveaxis(order, -1, axis))
+    return order
 
 
 def _argsort_lower(b: Any, x: Any, *, axis: int) -> Any:

@@ -120,4 +120,5 @@ $(BIN)/python:
 $(VENV)/.installed-%: pyproject.toml setup.py $(wildcard lazynp/_c/*) | $(BIN)/python
 	@echo "== installing lazynp[$*] into $(VENV)"
 	$(PIP) --editable '.[$*]'
+	$(BIN)/python -m compileall -q lazynp
 	@touch $@

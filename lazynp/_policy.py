@@ -16,7 +16,7 @@ from typing import Any
 
 from lazynp import _cost
 
-LARGEST = 5 << 16  # bytes: an eager recorder still records operations on larger operands
+LARGEST = 1 << 22  # bytes: an eager recorder still records operations on larger operands
 _OFTEN = 3  # flushes at one place that make it a loop
 _LOOP = 64  # operations in such loops before the recorder becomes eager
 # Bytes that eager operations write before some of their rounds are recorded, to find a unit; and

@@ -19,7 +19,7 @@ from lazynp.primitives import elementwise
 from tests.helpers import POLICIES, be_eager, fresh_start, in_thread, pending
 
 ADD = elementwise.add
-LARGE = 1 << 17  # elements
+LARGE = 1 << 20  # elements
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +111,7 @@ def test_a_block_of_recording() -> None:
 
 # -- at the beginning of a program -----------------------------------------------------------------
 
-LONG, ROW = np.array(numpy.ones((300, 1))), np.array(numpy.ones((1, 300)))  # 720 KB together
+LONG, ROW = np.array(numpy.ones((900, 1))), np.array(numpy.ones((1, 900)))  # 6.5 MB together
 SMALL_AND_LARGE: dict[str, tuple[Callable[[], Any], bool]] = {
     # (operation, whether NumPy does it at once)
     "sum": (lambda: X + X, True),

@@ -109,21 +109,55 @@ static PyObject *single_owner(PyArrayObject *memory)
     return out;
 }
 
+/* Whether NumPy's result shares no memory with the values, as `_eager.handle` finds out. */
+static int is_apart(PyObject *result, PyObject *const *values, Py_ssize_t n)
+{
+    PyObject *base = PyArray_BASE((PyArrayObject *)result);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (values[i] == result)
+            return 0;
+        if (base && is_memory(values[i]) &&
+            (base == values[i] || base == PyArray_BASE((PyArrayObject *)values[i])))
+            return 0;
+    }
+    return 1;
+}
+
+/* A handle for a number or an array of NumPy's. NULL: Python must make it, or an error. */
+static PyObject *usual_result(PyObject *result, PyObject *const *values, Py_ssize_t n)
+{
+    if (!is_memory(result)) {
+        PyObject *aval = aval_of_number(result);
+        return aval ? scalar(result, aval) : NULL;
+    }
+    if (!is_apart(result, values, n))
+        return NULL;
+    return PyArray_NDIM((PyArrayObject *)result) ? fresh_owner((PyArrayObject *)result)
+                                                 : single_owner((PyArrayObject *)result);
+}
+
+/* The same for a tuple of them. */
+static PyObject *usual_results(PyObject *results, PyObject *const *values, Py_ssize_t n)
+{
+    PyObject *out = PyTuple_New(PyTuple_GET_SIZE(results));
+    for (Py_ssize_t i = 0; out && i < PyTuple_GET_SIZE(results); i++) {
+        PyObject *item = usual_result(PyTuple_GET_ITEM(results, i), values, n);
+        if (item)
+            PyTuple_SET_ITEM(out, i, item);
+        else
+            Py_CLEAR(out);
+    }
+    return out;
+}
+
 /* A handle for NumPy's result, which this steals. Sets `*again` if Python must make the call. */
 static PyObject *whole_result(Front *front, PyObject *result, PyObject *const *values,
                               Py_ssize_t n, PyObject *const *args, Py_ssize_t count, int *again)
 {
-    PyObject *out = NULL, *aval, *given, *arguments;
-    if (is_memory(result) && PyArray_BASE((PyArrayObject *)result) == NULL) {
-        for (Py_ssize_t i = 0; i < n; i++)
-            *again = *again || values[i] == result;
-        out = *again ? NULL : fresh_owner((PyArrayObject *)result);
-        if (!out && !*again && !PyErr_Occurred() && PyArray_NDIM((PyArrayObject *)result) == 0)
-            out = single_owner((PyArrayObject *)result);
-    }
-    else if ((aval = aval_of_number(result)))
-        out = scalar(result, aval);
-    if (!out && !*again && !PyErr_Occurred()) {
+    PyObject *given, *arguments;
+    PyObject *out = PyTuple_CheckExact(result) ? usual_results(result, values, n)
+                                               : usual_result(result, values, n);
+    if (!out && !PyErr_Occurred()) {
         given = PyList_New(n);
         arguments = PyTuple_New(count);
         for (Py_ssize_t i = 0; given && i < n; i++)

@@ -82,7 +82,7 @@ class ufunc(Methods):
     and no `out` is given, the result is zero (NumPy leaves it uninitialised).
     """
 
-    __slots__ = (  # `__dict__` holds the docstring
+    __slots__ = (  # `__dict__` holds the docstring, and fronts of methods
         "__name__", "_numpy", "_call", "_apply", "_fast", "nin", "nout", "__weakref__", "__dict__",
     )  # fmt: skip
 
@@ -103,11 +103,11 @@ class ufunc(Methods):
         if fast is not None and self.nin <= 2:
             make: Any = unary if self.nin == 1 else binary
             # one level below `__call__`, which is not a frame in C
-            depth = 1 if BUILT else 2
-            self._call = make(fast, self._of_any, reference, depth=depth, numbers=True)
+            self._call = make(fast, self._of_any, reference, depth=2 - BUILT, numbers=True)
         elif self.nin <= 2:
             self._call = of_numbers(reference, self._of_any)
         self._fast = fast
+        self._put_fronts()
 
     nargs = property(lambda self: self.nin + self.nout)
     ntypes = property(lambda self: self._numpy.ntypes)

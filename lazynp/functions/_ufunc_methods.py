@@ -15,7 +15,7 @@ from lazynp._recorder import local
 from lazynp._values import watched
 from lazynp.functions import _advanced, _assigned, _getset
 from lazynp.functions._checks import traced
-from lazynp.functions._eager import done_by_numpy
+from lazynp.functions._eager import by_method, done_by_numpy
 from lazynp.functions._fold import fold, fold_along, reduceat
 from lazynp.functions._foreign import elsewhere, overridden
 from lazynp.functions._host import host_into, to_host
@@ -36,17 +36,35 @@ _AT_MODES = {
 }
 
 
+# methods that give a new array, and the arguments by position for which NumPy may run the whole
+_WHOLE = {"reduce": 2, "accumulate": 2, "reduceat": 3}
+
+
 class Methods:
     """What `ufunc` inherits. `_numpy` is NumPy's function, `_apply` ours of any operands."""
 
     __slots__ = ()
+    __dict__: dict[str, Any]
 
     __name__: str
     nin: int
     nout: int
     _numpy: np.ufunc
     _apply: Callable[..., Any]
+    _call: Callable[..., Any]
     __call__: Callable[..., Any]
+
+    def _put_fronts(self) -> None:
+        """Put a front before each method that gives a new array, and before calls that give two."""
+        if self.nout == 2:
+            self._call = by_method(self._numpy, self.nin, function=self._numpy)(self._call)
+        if self.nin == 2 and self.nout == 1:
+            for name, operands in _WHOLE.items():
+                whole = getattr(self._numpy, name)
+                front = by_method(
+                    whole, operands, without=("dtype", "initial", "where"), function=whole
+                )
+                self.__dict__[name] = front(getattr(self, name))
 
     def outer(self, *args: Any, **kwargs: Any) -> Any:
         """`f(a[i...], b[j...])` for all pairs of elements."""

@@ -65,11 +65,17 @@ def _dot_general_explicit(ins: Sequence[In], params: dict[str, Any]) -> tuple[Av
 
 
 def _dot_general_reference(x: Any, y: Any, *, dimension_numbers: DimensionNumbers) -> Any:
-    """`np.matmul` of transposed views, which BLAS accepts without a copy."""
+    """`np.matmul` of transposed views, which BLAS accepts without a copy. Several axes are summed
+    in the order in which they lie in memory: one of the operands may have to be copied.
+    """
     x, y = np.asarray(x), np.asarray(y)
     (lc, rc), (lb, rb) = dimension_numbers
     if not lb and len(lc) == 1 and x.ndim <= 2 and y.ndim <= 2:
         return np.matmul(x if lc[0] == x.ndim - 1 else x.T, y if rc[0] == 0 else y.T)
+    if len(lc) > 1:
+        steps = [x.strides[i] for i in lc] if x.size >= y.size else [y.strides[i] for i in rc]
+        ordered = sorted(zip(steps, lc, rc, strict=True), key=lambda axis: -abs(axis[0]))
+        _, lc, rc = zip(*ordered, strict=True)
     x_free, y_free = _free_axes(x.ndim, lc, lb), _free_axes(y.ndim, rc, rb)
     batch = tuple(x.shape[i] for i in lb)
     m_dims, n_dims = [x.shape[i] for i in x_free], [y.shape[i] for i in y_free]

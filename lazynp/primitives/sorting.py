@@ -201,7 +201,7 @@ def _order_of_integers(rows: Any) -> Any:
 
 
 def _order_repaired(rows: Any) -> Any:
-    """NumPy's fastest argsort leaves elements that are equal in any order: they are put in theirs."""
+    """NumPy's fastest argsort leaves equal elements in any order: they are put in theirs."""
     order = np.ascontiguousarray(np.argsort(rows, axis=-1))
     values = np.take_along_axis(rows, order, -1)
     follows = np.zeros(rows.shape, bool)  # whether an element is equal to the one before it

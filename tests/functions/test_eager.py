@@ -343,7 +343,7 @@ def test_numpys_integers_as_indices(kind: Any, at_once: bool) -> None:
 
 
 def test_numpys_functions_record_the_users_line(eager: None) -> None:
-    x = np.array(numpy.ones(400_000))
+    x = np.array(numpy.ones(600_000))
     y = numpy.multiply(numpy.float64(2), x)
     assert pending() == 1
     assert y._node[_node.CODE] is test_numpys_functions_record_the_users_line.__code__

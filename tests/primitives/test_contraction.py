@@ -164,3 +164,16 @@ def test_batch(name: str, batched: tuple[bool, bool]) -> None:
     x = draw(np.dtype("f8"), (3, *x_shape) if batched[0] else x_shape, 0)
     y = draw(np.dtype("f8"), (3, *y_shape) if batched[1] else y_shape, 1)
     check_batch(dot_general, (x, y), batched, dimension_numbers=numbers)
+
+
+def test_the_reference_sums_axes_as_they_lie_in_memory() -> None:
+    """Windows of a picture: the innermost axis of the memory is innermost in the sum, as it is
+    where `np.tensordot` is given the axes in this order. So the results have the same bits.
+    """
+    rng = np.random.default_rng(0)
+    picture, filters = rng.random((20, 21, 3)), rng.random((5, 4, 3, 7))
+    windows = np.lib.stride_tricks.sliding_window_view(picture, (5, 4), axis=(0, 1))
+    numbers = (((2, 3, 4), (2, 0, 1)), ((), ()))
+    got = dot_general.reference(windows, filters, dimension_numbers=numbers)
+    wanted = np.tensordot(windows, filters, axes=((3, 4, 2), (0, 1, 2)))
+    np.testing.assert_array_equal(got, wanted)

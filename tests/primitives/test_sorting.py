@@ -277,3 +277,27 @@ def test_the_reference_of_argsort_is_numpys_stable_one(
             got = argsort.reference(rows, axis=axis)
             assert got.dtype == expected.dtype
             np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8", "i4", "u4"])
+@pytest.mark.parametrize(
+    "kind", ["whole range", "half range", "in order", "falling", "few", "two rows"]
+)
+def test_the_order_of_integers(kind: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers and positions that share 64 bits, or do not; and what is in order already."""
+    monkeypatch.setattr(sorting, "_WIDE", True)
+    rng = np.random.default_rng(5)
+    limits = np.iinfo(dtype)
+    least, most = (limits.min, limits.max) if kind == "whole range" else (0, limits.max >> 8)
+    x = rng.integers(least, most, 9000, dtype=dtype, endpoint=True)
+    if kind == "in order":
+        x.sort()
+    elif kind == "falling":
+        x = np.sort(x)[::-1]
+    elif kind == "few":
+        x %= 7
+    elif kind == "two rows":
+        x = x.reshape(2, 4500)
+    got = argsort.reference(x, axis=x.ndim - 1)
+    assert got.dtype == np.int64
+    np.testing.assert_array_equal(got, np.argsort(x, kind="stable"))

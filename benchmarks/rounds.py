@@ -94,6 +94,7 @@ BODIES: dict[str, tuple[Callable[..., State], Callable[..., State], tuple[int, .
 }
 _CALLS = 6
 _WARM_SECONDS = 20.0  # at most, until an unmodified loop has its program
+_SAME = 10  # calls without a new program: first a round may have one, then the loop
 
 
 def row(name: str, n: int, rounds: int) -> list[float]:
@@ -111,9 +112,11 @@ def row(name: str, n: int, rounds: int) -> list[float]:
 
     jitted = lazynp.jit(ours)
     whole = lazynp.jit(lambda *s: lazynp.fori_loop(0, rounds, lambda i, s: ours(*s), s))
-    until = time.perf_counter() + _WARM_SECONDS
-    while lazynp.stats().compiles == 0 and time.perf_counter() < until:
+    until, same = time.perf_counter() + _WARM_SECONDS, 0
+    while same < _SAME and time.perf_counter() < until:
+        compiled = lazynp.stats().compiles
         looped(lazynp, ours)
+        same = same + 1 if compiled == lazynp.stats().compiles > 0 else 0
     columns: list[Callable[[], Any]] = [
         lambda: looped(numpy, lambda *s: step(numpy, *s)),
         lambda: looped(lazynp, ours),

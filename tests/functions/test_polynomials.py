@@ -200,6 +200,18 @@ def test_emath(name: str, x: Any) -> None:
     numpy.testing.assert_allclose(numpy.asarray(got), expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"])
+@pytest.mark.parametrize("kind", [numpy.matrix, numpy.ma.array])
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_emath_of_subclasses(name: str, kind: Any) -> None:
+    x = kind([[0.5, -1.0, 3.0]])
+    with numpy.errstate(all="ignore"):
+        expected, got = getattr(numpy.emath, name)(x), getattr(np.emath, name)(x)
+    assert isinstance(got, np.ndarray) and type(expected) is numpy.ndarray
+    assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+    numpy.testing.assert_allclose(numpy.asarray(got), expected, rtol=1e-13)
+
+
 def test_emath_of_two() -> None:
     assert np.emath.power([2, 4], -2).tolist() == [0.25, 0.0625]
     assert np.emath.logn(2, [4, -8]).tolist() == numpy.emath.logn(2, [4, -8]).tolist()

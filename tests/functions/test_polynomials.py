@@ -18,6 +18,9 @@ X, Y = numpy.arange(6.0), A([0, 0.8, 0.9, 0.1, -0.8, -1.0])
 ROWS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     *[(n, (m,), {}) for n in ("bartlett", "blackman", "hanning", "hamming") for m in (0, 1, 2, 5)],
     ("hanning", (3.5,), {}),
+    *[(n, (m,), {}) for n in ("bartlett", "blackman", "hanning", "hamming")
+      for m in ([1, 2], A([1, 2]), A([5]))],
+    ("kaiser", ([1], 2), {}), ("kaiser", (4, A([1.0, 2])), {}), ("kaiser", (A(3), 2), {}),
     ("kaiser", (0, 8.6), {}), ("kaiser", (1, 8.6), {}), ("kaiser", (6, 8.6), {}),
     *[("poly", (z,), {}) for z in ([], [1], [1.0, 2, 3], [1j, -1j], [1j, 2], [[1.0, 2], [3, 4]])],
     ("poly", ([[1, 2]],), {}),

@@ -190,8 +190,8 @@ def _repr(self: Array) -> str:
     unknown = description(self._read())
     if unknown is not None:
         return unknown
-    value = seen_of(self)
-    return repr(value if isinstance(self, Scalar) else np.asarray(value))
+    value = np.asarray(seen_of(self))
+    return repr(value[()] if isinstance(self, Scalar) else value)
 
 
 def copy_of(self: Array, order: str = "C") -> Array:

@@ -14,6 +14,7 @@ import numpy as _np
 from lazynp._values import extent as _extent
 from lazynp.functions import reductions as _reductions, ufuncs as _ufuncs
 from lazynp.functions._checks import asking as _asking
+from lazynp.functions._dispatch import make_overridable as _make_overridable
 from lazynp.functions._operands import as_array as _as_array
 
 __all__ = ["arccos", "arcsin", "arctanh", "log", "log10", "log2", "logn", "power", "sqrt"]
@@ -105,3 +106,6 @@ def arcsin(x: Any) -> Any:
 def arctanh(x: Any) -> Any:
     """See `numpy.emath.arctanh`."""
     return _ufuncs.arctanh(_within_one(_arrays(x)))
+
+
+_make_overridable(globals(), _np.emath)

@@ -31,6 +31,7 @@ np.sin(F) | np.sqrt(P) | np.maximum(F, C) | np.hypot(F, F) | np.modf(F)[0] | np.
 np.logaddexp(P, P) | np.copysign(F, -1) | np.clip(F, 1, 3) | np.where(F > 1, F, 0)
 np.add(F, 1, order="C") | np.add(C, 1, order="F") | np.add(P, 1, order="A")
 np.add(F, F, order="A")
+np.add(F, 1, order=None) | np.add(C, F, order=None) | np.modf(F, order=None)[0]
 np.add(F, 1, dtype="f4") | np.add(F, np.float32(1)) | F * 1j | (F * 1j).imag + 0
 F.copy() | F.copy("K") | P.copy("K") | P.copy("A") | F.T.copy("K") | np.copy(P) | np.array(P)
 np.array(P, order="C") | np.array(C, order="F") | P.astype("f4") | F.astype(int, order="C")

@@ -54,6 +54,7 @@ _NOT_NUMPYS = frozenset(
 )
 
 _ANY_NUMBER = 99  # of arguments
+_IGNORING_OUT = (np.fft.hfft, np.fft.ifft2, np.fft.irfft2)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -239,6 +240,8 @@ def _written(reference: Any, out: Any, args: Any, kwargs: dict[str, Any]) -> boo
     """The call, into available memory."""
     if not getattr(out, "ndim", 1) and "cum" in reference.__name__:
         return False  # NumPy ends the process where `out` has no axis and another dtype
+    if reference in _IGNORING_OUT:
+        return False
     named = {k: _value(v, math.inf) for k, v in kwargs.items() if k != "out"}
     if _Unfit in map(type, named.values()) or not _NOT_NUMPYS.isdisjoint(named):
         return False

@@ -136,6 +136,7 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
             raise _numpys_error(reference, x, y, out, {**given, "casting": casting})
         return store(scalar_if_0d(result), out, casting, name)
 
+    function.__name__ = function.__qualname__ = name  # which Python's errors show
     doc = f"See `numpy.{name}`. `order` and `subok` have no effect. {doc}".strip()
     made = Generalized(reference, function, doc)
     return made

@@ -387,7 +387,7 @@ def _masked(row: Reduction, x: Array, where: Any, start: Any) -> Array:
             f"non-broadcastable operand with shape {x.shape} doesn't match the broadcast shape "
             f"{broadcast_shapes(x.shape, mask.shape)}"
         )
-    if row.identity is not None:
+    if row.identity is not None and start is not None:
         fill = shaping.full(row.identity(x.dtype), shape=(), dtype=x.dtype)
     elif start is NO_VALUE or start is None:
         raise ValueError(

@@ -287,7 +287,7 @@ class ufunc(Methods):
         done = tuple(
             self._deliver(r, o, where, casting) for r, o in zip(results, outs, strict=True)
         )
-        if order != "K":
+        if order not in ("K", None):
             fresh = [result_order(r, order, given) if o is None else r for r, o in zip(done, outs)]
             done = tuple(fresh)
         elif out_of_order(*given):

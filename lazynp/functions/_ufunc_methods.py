@@ -149,6 +149,11 @@ class Methods:
             options = {"axis": axis, "dtype": dtype, "out": out, "keepdims": keepdims}
             options |= {"initial": initial, "where": where}
             return elsewhere(self, "reduce", (array,), _told(options))
+        if _of_objects(dtype):
+            options = {"axis": axis, "dtype": dtype, "keepdims": keepdims}
+            options |= {} if initial is np._NoValue else {"initial": initial}
+            options |= {} if where is True else {"where": where}
+            return host_into(self._numpy.reduce, as_array(array), out=single_out(out), **options)
         row = ROWS.get(self.__name__)
         if row is not None:
             return reduce(row, array, axis, dtype, out, keepdims, initial, where)
@@ -158,6 +163,7 @@ class Methods:
         """All partial results along an axis. See `numpy.ufunc.accumulate`."""
         self._need_binary("accumulate")
         if _of_objects(dtype) and isinstance(array, Array):
+            out = None if out is Ellipsis else single_out(out)
             return host_into(self._numpy.accumulate, array, axis, dtype, out=out)
         if out is None and type(array) is NDArray:
             done = done_by_numpy(self._numpy.accumulate, array, axis, dtype)

@@ -158,11 +158,11 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 @by_numpy(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    """See `numpy.fft.hfft`."""
+    """See `numpy.fft.hfft`, which ignores `out` in NumPy 2.4."""
     x = as_array(a)
     if n is None:
         n = (x.shape[axis] - 1) * 2
-    return irfft(ufuncs.conjugate(x), n, axis, norm=_swapped(norm), out=out)
+    return irfft(ufuncs.conjugate(x), n, axis, norm=_swapped(norm))
 
 
 @by_numpy(np.fft.ihfft)
@@ -265,7 +265,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any
 @by_numpy(np.fft.ifft2)
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.ifft2`, which ignores `out` in NumPy 2.4."""
-    return _many("IFFT", "ifft2", a, s, axes, norm, out)
+    return _many("IFFT", "ifft2", a, s, axes, norm, None)
 
 
 @by_numpy(np.fft.rfft2)
@@ -277,7 +277,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: An
 @by_numpy(np.fft.irfft2)
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
     """See `numpy.fft.irfft2`, which ignores `out` in NumPy 2.4."""
-    return _many("IRFFT", "irfft2", a, s, axes, norm, out)
+    return _many("IRFFT", "irfft2", a, s, axes, norm, None)
 
 
 # -- helpers ---------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, Scalar, new_array, new_scalar, write_lock
+from lazynp._array import Array, Scalar, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES
 from lazynp._extents import known_empty
 from lazynp._node import VALUE
@@ -51,7 +51,7 @@ from lazynp.functions._joining import (
     stack,
     vstack,
 )
-from lazynp.functions._operands import as_array, broadcast, cast
+from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d
 from lazynp.functions._padding import pad
 from lazynp.functions._placing import placing
 from lazynp.functions._recording import apply
@@ -288,7 +288,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     if x.dtype == dtype and not copy:
         return x
     out = fortran(own(converted(x, dtype)), is_fortran(x))
-    return new_scalar(out._read()) if scalar else out
+    return scalar_if_0d(out) if scalar else out
 
 
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:

@@ -20,8 +20,16 @@ from lazynp.functions.manipulation import concatenate, moveaxis, reshape
 from lazynp.functions.reductions import sum as sum_
 
 
+def _check_numbers(*given: Any) -> None:
+    """Raise NumPy's error for sequences: it makes one array of what it is given."""
+    shapes = [as_array(x).shape for x in given]
+    if any(shapes):
+        np.array([0.0, *map(np.zeros, shapes)])
+
+
 def _of_few(M: Any) -> tuple[float, Any]:
     """The number of points, and the window if it has at most one."""
+    _check_numbers(M)
     M = float(M)
     return M, zeros(0) if M < 1 else ones(1) if M == 1 else None
 
@@ -63,6 +71,7 @@ def hamming(M: Any) -> Any:
 
 def kaiser(M: Any, beta: Any) -> Any:
     """See `numpy.kaiser`."""
+    _check_numbers(M, beta)
     M = float(M)
     if M == 1:
         return ones(1)

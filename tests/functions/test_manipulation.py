@@ -430,6 +430,8 @@ np.size(a, (0, 1))
 np.size([1, 2])
 np.astype(a, int)
 np.astype(v[0], 'f4')
+np.astype(np.longdouble(1.5), 'f4'), repr(np.astype(np.longdouble(1.5), 'f4'))
+np.astype(v[0], 'U4'), np.astype(v[0], object)
 np.astype(a, float, copy=False) is a
 np.astype(f, 'f4').flags.f_contiguous
 np.astype(u, bool)

@@ -18,6 +18,9 @@ X, Y = numpy.arange(6.0), A([0, 0.8, 0.9, 0.1, -0.8, -1.0])
 ROWS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     *[(n, (m,), {}) for n in ("bartlett", "blackman", "hanning", "hamming") for m in (0, 1, 2, 5)],
     ("hanning", (3.5,), {}),
+    *[(n, (m,), {}) for n in ("bartlett", "blackman", "hanning", "hamming")
+      for m in ([1, 2], A([1, 2]), A([5]))],
+    ("kaiser", ([1], 2), {}), ("kaiser", (4, A([1.0, 2])), {}), ("kaiser", (A(3), 2), {}),
     ("kaiser", (0, 8.6), {}), ("kaiser", (1, 8.6), {}), ("kaiser", (6, 8.6), {}),
     *[("poly", (z,), {}) for z in ([], [1], [1.0, 2, 3], [1j, -1j], [1j, 2], [[1.0, 2], [3, 4]])],
     ("poly", ([[1, 2]],), {}),
@@ -196,6 +199,18 @@ def test_emath(name: str, x: Any) -> None:
     with numpy.errstate(all="ignore"):
         expected = getattr(numpy.emath, name)(x)
         got = getattr(np.emath, name)(np.asarray(x) if isinstance(x, list) else x)
+    assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
+    numpy.testing.assert_allclose(numpy.asarray(got), expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["sqrt", "log", "log2", "log10", "arccos", "arcsin", "arctanh"])
+@pytest.mark.parametrize("kind", [numpy.matrix, numpy.ma.array])
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_emath_of_subclasses(name: str, kind: Any) -> None:
+    x = kind([[0.5, -1.0, 3.0]])
+    with numpy.errstate(all="ignore"):
+        expected, got = getattr(numpy.emath, name)(x), getattr(np.emath, name)(x)
+    assert isinstance(got, np.ndarray) and type(expected) is numpy.ndarray
     assert (got.shape, got.dtype) == (expected.shape, expected.dtype)
     numpy.testing.assert_allclose(numpy.asarray(got), expected, rtol=1e-13)
 

@@ -32,6 +32,17 @@ np.multiply.reduce(np.array([2**20, 2**20]), dtype=object) ** 3
 np.add.reduce(np.array([2**62] * 5), dtype=object)
 np.logical_or.accumulate(np.array([3, 1, 5]), dtype=object)
 np.greater.accumulate(x, dtype=object)
+np.add.accumulate(i, dtype=object, out=...)
+np.add.accumulate(x, dtype=object, out=(np.zeros((2, 3)),))
+np.add.accumulate([1, 2, 3], dtype=object, out=o), o
+np.add.accumulate(i, dtype=object, out=5)
+np.logical_and.reduce(i, dtype=object, initial=1)
+np.logical_or.reduce(i, dtype=object, initial=0, where=i > 1)
+np.add.reduce(i, dtype=object, initial=1, keepdims=True)
+np.divide.reduce(i, dtype=object)
+np.left_shift.reduce([1, 2, 3], dtype=object, keepdims=True)
+np.add.reduce(x, initial=None, where=m)
+np.multiply.reduce(x, axis=1, initial=None, where=m)
 np.add.accumulate(i, dtype=object)
 np.hypot.reduce([-3.0])
 np.hypot.reduce(np.array([[-3.0], [2.0]]), axis=1)
@@ -225,6 +236,8 @@ np.add.accumulate(5)
 np.sin.reduce(x)
 np.divmod.reduce(x)
 np.add.reduceat(a, [0, 3])
+np.matmul(x, x, where=True)
+np.vecdot(x, x, initial=1)
 """
 
 

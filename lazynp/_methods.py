@@ -66,7 +66,7 @@ from lazynp.functions._subclass import of_class
 from lazynp.primitives import sorting as sorts
 
 
-@showing
+@functools.partial(showing, copies=True)
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Array:
     if not shape:
         raise TypeError("reshape() takes exactly 1 argument (0 given)")

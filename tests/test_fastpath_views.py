@@ -35,7 +35,9 @@ np.transpose(x, (1, 0)) | np.matrix_transpose(x) | x.swapaxes(0, -1) | np.moveax
 np.rollaxis(x, 1) | x.squeeze() | np.squeeze(x, 0) | np.expand_dims(x, 0)
 np.expand_dims(x, (0, 2)) | np.expand_dims(x, 9) | np.flip(x) | np.flip(x, 0)
 np.broadcast_to(x, (2, *x.shape)) | x[1:] | x[::2] | x[:, ::-1] | x[..., None] | x[None]
-np.asarray(x) | np.asanyarray(x) | x.reshape(x.shape)
+np.asarray(x) | np.asanyarray(x) | x.reshape(x.shape) | x[:, 1:].ravel() | x[:, 1:].reshape(-1)
+x.T.reshape(-1) | x.T.ravel() | x[:, ::2].T.reshape(-1, 1) | x[:, :, None].T.reshape(-1, 2)
+x[:, ::2].reshape(x.shape[0], 1, -1) | x[::2].ravel()
 """
 COPIES = """
 x.copy() | x.copy("F") | x.copy(order="K") | x.flatten() | x.flatten("F") | x.astype(float)
@@ -152,7 +154,9 @@ def test_each_form_of_each_array(form: str, eager: bool) -> None:
 
 QUICK = """
 x.reshape(3, 2) | x.ravel() | x.T | x.transpose() | np.transpose(m) | m.swapaxes(0, 1)
-x.squeeze() | np.expand_dims(x, 0) | m[1:].ravel() | m.T + m.T | m.T.sum(axis=0) | x.copy()
+x.squeeze() | np.expand_dims(x, 0) | m[1:].ravel() | m[:, 1:].ravel() | m[:, 1:].reshape(-1)
+m.T.ravel() | m.T.reshape(2, -1) | m[:, :, None].T.reshape(-1, 3) | m[::2, ::2].T.ravel()
+m.T + m.T | m.T.sum(axis=0) | x.copy()
 x.flatten() | len(x) | x.astype(float) | x.astype("i4") | x.argmax() | x.argsort() | x.item(1)
 x.tolist() | np.array(3.0) | np.array([1, 2]) | np.array([[1.0, 2], [3, 4]]) | np.asarray([1.5])
 np.asarray(x) | np.arange(5) | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x.cumsum()
@@ -379,6 +383,25 @@ def test_views_of_an_array_that_was_written_call_no_function_of_python() -> None
     before = second._node
     assert calls_of(lambda: swept(m, first, second)) == []
     assert second._node is before  # and holds no part of the present memory
+
+
+@needs_c
+def test_copies_of_a_view_whose_owner_was_written() -> None:
+    set_eager(True)
+    m, n = np.array(numpy.arange(30.0).reshape(5, 6)), numpy.arange(30.0).reshape(5, 6)
+    block, its = m[1:3, 2:4], n[1:3, 2:4]
+
+    def write(x: Any, view: Any, k: float) -> list[Any]:
+        x[1, 2] += k
+        copies = [view.ravel(), view.reshape(-1)]
+        copies[0][1] = 99
+        return copies
+
+    for k in range(4):
+        ours, numpys = write(m, block, k), write(n, its, k)
+        assert [c.tolist() for c in ours] == [c.tolist() for c in numpys]
+        assert m.tolist() == n.tolist()
+    assert calls_of(lambda: write(m, block, 1.0)) == []
 
 
 PARTS = (

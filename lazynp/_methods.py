@@ -182,6 +182,7 @@ def _compress(self: Array, condition: Any, axis: Any = None, out: Any = None) ->
     return indexing.compress(condition, self, axis=axis, out=out)
 
 
+@by_method(np.ndarray.clip, 3, function=np.clip)
 def _clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
     return rounding.clipped(self, min, max, out, **kwargs)
 

@@ -160,8 +160,9 @@ m.T + m.T | m.T.sum(axis=0) | x.copy()
 x.flatten() | len(x) | x.astype(float) | x.astype("i4") | x.argmax() | x.argsort() | x.item(1)
 x.tolist() | np.array(3.0) | np.array([1, 2]) | np.array([[1.0, 2], [3, 4]]) | np.asarray([1.5])
 np.asarray(x) | np.arange(5) | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x.cumsum()
-np.repeat(x, 2) | f"{s:.3f}" | np.random.rand() | np.random.rand(3)
-np.random.normal(size=None) | rng.random((2, 3)) | rng.normal(0, 1)
+np.repeat(x, 2) | x.clip(0, 1) | x.clip(min=1) | f"{s:.3f}" | np.random.rand() | np.random.rand(3)
+np.random.normal(size=3) | rng.random((2, 3)) | rng.normal(0, 1) | rng.integers(0, 5, size=3)
+rng.normal(s, 1.0) | rng.choice(5, 2, replace=False)
 """.strip()
 AT_ONCE = (
     "np.array",
@@ -189,8 +190,7 @@ def test_what_is_there_needs_no_function_of_python(form: str, eager: bool) -> No
     for _ in range(3):
         eval(code, names)
     pending = len(local.recorder.pending)
-    named = form.startswith("np.random.normal(")  # arguments by name are Python's
-    assert named or calls_of(lambda: [eval(code, names) for _ in range(5)]) == []
+    assert calls_of(lambda: [eval(code, names) for _ in range(5)]) == []
     assert len(local.recorder.pending) == pending
 
 

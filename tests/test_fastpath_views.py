@@ -159,7 +159,8 @@ m.T.ravel() | m.T.reshape(2, -1) | m[:, :, None].T.reshape(-1, 3) | m[::2, ::2].
 m.T + m.T | m.T.sum(axis=0) | x.copy()
 x.flatten() | len(x) | x.astype(float) | x.astype("i4") | x.argmax() | x.argsort() | x.item(1)
 x.tolist() | np.array(3.0) | np.array([1, 2]) | np.array([[1.0, 2], [3, 4]]) | np.asarray([1.5])
-np.asarray(x) | np.arange(5) | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x.cumsum()
+np.asarray(x) | np.zeros(i) | np.ones((i, 2)) | m[i] | m[:, i] | m[i, 1:] | m[i - 1 :, None, i]
+np.arange(5) | x[np.arange(0, 5, i)] | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x.cumsum()
 np.repeat(x, 2) | x.clip(0, 1) | x.clip(min=1) | f"{s:.3f}" | np.random.rand() | np.random.rand(3)
 np.random.normal(size=3) | rng.random((2, 3)) | rng.normal(0, 1) | rng.integers(0, 5, size=3)
 rng.normal(s, 1.0) | rng.choice(5, 2, replace=False)
@@ -184,7 +185,8 @@ def test_what_is_there_needs_no_function_of_python(form: str, eager: bool) -> No
     if not eager and not form.startswith(AT_ONCE[:5]):
         return
     x, m = np.asarray(numpy.arange(6.0)), np.asarray(numpy.arange(12.0)).reshape(3, 4)
-    names = {"np": np, "x": x, "m": m, "s": x[1], "rng": np.random.default_rng(0)}
+    s, i, rng = x[1], np.arange(4)[2], np.random.default_rng(0)
+    names = {"np": np, "x": x, "m": m, "s": s, "i": i, "rng": rng}
     set_eager(eager)
     code = compile(form, form, "eval")
     for _ in range(3):
@@ -402,6 +404,28 @@ def test_copies_of_a_view_whose_owner_was_written() -> None:
         assert [c.tolist() for c in ours] == [c.tolist() for c in numpys]
         assert m.tolist() == n.tolist()
     assert calls_of(lambda: write(m, block, 1.0)) == []
+
+
+def by_places(m: Any, places: Any) -> list[Any]:
+    i, j = places[1], places[2]
+    m[i] += 1
+    m[:, j] *= 2
+    m[i, 1:] = m[j, 1:]
+    m[i + 1] = m[i]
+    m[j] = m[i] = 3 * m[j]
+    return [m[i].copy(), m[None, j, ::2].sum(), m.copy()]
+
+
+@needs_c
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u1", "u8"])
+def test_rows_by_integers_of_arrays(dtype: str) -> None:
+    set_eager(True)
+    m, places = np.ones((4, 5)) * 1.5, np.array([0, 1, 2], dtype)
+    n, others = numpy.ones((4, 5)) * 1.5, numpy.array([0, 1, 2], dtype)
+    for _ in range(3):
+        ours, numpys = by_places(m, places), by_places(n, others)
+        assert [x.tolist() for x in ours] == [x.tolist() for x in numpys]
+    assert dtype == "u8" or calls_of(lambda: by_places(m, places)) == []
 
 
 PARTS = (

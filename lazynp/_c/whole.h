@@ -58,11 +58,9 @@ static int are_few(PyObject *const *lengths, Py_ssize_t n)
 {
     Py_ssize_t size = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        Py_ssize_t length = PyLong_CheckExact(lengths[i]) ? PyLong_AsSsize_t(lengths[i]) : -1;
-        if (length < 0 || length > the.filled) {
-            PyErr_Clear();
+        npy_intp length;
+        if (!as_place(lengths[i], &length) || length < 0 || length > the.filled)
             return 0;
-        }
         size *= length;
         if (size > the.filled)
             return 0;
@@ -77,10 +75,8 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
     PyObject *x = args[0];
     if (front->lengths) {
         for (Py_ssize_t i = 0; i < n; i++) {
-            int overflow = 0;
-            long bound = PyLong_CheckExact(args[i]) ? PyLong_AsLongAndOverflow(args[i], &overflow)
-                                                    : LONG_MAX;
-            if (overflow || bound > front->lengths || bound < -front->lengths)
+            npy_intp bound;
+            if (!as_place(args[i], &bound) || bound > front->lengths || bound < -front->lengths)
                 return 0;
         }
         return 1;

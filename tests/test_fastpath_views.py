@@ -160,6 +160,7 @@ m.T + m.T | m.T.sum(axis=0) | x.copy()
 x.flatten() | len(x) | x.astype(float) | x.astype("i4") | x.argmax() | x.argsort() | x.item(1)
 x.tolist() | np.array(3.0) | np.array([1, 2]) | np.array([[1.0, 2], [3, 4]]) | np.asarray([1.5])
 np.asarray(x) | np.zeros(i) | np.ones((i, 2)) | m[i] | m[:, i] | m[i, 1:] | m[i - 1 :, None, i]
+x[z] | x[-z] | 1 * np.asarray(s) | 1 * np.array(i)
 np.arange(5) | x[np.arange(0, 5, i)] | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x.cumsum()
 np.repeat(x, 2) | x.clip(0, 1) | x.clip(min=1) | f"{s:.3f}" | np.random.rand() | np.random.rand(3)
 np.random.normal(size=3) | rng.random((2, 3)) | rng.normal(0, 1) | rng.integers(0, 5, size=3)
@@ -186,7 +187,7 @@ def test_what_is_there_needs_no_function_of_python(form: str, eager: bool) -> No
         return
     x, m = np.asarray(numpy.arange(6.0)), np.asarray(numpy.arange(12.0)).reshape(3, 4)
     s, i, rng = x[1], np.arange(4)[2], np.random.default_rng(0)
-    names = {"np": np, "x": x, "m": m, "s": s, "i": i, "rng": rng}
+    names = {"np": np, "x": x, "m": m, "s": s, "i": i, "z": np.asarray(1), "rng": rng}
     set_eager(eager)
     code = compile(form, form, "eval")
     for _ in range(3):
@@ -393,17 +394,17 @@ def test_copies_of_a_view_whose_owner_was_written() -> None:
     m, n = np.array(numpy.arange(30.0).reshape(5, 6)), numpy.arange(30.0).reshape(5, 6)
     block, its = m[1:3, 2:4], n[1:3, 2:4]
 
-    def write(x: Any, view: Any, k: float) -> list[Any]:
+    def write(library: Any, x: Any, view: Any, k: float) -> list[Any]:
         x[1, 2] += k
-        copies = [view.ravel(), view.reshape(-1)]
+        copies = [view.ravel(), view.reshape(-1), library.zeros_like(view)]
         copies[0][1] = 99
         return copies
 
     for k in range(4):
-        ours, numpys = write(m, block, k), write(n, its, k)
+        ours, numpys = write(np, m, block, k), write(numpy, n, its, k)
         assert [c.tolist() for c in ours] == [c.tolist() for c in numpys]
         assert m.tolist() == n.tolist()
-    assert calls_of(lambda: write(m, block, 1.0)) == []
+    assert calls_of(lambda: write(np, m, block, 1.0)) == []
 
 
 def by_places(m: Any, places: Any) -> list[Any]:
@@ -426,6 +427,25 @@ def test_rows_by_integers_of_arrays(dtype: str) -> None:
         ours, numpys = by_places(m, places), by_places(n, others)
         assert [x.tolist() for x in ours] == [x.tolist() for x in numpys]
     assert dtype == "u8" or calls_of(lambda: by_places(m, places)) == []
+
+
+@MODES
+def test_elements_by_arrays_of_one_integer(eager: bool) -> None:
+    set_eager(eager)
+    for dtype in ("i8", "i4", "u1", "bool"):
+        found = []
+        for m in (numpy, np):
+            x, f = m.arange(5.0) * 2, m.arange(12.0).reshape(3, 4)
+            i, j = m.asarray(m.array([1, 2, 3], dtype)[1]), m.asarray(1)
+            x[j] = 7
+            f[j, j] += 1
+            row = f[j]
+            row[0] = 99  # a copy
+            got = [x[i], x[-j], f[j, -j], f[i], row, x, f]
+            found.append([m.asarray(g).tolist() for g in got])
+            with pytest.raises(IndexError):
+                x[m.asarray(5)]
+        assert found[0] == found[1]
 
 
 PARTS = (

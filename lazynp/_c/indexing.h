@@ -31,6 +31,14 @@ static inline int as_place(PyObject *item, npy_intp *place)
     return !overflow;
 }
 
+/* The number of a 0-d array of integers, borrowed; other items are returned as they are. */
+static inline PyObject *number_of_single(PyObject *item)
+{
+    PyObject *node = is_array(item) ? node_of(item) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : item;
+    return PyArray_IsScalar(value, Integer) ? value : item;
+}
+
 /* The address of the one element that the index selects. NULL: forward. */
 static char *element_at(PyArrayObject *memory, PyObject *index)
 {
@@ -48,7 +56,7 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
     char *at = PyArray_BYTES(memory);
     for (int axis = 0; axis < ndim; axis++) {
         npy_intp place, length = PyArray_DIM(memory, axis);
-        if (!as_place(items[axis], &place))
+        if (!as_place(number_of_single(items[axis]), &place))
             return NULL;
         place += place < 0 ? length : 0;
         if (place < 0 || place >= length)

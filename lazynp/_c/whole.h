@@ -83,12 +83,16 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
     }
     if (is_array(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        PyObject *aval = node ? NULL : lasting_aval(x); /* of a view that is out of date */
+        if (aval)
+            return PyLong_AsDouble(OF(aval, Aval, nbytes)) <= the.filled && !PyErr_Occurred();
         return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.filled;
     }
     if (PyList_CheckExact(x))
         return PyList_GET_SIZE(x) > 0; /* `argument` rejects long lists */
     if (front->anytime) /* a tuple has the elements too, and a number is the only one */
-        return PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) > 0 : is_python_number(x);
+        return PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) > 0
+                                     : is_python_number(x) || is_scalar(x);
     return PyTuple_CheckExact(x) ? are_few(&PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x))
                                  : are_few(&x, 1);
 }

@@ -66,7 +66,7 @@ from lazynp.functions._subclass import of_class
 from lazynp.primitives import sorting as sorts
 
 
-@showing
+@functools.partial(showing, copies=True)
 def _reshape(self: Array, *shape: Any, order: str = "C", copy: Any = None) -> Array:
     if not shape:
         raise TypeError("reshape() takes exactly 1 argument (0 given)")
@@ -182,6 +182,7 @@ def _compress(self: Array, condition: Any, axis: Any = None, out: Any = None) ->
     return indexing.compress(condition, self, axis=axis, out=out)
 
 
+@by_method(np.ndarray.clip, 3, function=np.clip)
 def _clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **kwargs: Any) -> Any:
     return rounding.clipped(self, min, max, out, **kwargs)
 

@@ -103,11 +103,12 @@ def _laid_out(node: Node, step: Step) -> Node | None:
 # -- views that were made before -------------------------------------------------------------------
 
 
-def showing(function: F, *, contiguous: bool = False) -> F:
+def showing(function: F, *, contiguous: bool = False, copies: bool = False) -> F:
     """A function that shows an array in another form, which its other arguments determine: ints,
     tuples of ints, or None. C repeats what the function did for arguments of the same kind.
 
-    contiguous: it makes a view only of elements in C order.
+    contiguous: it makes a view only of elements in C order. copies: it is a reshape, which copies
+    where no view has the new shape.
     """
     if not BUILT:
         return function
@@ -117,22 +118,44 @@ def showing(function: F, *, contiguous: bool = False) -> F:
     def call(*args: Any, **kwargs: Any) -> Any:
         out = function(*args, **kwargs)
         if not kwargs and args and type(args[0]) is Ours and local.recorder.backend.at_once:
-            _learn(entries, args[0], args[1:], out)
+            if copies and type(out) is Ours and out._base is None and out is not args[0]:
+                _learn_copy(entries, args[0], args[1:], out)
+            else:
+                _learn(entries, args[0], args[1:], out)
         return out
 
     return in_front("shown", call, entries=entries, contiguous=contiguous)
 
 
-def _learn(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: Any) -> None:
+def _learn_copy(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: Any) -> None:
+    """Note a copy as the step that a view would take: which of both it is, C finds out."""
+    aval, made = _aval(array), _aval(out)
+    if _is_known_by(aval, array, rest) and type(made) is Aval and made.shape:
+        step = Reshape(made.shape)
+        entries.put((aval, *rest), (step, made, _dims(step), False, False, None))
+
+
+def _aval(array: Array) -> Any:
     node = array._node if array._base is None else array._read()
-    aval = node[AVAL] if node[OP] is None else node[OP].aval
+    return node[AVAL] if node[OP] is None else node[OP].aval
+
+
+def _is_known_by(aval: Any, array: Array, rest: tuple[Any, ...]) -> bool:
+    """Whether an array's aval and the other arguments tell how it is shown."""
     if staged or array._flags is not None or type(aval) is not Aval or not aval.device:
-        return
+        return False
     for x in rest:
         if type(x) is not tuple and type(x) is not int and x is not None:
-            return
+            return False
         if type(x) is tuple and any([type(n) is not int for n in x]):
-            return
+            return False
+    return True
+
+
+def _learn(entries: Memo[Any, Any], array: Array, rest: tuple[Any, ...], out: Any) -> None:
+    aval = _aval(array)
+    if not _is_known_by(aval, array, rest):
+        return
     if out is array:
         entries.put((aval, *rest), None)
     elif type(out) is Ours and out._flags in (None, _READONLY) and out._base is array._owner():

@@ -6,6 +6,7 @@ Where it was not built, or LAZYNP_PURE_PYTHON is set, the same programs run by t
 from __future__ import annotations
 
 import contextlib
+import gc
 import operator
 import os
 import re
@@ -82,7 +83,7 @@ def pure() -> Iterator[None]:
 
 def calls_of(work: Callable[[], Any]) -> list[str]:
     """Which Python functions of lazynp are called meanwhile, but for `Recorder.ticked`, which comes
-    once in some thousands of operations.
+    once in some thousands of operations. The collector, which may come at any time, waits.
     """
     seen: list[str] = []
 
@@ -92,11 +93,13 @@ def calls_of(work: Callable[[], Any]) -> list[str]:
             if code.co_filename != __file__:
                 seen.append(f"{os.path.basename(code.co_filename)}: {code.co_name}")
 
+    gc.disable()
     sys.setprofile(tell)
     try:
         work()
     finally:
         sys.setprofile(None)
+        gc.enable()
     return calls_of(work) if "_recorder.py: ticked" in seen else seen
 
 

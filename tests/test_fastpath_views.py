@@ -35,7 +35,9 @@ np.transpose(x, (1, 0)) | np.matrix_transpose(x) | x.swapaxes(0, -1) | np.moveax
 np.rollaxis(x, 1) | x.squeeze() | np.squeeze(x, 0) | np.expand_dims(x, 0)
 np.expand_dims(x, (0, 2)) | np.expand_dims(x, 9) | np.flip(x) | np.flip(x, 0)
 np.broadcast_to(x, (2, *x.shape)) | x[1:] | x[::2] | x[:, ::-1] | x[..., None] | x[None]
-np.asarray(x) | np.asanyarray(x) | x.reshape(x.shape)
+np.asarray(x) | np.asanyarray(x) | x.reshape(x.shape) | x[:, 1:].ravel() | x[:, 1:].reshape(-1)
+x.T.reshape(-1) | x.T.ravel() | x[:, ::2].T.reshape(-1, 1) | x[:, :, None].T.reshape(-1, 2)
+x[:, ::2].reshape(x.shape[0], 1, -1) | x[::2].ravel()
 """
 COPIES = """
 x.copy() | x.copy("F") | x.copy(order="K") | x.flatten() | x.flatten("F") | x.astype(float)
@@ -152,12 +154,17 @@ def test_each_form_of_each_array(form: str, eager: bool) -> None:
 
 QUICK = """
 x.reshape(3, 2) | x.ravel() | x.T | x.transpose() | np.transpose(m) | m.swapaxes(0, 1)
-x.squeeze() | np.expand_dims(x, 0) | m[1:].ravel() | m.T + m.T | m.T.sum(axis=0) | x.copy()
+x.squeeze() | np.expand_dims(x, 0) | m[1:].ravel() | m[:, 1:].ravel() | m[:, 1:].reshape(-1)
+m.T.ravel() | m.T.reshape(2, -1) | m[:, :, None].T.reshape(-1, 3) | m[::2, ::2].T.ravel()
+m.T + m.T | m.T.sum(axis=0) | x.copy()
 x.flatten() | len(x) | x.astype(float) | x.astype("i4") | x.argmax() | x.argsort() | x.item(1)
 x.tolist() | np.array(3.0) | np.array([1, 2]) | np.array([[1.0, 2], [3, 4]]) | np.asarray([1.5])
-np.asarray(x) | np.arange(5) | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x.cumsum()
-np.repeat(x, 2) | f"{s:.3f}" | np.random.rand() | np.random.rand(3)
-np.random.normal(size=None) | rng.random((2, 3)) | rng.normal(0, 1)
+np.asarray(x) | np.zeros(i) | np.ones((i, 2)) | m[i] | m[:, i] | m[i, 1:] | m[i - 1 :, None, i]
+x[z] | x[-z] | 1 * np.asarray(s) | 1 * np.array(i)
+np.arange(5) | x[np.arange(0, 5, i)] | np.dot([1, 2], [3, 4]) | np.dot(x, x) | x.cumsum()
+np.repeat(x, 2) | x.clip(0, 1) | x.clip(min=1) | f"{s:.3f}" | np.random.rand() | np.random.rand(3)
+np.random.normal(size=3) | rng.random((2, 3)) | rng.normal(0, 1) | rng.integers(0, 5, size=3)
+rng.normal(s, 1.0) | rng.choice(5, 2, replace=False)
 """.strip()
 AT_ONCE = (
     "np.array",
@@ -179,14 +186,14 @@ def test_what_is_there_needs_no_function_of_python(form: str, eager: bool) -> No
     if not eager and not form.startswith(AT_ONCE[:5]):
         return
     x, m = np.asarray(numpy.arange(6.0)), np.asarray(numpy.arange(12.0)).reshape(3, 4)
-    names = {"np": np, "x": x, "m": m, "s": x[1], "rng": np.random.default_rng(0)}
+    s, i, rng = x[1], np.arange(4)[2], np.random.default_rng(0)
+    names = {"np": np, "x": x, "m": m, "s": s, "i": i, "z": np.asarray(1), "rng": rng}
     set_eager(eager)
     code = compile(form, form, "eval")
     for _ in range(3):
         eval(code, names)
     pending = len(local.recorder.pending)
-    named = form.startswith("np.random.normal(")  # arguments by name are Python's
-    assert named or calls_of(lambda: [eval(code, names) for _ in range(5)]) == []
+    assert calls_of(lambda: [eval(code, names) for _ in range(5)]) == []
     assert len(local.recorder.pending) == pending
 
 
@@ -379,6 +386,66 @@ def test_views_of_an_array_that_was_written_call_no_function_of_python() -> None
     before = second._node
     assert calls_of(lambda: swept(m, first, second)) == []
     assert second._node is before  # and holds no part of the present memory
+
+
+@needs_c
+def test_copies_of_a_view_whose_owner_was_written() -> None:
+    set_eager(True)
+    m, n = np.array(numpy.arange(30.0).reshape(5, 6)), numpy.arange(30.0).reshape(5, 6)
+    block, its = m[1:3, 2:4], n[1:3, 2:4]
+
+    def write(library: Any, x: Any, view: Any, k: float) -> list[Any]:
+        x[1, 2] += k
+        copies = [view.ravel(), view.reshape(-1), library.zeros_like(view)]
+        copies[0][1] = 99
+        return copies
+
+    for k in range(4):
+        ours, numpys = write(np, m, block, k), write(numpy, n, its, k)
+        assert [c.tolist() for c in ours] == [c.tolist() for c in numpys]
+        assert m.tolist() == n.tolist()
+    assert calls_of(lambda: write(np, m, block, 1.0)) == []
+
+
+def by_places(m: Any, places: Any) -> list[Any]:
+    i, j = places[1], places[2]
+    m[i] += 1
+    m[:, j] *= 2
+    m[i, 1:] = m[j, 1:]
+    m[i + 1] = m[i]
+    m[j] = m[i] = 3 * m[j]
+    return [m[i].copy(), m[None, j, ::2].sum(), m.copy()]
+
+
+@needs_c
+@pytest.mark.parametrize("dtype", ["i8", "i4", "u1", "u8"])
+def test_rows_by_integers_of_arrays(dtype: str) -> None:
+    set_eager(True)
+    m, places = np.ones((4, 5)) * 1.5, np.array([0, 1, 2], dtype)
+    n, others = numpy.ones((4, 5)) * 1.5, numpy.array([0, 1, 2], dtype)
+    for _ in range(3):
+        ours, numpys = by_places(m, places), by_places(n, others)
+        assert [x.tolist() for x in ours] == [x.tolist() for x in numpys]
+    assert dtype == "u8" or calls_of(lambda: by_places(m, places)) == []
+
+
+@MODES
+def test_elements_by_arrays_of_one_integer(eager: bool) -> None:
+    set_eager(eager)
+    for dtype in ("i8", "i4", "u1", "bool"):
+        found = []
+        for m in (numpy, np):
+            x, f = m.arange(5.0) * 2, m.arange(12.0).reshape(3, 4)
+            i, j = m.asarray(m.array([1, 2, 3], dtype)[1]), m.asarray(1)
+            x[j] = 7
+            f[j, j] += 1
+            row = f[j]
+            row[0] = 99  # a copy
+            got = [x[i], x[-j], f[j, -j], f[i], row, x, f]
+            found.append([m.asarray(g).tolist() for g in got])
+            with pytest.raises(IndexError):
+                x[m.asarray(5)]
+        assert found[0] == found[1]
 
 
 PARTS = (

@@ -31,6 +31,14 @@ static inline int as_place(PyObject *item, npy_intp *place)
     return !overflow;
 }
 
+/* The number of a 0-d array of integers, borrowed; other items are returned as they are. */
+static inline PyObject *number_of_single(PyObject *item)
+{
+    PyObject *node = is_array(item) ? node_of(item) : NULL;
+    PyObject *value = node ? PyList_GET_ITEM(node, VALUE) : item;
+    return PyArray_IsScalar(value, Integer) ? value : item;
+}
+
 /* The address of the one element that the index selects. NULL: forward. */
 static char *element_at(PyArrayObject *memory, PyObject *index)
 {
@@ -48,7 +56,7 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
     char *at = PyArray_BYTES(memory);
     for (int axis = 0; axis < ndim; axis++) {
         npy_intp place, length = PyArray_DIM(memory, axis);
-        if (!as_place(items[axis], &place))
+        if (!as_place(number_of_single(items[axis]), &place))
             return NULL;
         place += place < 0 ? length : 0;
         if (place < 0 || place >= length)
@@ -56,6 +64,54 @@ static char *element_at(PyArrayObject *memory, PyObject *index)
         at += place * PyArray_STRIDE(memory, axis);
     }
     return at;
+}
+
+/* Whether this may be an integer that is no int of Python's. */
+static inline int may_be_place(PyObject *item)
+{
+    return is_scalar(item) || PyArray_IsScalar(item, Integer);
+}
+
+/* The index with the integers that are there as ints, new: `_index_keys.known_places`. NULL: forward,
+   or an error. */
+static PyObject *with_known_places(PyObject *index)
+{
+    npy_intp place;
+    if (may_be_place(index))
+        return as_place(index, &place) ? PyLong_FromSsize_t(place) : NULL;
+    Py_ssize_t n = PyTuple_CheckExact(index) ? PyTuple_GET_SIZE(index) : 0, i = 0;
+    while (i < n && !may_be_place(PyTuple_GET_ITEM(index, i)))
+        i++;
+    if (i == n)
+        return Py_NewRef(index);
+    PyObject *new = PyTuple_New(n);
+    for (i = 0; new && i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(index, i);
+        item = may_be_place(item) ? with_known_places(item) : Py_NewRef(item);
+        if (item)
+            PyTuple_SET_ITEM(new, i, item);
+        else
+            Py_CLEAR(new);
+    }
+    return new;
+}
+
+/* Whether these are one index, or made of the same ints and objects. */
+static int is_same_index(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return 1;
+    if (PyLong_CheckExact(a) && PyLong_CheckExact(b))
+        return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+    if (!PyTuple_CheckExact(a) || !PyTuple_CheckExact(b) ||
+        PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b))
+        return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++) {
+        PyObject *item = PyTuple_GET_ITEM(a, i), *other = PyTuple_GET_ITEM(b, i);
+        if (item != other && (PyTuple_CheckExact(item) || !is_same_index(item, other)))
+            return 0;
+    }
+    return 1;
 }
 
 /* Whether the index certainly gives a view. */
@@ -440,9 +496,12 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         return out;
     if (OF(self, Array, _flags) != Py_None)
         return hand_on(front, args, nargsf, names);
-    now = recorder();
-    if (!now)
-        return NULL;
+    index = with_known_places(index);
+    now = index ? recorder() : NULL;
+    if (!now) {
+        Py_XDECREF(index);
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    }
     node = node_of(self); /* again: `recorder` may have run Python code */
     value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
     aval = node ? known(node) : NULL;
@@ -459,5 +518,6 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         }
     }
     Py_DECREF(now);
+    Py_DECREF(index);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }

@@ -394,7 +394,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 17) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 18) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -385,7 +385,8 @@ static int is_same_view(PyObject *self, PyObject *index, PyObject *value)
     if (!path || PyTuple_GET_SIZE(path) != 1)
         return 0;
     PyObject *step = PyTuple_GET_ITEM(path, 0);
-    return Py_TYPE(step) == (PyTypeObject *)the.Basic && PyTuple_GET_ITEM(step, 0) == index;
+    return Py_TYPE(step) == (PyTypeObject *)the.Basic &&
+           is_same_index(PyTuple_GET_ITEM(step, 0), index);
 }
 
 /* The op for storing this value, if it was recorded before: `_getset._store_op`. Borrowed from
@@ -505,9 +506,12 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
     if (OF(self, Array, _base) == Py_None && (memory = sole_memory(node)) &&
         store_element(memory, index, value)) /* with any back end */
         Py_RETURN_NONE;
-    PyObject *now = recorder();
-    if (!now)
-        return NULL;
+    index = with_known_places(index);
+    PyObject *now = index ? recorder() : NULL;
+    if (!now) {
+        Py_XDECREF(index);
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    }
     if (is_eager(now) && !is_full(now)) {
         int locked = lock(self);
         node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
@@ -534,6 +538,7 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         unlock(locked);
     }
     Py_DECREF(now);
+    Py_DECREF(index);
     if (done < 0)
         return NULL;
     if (done)

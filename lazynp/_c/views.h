@@ -106,7 +106,7 @@ static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject
     if (!is_memory(value) || !is_of_numbers(memory) || !is_small(now, memory) ||
         !is_in_owner(self, memory))
         return NULL;
-    if (!in_any_order && OF(self, Array, _order) != Py_None)
+    if (!in_any_order && OF(self, Array, _order) != Py_None && !is_laid_out(self, memory))
         return NULL;
     if (front->contiguous && !PyArray_IS_C_CONTIGUOUS(memory))
         return NULL;
@@ -124,7 +124,7 @@ static PyObject *view_by(Front *front, PyObject *self, PyObject *entry, PyObject
     }
     Py_DECREF(value);
 made:
-    if (out && PyTuple_GET_ITEM(entry, 4) == Py_True)
+    if (out && (PyTuple_GET_ITEM(entry, 4) == Py_True || OF(self, Array, _order) != Py_None))
         Py_SETREF(OF(out, Array, _order), Py_NewRef(Py_True));
     if (out && PyTuple_GET_ITEM(entry, 5) != Py_None) {
         PyObject *flags = PyDict_Copy(PyTuple_GET_ITEM(entry, 5));
@@ -141,6 +141,43 @@ made:
     }
     Py_XDECREF(view);
     Py_XDECREF(seen);
+    return out;
+}
+
+/* Whether a step may have to copy, in this memory order or in the one that the owner has now. */
+static int may_need_copy(PyObject *self, PyObject *entry)
+{
+    if (Py_TYPE(PyTuple_GET_ITEM(entry, 0)) != (PyTypeObject *)the.Reshape ||
+        OF(self, Array, _base) == Py_None)
+        return 0;
+    PyObject *node = node_of(self), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+    return !value || (is_memory(value) && !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)value));
+}
+
+/* The copy that NumPy makes where no view has the new shape, in a new owner. NULL, without an error:
+   it is a view, or forward. */
+static PyObject *copy_by(Front *front, PyObject *self, PyObject *entry, PyObject *now)
+{
+    if (!is_eager(now) || !may_go_on(now) || watched())
+        return NULL;
+    PyObject *shown = is_stale(self) ? present(self) : Py_NewRef(self), *out = NULL, *copy = NULL;
+    PyObject *node = shown ? node_of(shown) : NULL, *value = NULL;
+    if (node && is_memory(PyList_GET_ITEM(node, VALUE)))
+        value = Py_NewRef(PyList_GET_ITEM(node, VALUE));
+    PyArrayObject *memory = (PyArrayObject *)value;
+    if (value && is_of_numbers(memory) && is_small(now, memory) &&
+        !PyArray_IS_C_CONTIGUOUS(memory) && is_laid_out(shown, memory)) {
+        copy = front->contiguous ? PyArray_Flatten(memory, NPY_CORDER)
+                                 : after_step(value, PyTuple_GET_ITEM(entry, 0),
+                                              PyTuple_GET_ITEM(entry, 2));
+        if (!copy)
+            drop_error(self); /* Python reports it */
+        else if (is_memory(copy) && !is_view_of(copy, value))
+            out = fresh_owner((PyArrayObject *)copy);
+    }
+    Py_XDECREF(copy);
+    Py_XDECREF(value);
+    Py_XDECREF(shown);
     return out;
 }
 
@@ -163,7 +200,11 @@ static PyObject *shown(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         return Py_NewRef(args[0]);
     }
     now = entry ? recorder() : NULL;
-    if (now)
+    if (now && may_need_copy(args[0], entry))
+        out = copy_by(front, args[0], entry, now);
+    if (out)
+        again = 0;
+    else if (now && !PyErr_Occurred())
         out = view_by(front, args[0], entry, now, &again);
     Py_XDECREF(now);
     Py_XDECREF(entry);

@@ -58,11 +58,9 @@ static int are_few(PyObject *const *lengths, Py_ssize_t n)
 {
     Py_ssize_t size = 1;
     for (Py_ssize_t i = 0; i < n; i++) {
-        Py_ssize_t length = PyLong_CheckExact(lengths[i]) ? PyLong_AsSsize_t(lengths[i]) : -1;
-        if (length < 0 || length > the.filled) {
-            PyErr_Clear();
+        npy_intp length;
+        if (!as_place(lengths[i], &length) || length < 0 || length > the.filled)
             return 0;
-        }
         size *= length;
         if (size > the.filled)
             return 0;
@@ -77,22 +75,24 @@ static int makes_little(Front *front, PyObject *const *args, Py_ssize_t n)
     PyObject *x = args[0];
     if (front->lengths) {
         for (Py_ssize_t i = 0; i < n; i++) {
-            int overflow = 0;
-            long bound = PyLong_CheckExact(args[i]) ? PyLong_AsLongAndOverflow(args[i], &overflow)
-                                                    : LONG_MAX;
-            if (overflow || bound > front->lengths || bound < -front->lengths)
+            npy_intp bound;
+            if (!as_place(args[i], &bound) || bound > front->lengths || bound < -front->lengths)
                 return 0;
         }
         return 1;
     }
     if (is_array(x)) {
         PyObject *node = node_of(x), *value = node ? PyList_GET_ITEM(node, VALUE) : NULL;
+        PyObject *aval = node ? NULL : lasting_aval(x); /* of a view that is out of date */
+        if (aval)
+            return PyLong_AsDouble(OF(aval, Aval, nbytes)) <= the.filled && !PyErr_Occurred();
         return value && is_memory(value) && PyArray_SIZE((PyArrayObject *)value) <= the.filled;
     }
     if (PyList_CheckExact(x))
         return PyList_GET_SIZE(x) > 0; /* `argument` rejects long lists */
     if (front->anytime) /* a tuple has the elements too, and a number is the only one */
-        return PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) > 0 : is_python_number(x);
+        return PyTuple_CheckExact(x) ? PyTuple_GET_SIZE(x) > 0
+                                     : is_python_number(x) || is_scalar(x);
     return PyTuple_CheckExact(x) ? are_few(&PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x))
                                  : are_few(&x, 1);
 }
@@ -250,22 +250,38 @@ static PyObject *whole(PyObject *self, PyObject *const *args, size_t nargsf, PyO
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
 }
 
+/* What a function that NumPy executes in any mode gets in place of `x`, new; no array, because NumPy
+   might keep it. NULL: forward. */
+static PyObject *plain_argument(PyObject *x)
+{
+    if (is_scalar(x))
+        return Py_XNewRef(value_of_scalar(x));
+    int plain = is_python_number(x) || x == Py_None || PyUnicode_CheckExact(x) || PyType_Check(x) ||
+                PyArray_DescrCheck(x) ||
+                (PyTuple_CheckExact(x) && are_few(&PyTuple_GET_ITEM(x, 0), PyTuple_GET_SIZE(x)));
+    return plain ? Py_NewRef(x) : NULL;
+}
+
 /* `_host.hosted`: a function that NumPy executes in any mode. It may draw random numbers, so once
    it was called, Python must not call it again. */
 static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    int may = !names && nothing_staged() && PyTuple_CheckExact(front->hooks);
+    Py_ssize_t all = n + (names ? PyTuple_GET_SIZE(names) : 0), made = 0;
+    PyObject *values[MOST_ARGUMENTS], *result = NULL, *out = NULL;
+    int may = all <= MOST_ARGUMENTS && nothing_staged() && PyTuple_CheckExact(front->hooks);
     for (Py_ssize_t i = 0; may && i < PyTuple_GET_SIZE(front->hooks); i++)
         may = PyObject_IsTrue(PyTuple_GET_ITEM(front->hooks, i)) == 0;
-    for (Py_ssize_t i = 0; may && i < n; i++)
-        may = is_python_number(args[i]) || args[i] == Py_None ||
-              (PyTuple_CheckExact(args[i]) &&
-               are_few(&PyTuple_GET_ITEM(args[i], 0), PyTuple_GET_SIZE(args[i])));
+    while (may && made < all && (values[made] = plain_argument(args[made])))
+        made++;
+    may = may && made == all;
+    if (may)
+        result = PyObject_Vectorcall(front->function, values, n, names);
+    while (made)
+        Py_DECREF(values[--made]);
     if (!may)
         return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
-    PyObject *result = PyObject_Vectorcall(front->function, args, n, NULL), *out = NULL;
     if (!result || is_python_number(result))
         return result;
     if (is_memory(result) && PyArray_BASE((PyArrayObject *)result) == NULL)

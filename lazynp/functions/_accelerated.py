@@ -19,7 +19,7 @@ from lazynp._policy import LoopPolicy
 from lazynp._positions import internal
 from lazynp._recorder import TICK, Recorder, local, staged
 from lazynp._stale import LARGE, note, write_lock
-from lazynp._steps import Basic, Transpose
+from lazynp._steps import Basic, Reshape, Transpose
 from lazynp._strides import in_common_order, order_of_strides
 from lazynp.functions._eager import FEW, FILLED
 from lazynp.functions._recording import Entry
@@ -30,7 +30,8 @@ def configure() -> None:
     if BUILT:
         fastpath.configure(
             Array=Array, NDArray=NDArray, Scalar=Scalar, Recorder=Recorder, Policy=LoopPolicy,
-            Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose, State=State,
+            Op=Op, Entry=Entry, Aval=Aval, Basic=Basic, Transpose=Transpose,
+            Reshape=Reshape, State=State,
             config=config, local=local, staged=staged, avals=AVALS, state=state, eager=EAGER,
             first=FIRST, viewed=VIEWED, lent=LENT, internal=internal,
             in_common_order=in_common_order, note=note,

@@ -33,6 +33,7 @@ from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions._ranges import arange, linspace
+from lazynp.functions._shapes import reshape
 from lazynp.primitives import shaping
 
 
@@ -93,7 +94,7 @@ def ix_(*args: Any) -> tuple[Array, ...]:
             raise ValueError("Cross index must be 1 dimensional")
         if x.dtype.kind == "b":
             x = from_numpy(np.flatnonzero(host_value(x._read())))
-        out.append(view_reshape(viewable(x), (1,) * k + (x.size,) + (1,) * (ndim - k - 1)))
+        out.append(reshape(x, (1,) * k + (x.size,) + (1,) * (ndim - k - 1)))
     return tuple(out)
 
 

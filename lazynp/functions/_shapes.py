@@ -53,7 +53,7 @@ def kept_scalar(original: Any, result: Array) -> Array:
 # -- reshape ---------------------------------------------------------------------------------------
 
 
-@showing
+@partial(showing, copies=True)
 def reshape(a: Any, /, shape: Any, order: Any = "C", *, copy: bool | None = None) -> Array:
     """See `numpy.reshape`: a view exactly where NumPy's is one."""
     order = "C" if order is None else order_argument(order)
@@ -142,7 +142,7 @@ def _resolved(before: Shape, dims: Shape) -> Shape:
     return np.broadcast_to(np.False_, before).reshape(dims).shape
 
 
-@partial(showing, contiguous=True)
+@partial(showing, contiguous=True, copies=True)
 def ravel(a: Any, order: Any = "C") -> Array:
     """See `numpy.ravel`: a view exactly where NumPy's is one."""
     order = order_argument(order)

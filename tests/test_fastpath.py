@@ -488,7 +488,7 @@ def hot(arrays: list[Any] | None = None) -> dict[str, Callable[[], Any]]:
 def test_hot_operations_call_no_function_of_python(eager: bool) -> None:
     set_eager(eager)
     operations = hot()
-    assert calls_of(lambda: operations["add"].__code__ and np.roll(np.ones(3), 1))  # they are seen
+    assert calls_of(lambda: np.vectorize(abs)(np.ones(3)))  # they are seen
     set_eager(eager)
     for name, operation in operations.items():
         if name.startswith("e_") and not eager:

@@ -42,6 +42,7 @@ class Generalized(ufunc):
     def __init__(self, reference: np.ufunc, function: Callable[..., Any], doc: str) -> None:
         self.__name__, self.__doc__ = reference.__name__, doc
         self.__module__ = "lazynp"  # where pickle finds it
+        function.__name__ = function.__qualname__ = self.__name__  # which Python's errors show
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
         self._call = self._apply = self._with_options = function  # type: ignore[method-assign]
         self._fast = None
@@ -136,7 +137,6 @@ def generalized(name: str, core: _Core, conjugate: bool, doc: str = "") -> Gener
             raise _numpys_error(reference, x, y, out, {**given, "casting": casting})
         return store(scalar_if_0d(result), out, casting, name)
 
-    function.__name__ = function.__qualname__ = name  # which Python's errors show
     doc = f"See `numpy.{name}`. `order` and `subok` have no effect. {doc}".strip()
     made = Generalized(reference, function, doc)
     return made

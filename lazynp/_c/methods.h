@@ -34,11 +34,12 @@ static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, P
 {
     Front *front = (Front *)self_;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (n < 2 || Py_TYPE(args[0]) != (PyTypeObject *)front->function)
+    if (n < 2 || !PyObject_TypeCheck(args[0], (PyTypeObject *)front->function))
         return hand_on(front, args, nargsf, names);
+    int plain = Py_TYPE(args[0]) == (PyTypeObject *)front->function; /* elementwise */
     PyObject *nin = SLOT(args[0], the.ufunc_nin), *call = SLOT(args[0], the.ufunc__call);
     Py_ssize_t operands = nin && call && PyLong_CheckExact(nin) ? PyLong_AsLong(nin) : -1;
-    if (operands == n - 1 ? names != NULL : operands == n - 2 && !names) {
+    if (plain && (operands == n - 1 ? names != NULL : operands == n - 2 && !names)) {
         PyObject *nout = SLOT(args[0], the.ufunc_nout), *numpys = SLOT(args[0], the.ufunc__numpy);
         int again = 1;
         PyObject *out = nout && numpys && PyLong_CheckExact(nout) && PyLong_AsLong(nout) == 1
@@ -46,7 +47,7 @@ static PyObject *called(PyObject *self_, PyObject *const *args, size_t nargsf, P
                             : NULL;
         return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
     }
-    if (operands != n - 1)
+    if (operands != n - 1 || names)
         return hand_on(front, args, nargsf, names);
     return PyObject_Vectorcall(call, args + 1, n - 1, NULL);
 }

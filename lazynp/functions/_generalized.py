@@ -14,6 +14,7 @@ from lazynp._memo import cached
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp.functions import ufuncs
 from lazynp.functions._contract import Labels, contract, ordered_labels
+from lazynp.functions._eager import by_method
 from lazynp.functions._foreign import elsewhere, overridden
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, plain, scalar_if_0d, store
@@ -44,7 +45,8 @@ class Generalized(ufunc):
         self.__module__ = "lazynp"  # where pickle finds it
         function.__name__ = function.__qualname__ = self.__name__  # which Python's errors show
         self._numpy, self.nin, self.nout = reference, reference.nin, reference.nout
-        self._call = self._apply = self._with_options = function  # type: ignore[method-assign]
+        self._apply = self._with_options = function  # type: ignore[method-assign]
+        self._call = by_method(reference, self.nin, function=reference)(function)
         self._fast = None
 
     def check_in_place(self, x: Any, y: Any) -> None:

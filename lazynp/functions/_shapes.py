@@ -316,16 +316,19 @@ def _atleast(arys: tuple[Any, ...], ndim: int) -> Any:
     return out[0] if len(out) == 1 else tuple(out)
 
 
+@showing
 def atleast_1d(*arys: Any) -> Any:
     """See `numpy.atleast_1d`."""
     return _atleast(arys, 1)
 
 
+@showing
 def atleast_2d(*arys: Any) -> Any:
     """See `numpy.atleast_2d`."""
     return _atleast(arys, 2)
 
 
+@showing
 def atleast_3d(*arys: Any) -> Any:
     """See `numpy.atleast_3d`."""
     return _atleast(arys, 3)

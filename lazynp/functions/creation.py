@@ -20,7 +20,7 @@ from lazynp._sizes import Size, sized
 from lazynp._steps import Diagonal
 from lazynp._strides import Order, fortran_order, in_order
 from lazynp._values import seen_value
-from lazynp._views import view
+from lazynp._views import showing, view
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     SMALL,
@@ -331,6 +331,7 @@ def triu(m: Any, k: Any = 0) -> Array:
     return apply(elementwise.select, mask, zero(m.dtype), m)
 
 
+@showing
 @by_numpy(np.diag)
 def diag(v: Any, k: Any = 0) -> Array:
     """See `numpy.diag`. The diagonal of a matrix is a read-only view."""

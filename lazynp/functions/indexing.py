@@ -278,6 +278,7 @@ def flatnonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> Any:
 # -- diagonals -------------------------------------------------------------------------------------
 
 
+@_views.showing
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """See `numpy.diagonal`. A read-only view."""
     x = as_array(a)
@@ -287,8 +288,8 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     axis2 = normalize_axis_index(axis2, x.ndim, "axis2")
     if axis1 == axis2:
         raise ValueError("axis1 and axis2 cannot be the same")
-    others = [k for k in range(x.ndim) if k not in (axis1, axis2)]
-    moved = _views.transpose(x, [*others, axis1, axis2])
+    order = [*(k for k in range(x.ndim) if k not in (axis1, axis2)), axis1, axis2]
+    moved = x if order == list(range(x.ndim)) else _views.transpose(x, order)
     return _views.view(moved, Diagonal(operator.index(offset)), readonly=True)
 
 

@@ -13,7 +13,7 @@ from lazynp._flush import host_value
 from lazynp._overrides import Overridden
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._arguments import NO_COPY
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import by_method, by_numpy
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._operands import as_array, broadcast, cast, scalar_if_0d, store
 from lazynp.functions._recording import apply
@@ -185,6 +185,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     return real(x) if host_value(small._read()) else x
 
 
+@by_method(np.nan_to_num, 1, without=("copy",), function=np.nan_to_num)  # `copy=False` writes
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:

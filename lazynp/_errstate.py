@@ -227,9 +227,14 @@ class _Log:
             self.users.write(message)
 
 
-def warn(message: str) -> None:
-    """Give a RuntimeWarning that depends on shapes, at the user's line."""
-    warnings.warn(message, RuntimeWarning, stacklevel=_users_level())
+given = 0  # by `warn`: who records a call without running it again must know that it warned
+
+
+def warn(message: str, category: type[Warning] = RuntimeWarning) -> None:
+    """Give a warning that depends on shapes, at the user's line."""
+    global given
+    given += 1
+    warnings.warn(message, category, stacklevel=_users_level())
 
 
 def _users_level() -> int:

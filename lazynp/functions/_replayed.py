@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import _errstate
 from lazynp._array import NDArray, Scalar, new_array, new_scalar
 from lazynp._avals import Aval
 from lazynp._memo import Memo, state
@@ -147,12 +148,13 @@ def _learn(
     """Call the function, and look at what it records."""
     recorder = local.recorder
     pending, count = recorder.pending, len(recorder.pending)
-    last = pending[-1] if pending else None
+    last, warned = pending[-1] if pending else None, _errstate.given
     out = function(*args, **kwargs)
     if recorder is not local.recorder or recorder.backend is not RECORD:
         return out
-    if len(pending) <= count or count and pending[count - 1] is not last:
-        _templates.put(key, None)  # a value was needed, or nothing was recorded
+    other = len(pending) <= count or count and pending[count - 1] is not last
+    if other or _errstate.given != warned:
+        _templates.put(key, None)  # a value was needed, nothing was recorded, or it has warned
         return out
     found = _template(pending[count:], out, operands)
     if found is not None and before is not None:

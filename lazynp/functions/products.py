@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
-from lazynp import _views
+from lazynp import _errstate, _views
 from lazynp._array import Array
 from lazynp._strides import layout
 from lazynp.functions import ufuncs
@@ -215,11 +214,10 @@ def cross(
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
         raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
     if 2 in (x.shape[-1], y.shape[-1]):
-        warnings.warn(
+        _errstate.warn(
             "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors "
             "instead. (deprecated in NumPy 2.0)",
             DeprecationWarning,
-            stacklevel=2,
         )
     ndim = max(x.ndim, y.ndim)
     if 3 in (x.shape[-1], y.shape[-1]):

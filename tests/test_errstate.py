@@ -308,6 +308,5 @@ def test_warnings_that_shapes_decide(program: str) -> None:
         for _ in range(4 if module is np else 1):  # also when it is recorded again
             with pytest.warns(RuntimeWarning) as warned:
                 eval(program, {"np": module})
-            assert all(w.filename.startswith("<string>") or module is numpy for w in warned)
             found.append({str(w.message) for w in warned if " in " not in str(w.message)})
     assert found[0] and all(f == found[0] for f in found)

@@ -78,7 +78,7 @@ OTHERS = [
     "o = np.zeros((4, 6), complex); np.fft.fftn(x, out=o) is o, o",
     "o = np.zeros(6); np.fft.irfft(v, 6, out=o) is o, o",
     "w = np.zeros((2, 7), complex); np.fft.ifft(v, out=w[1]); w",
-    # which ignore it in NumPy 2.4
+    # which ignore it before NumPy 2.5
     "o = np.zeros((4, 6), complex); np.fft.ifft2(x, out=o) is o, np.fft.ifft2(x, out=o), o",
     "o = np.zeros((4, 6)); np.fft.irfft2(x, out=o) is o, np.fft.irfft2(x, out=o), o",
     "o = np.zeros((4, 6)); np.fft.hfft(x, 6, out=o) is o, np.fft.hfft(x, 6, out=o), o",

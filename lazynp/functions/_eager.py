@@ -54,7 +54,9 @@ _NOT_NUMPYS = frozenset(
 )
 
 _ANY_NUMBER = 99  # of arguments
-_IGNORING_OUT = (np.fft.hfft, np.fft.ifft2, np.fft.irfft2)
+# functions that ignore `out`, as they did before NumPy 2.5
+IGNORES_OUT = np.lib.NumpyVersion(np.__version__) < "2.5.0.dev0"
+_IGNORING_OUT = (np.fft.hfft, np.fft.ifft2, np.fft.irfft2) if IGNORES_OUT else ()
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -14,7 +14,7 @@ from lazynp._array import Array, from_host, new_array
 from lazynp._sizes import is_size
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import check_device, static
-from lazynp.functions._eager import by_numpy
+from lazynp.functions._eager import IGNORES_OUT, by_numpy
 from lazynp.functions._host import host_into, needs_host
 from lazynp.functions._operands import as_array, cast, plain, store
 from lazynp.functions._placing import placing
@@ -158,11 +158,11 @@ def irfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = No
 
 @by_numpy(np.fft.hfft)
 def hfft(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
-    """See `numpy.fft.hfft`, which ignores `out` in NumPy 2.4."""
+    """See `numpy.fft.hfft`, which ignores `out` before NumPy 2.5."""
     x = as_array(a)
     if n is None:
         n = (x.shape[axis] - 1) * 2
-    return irfft(ufuncs.conjugate(x), n, axis, norm=_swapped(norm))
+    return irfft(ufuncs.conjugate(x), n, axis, norm=_swapped(norm), out=_used(out))
 
 
 @by_numpy(np.fft.ihfft)
@@ -264,8 +264,8 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any
 
 @by_numpy(np.fft.ifft2)
 def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    """See `numpy.fft.ifft2`, which ignores `out` in NumPy 2.4."""
-    return _many("IFFT", "ifft2", a, s, axes, norm, None)
+    """See `numpy.fft.ifft2`, which ignores `out` before NumPy 2.5."""
+    return _many("IFFT", "ifft2", a, s, axes, norm, _used(out))
 
 
 @by_numpy(np.fft.rfft2)
@@ -276,11 +276,16 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: An
 
 @by_numpy(np.fft.irfft2)
 def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
-    """See `numpy.fft.irfft2`, which ignores `out` in NumPy 2.4."""
-    return _many("IRFFT", "irfft2", a, s, axes, norm, None)
+    """See `numpy.fft.irfft2`, which ignores `out` before NumPy 2.5."""
+    return _many("IRFFT", "irfft2", a, s, axes, norm, _used(out))
 
 
 # -- helpers ---------------------------------------------------------------------------------------
+
+
+def _used(out: Any) -> Any:
+    """The argument `out` of a function that ignored it before NumPy 2.5."""
+    return None if IGNORES_OUT else out
 
 
 def _shifted(x: Any, axes: Any, sign: int) -> Any:

@@ -262,6 +262,14 @@ static PyObject *plain_argument(PyObject *x)
     return plain ? Py_NewRef(x) : NULL;
 }
 
+/* Whether nobody else refers to the memory of NumPy's array: it has its own, or that of an array
+   which only it refers to. */
+static inline int is_sole(PyObject *array)
+{
+    PyObject *base = PyArray_BASE((PyArrayObject *)array);
+    return !base || (is_memory(base) && Py_REFCNT(base) == 1);
+}
+
 /* `_host.hosted`: a function that NumPy executes in any mode. It may draw random numbers, so once
    it was called, Python must not call it again. */
 static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -284,7 +292,7 @@ static PyObject *hosted(PyObject *self, PyObject *const *args, size_t nargsf, Py
         return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
     if (!result || is_python_number(result))
         return result;
-    if (is_memory(result) && PyArray_BASE((PyArrayObject *)result) == NULL)
+    if (is_memory(result) && is_sole(result))
         out = fresh_owner((PyArrayObject *)result);
     else if (!is_memory(result)) {
         PyObject *aval = aval_of_number(result);

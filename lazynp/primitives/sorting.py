@@ -191,7 +191,7 @@ def _order_of_integers(rows: Any) -> Any:
     least = rows.min()
     if (int(rows.max()) - int(least)).bit_length() + bits > 64:
         return None
-    packed = np.ascontiguousarray(rows).astype(np.uint64)  # negative numbers wrap, and back again
+    packed = rows.astype(np.uint64, order="C")  # negative numbers wrap, and back again
     packed -= least.astype(np.uint64)
     packed <<= np.uint64(bits)
     packed |= np.arange(length, dtype=np.uint64)

@@ -18,7 +18,7 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._array import Array, NDArray, Scalar, new_array, new_view
-from lazynp._node import is_tracer, leaf
+from lazynp._node import VALUE, is_tracer, leaf
 from lazynp._promotion._objects import MISSING, Unread, attributes, bare, is_plain, put
 from lazynp.functions._ufunc import ufunc
 from lazynp.transforms._arguments import Arguments
@@ -109,12 +109,13 @@ class Given:
     A view among the leaves is replaced by an array of its own with the same elements: a program
     writes that in place, and a loop would copy all of the owner's memory in each round. originals:
     the leaves with the views. compact: the places of the views, and whether they are contiguous.
-    apart: leaves that share memory and must not be written.
+    apart: leaves that share memory and must not be written. arrays: the leaves, as a trace takes
+    them.
     """
 
     __slots__ = (
         "args", "names", "closure", "base", "key", "leaves", "fixed", "objects", "paths", "unread",
-        "skipped", "moving", "originals", "compact", "apart", "_numbers", "_known", "_specs",
+        "skipped", "moving", "originals", "compact", "apart", "arrays", "_numbers", "_known", "_specs",
     )  # fmt: skip
 
     def __init__(
@@ -138,7 +139,7 @@ class Given:
         self.compact: dict[int, bool] = {}
         self.apart: tuple[int, ...] = ()
         self._detach()
-        arrays = Arguments((self.leaves,), "a hot function")
+        self.arrays = arrays = Arguments((self.leaves,), "a hot function")
         if arrays.places is None:
             raise NotTaken("a view at a traced place")
         whole = (self.args, self.names, self.closure, tuple(self._specs))
@@ -268,6 +269,11 @@ class Given:
             self.unread.discard(name)
             parts.append((name, spec))
         return tuple(parts)
+
+    @property
+    def call(self) -> tuple[list[Any], list[Any], list[Any], Arguments]:
+        """What a program is called with."""
+        return self.leaves, self.originals, self.objects, self.arrays
 
     @property
     def template(self) -> Template:
@@ -422,4 +428,6 @@ def computed(leaves: list[Any]) -> None:
     """
     for x in leaves:
         if isinstance(x, Array):
-            np.asarray(x if x._base is None else x._owner())
+            owner = x if x._base is None else x._owner()
+            if owner._node[VALUE] is None:
+                np.asarray(owner)

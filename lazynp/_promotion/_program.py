@@ -21,7 +21,8 @@ from lazynp._jaxpr import Jaxpr, Literal, Var
 from lazynp._promotion._given import Again, Given, Listed
 from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._results import Results, rebuilt
-from lazynp.functions.tools import materialize
+from lazynp.functions.tools import compute
+from lazynp.transforms._arguments import Arguments
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._stack import name_of
 from lazynp.transforms.control import CannotStage, converted, session
@@ -78,11 +79,12 @@ class Program:
         return not any(a is c for a in owners for c in captured)
 
     def __call__(
-        self, leaves: list[Any], originals: list[Any], objects: list[Any]
-    ) -> tuple[Any, Changes]:
+        self, leaves: list[Any], originals: list[Any], objects: list[Any],
+        arrays: Arguments | None = None,
+    ) -> tuple[Any, Changes]:  # fmt: skip
         """The result, and what becomes of attributes, computed: else they would be compiled
         together with what uses them. After an error nothing is written. originals: the leaves as
-        they are given back.
+        they are given back. arrays: the leaves, if they were taken apart before.
         """
         owners = [x._owner() for x in leaves if type(x) is NDArray]
         before = [(x, x._node) for x in (*owners, *self._captured())]
@@ -90,8 +92,9 @@ class Program:
         if results is None:
             raise AssertionError("the program was not traced")
         try:
-            values = self._jitted(*leaves)
-            materialize((values, owners))
+            values = self._jitted(*leaves) if arrays is None else self._jitted.again(arrays, leaves)
+            for x in (*values, *owners):
+                compute(x)
             values = results.rows_apart(values)
             out = rebuilt(results.out, values, originals, objects)
             changes = [

@@ -161,7 +161,7 @@ class Trials:
                 nodes = [given.leaves[i]._node for i in given.compact]
                 try:
                     computed(given.leaves)
-                    out, changes = program(given.leaves, given.originals, given.objects)
+                    out, changes = program(*given.call)
                 except Exception as error:  # nothing was written: Python raises it at its line
                     case.refused = f"{type(error).__name__}: {error}"
                 else:

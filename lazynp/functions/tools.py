@@ -39,14 +39,19 @@ def materialize(tree: Any) -> Any:
     leaves, _ = tree_flatten(tree)
     for leaf in leaves:
         if isinstance(leaf, Array):
-            node = leaf._read()
-            placed = placed_in(node)
-            if placed is not None:
-                placed.force()
-            elif node[VALUE] is None and host_view(node) is None:
-                evaluate_node(node)
-            note_read([node])
+            compute(leaf)
     return tree
+
+
+def compute(x: Array) -> None:
+    """Compute one array now."""
+    node = x._read()
+    placed = placed_in(node)
+    if placed is not None:
+        placed.force()
+    elif node[VALUE] is None and host_view(node) is None:
+        evaluate_node(node)
+    note_read([node])
 
 
 def array_jaxpr(array: Array) -> Jaxpr:

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, write_lock
+from lazynp import lowering
+from lazynp._array import Array, NDArray, Scalar, write_lock
 from lazynp._collector import uncollected
 from lazynp._cost import least
 from lazynp._jaxpr import Jaxpr, Literal, Var
+from lazynp._node import VALUE
 from lazynp._promotion._given import Again, Given, Listed
 from lazynp._promotion._guards import Guards, refuse_computed
 from lazynp._promotion._results import Results, rebuilt
@@ -86,6 +88,9 @@ class Program:
         together with what uses them. After an error nothing is written. originals: the leaves as
         they are given back. arrays: the leaves, if they were taken apart before.
         """
+        for x in leaves:
+            if type(x) is Scalar:
+                _settle(x)
         owners = [x._owner() for x in leaves if type(x) is NDArray]
         before = [(x, x._node) for x in (*owners, *self._captured())]
         results = self._results
@@ -180,6 +185,15 @@ class Program:
         self._results = self.results(again, out)
         self.replaced = self._results.replaced_numbers(again)
         return list(self._results.values)
+
+
+def _settle(x: Scalar) -> None:
+    """Have the value of a scalar as a number of NumPy's. In a buffer it would be an operand of
+    another kind, and the program would be compiled again for it.
+    """
+    value = x._node[VALUE]
+    if lowering.is_buffer(value):
+        x._node[VALUE] = lowering.host(value)[()]
 
 
 def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:

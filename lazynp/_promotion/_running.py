@@ -42,16 +42,18 @@ from lazynp._promotion._variables import Variables, bind, is_module, value_of
 from lazynp.functions.tools import about_code, materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
-SECONDS = 0.2  # in a loop, before it is looked at
-LEFT = 1.0  # seconds of Python that must be left, before a loop is traced
+SECONDS = 0.15  # in a loop, before it is looked at
+LEFT = 0.4  # seconds of Python that must be left, before a loop is traced
 SOON = 0.1  # as many, if an earlier process has found that its programs win
 COMPILING = 0.01  # more of these for each operation of the program
+_IN_BACKGROUND = 0.3  # of that, where Python goes on meanwhile
 _TRIAL = 0.03  # seconds of Python in a trial
 _ROUNDS = 100  # ... at most: small differences grow
 _ASKING = 0.005  # seconds of Python, before it asks again whether a program is compiled
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
 _WEIGHED = 16  # runs of the program, before their time is compared with Python's again
+_LOSING = 4  # runs after which a program is given up that takes longer than Python
 NEVER = sys.maxsize
 
 # of this process, for its report
@@ -208,7 +210,8 @@ class Running:
         kind = _earlier.of_kind(given.varying)
         self._note = _earlier.key_of("rounds", _earlier.of_loop(self.loop.node), kind)
         self._won = _earlier.has_won(self._note)
-        if not self._pays(_earlier.times(self._won) * COMPILING * operations):
+        compiling = COMPILING * (_IN_BACKGROUND if lowering.in_background() else 1.0)
+        if not self._pays(_earlier.times(self._won) * compiling * operations):
             return given, None
         if is_module(frame):
             shared = reads(program.functions, function.__code__) & self.loop.stored
@@ -263,8 +266,9 @@ class Running:
         )
         if not same:
             raise CannotStage("its results differ")
-        self.rate = python / count
-        self._length = self._paying(program, inputs[1], count, python / count, self._free(frame))
+        # the rounds of the trial may have run while the machine was busy
+        self.rate = min(self.rate, python / count)
+        self._length = self._paying(program, inputs[1], count, self.rate, self._free(frame))
         self.program = program
         self._step = Running._run
         STATS.promotions += 1
@@ -352,11 +356,13 @@ class Running:
     def _weigh(self, spent: float, count: int) -> None:
         """Now and then, ask whether the programs still gain: there may be few rounds for each."""
         self._spent.append((spent, self.rate * count))
-        if len(self._spent) == _WEIGHED:
+        runs = len(self._spent)
+        if runs in (_LOSING, _WEIGHED):
             ours, pythons = map(sum, zip(*self._spent))
-            self._spent.clear()
-            if ours > FASTER * pythons:
+            if ours > (FASTER if runs == _WEIGHED else 1.0) * pythons:
                 raise CannotStage("programs of so few rounds between effects gain nothing")
+        if runs == _WEIGHED:
+            self._spent.clear()
 
     def _commit(self, program: Program, frame: FrameType, now: Variables, count: int) -> int:
         """All of the rounds, or, after an error or a signal, none; or none, if the program has

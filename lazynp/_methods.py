@@ -375,6 +375,8 @@ def _attach() -> None:
         setattr(Scalar, name, property(functools.partial(_absent, name)))
     Array.__array_priority__ = 100.0  # type: ignore[attr-defined]
     _subclass.attach(set(operator_names()), {**vars(ufuncs), "matmul": products.matmul})
+    if BUILT:
+        fastpath.take_slots()
 
 
 # A Scalar is no container: programs ask with `hasattr`, and with the classes of `collections.abc`.

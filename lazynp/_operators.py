@@ -68,8 +68,8 @@ _UNARY = {
 
 
 def _matmul_operator(self: Array, other: Any) -> Any:
-    if type(self) is Scalar and (type(other) is Scalar or isinstance(other, _NUMBERS)):
-        return NotImplemented
+    if type(self) is Scalar and not isinstance(other, (NDArray, np.ndarray)):
+        return NotImplemented  # NumPy's scalars have no such operator
     if type(other) is not NDArray and defers(other):
         return yielded("matmul", self, other)
     if type(other) is Part:
@@ -77,10 +77,9 @@ def _matmul_operator(self: Array, other: Any) -> Any:
     return products.matmul_operator(self, other)
 
 
-_NUMBERS = (np.generic, int, float, complex)
-
-
 def _matmul_reflected(self: Array, other: Any) -> Any:
+    if type(self) is Scalar and not isinstance(other, (NDArray, np.ndarray)):
+        return NotImplemented
     if defers(other):
         return yielded("matmul", other, self)
     return products.matmul_operator(other, self)
@@ -201,7 +200,7 @@ def attach_operators() -> None:
 def _attach_scalar_operators() -> None:
     """Operators of available scalars; other operands go to `Array`'s."""
     for name, function in (_BINARY | _COMPARISONS).items():
-        if not isinstance(function, ufunc) or name == "divmod":
+        if not isinstance(function, ufunc) or name in ("divmod", "matmul"):
             continue
         plain = getattr(operator, f"__{name}__")
         known: dict[str, Any] = {"quiet": quiet, "operands": 2, "symbol": _CODES.get(name, "?")}

@@ -388,9 +388,40 @@ static PyObject *node(PyObject *op, PyObject *args, PyObject *value, PyObject *c
     return new;
 }
 
+/* Dead leaves, kept for the next ones. They have neither value nor aval. */
+enum { LEAVES = 64 };
+static struct {
+    int count;
+    PyObject *dead[LEAVES];
+} leaves;
+
 static PyObject *leaf(PyObject *value, PyObject *aval)
 {
-    return node(Py_None, Py_None, value, Py_None, aval);
+    if (!leaves.count)
+        return node(Py_None, Py_None, value, Py_None, aval);
+    PyObject *old = leaves.dead[--leaves.count];
+    PyList_SET_ITEM(old, VALUE, Py_NewRef(value));
+    PyList_SET_ITEM(old, AVAL, Py_NewRef(aval));
+    PyObject_GC_Track(old);
+    return old;
+}
+
+/* Give up a handle's reference to its node. A leaf that nobody else refers to is kept. */
+static inline void drop_node(PyObject *node)
+{
+    if (!node || Py_REFCNT(node) != 1 || leaves.count == LEAVES || !PyList_CheckExact(node) ||
+        PyList_GET_SIZE(node) != NODE_SIZE || PyList_GET_ITEM(node, OP) != Py_None ||
+        PyList_GET_ITEM(node, ARGS) != Py_None || PyList_GET_ITEM(node, CODE) != Py_None) {
+        Py_XDECREF(node);
+        return;
+    }
+    PyObject *value = PyList_GET_ITEM(node, VALUE), *aval = PyList_GET_ITEM(node, AVAL);
+    PyObject_GC_UnTrack(node);
+    PyList_SET_ITEM(node, VALUE, NULL);
+    PyList_SET_ITEM(node, AVAL, NULL);
+    leaves.dead[leaves.count++] = node;
+    Py_XDECREF(value); /* may run Python code */
+    Py_XDECREF(aval);
 }
 
 /* A new owner. Steals the node, which may be NULL after an error. */

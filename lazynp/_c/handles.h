@@ -55,7 +55,9 @@ static void clear_handle(PyObject *self)
 {
     if (SLOT(self, ((PyTypeObject *)the.Array)->tp_weaklistoffset))
         PyObject_ClearWeakRefs(self);
-    Py_CLEAR(OF(self, Array, _node));
+    PyObject *node = OF(self, Array, _node);
+    OF(self, Array, _node) = NULL;
+    drop_node(node);
     Py_CLEAR(OF(self, Array, _base));
     Py_CLEAR(OF(self, Array, _path));
     Py_CLEAR(OF(self, Array, _seen));

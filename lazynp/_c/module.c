@@ -114,6 +114,8 @@ static PyTypeObject FrontType = {
     .tp_weaklistoffset = offsetof(Front, weak),
 };
 
+#include "slots.h"
+
 /* -- the module -------------------------------------------------------------------------------- */
 
 /* A kind of front, and the names of the arguments that set its `first` and `second`. */
@@ -366,6 +368,9 @@ static PyMethodDef METHODS[] = {
      "exclusive(owner, view=None): see lazynp._ownership."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "configure(**objects): give the fronts the objects of lazynp. Call it before any front."},
+    {"take_slots", take_slots, METH_NOARGS,
+     "take_slots(): let operators and indices of lazynp's classes call their fronts without a "
+     "search by name."},
     {NULL},
 };
 
@@ -394,7 +399,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 18) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 19) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -115,7 +115,8 @@ class Given:
 
     __slots__ = (
         "args", "names", "closure", "base", "key", "leaves", "fixed", "objects", "paths", "unread",
-        "skipped", "moving", "originals", "compact", "apart", "arrays", "_numbers", "_known", "_specs",
+        "skipped", "moving", "originals", "compact", "apart", "arrays", "_numbers", "_known",
+        "_specs",
     )  # fmt: skip
 
     def __init__(

@@ -56,8 +56,14 @@ def is_square_of_bools(x: Any, y: Any) -> bool:
     return type(y) is int and y == 2 and type(x) is not Scalar and as_array(x).dtype.kind == "b"
 
 
-def repeats(x: Any, y: Any) -> bool:
-    """Whether x * y repeats the sequence y, as in Python: NumPy's scalars do this, arrays do
-    not.
+def repeated(x: Any, y: Any) -> Any:
+    """x * y where that repeats a sequence, as in Python: NumPy's scalars do this, arrays do not.
+    None elsewhere. Python refuses numbers that are no ints.
     """
-    return type(x) is Scalar and isinstance(y, (list, tuple, str, bytes, bytearray))
+    number, sequence = (x, y) if type(x) is Scalar else (y, x)
+    if type(number) is not Scalar or not isinstance(sequence, _REPEATED):
+        return None
+    return sequence * operator.index(number) if number.dtype.kind in "iu" else NotImplemented
+
+
+_REPEATED = (list, tuple, str, bytes, bytearray)

@@ -42,7 +42,7 @@ from lazynp.functions._operator_cases import (
     OPERATORS,
     defers,
     is_square_of_bools,
-    repeats,
+    repeated,
     yielded,
 )
 from lazynp.functions._recording import (
@@ -144,8 +144,8 @@ class ufunc(Methods):
                 return host_call(OPERATORS[self.__name__], x, y)
             if defers(x) or defers(y):
                 return yielded(self.__name__, x, y)
-            if product and (repeats(x, y) or repeats(y, x)):
-                return NotImplemented
+            if product and (many := repeated(x, y)) is not None:
+                return many
             if compare is None:
                 return self._as_operator(x, y)
             try:

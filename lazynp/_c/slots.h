@@ -1,0 +1,206 @@
+/* The slots of the handles' classes. See core.h.
+
+   Python fills the slot of an operator that a class defines by a function that looks the method up
+   by its name at each call. The functions here know the front that would be found. They are taken
+   for `NDArray` and `Scalar` themselves: a class of the user's that inherits from one of them has
+   slots by Python, and so has each operator that is assigned anew. */
+
+#pragma once
+
+#include "core.h"
+
+enum { CLASSES = 2 };
+
+static inline int class_of(PyObject *x)
+{
+    return is_array(x) ? 0 : is_scalar(x) ? 1 : -1;
+}
+
+/* The operators: their slots, and their methods. */
+#define BINARY_SLOTS(X)                                                                            \
+    X(nb_add, "__add__", "__radd__") X(nb_subtract, "__sub__", "__rsub__")                         \
+    X(nb_multiply, "__mul__", "__rmul__") X(nb_true_divide, "__truediv__", "__rtruediv__")         \
+    X(nb_floor_divide, "__floordiv__", "__rfloordiv__") X(nb_remainder, "__mod__", "__rmod__")     \
+    X(nb_and, "__and__", "__rand__") X(nb_or, "__or__", "__ror__")                                 \
+    X(nb_matrix_multiply, "__matmul__", "__rmatmul__")
+#define IN_PLACE_SLOTS(X)                                                                          \
+    X(nb_inplace_add, "__iadd__") X(nb_inplace_subtract, "__isub__")                               \
+    X(nb_inplace_multiply, "__imul__") X(nb_inplace_true_divide, "__itruediv__")
+#define UNARY_SLOTS(X) X(nb_negative, "__neg__") X(nb_absolute, "__abs__")
+
+static const char *const COMPARISONS[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__",
+                                          "__ge__"}; /* in Python's order */
+
+enum {
+#define X(slot, ...) AT_##slot,
+    BINARY_SLOTS(X) IN_PLACE_SLOTS(X) UNARY_SLOTS(X) OPERATORS
+#undef X
+};
+
+/* The fronts by class; NULL: the class has the slot of Python's. */
+static struct {
+    PyObject *own[OPERATORS][CLASSES], *reflected[OPERATORS][CLASSES];
+    PyObject *compare[Py_GE + 1][CLASSES], *getitem[CLASSES], *setitem[CLASSES], *truth[CLASSES];
+    richcmpfunc compared;
+    binaryfunc got;
+    objobjargproc set;
+    inquiry tested;
+    void *python[OPERATORS]; /* Python's functions for operators in place, and of one operand */
+} slots;
+
+static inline PyObject *call_front(PyObject *front, PyObject *const *args, size_t n)
+{
+    return ((Front *)front)->vectorcall(front, args, n, NULL);
+}
+
+/* The method of a class, left to right or reflected. Python's function asks both operands only if
+   both have it, so that this takes its place altogether. */
+static PyObject *operate(int at, PyObject *x, PyObject *y)
+{
+    int left = class_of(x), right = class_of(y);
+    PyObject *out = NULL;
+    if (left >= 0 && slots.own[at][left]) {
+        PyObject *args[2] = {x, y};
+        out = call_front(slots.own[at][left], args, 2);
+        if (out != Py_NotImplemented)
+            return out;
+        Py_DECREF(out);
+    }
+    if (right >= 0 && right != left && slots.reflected[at][right]) {
+        PyObject *args[2] = {y, x};
+        return call_front(slots.reflected[at][right], args, 2);
+    }
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+#define X(slot, name, other)                                                                        \
+    static PyObject *by_##slot(PyObject *x, PyObject *y) { return operate(AT_##slot, x, y); }
+BINARY_SLOTS(X)
+#undef X
+
+#define X(slot, name)                                                                              \
+    static PyObject *by_##slot(PyObject *x, PyObject *y)                                           \
+    {                                                                                              \
+        int class = class_of(x);                                                                   \
+        PyObject *args[2] = {x, y};                                                                \
+        if (class >= 0 && slots.own[AT_##slot][class])                                             \
+            return call_front(slots.own[AT_##slot][class], args, 2);                               \
+        return ((binaryfunc)slots.python[AT_##slot])(x, y);                                        \
+    }
+IN_PLACE_SLOTS(X)
+#undef X
+
+#define X(slot, name)                                                                              \
+    static PyObject *by_##slot(PyObject *x)                                                        \
+    {                                                                                              \
+        int class = class_of(x);                                                                   \
+        if (class >= 0 && slots.own[AT_##slot][class])                                             \
+            return call_front(slots.own[AT_##slot][class], &x, 1);                                 \
+        return ((unaryfunc)slots.python[AT_##slot])(x);                                            \
+    }
+UNARY_SLOTS(X)
+#undef X
+
+static PyObject *by_compare(PyObject *x, PyObject *y, int comparison)
+{
+    int class = class_of(x);
+    PyObject *args[2] = {x, y};
+    if (class >= 0 && slots.compare[comparison][class])
+        return call_front(slots.compare[comparison][class], args, 2);
+    return slots.compared(x, y, comparison);
+}
+
+static PyObject *by_getitem(PyObject *x, PyObject *index)
+{
+    int class = class_of(x);
+    PyObject *args[2] = {x, index};
+    if (class >= 0 && slots.getitem[class])
+        return call_front(slots.getitem[class], args, 2);
+    return slots.got(x, index);
+}
+
+static int by_setitem(PyObject *x, PyObject *index, PyObject *value)
+{
+    int class = class_of(x);
+    PyObject *args[3] = {x, index, value};
+    if (!value || class < 0 || !slots.setitem[class])
+        return slots.set(x, index, value);
+    PyObject *out = call_front(slots.setitem[class], args, 3);
+    Py_XDECREF(out);
+    return out ? 0 : -1;
+}
+
+static int by_truth(PyObject *x)
+{
+    int class = class_of(x);
+    if (class < 0 || !slots.truth[class])
+        return slots.tested(x);
+    PyObject *out = call_front(slots.truth[class], &x, 1);
+    int truth = out ? out == Py_True : -1;
+    Py_XDECREF(out);
+    return truth;
+}
+
+/* -- taking them ------------------------------------------------------------------------------- */
+
+/* The front that is the class's method; NULL if there is none, or if its method is no front. */
+static PyObject *front_of(PyTypeObject *class, const char *name)
+{
+    PyObject *found = PyObject_GetAttrString((PyObject *)class, name);
+    if (found && Py_TYPE(found) == &FrontType)
+        return found; /* kept for good, as the class is */
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return NULL;
+}
+
+/* Put `ours` in a slot where `*python`, the function that Python fills it with, stands. */
+static int take_slot(void **slot, void *ours, void **python)
+{
+    if (!*slot || (*python && *slot != *python))
+        return 0;
+    *python = *slot;
+    *slot = ours;
+    return 1;
+}
+
+static void take_slots_of(int class, PyTypeObject *type)
+{
+    PyNumberMethods *number = type->tp_as_number;
+    PyMappingMethods *mapping = type->tp_as_mapping;
+#define X(slot, name, other)                                                                       \
+    PyObject *own_##slot = front_of(type, name), *reflected_##slot = front_of(type, other);        \
+    if (own_##slot && reflected_##slot &&                                                          \
+        take_slot((void **)&number->slot, by_##slot, &slots.python[AT_##slot])) {                  \
+        slots.own[AT_##slot][class] = own_##slot;                                                  \
+        slots.reflected[AT_##slot][class] = reflected_##slot;                                      \
+    }
+    BINARY_SLOTS(X)
+#undef X
+#define X(slot, name)                                                                              \
+    PyObject *own_##slot = front_of(type, name);                                                   \
+    if (own_##slot && take_slot((void **)&number->slot, by_##slot, &slots.python[AT_##slot]))      \
+        slots.own[AT_##slot][class] = own_##slot;
+    IN_PLACE_SLOTS(X) UNARY_SLOTS(X)
+#undef X
+    if (take_slot((void **)&type->tp_richcompare, by_compare, (void **)&slots.compared))
+        for (int i = Py_LT; i <= Py_GE; i++)
+            slots.compare[i][class] = front_of(type, COMPARISONS[i]);
+    if ((slots.getitem[class] = front_of(type, "__getitem__")) &&
+        !take_slot((void **)&mapping->mp_subscript, by_getitem, (void **)&slots.got))
+        slots.getitem[class] = NULL;
+    if ((slots.setitem[class] = front_of(type, "__setitem__")) &&
+        !take_slot((void **)&mapping->mp_ass_subscript, by_setitem, (void **)&slots.set))
+        slots.setitem[class] = NULL;
+    if ((slots.truth[class] = front_of(type, "__bool__")) &&
+        !take_slot((void **)&number->nb_bool, by_truth, (void **)&slots.tested))
+        slots.truth[class] = NULL;
+}
+
+/* Call it when the operators are attached. */
+static PyObject *take_slots(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
+{
+    take_slots_of(0, (PyTypeObject *)the.NDArray);
+    take_slots_of(1, (PyTypeObject *)the.Scalar);
+    Py_RETURN_NONE;
+}

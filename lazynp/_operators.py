@@ -233,7 +233,7 @@ def _attach_scalar_operators() -> None:
 
 
 _CODES = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/",
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "d", "mod": "%",
     "lt": "<", "gt": ">", "le": "l", "ge": "g", "eq": "=", "ne": "!",
 }  # fmt: skip
 

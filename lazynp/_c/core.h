@@ -70,7 +70,7 @@ static struct {
 #undef X
     PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
     PyObject *ticked, *name, *scipy, *out, *where, *copies; /* these and the line above: strings */
-    PyObject *aval_of_double;
+    PyObject *aval_of_double, *aval_of_int64, *aval_of_bool;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
     Py_ssize_t bound;  /* entries of a memo table: see `_memo` */
@@ -133,7 +133,7 @@ typedef struct {
     int raw;         /* its result is Python's */
     int contiguous;  /* it makes a view only of elements in C order */
     int counted;     /* `_ownership.counts` of an object that only a list refers to */
-    int symbol;      /* selects an attribute, or an operator on doubles */
+    int symbol;      /* selects an attribute, or an operator on doubles or ints */
     PyObject *weak;
     Recent recent[4]; /* what `entries` holds for the last kinds of operands */
     Loop loops[8];
@@ -246,6 +246,10 @@ static inline PyObject *aval_of_number(PyObject *value)
 {
     if (Py_TYPE(value) == &PyDoubleArrType_Type)
         return the.aval_of_double;
+    if (Py_TYPE(value) == &PyInt64ArrType_Type)
+        return the.aval_of_int64;
+    if (Py_TYPE(value) == &PyBoolArrType_Type)
+        return the.aval_of_bool;
     if (Py_TYPE(Py_TYPE(value)) != &PyType_Type)
         return NULL; /* a metaclass may define the hash and equality of a class */
     return PyDict_GetItemWithError(the.avals, (PyObject *)Py_TYPE(value));
@@ -441,9 +445,16 @@ static PyObject *owner(PyObject *class, PyObject *node)
     return new;
 }
 
+/* A Scalar of NumPy's number. Those of bools are always the same two, as NumPy's are. */
 static PyObject *scalar(PyObject *value, PyObject *aval)
 {
-    return owner(the.Scalar, leaf(value, aval));
+    static PyObject *truths[2];
+    if (aval != the.aval_of_bool)
+        return owner(the.Scalar, leaf(value, aval));
+    PyObject **truth = &truths[PyArrayScalar_VAL(value, Bool) != 0];
+    if (!*truth)
+        *truth = owner(the.Scalar, leaf(value, aval));
+    return Py_XNewRef(*truth);
 }
 
 /* The avals of recent arrays by dtype and shape: `avals_by_type` would need both as objects. So many

@@ -334,11 +334,14 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.scipy = PyUnicode_InternFromString("scipy.");
     tangents.where = PyUnicode_InternFromString("where");
     the.aval_of_double = PyDict_GetItemWithError(the.avals, (PyObject *)&PyDoubleArrType_Type);
+    the.aval_of_int64 = PyDict_GetItemWithError(the.avals, (PyObject *)&PyInt64ArrType_Type);
+    the.aval_of_bool = PyDict_GetItemWithError(the.avals, (PyObject *)&PyBoolArrType_Type);
     if (!the.recorder || !the.acquire || !the.release || !the.ops || !the.starts ||
         !the.spent || !the.ticked || !the.overlaps || !the.layout || !the.shows || !the.name ||
-        !the.scipy || !tangents.where || !the.aval_of_double) {
+        !the.scipy || !tangents.where || !the.aval_of_double || !the.aval_of_int64 ||
+        !the.aval_of_bool) {
         if (!PyErr_Occurred())
-            PyErr_SetString(PyExc_TypeError, "configure needs the aval of numpy.float64 in avals");
+            PyErr_SetString(PyExc_TypeError, "configure needs the avals of numpy.float64, int64 and bool");
         return NULL;
     }
     if (take_pools() < 0)

@@ -17,6 +17,37 @@ static inline int as_double(PyObject *x, double *value)
     return 1;
 }
 
+static inline int as_int64(PyObject *x, npy_int64 *value)
+{
+    int overflow = 0;
+    if (Py_TYPE(x) == &PyInt64ArrType_Type)
+        *value = PyArrayScalar_VAL(x, Int64);
+    else if (PyLong_CheckExact(x))
+        *value = PyLong_AsLongLongAndOverflow(x, &overflow);
+    else
+        return 0;
+    return !overflow;
+}
+
+/* Both as doubles, if one is and the other is an int that a double has exactly. */
+static inline int as_doubles(PyObject *const *xs, double *a, double *b)
+{
+    static const npy_int64 most = (npy_int64)1 << 53;
+    npy_int64 whole;
+    if (as_double(xs[0], a)) {
+        if (as_double(xs[1], b))
+            return 1;
+        if (!as_int64(xs[1], &whole) || whole > most || whole < -most)
+            return 0;
+        *b = (double)whole;
+        return 1;
+    }
+    if (!as_int64(xs[0], &whole) || whole > most || whole < -most || !as_double(xs[1], b))
+        return 0;
+    *a = (double)whole;
+    return 1;
+}
+
 /* An operator on two doubles, by IEEE arithmetic. NULL for other operators, or an error. Call it
    only if nothing watches for floating-point errors. */
 static PyObject *of_doubles(int code, double a, double b)
@@ -41,6 +72,51 @@ static PyObject *of_doubles(int code, double a, double b)
     return new;
 }
 
+#ifdef __GNUC__
+#define OVERFLOWS(operation, a, b, result) __builtin_##operation##_overflow(a, b, result)
+#else
+#define OVERFLOWS(operation, a, b, result) 1
+#endif
+
+/* An operator on two ints. NULL for other operators, where NumPy may warn, or an error. */
+static PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
+{
+    npy_int64 result;
+    switch (code) {
+    case '+':
+        if (OVERFLOWS(add, a, b, &result))
+            return NULL;
+        break;
+    case '-':
+        if (OVERFLOWS(sub, a, b, &result))
+            return NULL;
+        break;
+    case '*':
+        if (OVERFLOWS(mul, a, b, &result))
+            return NULL;
+        break;
+    case 'd':
+    case '%':
+        if (b == 0 || b == -1)
+            return NULL;
+        result = code == 'd' ? a / b : a % b;
+        if (a % b != 0 && (a < 0) != (b < 0))
+            result += code == 'd' ? -1 : b;
+        break;
+    case '<': PyArrayScalar_RETURN_BOOL_FROM_LONG(a < b);
+    case '>': PyArrayScalar_RETURN_BOOL_FROM_LONG(a > b);
+    case 'l': PyArrayScalar_RETURN_BOOL_FROM_LONG(a <= b);
+    case 'g': PyArrayScalar_RETURN_BOOL_FROM_LONG(a >= b);
+    case '=': PyArrayScalar_RETURN_BOOL_FROM_LONG(a == b);
+    case '!': PyArrayScalar_RETURN_BOOL_FROM_LONG(a != b);
+    default: return NULL;
+    }
+    PyObject *new = PyArrayScalar_New(Int64);
+    if (new)
+        PyArrayScalar_ASSIGN(new, Int64, result);
+    return new;
+}
+
 /* The value of a Scalar if it is available and not weakly typed; else NULL. Borrowed. */
 static inline PyObject *value_of_scalar(PyObject *x)
 {
@@ -60,6 +136,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     PyObject *values[2] = {NULL}, *result = NULL, *aval;
     double a, b;
+    npy_int64 whole, other;
     int again = 0;
     if (n != front->operands || names || !nothing_staged() || watched())
         return hand_on(front, args, nargsf, names);
@@ -74,7 +151,9 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
             return hand_on(front, args, nargsf, names);
         values[front->swap ? n - 1 - i : i] = value;
     }
-    if (n == 2 && as_double(values[0], &a) && as_double(values[1], &b))
+    if (n == 2 && as_int64(values[0], &whole) && as_int64(values[1], &other))
+        result = of_int64s(front->symbol, whole, other);
+    else if (n == 2 && as_doubles(values, &a, &b))
         result = of_doubles(front->symbol, a, b);
     if (!result && !PyErr_Occurred()) {
         Py_INCREF(values[0]);

@@ -72,24 +72,33 @@ def aval_of(shape: Shape, dtype: Any, weak: bool = False) -> Aval:
             return aval
     except KeyError:
         pass
+    if type(shape) is tuple and isinstance(dtype, np.dtype) and {*map(type, shape)} <= _PLAIN:
+        same = _CANONICAL.get(dtype)
+        if same is not None:  # most avals: loops over parts of an array make thousands
+            return interned.put((shape, same, weak), _new_aval(shape, same, weak))
     if sized(shape):
         return _sized_aval(shape, np.dtype(dtype), weak)
     shape, dtype = tuple(int(d) for d in shape), np.dtype(dtype)
     key: Any = shape, dtype, weak
     if on_device(dtype):
-        dtype = np.dtype(dtype.str)  # `long` and `longlong` are equal: one for all, not the first
+        dtype = _CANONICAL[dtype]
     elif notes := metadata_of(dtype):  # NumPy does not compare what libraries note in a dtype
         key = shape, dtype, (weak, notes)
     aval = interned.table.get(key)
-    if aval is None:
-        aval = Aval()
-        aval.shape, aval.dtype, aval.weak = shape, dtype, weak
-        aval.ndim, aval.size = len(shape), math.prod(shape)
-        aval.nbytes = aval.size * dtype.itemsize
-        aval.get_memo, aval.set_memo, aval.parts = {}, {}, {}
-        aval.device = on_device(dtype)
-        aval.plain, aval.traced = aval, None
-        aval = interned.put(key, aval)
+    return interned.put(key, _new_aval(shape, dtype, weak)) if aval is None else aval
+
+
+_PLAIN = frozenset({int})
+
+
+def _new_aval(shape: Shape, dtype: np.dtype[Any], weak: bool) -> Aval:
+    aval = Aval()
+    aval.shape, aval.dtype, aval.weak = shape, dtype, weak
+    aval.ndim, aval.size = len(shape), math.prod(shape)
+    aval.nbytes = aval.size * dtype.itemsize
+    aval.get_memo, aval.set_memo, aval.parts = {}, {}, {}
+    aval.device = on_device(dtype)
+    aval.plain, aval.traced = aval, None
     return aval
 
 
@@ -196,6 +205,9 @@ DEVICE_DTYPES = frozenset(
         "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16",
     )
 )  # fmt: skip
+
+# `long` and `longlong` are equal: one for all, not the one that came first
+_CANONICAL = {dtype: dtype for dtype in DEVICE_DTYPES}
 
 
 def on_device(dtype: np.dtype[Any]) -> bool:

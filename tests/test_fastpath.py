@@ -21,6 +21,7 @@ from hypothesis import assume, given, strategies as st
 
 import lazynp as np
 from lazynp._array import Array, NDArray, Scalar
+from lazynp._avals import Aval, _new_aval, aval_of
 from lazynp._recorder import local
 from lazynp.functions import _accelerated, _getset
 from tests.helpers import be_eager
@@ -555,3 +556,20 @@ def test_stores_met_before_are_recorded_without_python() -> None:
         want[0] = 2.0
         want[2, 1:] = 2.0
         numpy.testing.assert_array_equal(x, want)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "i4", "i8", "q", "f4", "f8", "c8", "c16", ">f8"])
+def test_types_that_c_makes_are_those_that_python_makes(dtype: str) -> None:
+    """In triangular loops every slice has a shape that no array had before."""
+    be_eager()
+    whole = np.zeros((3, 104_729), dtype=dtype)
+    for n in range(104_000, 104_040):
+        found = (whole[:, :n] + whole[:, :n]).aval if dtype != "?" else whole[:, :n].copy().aval
+        assert found is aval_of((3, n), found.dtype)
+        made = _new_aval((3, n), found.dtype, False)
+        apart = {"plain", "traced", "get_memo", "set_memo", "parts"}
+        for name in set(Aval.__slots__) - apart:
+            assert getattr(found, name) == getattr(made, name), name
+            assert type(getattr(found, name)) is type(getattr(made, name)), name
+        assert found.plain is found
+        assert all(type(getattr(found, name)) is dict for name in ("get_memo", "set_memo", "parts"))

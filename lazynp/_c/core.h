@@ -43,7 +43,8 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host) X(Op, free)          \
     X(Op, primitive) X(Op, reference)                                                              \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
-    X(Aval, traced) X(Aval, get_memo) X(Aval, set_memo)
+    X(Aval, traced) X(Aval, get_memo) X(Aval, set_memo) X(Aval, parts) X(Aval, plain)              \
+    X(Aval, weak)
 
 /* The slots of `Likeness`. The front of kind `matched` gets this class as its `function`. */
 #define OF_LIKENESS(X)                                                                             \
@@ -474,6 +475,61 @@ static inline size_t place_of_recent(PyArrayObject *memory)
     return (place ^ place >> 8) % RECENT;
 }
 
+/* Whether equal dtypes are always this one: `_avals._CANONICAL`. */
+static int is_canonical(PyArray_Descr *dtype)
+{
+    switch (dtype->type_num) {
+    case NPY_BOOL:
+    case NPY_INT64:
+    case NPY_FLOAT:
+    case NPY_DOUBLE:
+    case NPY_CDOUBLE: break;
+    default: return 0;
+    }
+    PyArray_Descr *one = PyArray_DescrFromType(dtype->type_num);
+    Py_XDECREF(one); /* NumPy keeps it */
+    return one == dtype;
+}
+
+/* An aval that is in no table yet, as `_avals._new_aval` makes it. */
+static PyObject *new_aval(PyObject *shape, PyArrayObject *memory)
+{
+    PyTypeObject *type = (PyTypeObject *)the.Aval;
+    PyObject *new = type->tp_alloc(type, 0);
+    if (!new)
+        return NULL;
+    OF(new, Aval, shape) = Py_NewRef(shape);
+    OF(new, Aval, dtype) = Py_NewRef((PyObject *)PyArray_DESCR(memory));
+    OF(new, Aval, ndim) = PyLong_FromLong(PyArray_NDIM(memory));
+    OF(new, Aval, size) = PyLong_FromSsize_t(PyArray_SIZE(memory));
+    OF(new, Aval, nbytes) = PyLong_FromSsize_t(PyArray_NBYTES(memory));
+    OF(new, Aval, get_memo) = PyDict_New();
+    OF(new, Aval, set_memo) = PyDict_New();
+    OF(new, Aval, parts) = PyDict_New();
+    OF(new, Aval, device) = Py_NewRef(Py_True);
+    OF(new, Aval, weak) = Py_NewRef(Py_False);
+    OF(new, Aval, traced) = Py_NewRef(Py_None);
+    OF(new, Aval, plain) = Py_NewRef(new);
+    if (!OF(new, Aval, ndim) || !OF(new, Aval, size) || !OF(new, Aval, nbytes) ||
+        !OF(new, Aval, get_memo) || !OF(new, Aval, set_memo) || !OF(new, Aval, parts))
+        Py_CLEAR(new);
+    return new;
+}
+
+/* The aval of a shape and dtype that no array has had: `aval_of`. */
+static PyObject *first_aval(PyObject *shape, PyObject *key, PyArrayObject *memory)
+{
+    PyObject *dtype = (PyObject *)PyArray_DESCR(memory);
+    if (PyDict_GET_SIZE(the.avals_by_type) >= the.bound || !is_canonical(PyArray_DESCR(memory)))
+        return PyObject_CallFunctionObjArgs(the.aval_of, shape, dtype, NULL);
+    PyObject *new = new_aval(shape, memory), *kept;
+    if (!new)
+        return NULL;
+    kept = Py_XNewRef(PyDict_SetDefault(the.avals_by_type, key, new));
+    Py_DECREF(new);
+    return kept;
+}
+
 /* The aval of NumPy's array, new. NULL, without an error if programs do not support its dtype. */
 static PyObject *aval_of_memory(PyArrayObject *memory)
 {
@@ -491,7 +547,7 @@ static PyObject *aval_of_memory(PyArrayObject *memory)
     if (key) {
         aval = Py_XNewRef(PyDict_GetItemWithError(the.avals_by_type, key));
         if (!aval && !PyErr_Occurred())
-            aval = PyObject_CallFunctionObjArgs(the.aval_of, shape, dtype, NULL);
+            aval = first_aval(shape, key, memory);
     }
     Py_XDECREF(shape);
     Py_XDECREF(key);

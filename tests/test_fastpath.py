@@ -562,8 +562,8 @@ def test_stores_met_before_are_recorded_without_python() -> None:
 def test_types_that_c_makes_are_those_that_python_makes(dtype: str) -> None:
     """In triangular loops every slice has a shape that no array had before."""
     be_eager()
-    whole = np.zeros((3, 104_729), dtype=dtype)
-    for n in range(104_000, 104_040):
+    whole = np.zeros((3, 10_729), dtype=dtype)
+    for n in range(10_400, 10_440):
         found = (whole[:, :n] + whole[:, :n]).aval if dtype != "?" else whole[:, :n].copy().aval
         assert found is aval_of((3, n), found.dtype)
         made = _new_aval((3, n), found.dtype, False)

@@ -39,6 +39,21 @@ def test_what_python_could_notice_is_refused(name: str, tmp_path: Path) -> None:
     assert not sum(t.chunks for t in taken) or name == "a big int"
 
 
+def test_a_scalar_that_programs_carry_takes_one_program(tmp_path: Path) -> None:
+    """Python's rounds bind it to a number, programs to what they have computed."""
+    source = """
+    u, total = np.linspace(0, 1, 50), np.ones(3).sum()
+    for step in range(400):
+        if step == 2 or step == 3: look()
+        u = 0.5 * u + 0.25
+        total = total * 0.5 + u.sum()
+    """
+    before = np.stats().compiles
+    check(source, tmp_path)
+    assert sum(t.chunks for t in taken) > 3
+    assert np.stats().compiles - before == 1
+
+
 # -- random loops ----------------------------------------------------------------------------------
 
 

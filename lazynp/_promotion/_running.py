@@ -359,7 +359,7 @@ class Running:
         runs = len(self._spent)
         if runs in (_LOSING, _WEIGHED):
             ours, pythons = map(sum, zip(*self._spent))
-            if ours > (FASTER if runs == _WEIGHED else 1.0) * pythons:
+            if ours > (FASTER if runs == _WEIGHED else max(FASTER, 1.0)) * pythons:
                 raise CannotStage("programs of so few rounds between effects gain nothing")
         if runs == _WEIGHED:
             self._spent.clear()

@@ -46,7 +46,8 @@ def test_a_scalar_that_programs_carry_takes_one_program(tmp_path: Path) -> None:
     for step in range(400):
         if step == 2 or step == 3: look()
         u = 0.5 * u + 0.25
-        total = total * 0.5 + u.sum()
+        if step % 10 == 0:
+            total = np.mean(u * u)
     """
     before = np.stats().compiles
     check(source, tmp_path)

@@ -251,18 +251,23 @@ def unary(
 
 def of_numbers(function: np.ufunc, slow: Slow) -> Slow:
     """`slow`; of numbers that are not lazy, it gives NumPy's result."""
+    if function is np.power:
+        slow = done_first(slow, function)
     return in_front(
         "elementwise", slow, function=function, entries=entries_of(function), operands=function.nin,
         creates=True,
     )  # fmt: skip
 
 
-def done_first(slow: Slow, function: Callable[[Any, Any], Any], square: np.ufunc) -> Slow:
-    """`slow`, unless NumPy's `function` can run eagerly; for `x ** y`, which is not one op.
+def done_first(
+    slow: Slow, function: Callable[[Any, Any], Any], square: np.ufunc | None = None
+) -> Slow:
+    """`slow`, unless NumPy's `function` can run eagerly; for powers, which are not one op.
 
-    square: what NumPy does for `x ** 2`.
+    square: what NumPy does for `x ** 2`, but not for `power(x, 2)`.
     """
     entries = entries_of(function)
+    more = {} if square is None else {"method": square}
 
     def call(x: Any, y: Any) -> Any:
         recorder = local.recorder
@@ -279,7 +284,7 @@ def done_first(slow: Slow, function: Callable[[Any, Any], Any], square: np.ufunc
         return slow(x, y)
 
     return in_front(
-        "elementwise", call, function=function, entries=entries, operands=2, method=square
+        "elementwise", call, function=function, entries=entries, operands=2, **more
     )
 
 

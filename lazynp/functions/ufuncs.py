@@ -61,7 +61,7 @@ def _power(x: Any, y: Any) -> Any:
             return square(x) if kind != "b" else apply(e.power, x, y)
         if kind in "fc" and y in _CHEAP:
             return _CHEAP[y](x)
-        if type(y) is int and kind in "fc" and y in (3, 4):
+        if type(y) is int and kind in "fc" and y in (3, 4) and x.dtype.isnative:
             return apply(e.integer_power, x, exponent=y)
     return apply(e.power, x, _exponent(x, y))
 

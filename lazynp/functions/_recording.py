@@ -283,9 +283,7 @@ def done_first(
                         return _ordered(out, (x, y))
         return slow(x, y)
 
-    return in_front(
-        "elementwise", call, function=function, entries=entries, operands=2, **more
-    )
+    return in_front("elementwise", call, function=function, entries=entries, operands=2, **more)
 
 
 def composed(

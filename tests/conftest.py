@@ -56,6 +56,28 @@ def lazy() -> None:
         found.local.recorder.reset_policy()
 
 
+# What these files test does not depend on who runs what is recorded: rules and lowered text, which
+# are compared directly; kernels, processes and libraries; functions and loops that are staged.
+# `make test` runs them once, `make test-full` under every policy.
+_ONCE = (
+    "distributed/", "interop/", "lowering/", "pallas/", "primitives/",
+    "functions/test_moving.py", "functions/test_parts.py", "functions/test_series.py",
+    "transforms/test_bounded_loops.py", "transforms/test_control.py", "transforms/test_divided.py",
+    "transforms/test_elements.py", "transforms/test_exchanged.py",
+    "transforms/test_functions_of_sizes.py", "transforms/test_growing.py",
+    "transforms/test_in_place_loops.py", "transforms/test_picked_arrays.py",
+    "transforms/test_python_loops", "transforms/test_shard_map.py",
+)  # fmt: skip
+_HERE = os.path.dirname(__file__) + os.sep
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        path = str(item.path).removeprefix(_HERE).replace(os.sep, "/")
+        if path.startswith(_ONCE):
+            item.add_marker(pytest.mark.own_policy)
+
+
 # Run every test as if inside a long loop of small operations, or as if at the beginning of a
 # program: small operations are eager.
 EAGER = os.environ.get("LAZYNP_TEST_EAGER", "") in ("1", "loop")

@@ -14,7 +14,7 @@
 #include "views.h"
 #include "whole.h"
 #include "forms.h"
-#include "recurrence.h"
+#include "loops_of_rules.h"
 #include "frames.h"
 
 /* -- the type ---------------------------------------------------------------------------------- */
@@ -365,6 +365,9 @@ static PyMethodDef METHODS[] = {
      "class_attributes(metaclass, class, table): the class has what the table names."},
     {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
      "exclusive(owner, view=None): see lazynp._ownership."},
+    {"add_rows", add_rows, METH_VARARGS,
+     "add_rows(out, rows, values): out[rows[k]] += values[k], in order. False, with nothing done, "
+     "for arrays of a kind that it does not take."},
     {"linear_recurrence", linear_recurrence, METH_VARARGS,
      "linear_recurrence(factors, out, axis, backwards): out[i] += factors[i] * out[i - 1], in "
      "place. False, with nothing done, for arrays of a kind that it does not take."},

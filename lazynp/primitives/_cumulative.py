@@ -250,7 +250,7 @@ linear_recurrence = Primitive(
 # -- cumprod -----------------------------------------------------------------------------------
 
 
-def _cumprod_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
+def cumprod_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
     """d(p[i]) = x[i] d(p[i - 1]) + p[i - 1] dx[i]. Correct where x is zero, unlike a quotient."""
     (x,), (dx,) = primals, tangents
     out = cumprod(x, axis=axis)
@@ -269,7 +269,7 @@ cumprod = Primitive(
     abstract=_cumulative_abstract,
     reference=_reference_by(np.multiply),
     lower=_lower_by(_step("stablehlo.multiply", "stablehlo.and")),
-    jvp=_cumprod_jvp,
+    jvp=cumprod_jvp,
     transpose=NOT_LINEAR,
     batch=_cumprod_batch,
     cost=(3.4, 4.5),

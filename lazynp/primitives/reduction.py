@@ -137,7 +137,7 @@ def _reduce_prod_tangent(x: Any, out: Any, dx: Any, axes: Axes) -> Any:
         shape = (*(x.shape[a] for a in kept), math.prod(x.shape[a] for a in axes))
         x, dx = (reshape(transpose(v, permutation=(*kept, *axes)), shape=shape) for v in (x, dx))
         axes = (len(kept),)
-    others = other_products(x, axis=axes[0])
+    others = other_products(x, axis=max(axes))
     return reduce_sum(elementwise.multiply(dx, others), axes=axes)
 
 

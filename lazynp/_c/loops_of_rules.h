@@ -1,11 +1,15 @@
-/* out[i] = factors[i] * out[i - 1] + out[i] along one axis, in place: see `primitives/_cumulative.py`.
-
-   NumPy has no function for it, and a loop in Python takes a microsecond for each place. Each product
-   is rounded before it is added, as NumPy would do it, whatever the compiler. */
+/* Loops of primitives' reference rules that NumPy lacks, or runs slowly. */
 
 #pragma once
 
 #include "core.h"
+
+/* -- linear recurrences ------------------------------------------------------------------------
+
+   out[i] = factors[i] * out[i - 1] + out[i] along one axis, in place: `primitives/_cumulative.py`.
+   A loop in Python takes a microsecond for each place. Each product is rounded before it is added,
+   as NumPy would do it, whatever the compiler. */
+
 
 /* The axes before the one, its own, and those behind it; `step` is -1 for backwards. */
 typedef struct {
@@ -113,6 +117,60 @@ static PyObject *linear_recurrence(PyObject *Py_UNUSED(module), PyObject *args)
     case NPY_CDOUBLE: recur_cdouble(f, y, lanes); break;
     default: recur_cfloat(f, y, lanes);
     }
+    NPY_END_ALLOW_THREADS
+    Py_RETURN_TRUE;
+}
+
+/* -- sums of rows ------------------------------------------------------------------------------ */
+
+#define ADD_ROWS(name, type)                                                                       \
+    static void name(type *out, const npy_intp *rows, const type *values, npy_intp count,          \
+                     npy_intp width)                                                               \
+    {                                                                                              \
+        for (npy_intp k = 0; k < count; k++) {                                                     \
+            type *row = out + rows[k] * width;                                                     \
+            const type *added = values + k * width;                                                \
+            for (npy_intp j = 0; j < width; j++)                                                   \
+                row[j] += added[j];                                                                \
+        }                                                                                          \
+    }
+
+ADD_ROWS(add_double_rows, double)
+ADD_ROWS(add_float_rows, float)
+
+/* add_rows(out, rows, values): out[rows[k]] += values[k], in order, for arrays in C order of two,
+   one and two axes. False, with nothing done, for arrays of another kind. IndexError for a row that
+   there is not. */
+static PyObject *add_rows(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyArrayObject *out, *rows, *values;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyArray_Type, &out, &PyArray_Type, &rows, &PyArray_Type,
+                          &values))
+        return NULL;
+    int type = PyArray_TYPE(out);
+    if (PyArray_TYPE(values) != type || PyArray_TYPE(rows) != NPY_INTP ||
+        PyArray_NDIM(out) != 2 || PyArray_NDIM(rows) != 1 || PyArray_NDIM(values) != 2 ||
+        !PyArray_ISCARRAY(out) || !PyArray_ISCARRAY_RO(rows) || !PyArray_ISCARRAY_RO(values) ||
+        PyArray_DIM(values, 0) != PyArray_DIM(rows, 0) ||
+        PyArray_DIM(values, 1) != PyArray_DIM(out, 1) ||
+        !(type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_CDOUBLE || type == NPY_CFLOAT))
+        Py_RETURN_FALSE;
+    const npy_intp *at = PyArray_DATA(rows);
+    npy_intp count = PyArray_DIM(rows, 0), size = PyArray_DIM(out, 0), width = PyArray_DIM(out, 1);
+    for (npy_intp k = 0; k < count; k++)
+        if (at[k] < 0 || at[k] >= size) {
+            PyErr_SetString(PyExc_IndexError, "add_rows: no such row");
+            return NULL;
+        }
+    void *y = PyArray_DATA(out);
+    const void *v = PyArray_DATA(values);
+    NPY_BEGIN_ALLOW_THREADS
+    if (type == NPY_CDOUBLE || type == NPY_CFLOAT)
+        width *= 2;
+    if (type == NPY_DOUBLE || type == NPY_CDOUBLE)
+        add_double_rows(y, at, v, count, width);
+    else
+        add_float_rows(y, at, v, count, width);
     NPY_END_ALLOW_THREADS
     Py_RETURN_TRUE;
 }

@@ -116,8 +116,8 @@ def _trigamma_on_host(x: Any) -> Any:
         series += c
     total = (series * square + 0.5 * r + 1) * r
     for k in reversed(range(_FAR)):
-        np.divide(1, y + k, out=r)
-        total += r * r
+        r = 1 / (y + k)
+        total = total + r * r
     if below.any():
         ratio = math.pi / np.sin(math.pi * (x - np.rint(x)))
         total = np.where(below, ratio * ratio - total, total)

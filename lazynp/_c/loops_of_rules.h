@@ -10,7 +10,6 @@
    A loop in Python takes a microsecond for each place. Each product is rounded before it is added,
    as NumPy would do it, whatever the compiler. */
 
-
 /* The axes before the one, its own, and those behind it; `step` is -1 for backwards. */
 typedef struct {
     npy_intp outer, count, inner, step;
@@ -29,7 +28,7 @@ typedef struct {
 #endif
 
 #define RECURRENCE(name, type)                                                                     \
-    NOT_CONTRACTED static void name(const type *factors, type *out, Lanes w)                        \
+    NOT_CONTRACTED static void name(const type *factors, type *out, Lanes w)                       \
     {                                                                                              \
         NO_CONTRACTION                                                                             \
         npy_intp first = w.step > 0 ? 0 : w.count - 1, row = w.inner * w.step;                     \
@@ -59,7 +58,7 @@ typedef struct {
     }
 
 #define COMPLEX_RECURRENCE(name, type)                                                             \
-    NOT_CONTRACTED static void name(const type *factors, type *out, Lanes w)                        \
+    NOT_CONTRACTED static void name(const type *factors, type *out, Lanes w)                       \
     {                                                                                              \
         NO_CONTRACTION                                                                             \
         npy_intp first = w.step > 0 ? 0 : w.count - 1, row = 2 * w.inner * w.step;                 \

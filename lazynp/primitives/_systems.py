@@ -13,12 +13,12 @@ from lazynp.primitives import elementwise, reduction
 from lazynp.primitives._matrices import (
     INT32,
     adjoint,
+    band,
     check_matrix,
     conjugated,
     diagonal,
     guarded,
     hermitian,
-    identity_like,
     lower_band,
     lower_failed,
     lower_nan_where,
@@ -63,8 +63,9 @@ def _cholesky_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
     a_dot = hermitian(tangents[0])
     left = triangular_solve(l, a_dot, lower=True, transpose="N", unit_diagonal=False)
     both = triangular_solve(l, adjoint(left), lower=True, transpose="N", unit_diagonal=False)
-    half = elementwise.subtract(1, elementwise.multiply(identity_like(both), 0.5))
-    phi = elementwise.multiply(lower_triangle(adjoint(both)), half)
+    both = adjoint(both)
+    half = elementwise.multiply(band(both, elementwise.equal), 0.5)
+    phi = elementwise.add(lower_triangle(both, -1), half)
     return (l, status), (matmul(l, phi), None)
 
 

@@ -137,6 +137,26 @@ def test_derivatives_at_edges(uncompiled: None) -> None:
     np.testing.assert_allclose(grad(s.logsumexp)(x), scipy.special.softmax(x), rtol=1e-15)
 
 
+def test_trigamma(uncompiled: None) -> None:
+    """The first polygamma function and the derivative of digamma have a formula of their own."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate(
+        [rng.uniform(0.01, 30, 200), np.geomspace(1e-150, 1e300, 60), -rng.uniform(0.01, 30, 100)]
+    )
+    expected = scipy.special.polygamma(1, x)
+    lazy = lazynp.array(x)
+    for found in (
+        lazynp.special.polygamma(1, lazy),
+        lazynp.grad(lambda x: lazynp.special.digamma(x).sum())(lazy),
+        lazynp.jit(lambda x: lazynp.special.polygamma(1, x))(lazy),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
+    edges = [0.0, -0.0, -1.0, -3.0, np.inf]
+    np.testing.assert_array_equal(lazynp.special.polygamma(1, edges), [np.inf] * 4 + [0])
+    assert lazynp.special.polygamma(1, np.float32(2)).dtype == np.float32
+    assert lazynp.special.polygamma(1, 2).dtype == np.float64
+
+
 @pytest.mark.parametrize("n", [0, 1, 2, 5])
 def test_polygamma(n: int, uncompiled: None) -> None:
     x = np.array([0.1, 1.0, 7.5, 100.0])

@@ -14,6 +14,7 @@
 #include "views.h"
 #include "whole.h"
 #include "forms.h"
+#include "loops_of_rules.h"
 #include "frames.h"
 
 /* -- the type ---------------------------------------------------------------------------------- */
@@ -369,6 +370,12 @@ static PyMethodDef METHODS[] = {
      "class_attributes(metaclass, class, table): the class has what the table names."},
     {"exclusive", (PyCFunction)(void (*)(void))exclusive, METH_FASTCALL,
      "exclusive(owner, view=None): see lazynp._ownership."},
+    {"add_rows", add_rows, METH_VARARGS,
+     "add_rows(out, rows, values): out[rows[k]] += values[k], in order. False, with nothing done, "
+     "for arrays of a kind that it does not take."},
+    {"linear_recurrence", linear_recurrence, METH_VARARGS,
+     "linear_recurrence(factors, out, axis, backwards): out[i] += factors[i] * out[i - 1], in "
+     "place. False, with nothing done, for arrays of a kind that it does not take."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "configure(**objects): give the fronts the objects of lazynp. Call it before any front."},
     {"take_slots", take_slots, METH_NOARGS,
@@ -401,8 +408,8 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Iterator", (PyObject *)&IteratorType) < 0 ||
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
-    /* increase this number when the arguments of `configure` or `front` change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 19) < 0)
+    /* increase this number when the methods or their arguments change */
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 20) < 0)
         Py_CLEAR(module);
     return module;
 }

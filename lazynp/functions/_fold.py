@@ -34,7 +34,7 @@ from lazynp.functions._reduce import (
 from lazynp.primitives import elementwise, indexing, shaping
 
 _UNROLLED = 32  # up to this many steps are recorded one by one; beyond, NumPy runs them
-_ASSOCIATIVE = {"logaddexp", "logaddexp2", "hypot", "gcd", "lcm"}
+_ASSOCIATIVE = {"hypot", "gcd", "lcm"}
 _WASTE = 4  # the table of all slices may have this many times the size of the data
 
 

@@ -112,6 +112,12 @@ ROWS = {
         Reduction(np.minimum, _r.reduce_min, _r.cummin, _e.minimum, None),
         Reduction(np.fmax, _fmax, _fmax_along, _e.fmax, None),
         Reduction(np.fmin, _fmin, _fmin_along, _e.fmin, None),
+        Reduction(
+            np.logaddexp, _r.reduce_logaddexp, _r.cumlogaddexp, _e.logaddexp, _constant(-np.inf)
+        ),
+        Reduction(
+            np.logaddexp2, _r.reduce_logaddexp2, _r.cumlogaddexp2, _e.logaddexp2, _constant(-np.inf)
+        ),
         Reduction(np.logical_and, _r.reduce_and, _r.cummin, _e.logical_and, _constant(True)),
         Reduction(np.logical_or, _r.reduce_or, _r.cummax, _e.logical_or, _constant(False)),
         Reduction(np.logical_xor, _r.reduce_xor, None, _e.logical_xor, _constant(False)),

@@ -210,6 +210,8 @@ psi = digamma  # SciPy's ufunc has this name
 
 def polygamma(n: Any, x: Any) -> Any:
     """The n-th derivative of digamma; TypeError for the derivative with respect to n."""
+    if type(n) is int and n == 1:
+        return _real("polygamma", e.trigamma, x)
     return _real("polygamma", e.polygamma, n, x)
 
 

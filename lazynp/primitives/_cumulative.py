@@ -1,4 +1,4 @@
-"""cumsum, cumprod, cummax, cummin, and the linear recurrence behind their derivatives.
+"""cumsum, cumprod, cumlogaddexp, cummax, cummin; the linear recurrence of their derivatives.
 
 The host lowering is a `while` over the axis, one slice at a time. It reproduces NumPy's accumulate
 bit for bit, at NumPy's speed in one dimension and two to four times that speed in more.
@@ -6,12 +6,14 @@ bit for bit, at NumPy's speed in one dimension and two to four times that speed 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
+from lazynp._fronts import BUILT, fastpath
 from lazynp._primitive import NOT_LINEAR, Primitive, Undefined
 from lazynp.primitives import elementwise
 from lazynp.primitives._extrema import pick_larger, pick_smaller
@@ -26,10 +28,10 @@ from lazynp.primitives._layout import (
 )
 from lazynp.primitives.shaping import pad
 
-Step = Callable[..., Any]  # (b, accumulated, element) -> accumulated; see _scan for `by`
+Step = Callable[..., Any]  # (b, accumulated, element) -> accumulated; see scan for `by`
 
 
-def _scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: Any = None) -> Any:
+def scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: Any = None) -> Any:
     """Accumulate x along an axis: out[0] = x[0], out[i] = step(b, out[i - 1], x[i]).
 
     With a second array `by`, step also receives its slice. The loop reads x from the buffer that it
@@ -64,7 +66,7 @@ def _scan(b: Any, x: Any, axis: int, step: Step, backwards: bool = False, by: An
 
 
 def _doubling(b: Any, x: Any, axis: int, step: Step, backwards: bool, by: Any) -> Any:
-    """Like `_scan`, in log2(n) steps over whole arrays, for devices where a loop is too slow.
+    """Like `scan`, in log2(n) steps over whole arrays, for devices where a loop is too slow.
 
     It associates sums and products differently from NumPy.
     """
@@ -104,7 +106,7 @@ def _reference_by(ufunc: np.ufunc) -> Any:
 
 def _lower_by(step_of: Callable[[Aval], Step]) -> Any:
     def lower(b: Any, x: Any, *, axis: int) -> Any:
-        return _scan(b, x, axis, step_of(x.aval))
+        return scan(b, x, axis, step_of(x.aval))
 
     return lower
 
@@ -163,8 +165,13 @@ def _linear_recurrence_abstract(a: Aval, x: Aval, *, axis: int, backwards: bool)
 
 
 def _linear_recurrence_reference(a: Any, x: Any, *, axis: int, backwards: bool) -> Any:
-    out = np.array(x)
+    out = np.array(x, order="C")
+    if BUILT and fastpath.linear_recurrence(np.ascontiguousarray(a), out, axis, backwards):
+        return out
     factors, rows = np.moveaxis(np.asarray(a), axis, 0), np.moveaxis(out, axis, 0)
+    if rows[:1].size <= _FEW_LANES and out.dtype.char in "dD":
+        _recur_in_python(factors, rows, backwards)
+        return out
     if backwards:
         factors, rows = factors[::-1], rows[::-1]
     for i in range(1, len(rows)):
@@ -172,11 +179,27 @@ def _linear_recurrence_reference(a: Any, x: Any, *, axis: int, backwards: bool) 
     return out
 
 
+_FEW_LANES = 8  # up to so many, Python's numbers are faster than NumPy's rows
+
+
+def _recur_in_python(factors: Any, rows: Any, backwards: bool) -> None:
+    """The recurrence of each lane of `rows`, in place, for numbers of 64 bits."""
+    step = -1 if backwards else 1
+    for lane in np.ndindex(rows.shape[1:]):
+        place = (slice(None, None, step), *lane)
+        pairs = zip(rows[place].tolist(), factors[place].tolist(), strict=True)
+        first = next(pairs, (0.0, 0.0))[0]
+        steps = itertools.accumulate(
+            pairs, lambda last, pair: pair[1] * last + pair[0], initial=first
+        )
+        rows[place] = list(steps)[: len(rows)]
+
+
 def _linear_recurrence_lower(b: Any, a: Any, x: Any, *, axis: int, backwards: bool) -> Any:
     def step(b: Any, acc: Any, elem: Any, factor: Any) -> Any:
         return b.binary("stablehlo.add", elem, b.product(factor, acc))
 
-    return _scan(b, x, axis, step, backwards, by=a)
+    return scan(b, x, axis, step, backwards, by=a)
 
 
 def _linear_recurrence_jvp(
@@ -219,6 +242,7 @@ linear_recurrence = Primitive(
     jvp=_linear_recurrence_jvp,
     transpose=_linear_recurrence_transpose,
     batch=_linear_recurrence_batch,
+    cost=(2.5, 5.0),
     kind="reduction",
 )
 
@@ -226,7 +250,7 @@ linear_recurrence = Primitive(
 # -- cumprod -----------------------------------------------------------------------------------
 
 
-def _cumprod_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
+def cumprod_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
     """d(p[i]) = x[i] d(p[i - 1]) + p[i - 1] dx[i]. Correct where x is zero, unlike a quotient."""
     (x,), (dx,) = primals, tangents
     out = cumprod(x, axis=axis)
@@ -245,12 +269,52 @@ cumprod = Primitive(
     abstract=_cumulative_abstract,
     reference=_reference_by(np.multiply),
     lower=_lower_by(_step("stablehlo.multiply", "stablehlo.and")),
-    jvp=_cumprod_jvp,
+    jvp=cumprod_jvp,
     transpose=NOT_LINEAR,
     batch=_cumprod_batch,
     cost=(3.4, 4.5),
     kind="reduction",
 )
+
+
+# -- cumlogaddexp, cumlogaddexp2 ---------------------------------------------------------------
+
+
+def _log_sums(name: str, ufunc: np.ufunc, combine: Primitive, power: Primitive) -> Primitive:
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
+        """d(y[i]) = e^(y[i - 1] - y[i]) d(y[i - 1]) + e^(x[i] - y[i]) dx[i]."""
+        (x,), (dx,) = primals, tangents
+        out = primitive(x, axis=axis)
+        if dx is None:
+            return out, None
+        whole = elementwise.select(elementwise.equal(out, np.inf), 0.0, out)
+        before = previous(whole, axis, -np.inf)
+        empty = elementwise.equal(out, -np.inf)  # a sum of nothing depends on nothing before it
+        kept = elementwise.select(empty, 0.0, power(elementwise.subtract(before, whole)))
+        share = elementwise.select(elementwise.equal(x, np.inf), 0.0, x)
+        share = power(elementwise.subtract(share, whole))
+        drive = elementwise.multiply_no_nan(dx, share)
+        return out, linear_recurrence(kept, drive, axis=axis, backwards=False)
+
+    def batch(size: int, batched: Sequence[bool], x: Any, *, axis: int) -> Any:
+        return primitive(x, axis=axis + 1)
+
+    primitive = Primitive(
+        name,
+        abstract=_cumulative_abstract,
+        reference=_reference_by(ufunc),
+        lower=_lower_by(lambda aval: combine.lower),
+        jvp=jvp,
+        transpose=NOT_LINEAR,
+        batch=batch,
+        cost=(30.0, 30.0),
+        kind="reduction",
+    )
+    return primitive
+
+
+cumlogaddexp = _log_sums("cumlogaddexp", np.logaddexp, elementwise.logaddexp, elementwise.exp)
+cumlogaddexp2 = _log_sums("cumlogaddexp2", np.logaddexp2, elementwise.logaddexp2, elementwise.exp2)
 
 
 # -- cummax, cummin ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Index arrays arrive normalised: int64, of one common shape, in bounds, one for e
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from lazynp._avals import Aval, In, aval_of, aval_of_operand
 from lazynp._cost import per_index
 from lazynp._extents import broadcast_shapes
+from lazynp._fronts import BUILT, fastpath
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise, shaping
 
@@ -232,11 +234,39 @@ def _put_inplace(x: Any, u: Any, *indices: Any, axes: Axes, mode: str) -> Any:
     if mode == "set":
         front[indices] = u
         return x
+    if mode == "add" and u.size >= _MANY and _added_by_rows(front, u, indices):
+        return x
     # unlike the ufunc itself, ufunc.at warns of a nan in an extremum
     quiet = "ignore" if mode in ("minimum", "maximum") else None
     with np.errstate(invalid=quiet):
         combine_at(_UFUNCS[mode], front, indices, u)
     return x
+
+
+_MANY = 64
+
+
+def _added_by_rows(front: Any, u: Any, indices: Sequence[Any]) -> bool:
+    """Add u to the rows that the indices name, if C is there for it; whether it is done.
+
+    `ufunc.at` has a fast loop for one index of a vector only.
+    """
+    if not BUILT or len(indices) == 1 == front.ndim or u.size < front.size // 4:
+        return False
+    lengths, width = front.shape[: len(indices)], front.shape[len(indices) :]
+    rows = np.zeros(np.broadcast_shapes(*map(np.shape, indices)), np.intp)
+    for index, length in zip(indices, lengths, strict=True):
+        if np.min(index) < 0 or np.max(index) >= length:
+            return False
+        rows *= length
+        rows += index
+    table = np.ascontiguousarray(front)
+    u = np.ascontiguousarray(np.broadcast_to(u, rows.shape + width)).reshape(rows.size, -1)
+    if not fastpath.add_rows(table.reshape(math.prod(lengths), -1), rows.ravel(), u):
+        return False
+    if table is not front:
+        front[...] = table
+    return True
 
 
 def combine_at(ufunc: np.ufunc, x: Any, index: Any, *values: Any) -> None:

@@ -111,7 +111,7 @@ def identity_like(x: Any) -> Any:
 def hermitian(x: Any, lower: bool = True) -> Any:
     """The Hermitian matrix that one triangle represents."""
     strict = lower_triangle(x, -1) if lower else upper_triangle(x, 1)
-    middle = elementwise.select(elementwise.equal(identity_like(x), 0), 0, x)
+    middle = band(x, elementwise.equal)
     if x.dtype.kind == "c":
         middle = elementwise.convert(elementwise.real(middle), dtype=x.dtype)
     return elementwise.add(elementwise.add(strict, middle), adjoint(strict))

@@ -13,12 +13,12 @@ from lazynp.primitives import elementwise, reduction
 from lazynp.primitives._matrices import (
     INT32,
     adjoint,
+    band,
     check_matrix,
     conjugated,
     diagonal,
     guarded,
     hermitian,
-    identity_like,
     lower_band,
     lower_failed,
     lower_nan_where,
@@ -63,8 +63,9 @@ def _cholesky_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any,
     a_dot = hermitian(tangents[0])
     left = triangular_solve(l, a_dot, lower=True, transpose="N", unit_diagonal=False)
     both = triangular_solve(l, adjoint(left), lower=True, transpose="N", unit_diagonal=False)
-    half = elementwise.subtract(1, elementwise.multiply(identity_like(both), 0.5))
-    phi = elementwise.multiply(lower_triangle(adjoint(both)), half)
+    both = adjoint(both)
+    half = elementwise.multiply(band(both, elementwise.equal), 0.5)
+    phi = elementwise.add(lower_triangle(both, -1), half)
     return (l, status), (matmul(l, phi), None)
 
 
@@ -108,10 +109,28 @@ def _triangular_reference(
     if unit_diagonal:
         a = np.where(np.eye(a.shape[-1], dtype=bool), np.ones((), a.dtype), a)
     if transpose != "N":
-        a = np.swapaxes(a, -1, -2)
+        a, lower = np.swapaxes(a, -1, -2), not lower
     if transpose == "C":
         a = a.conj()
-    return guarded(lambda a, b: (np.linalg.solve(a, b),), _solve_avals(a, b), a, b)[0]
+    return guarded(lambda a, b: (_substituted(a, b, lower),), _solve_avals(a, b), a, b)[0]
+
+
+_BLOCK = 32  # rows: `solve` factorises their triangle, a third of the time of all of it
+
+
+def _substituted(a: Any, b: Any, lower: bool) -> Any:
+    """Substitution by blocks of rows. NumPy has none, and `solve` takes no notice of zeros."""
+    n = a.shape[-1]
+    if n < 2 * _BLOCK:
+        return np.linalg.solve(a, b)
+    x = np.empty_like(b)
+    starts = range(0, n, _BLOCK)
+    for start in starts if lower else reversed(starts):
+        rows = slice(start, min(start + _BLOCK, n))
+        known = slice(0, start) if lower else slice(rows.stop, n)
+        right = b[..., rows, :] - a[..., rows, known] @ x[..., known, :]
+        x[..., rows, :] = np.linalg.solve(a[..., rows, rows], right)
+    return x
 
 
 def _triangular_lower(

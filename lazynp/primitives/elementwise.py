@@ -8,7 +8,7 @@ added to one of the modules below needs no second line here. Named as NumPy's uf
     integer_power(x; exponent)     frexp_mantissa, frexp_exponent
     multiply_no_nan, xdivy         of tangents and factors: 0 * inf is 0
     erf, erfc, erf_inv, ndtr, log_ndtr, ndtri, logistic, logit, xlogy, xlog1py, entr, rel_entr,
-    gamma, lgamma, digamma, polygamma, zeta, beta, betaln, gammainc, gammaincc, bessel_i0, ...
+    gamma, lgamma, digamma, trigamma, polygamma, zeta, beta, gammainc, gammaincc, bessel_i0, ...
 
 Compositions, for `functions`: divmod (floor_divide, remainder), modf, frexp (the two above).
 A negative integer power is for the caller to refuse: it depends on the data.

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from lazynp._cost import MEMORY_BOUND
+from lazynp._primitive import Primitive, Rule
 from lazynp.primitives import elementwise_emit as e
-from lazynp.primitives.elementwise_arithmetic import multiply
+from lazynp.primitives.elementwise_arithmetic import add, multiply
 from lazynp.primitives.elementwise_comparison import (
     complex_compare,
     equal,
     isnan,
-    logical_and,
     logical_or,
     select,
 )
 from lazynp.primitives.elementwise_emit import kind
-from lazynp.primitives.elementwise_factory import Formula, jvp_of, row
+from lazynp.primitives.elementwise_factory import row
 
 
 def _extreme(op: str, direction: str, on_bool: Any, skip_nan: bool) -> Any:
@@ -40,25 +40,42 @@ def _extreme(op: str, direction: str, on_bool: Any, skip_nan: bool) -> Any:
     return lower
 
 
-def _extreme_formulas() -> list[Formula]:
+def _extreme_jvp(primitive: Callable[[], Primitive], skip_nan: bool) -> Rule:
     """The tangent of the selected operand; half of each where they are equal."""
 
-    def part(g: Any, ans: Any, own: Any, other: Any) -> Any:
-        taken = logical_or(equal(ans, own), logical_and(isnan(ans), isnan(own)))
-        return select(equal(own, other), multiply(g, 0.5), select(taken, g, 0.0))
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        (x, y), (gx, gy) = primals, tangents
+        ans = primitive()(x, y)
+        if ans.dtype.kind not in "fc" or (gx is None and gy is None):
+            return ans, None
+        first = logical_or(equal(ans, x), isnan(ans if skip_nan else x))
+        if gx is None or gy is None:
+            both = gy if gx is None else gx
+        else:
+            both = add(gx, gy)
+        one = select(first, 0.0 if gx is None else gx, 0.0 if gy is None else gy)
+        return ans, select(equal(x, y), multiply(both, 0.5), one)
 
-    return [part, lambda g, ans, x, y: part(g, ans, y, x)]
+    return jvp
 
 
 # 0.0 against -0.0: either may win, as in NumPy
-maximum = row(
-    "maximum", _extreme("maximum", "GE", e.or_, False), _extreme_formulas(), cost=MEMORY_BOUND
+_maximum_jvp = _extreme_jvp(lambda: maximum, False)
+_minimum_jvp = _extreme_jvp(lambda: minimum, False)
+maximum = row("maximum", _extreme("maximum", "GE", e.or_, False), _maximum_jvp, cost=MEMORY_BOUND)
+minimum = row("minimum", _extreme("minimum", "LE", e.and_, False), _minimum_jvp, cost=MEMORY_BOUND)
+fmax = row(
+    "fmax",
+    _extreme("maximum", "GE", e.or_, True),
+    _extreme_jvp(lambda: fmax, True),
+    cost=MEMORY_BOUND,
 )
-minimum = row(
-    "minimum", _extreme("minimum", "LE", e.and_, False), _extreme_formulas(), cost=MEMORY_BOUND
+fmin = row(
+    "fmin",
+    _extreme("minimum", "LE", e.and_, True),
+    _extreme_jvp(lambda: fmin, True),
+    cost=MEMORY_BOUND,
 )
-fmax = row("fmax", _extreme("maximum", "GE", e.or_, True), _extreme_formulas(), cost=MEMORY_BOUND)
-fmin = row("fmin", _extreme("minimum", "LE", e.and_, True), _extreme_formulas(), cost=MEMORY_BOUND)
 
 
 # -- clip ------------------------------------------------------------------------------------------
@@ -72,9 +89,8 @@ def _lower_clip(b: Any, x: Any, low: Any, high: Any) -> Any:
 def _clip_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
     """Of the two steps: half where x is a bound."""
     (x, low, high), (gx, glow, ghigh) = primals, tangents
-    lower, upper = (jvp_of(lambda p=p: p, _extreme_formulas()) for p in (maximum, minimum))
-    bounded, g = lower((x, low), (gx, glow))
-    return upper((bounded, high), (g, ghigh))
+    bounded, g = _maximum_jvp((x, low), (gx, glow))
+    return _minimum_jvp((bounded, high), (g, ghigh))
 
 
 # For bounds that are numbers: NumPy takes them in one pass, at a quarter of the time of the steps.

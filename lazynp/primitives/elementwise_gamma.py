@@ -84,6 +84,46 @@ def _digamma(b: Any, x: Any) -> Any:
     return e.choose(b, b.unary("chlo.digamma", x), (is_(b, x, "EQ", 0.0), pole))
 
 
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)
+_FAR = 10  # from here on, the asymptotic series is exact to the last bit or two
+
+
+def _trigamma(b: Any, x: Any) -> Any:
+    """The sum of 1 / (x + k)^2, its far terms by their asymptotic series; reflected below 0."""
+    below = is_(b, x, "LE", 0.0)
+    y = b.select(below, e.plus(b, e.negate(b, x), 1.0), x)
+    r = e.div(b, like(b, 1.0, x), e.plus(b, y, float(_FAR)))
+    square = e.mul(b, r, r)
+    series = e.polynomial(b, square, _BERNOULLI[::-1])
+    series = e.plus(b, e.add(b, e.mul(b, series, square), e.times(b, r, 0.5)), 1.0)
+    total = e.mul(b, series, r)
+    for k in reversed(range(_FAR)):
+        r = e.div(b, like(b, 1.0, x), e.plus(b, y, float(k)) if k else y)
+        total = e.add(b, total, e.mul(b, r, r))
+    ratio = e.div(b, like(b, math.pi, x), _sin_pi(b, x))
+    return b.select(below, e.sub(b, e.mul(b, ratio, ratio), total), total)
+
+
+def _trigamma_on_host(x: Any) -> Any:
+    """The same; SciPy's takes ten times as long, as it is a zeta function's."""
+    below = x <= 0
+    y = np.where(below, 1 - x, x)
+    r = 1 / (y + _FAR)
+    square = r * r
+    series = np.full_like(r, _BERNOULLI[-1])
+    for c in reversed(_BERNOULLI[:-1]):
+        series *= square
+        series += c
+    total = (series * square + 0.5 * r + 1) * r
+    for k in reversed(range(_FAR)):
+        r = 1 / (y + k)
+        total = total + r * r
+    if below.any():
+        ratio = math.pi / np.sin(math.pi * (x - np.rint(x)))
+        total = np.where(below, ratio * ratio - total, total)
+    return total
+
+
 def _zeta(b: Any, x: Any, q: Any) -> Any:
     """XLA's is NaN where the first term is infinite or equals the sum, and for large q; fix
     these.
@@ -111,11 +151,19 @@ gamma = special_row(
 digamma = special_row(
     "digamma",
     _digamma,
-    lambda g, ans, x: multiply_no_nan(g, polygamma(1, x)),
+    lambda g, ans, x: multiply_no_nan(g, trigamma(x)),
     "digamma",
     1000,
     scale=1.0,
     cost=(5.5, 20.0),
+)
+trigamma = special_row(
+    "trigamma",
+    _trigamma,
+    lambda g, ans, x: multiply_no_nan(g, polygamma(2, x)),
+    _trigamma_on_host,
+    1000,
+    cost=(25.0, 25.0),
 )
 lgamma = special_row(
     "lgamma",

@@ -18,12 +18,13 @@ from lazynp._extents import known_empty
 from lazynp._primitive import NOT_DIFFERENTIABLE, NOT_LINEAR, Primitive
 from lazynp.primitives import elementwise
 from lazynp.primitives._cumulative import (
+    cumlogaddexp,
+    cumlogaddexp2,
     cummax,
     cummin,
     cumprod,
     cumsum,
     linear_recurrence,
-    previous,
 )
 from lazynp.primitives._extrema import (
     before,
@@ -46,20 +47,26 @@ from lazynp.primitives._layout import (
     reduce_sum,
     reduced_shape,
     reshape,
-    reverse,
     shifted,
     transpose,
 )
+from lazynp.primitives._products import other_products
+from lazynp.primitives.elementwise_emit import in_float32
 
 __all__ = [
     "argmax",
     "argmin",
     "cummax",
     "cummin",
+    "cumlogaddexp",
+    "cumlogaddexp2",
     "cumprod",
     "cumsum",
     "linear_recurrence",
+    "other_products",
     "reduce_and",
+    "reduce_logaddexp",
+    "reduce_logaddexp2",
     "reduce_max",
     "reduce_min",
     "reduce_or",
@@ -122,25 +129,57 @@ def _reduce_prod_lower(b: Any, x: Any, *, axes: Axes) -> Any:
 
 
 def _reduce_prod_tangent(x: Any, out: Any, dx: Any, axes: Axes) -> Any:
-    """The sum of each dx times the product of the factors before and after it.
-
-    A quotient would be wrong where a factor is zero.
-    """
+    """The sum of each dx times the product of the other factors."""
     if not axes:
         return dx
-    kept = kept_axes(len(x.shape), axes)
-    count = math.prod(x.shape[a] for a in axes)
-    shape = (*(x.shape[a] for a in kept), count)
-    x, dx = (reshape(transpose(v, permutation=(*kept, *axes)), shape=shape) for v in (x, dx))
-    last = len(kept)
-    ahead = previous(cumprod(x, axis=last), last, 1)
-    behind = reverse(cumprod(reverse(x, axes=(last,)), axis=last), axes=(last,))
-    behind = previous(behind, last, 1, backwards=True)
-    others = elementwise.multiply(ahead, behind)
-    return reduce_sum(elementwise.multiply(dx, others), axes=(last,))
+    if len(axes) > 1:
+        kept = kept_axes(len(x.shape), axes)
+        shape = (*(x.shape[a] for a in kept), math.prod(x.shape[a] for a in axes))
+        x, dx = (reshape(transpose(v, permutation=(*kept, *axes)), shape=shape) for v in (x, dx))
+        axes = (len(kept),)
+    others = other_products(x, axis=max(axes))
+    return reduce_sum(elementwise.multiply(dx, others), axes=axes)
 
 
 reduce_prod = _reduction("reduce_prod", np.multiply, _reduce_prod_lower, _reduce_prod_tangent)
+
+
+# -- reduce_logaddexp, reduce_logaddexp2 -------------------------------------------------------
+
+
+def _log_sum(name: str, ufunc: np.ufunc, power: Primitive, log: Primitive) -> Primitive:
+    def lower(b: Any, x: Any, *, axes: Axes) -> Any:
+        if not axes or x.aval.size == 0:
+            return x if not axes else _neutral(b, x, axes)
+        largest = b.reduce_max(x, axes)
+        infinite = b.compare(b.unary("stablehlo.abs", largest), _like(b, np.inf, largest), "EQ")
+        largest = b.select(infinite, _like(b, 0, largest), largest)
+        kept = kept_axes(len(x.aval.shape), axes)
+        spread = b.broadcast_in_dim(largest, x.aval.shape, kept)
+        parts = power.lower(b, b.binary("stablehlo.subtract", x, spread))
+        total = reduce_by(b, "stablehlo.add", parts, 0, axes)
+        return b.binary("stablehlo.add", log.lower(b, total), largest)
+
+    def tangent(x: Any, out: Any, dx: Any, axes: Axes) -> Any:
+        spread = broadcast_in_dim(out, shape=x.shape, dims=kept_axes(len(x.shape), axes))
+        x, spread = (elementwise.select(elementwise.equal(v, np.inf), 0.0, v) for v in (x, spread))
+        share = power(elementwise.subtract(x, spread))
+        return reduce_sum(elementwise.multiply_no_nan(dx, share), axes=axes)
+
+    return _reduction(name, ufunc, in_float32(lower), tangent, cost=(30.0, 6.0))
+
+
+def _like(b: Any, value: Any, x: Any) -> Any:
+    return b.constant(value, x.aval.dtype, x.aval.shape)
+
+
+def _neutral(b: Any, x: Any, axes: Axes) -> Any:
+    kept = kept_axes(len(x.aval.shape), axes)
+    return b.constant(-np.inf, x.aval.dtype, tuple(x.aval.shape[i] for i in kept))
+
+
+reduce_logaddexp = _log_sum("reduce_logaddexp", np.logaddexp, elementwise.exp, elementwise.log)
+reduce_logaddexp2 = _log_sum("reduce_logaddexp2", np.logaddexp2, elementwise.exp2, elementwise.log2)
 
 
 # -- reduce_max, reduce_min --------------------------------------------------------------------

@@ -167,6 +167,30 @@ def test_put_extremum_keeps_nan(mode: str, dtype: str) -> None:
     assert_same(got, put.reference(x, u, i, axes=(0,), mode=mode))
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16", "i8", "f2", "?"])
+@pytest.mark.parametrize(
+    ("shape", "axes", "count"),
+    [((7, 5), (0,), 40), ((5, 7), (1,), 40), ((6, 8), (0, 1), 200), ((4, 3, 6), (0, 2), 90),
+     ((4, 3, 6), (2, 0), 90), ((9,), (0,), 300), ((3, 4, 2), (0, 1, 2), 100)],
+)  # fmt: skip
+def test_put_adds_many(shape: Any, axes: Any, count: int, dtype: str) -> None:
+    """In the order of the indices, as `add.at` does, to the bit."""
+    rng = np.random.default_rng(0)
+    x = (rng.normal(size=shape) * 7).astype(dtype)
+    rest = tuple(n for i, n in enumerate(shape) if i not in axes)
+    u = (rng.normal(size=(count, *rest)) * 7).astype(dtype)
+    indices = tuple(rng.integers(0, shape[a], count) for a in axes)
+    wanted = np.moveaxis(x.copy(), axes, range(len(axes)))
+    np.add.at(wanted, indices, u)
+    wanted = np.moveaxis(wanted, range(len(axes)), axes)
+    kept = x.copy()
+    assert_same(put.reference(x, u, *indices, axes=axes, mode="add"), wanted)
+    assert_same(x, kept)
+    apart, u = tuple(i.reshape(2, -1) for i in indices), u.reshape(2, count // 2, *rest)
+    found = put.reference(x, u, *apart, axes=axes, mode="add")
+    assert_same(found, wanted)
+
+
 def test_put_last_of_many_duplicates_wins() -> None:
     rng = np.random.default_rng(0)
     i, u = rng.integers(0, 100, 20_000), rng.normal(size=20_000)

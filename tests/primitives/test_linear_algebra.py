@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -309,3 +310,26 @@ def test_abstract_rejects() -> None:
         solve.abstract(square, aval_of((2, 2), np.dtype("f4")))
     with pytest.raises(ValueError, match="as many rows"):
         solve.abstract(square, aval_of((3, 2), np.dtype("f8")))
+
+
+@pytest.mark.parametrize("n", [63, 64, 65, 97, 150])
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+def test_substitution_by_blocks(n: int, dtype: str) -> None:
+    rng = np.random.default_rng(n)
+    a = (rng.normal(size=(2, n, n)) / n + 2 * np.eye(n)).astype(dtype)
+    b = rng.normal(size=(2, n, 3)).astype(dtype)
+    eps = float(np.finfo(dtype).eps)
+    for lower, transpose, unit in itertools.product((True, False), "NTC", (True, False)):
+        params: Any = {"lower": lower, "transpose": transpose, "unit_diagonal": unit}
+        x = triangular_solve.reference(a, b, **params)
+        whole = np.tril(a) if lower else np.triu(a)
+        if unit:
+            whole[:, np.arange(n), np.arange(n)] = 1
+        if transpose != "N":
+            whole = np.swapaxes(whole, 1, 2)
+        whole = whole.conj() if transpose == "C" else whole
+        assert x.dtype == b.dtype
+        np.testing.assert_allclose(whole @ x, b, atol=400 * eps)
+    a[1, 40, 40] = 0  # no result for this one
+    x = triangular_solve.reference(a, b, lower=True, transpose="N", unit_diagonal=False)
+    assert np.isfinite(x[0]).all() and not np.isfinite(x[1]).all()

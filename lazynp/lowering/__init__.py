@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         lower,
         lower_module,
         memory_stats,
-        part_on,
+        parts_of,
         place_of,
         put,
     )
@@ -115,7 +115,7 @@ __all__ = [
     "lower_module",
     "memory_stats",
     "on_host",
-    "part_on",
+    "parts_of",
     "place_of",
     "note",
     "noted",

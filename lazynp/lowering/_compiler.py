@@ -26,7 +26,7 @@ from lazynp.lowering._spread import (
     is_at,
     layout_of,
     memory_stats,
-    part_on,
+    parts_of,
     place_of,
 )
 
@@ -55,7 +55,7 @@ __all__ = [
     "lower",
     "lower_module",
     "memory_stats",
-    "part_on",
+    "parts_of",
     "place_of",
     "put",
 ]

@@ -146,8 +146,9 @@ class Placed(Tracer):
             return value.fetch(value.node)
         if self._host is not None:
             return self._host
-        if self.place.shared and not self.sharding().is_fully_replicated:  # type: ignore[union-attr]
-            self._host = constrained(self, self.place.whole)[VALUE].exact()
+        whole, sharding = self.place.whole, self.sharding()
+        if whole and sharding and self.place.shared and not sharding.is_fully_replicated:
+            self._host = constrained(self, whole)[VALUE].exact()
             return self._host
         value = self.force()
         if lowering.is_buffer(value):

@@ -51,13 +51,13 @@ def save(path: Path_, tree: Any) -> None:
         (i, box, part) for i, x in enumerate(arrays) for box, part in _own_parts(x, here.index == 0)
     ]
     folder.mkdir(parents=True, exist_ok=True)
-    tag = here.exchange("save", secrets.token_hex(8).encode())[0].decode()
+    tag = here.exchange("save 1", secrets.token_hex(8).encode())[0].decode()
     file = folder / f"{tag}.{here.index}"
     try:
         records: Any = write_parts(file, parts)
     except OSError as error:  # the others must hear of it
         records = f"process {here.index}: {error}"
-    every = [json.loads(r) for r in here.exchange("save: written", json.dumps(records).encode())]
+    every = [json.loads(r) for r in here.exchange("save 2", json.dumps(records).encode())]
     failed = [r for r in every if isinstance(r, str)]
     if failed:
         file.unlink(missing_ok=True)
@@ -71,7 +71,7 @@ def save(path: Path_, tree: Any) -> None:
             for x, f in zip(arrays, found, strict=True)
         ]
         publish(folder, tag, {"format": FORMAT, "tree": layout, "leaves": described})
-    here.exchange("save: done", b"")
+    here.exchange("save 3", b"")
 
 
 def _array(x: Any, name: str) -> Any:
@@ -188,9 +188,9 @@ def _where(want: Any, shape: tuple[int, ...], dtype: Any, name: str) -> Any:
     if placed is None:
         return None
     sharding = sharding_of(want)
-    return (
-        next(iter(sharding.device_set)) if isinstance(sharding, SingleDeviceSharding) else sharding
-    )
+    if isinstance(sharding, SingleDeviceSharding):
+        return next(iter(sharding.device_set))
+    return sharding
 
 
 __all__ = ["load", "save"]

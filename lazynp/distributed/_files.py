@@ -42,7 +42,7 @@ def write_parts(file: Path, parts: Sequence[tuple[int, Any, np.ndarray[Any, Any]
     with open(file, "xb") as out:
         for leaf, box, array in parts:
             data = np.ascontiguousarray(array)
-            flat = data.reshape(-1).view(np.uint8) if data.size else b""
+            flat: Any = data.reshape(-1).view(np.uint8) if data.size else b""
             out.write(flat)
             records.append([leaf, box, file.name, out.tell() - data.nbytes, digest_of(flat)])
         out.flush()

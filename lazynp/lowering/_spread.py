@@ -67,6 +67,14 @@ def client_of(platform: str) -> Any:
         return _clients[platform]
 
 
+def group_client(*given: Any) -> tuple[Any, Any]:
+    """See `_compat.group_client`."""
+    made = _compat.group_client(*given)
+    _closing.holds(made[0].live_arrays)
+    note_client()
+    return made
+
+
 def device_count(platform: str) -> int:
     """How many devices a platform has. Raises DeviceError, with the reason, if it has none."""
     return len(client_of(platform).devices())

@@ -25,7 +25,11 @@ def said_place() -> Place:
         _number("LAZYNP_PROCESS_ID"),
     )
     theirs = _slurm() or _open_mpi() or Place(None, None, None)
-    return Place(*[a if a is not None else b for a, b in zip(ours, theirs, strict=True)])
+    return Place(
+        ours.coordinator or theirs.coordinator,
+        theirs.count if ours.count is None else ours.count,
+        theirs.index if ours.index is None else ours.index,
+    )
 
 
 def said_timeout(name: str, given: float | None) -> float:
@@ -81,9 +85,8 @@ def _open_mpi() -> Place | None:
     if count is None or index is None:
         return None
     # "1531576320.0;tcp://10.96.0.1,10.148.0.1:34911": the job, and where mpirun runs
-    uri = re.match(
-        r"(\d+)\..*tcp://\[?([\w.:]+?)\]?[,:/]", os.environ.get("OMPI_MCA_orte_hnp_uri", "")
-    )
+    text = os.environ.get("OMPI_MCA_orte_hnp_uri", "")
+    uri = re.match(r"(\d+)\..*?tcp://([\w.-]+)[,:]", text)
     address = f"{uri[2]}:{_port(int(uri[1]) >> 12)}" if uri else None
     return Place(address, count, index)
 

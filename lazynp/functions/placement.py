@@ -164,6 +164,11 @@ def is_fully_replicated(self: Array) -> bool:
     return sharding_of(self).is_fully_replicated
 
 
+def is_fully_addressable(self: Array) -> bool:
+    """Whether all devices of the array belong to this process."""
+    return not where(self)[0].shared
+
+
 def devices_of(self: Array) -> set[Device]:
     """The devices on which the array lies."""
     return set(where(self)[0].devices)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,7 +22,10 @@ from lazynp.distributed._service import Service
 _POLL = 0.02  # seconds
 _GRACE = 10.0  # seconds that the others have, beside the heartbeat's, after one has failed
 _TERMINATED = 5.0  # seconds between SIGTERM and SIGKILL
-_NOISE = b"[Gloo] Rank "  # gloo prints to stdout whom it is connected to
+# What gloo prints to stdout: to whom it is connected. Several threads do, in pieces.
+_NOISE = re.compile(
+    rb"\[Gloo\] Rank|is connected to|peer ranks\.|Expected number of connected peer ranks is :"
+)
 
 
 class _Child:
@@ -58,9 +62,13 @@ _printing = threading.Lock()
 
 
 def _pass_on(source: BinaryIO, sink: BinaryIO, head: bytes) -> None:
+    amid = False  # whether a number that belongs to such a line may follow
     for line in source:
-        if line.startswith(_NOISE):
+        rest, found = _NOISE.subn(b"", line)
+        if (found or amid) and not rest.strip(b" \n0123456789"):
+            amid = bool(found)
             continue
+        amid = False
         with _printing, contextlib.suppress(OSError, ValueError):  # nobody may read it any more
             sink.write(head + line + (b"" if line.endswith(b"\n") else b"\n"))
             sink.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -55,7 +56,7 @@ def lost(done: Done, victim: int, count: int, within: float, *words: str) -> Non
     assert "terminate" not in done.errors and "Fatal" not in done.errors
 
 
-@pytest.mark.parametrize(("count", "victim"), [(2, 0), (2, 1), (4, 0), (4, 2)])
+@pytest.mark.parametrize(("count", "victim"), [(2, 0), (4, 2)])
 def test_one_that_is_killed(tmp_path: Path, count: int, victim: int) -> None:
     text = (
         BEGIN
@@ -68,7 +69,7 @@ try:
     )
     done = launched(tmp_path, text + END, count, 1, str(victim))
     assert done.code == 137
-    lost(done, victim, count, 3, "was lost", r"last at operation \d+ \(program\) at .*script.py:17")
+    lost(done, victim, count, 3, "was lost", r"last at operation \d+ \(program\) at .*script.py:20")
 
 
 def test_one_that_is_killed_in_a_long_program(tmp_path: Path) -> None:
@@ -114,9 +115,7 @@ try:
     ("act", "words"),
     [
         ("sys.exit(3)", "has ended with the exit code 3"),
-        ("1 / 0", "has ended with ZeroDivisionError: division by zero"),
-        ("sys.exit()", "has ended and does not come"),
-        ("time.sleep(5); sys.exit()", "did not come within 1 s"),
+        ("time.sleep(3); 1 / 0", "did not come within 1 s"),
     ],
 )
 def test_one_that_does_not_come(tmp_path: Path, act: str, words: str) -> None:
@@ -132,28 +131,14 @@ try:
     )
     done = launched(tmp_path, text + END, 2, 1, "1", collective_timeout=1)
     last = r"last at operation 1 \(program\) at .*script.py:15"
-    lost(done, 1, 2, 3, words, r"process 0 at .*script.py:39", last)
-
-
-def test_if_one_alone_prints(tmp_path: Path) -> None:
-    text = (
-        BEGIN
-        + """
-try:
-    if k == 0: print(u)
-    else: time.sleep(3)
-"""
-    )
-    done = launched(tmp_path, text + END, 2, 1, "1", collective_timeout=1)
-    lost(done, 1, 2, 3, "did not come within 1 s to the program", r"process 0 at .*script.py:37")
+    lost(done, 1, 2, 3, words, r"process 0 at .*script.py:\d+", last)
 
 
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        ("float(u.max() if k == victim else u.min())", "came to another program"),
+        ("print(u if k == victim else u * 2)", "came to another program"),
         ("float((u * numpy.full(8, k == victim)).max())", "other values of arrays"),
-        ("barrier('a' if k == victim else 'b')", "another operation .barrier 'a', barrier 'b'"),
         ("barrier() if k == victim else print(u)", "another operation .a program, barrier"),
     ],
 )
@@ -205,9 +190,9 @@ try:
         launcher.wait(LIMIT)
         for k in range(2):
             out = tmp_path / f"out{k}"
-            for _ in range(200):
-                if "finally" in out.read_text():
-                    break
-                signal.sigtimedwait([], 0.1)
+            end = time.monotonic() + LIMIT
+            while not out.exists() or "finally" not in out.read_text():
+                assert time.monotonic() < end
+                time.sleep(0.1)
             said = out.read_text().splitlines()
             assert "the coordination service was lost" in said[0] and said[-1] == "finally"

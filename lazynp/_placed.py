@@ -322,6 +322,8 @@ def moved(node: Node, place: Place, layout: Any = None) -> Node:
     made = _made_there(node, [_CLONED]) if placed is None else None
     if made is not None:
         return made
+    if placed is not None and placed.place.shared and not place.shared:
+        placed.exact()  # now: all processes are here
     fetch = host_value if placed is None else _fetched
     source = node if placed is None else tracer_node(placed)
     return [None, None, Later(source, fetch, layout), None, aval]

@@ -28,6 +28,7 @@ from lazynp.functions.creation import array as new_array
 
 _RETRY = 0.05  # seconds
 _initialized: list[bool] = []  # one entry, once it was
+_services: list[Any] = []  # the process of the service, if this one started it
 
 
 def initialize(
@@ -114,10 +115,12 @@ def _connected(
 def _start_service(host: str, port: int, count: int, patience: float) -> Any:
     """The service in a process of its own, which outlives this one while others need it."""
     command = [sys.executable, "-m", "lazynp.distributed._serve", host, str(port), str(patience)]
-    return subprocess.Popen(
+    made = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         text=True, start_new_session=True,
     )  # fmt: skip
+    _services.append(made)
+    return made
 
 
 def _join(made: Several, address: str, until: float, patience: float) -> None:

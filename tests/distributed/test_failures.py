@@ -11,6 +11,8 @@ import pytest
 
 from tests.distributed.running import LIMIT, Done, command, launched, script, started
 
+pytestmark = pytest.mark.own_policy  # it starts processes; the arrays are in test_group
+
 BEGIN = """
 import threading
 A = numpy.arange(64.0).reshape(8, 8)

@@ -11,6 +11,8 @@ import pytest
 
 from tests.distributed.running import LIMIT, command, environment, launched, script, started
 
+pytestmark = pytest.mark.own_policy  # it starts processes; the arrays are in test_group
+
 
 def test_each_process_knows_its_place(tmp_path: Path) -> None:
     done = launched(

@@ -12,6 +12,8 @@ import pytest
 
 from tests.distributed.running import LIMIT
 
+pytestmark = pytest.mark.own_policy  # it starts processes; the arrays are in test_group
+
 PAGE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text()
 PROGRAMS = dict(re.findall(r"```python\n# (\w+\.py)\n(.*?)```", PAGE, re.S))
 RUNS = re.findall(

@@ -17,6 +17,8 @@ from lazynp.distributed._environment import first_host, said_place, said_timeout
 from lazynp.distributed._wire import free_port
 from tests.distributed.running import LIMIT, environment, launched, script, started
 
+pytestmark = pytest.mark.own_policy  # it starts processes; the arrays are in test_group
+
 NO_HEAD = (
     "import os, sys, time\nimport numpy\nimport lazynp as np\nfrom lazynp.distributed import *\n"
 )

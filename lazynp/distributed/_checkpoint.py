@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from lazynp import lowering
 from lazynp._array import Array
 from lazynp._avals import on_device
 from lazynp._devices import Device
-from lazynp._processes import group
+from lazynp._processes import Group, group
 from lazynp._shardings import (
     NamedSharding,
     PartitionSpec,
@@ -40,7 +41,7 @@ def save(path: Path_, tree: Any) -> None:
     Each process writes one file, of the parts that it has; what several have is written once. The
     checkpoint appears as a whole, in place of an earlier one there: whenever the program is
     killed, the last complete one can be loaded. Raises TypeError for leaves that are no arrays of
-    numbers, text or dates.
+    numbers, text or dates, and OSError in all processes if one cannot write.
     """
     folder = Path(os.fspath(path))
     leaves, structure = tree_flatten(tree)
@@ -50,28 +51,46 @@ def save(path: Path_, tree: Any) -> None:
     parts = [
         (i, box, part) for i, x in enumerate(arrays) for box, part in _own_parts(x, here.index == 0)
     ]
-    folder.mkdir(parents=True, exist_ok=True)
     tag = here.exchange("save 1", secrets.token_hex(8).encode())[0].decode()
     file = folder / f"{tag}.{here.index}"
-    try:
-        records: Any = write_parts(file, parts)
-    except OSError as error:  # the others must hear of it
-        records = f"process {here.index}: {error}"
-    every = [json.loads(r) for r in here.exchange("save 2", json.dumps(records).encode())]
-    failed = [r for r in every if isinstance(r, str)]
-    if failed:
-        file.unlink(missing_ok=True)
-        raise OSError(f"save: {failed[0]}")
+
+    def write() -> Any:
+        folder.mkdir(parents=True, exist_ok=True)
+        return write_parts(file, parts)
+
+    records = _all_do(here, "save 2", write)
     if here.index == 0:
-        found: list[Any] = [[] for _ in arrays]
-        for leaf, *record in (r for records in every for r in records):
-            found[leaf].append(record)
-        described = [
-            {"shape": list(x.shape), "dtype": _text(x.dtype), "parts": f}
-            for x, f in zip(arrays, found, strict=True)
-        ]
-        publish(folder, tag, {"format": FORMAT, "tree": layout, "leaves": described})
-    here.exchange("save 3", b"")
+        index = {"format": FORMAT, "tree": layout, "leaves": _described(arrays, records)}
+        _all_do(here, "save 3", lambda: publish(folder, tag, index))
+    else:
+        _all_do(here, "save 3", lambda: None)
+
+
+def _all_do(here: Group, what: str, work: Callable[[], Any]) -> list[Any]:
+    """What it gives in each process. If it fails in one, all raise OSError."""
+    failed: OSError | None = None
+    try:
+        said = {"done": work()}
+    except OSError as error:
+        failed, said = error, {"failed": str(error)}
+    every = [json.loads(b) for b in here.exchange(what, json.dumps(said).encode())]
+    if failed is not None:
+        raise failed
+    for process, one in enumerate(every):
+        if "failed" in one:
+            raise OSError(f"save: process {process} failed: {one['failed']}")
+    return [one["done"] for one in every]
+
+
+def _described(arrays: list[Any], records: list[Any]) -> list[Any]:
+    """Each array for the index, with where its parts lie. records: those of each process."""
+    found: list[Any] = [[] for _ in arrays]
+    for leaf, *record in (r for own in records for r in own):
+        found[leaf].append(record)
+    return [
+        {"shape": list(x.shape), "dtype": _text(x.dtype), "parts": f}
+        for x, f in zip(arrays, found, strict=True)
+    ]
 
 
 def _array(x: Any, name: str) -> Any:

@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from lazynp.distributed._wire import Incoming, free_port, joined, packed
+from lazynp.distributed._wire import Incoming, family_of, free_port, joined, packed, text_of
 
 _LOOK = 0.1  # seconds between two looks at the clock
 
@@ -61,8 +61,7 @@ class Service:
     """Serves one group at an address. `close` ends it."""
 
     def __init__(self, host: str, port: int, start: Start) -> None:
-        family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listener = socket.socket(family)
+        self._listener = socket.socket(family_of(host))
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._listener.bind((host, port))
         self._listener.listen(1024)
@@ -191,7 +190,7 @@ class Service:
             self._begin()
 
     def _begin(self) -> None:
-        address = f"{self.host}:{free_port(self.host)}"
+        address = text_of(self.host, free_port(self.host))
         self._jaxlibs = self._start(address, self._count)
         self._ready = True
         devices = [self._members[i].devices for i in range(self._count)]

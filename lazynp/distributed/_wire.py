@@ -56,10 +56,29 @@ def address_of(text: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+def family_of(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+def text_of(host: str, port: int) -> str:
+    """The address as `address_of` reads it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def free_port(host: str) -> int:
-    with socket.socket() as probe:
+    with socket.socket(family_of(host)) as probe:
         probe.bind((host, 0))
         return probe.getsockname()[1]
 
 
-__all__ = ["Incoming", "Message", "address_of", "free_port", "joined", "packed", "split"]
+__all__ = [
+    "Incoming",
+    "Message",
+    "address_of",
+    "family_of",
+    "free_port",
+    "joined",
+    "packed",
+    "split",
+    "text_of",
+]

@@ -68,6 +68,9 @@ own = np.NamedSharding(np.make_mesh((len(mine),), ("y",), mine), P())
 same(np.device_put(x, own) + 1, numpy.asarray(x) + 1)
 if k == 0:
     same(np.device_put(x, own).sum(), numpy.asarray(x).sum())
+here = np.device_put(u, mine[-1])  # all collect it now, whoever reads it
+if k == 0:
+    same(here + 1, B + 1)
 zeros = np.zeros((8, 4), device=sharding)
 zeros += 1
 same(zeros, numpy.ones((8, 4)))
@@ -209,3 +212,47 @@ def test_checkpoints_go_from_four_processes_to_two(tmp_path: Path) -> None:
     for count in (4, 2):
         done = launched(tmp_path, CHECKS + CHECKPOINTS, count, 1, str(tmp_path / "ck"))
         assert done.code == 0, done.errors[-3000:]
+
+
+UNWRITABLE = """
+folder = sys.argv[1]
+u = np.device_put(A, rows())
+save(folder, u)
+def refuse(*_):
+    raise OSError("no space is left")
+import lazynp.distributed._checkpoint as inside
+for name, process, all_say in (("write_parts", 1, "process 1 failed"), ("publish", 0, "process 0")):
+    before = getattr(inside, name)
+    if k == process:
+        setattr(inside, name, refuse)
+    try: save(folder, u * 0)
+    except OSError as e: assert "no space is left" in str(e) and (k == process or all_say in str(e))
+    else: raise AssertionError
+    setattr(inside, name, before)
+    same(load(folder), A)
+save(folder, u + 1)
+same(load(folder), A + 1)
+barrier()
+assert len(os.listdir(folder)) == n + 1
+"""
+
+
+def test_if_one_cannot_write_all_raise_and_the_earlier_checkpoint_stays(tmp_path: Path) -> None:
+    done = launched(tmp_path, CHECKS + UNWRITABLE, 2, 1, str(tmp_path / "ck"))
+    assert done.code == 0, done.errors[-3000:]
+
+
+CACHED = """
+u = np.device_put(A, rows())
+same(np.linalg.norm(u @ u.T), numpy.linalg.norm(A @ A.T))
+print(np.stats().compiles > 0, np.stats().cache_hits)
+"""
+
+
+def test_programs_are_cached_on_disk(tmp_path: Path) -> None:
+    for hits in (False, True):
+        done = launched(tmp_path, CHECKS + CACHED, 2, cache=tmp_path / "cache")
+        assert done.code == 0, done.errors[-3000:]
+        for k in range(2):
+            compiled, found = done.of(k)[-1].split()
+            assert (int(found) > 0) == hits and compiled == str(not hits)

@@ -35,11 +35,12 @@ from lazynp._array import (
 from lazynp._collector import set_aside as _set_aside
 from lazynp._config import config as config
 from lazynp._devices import Device as Device, devices as devices
-from lazynp._errors import DeviceError as DeviceError
+from lazynp._errors import DeviceError as DeviceError, DistributedError as DistributedError
 from lazynp._errstate import (
     errstate as errstate,
     seterr as seterr,
 )
+from lazynp._processes import process_count as process_count, process_index as process_index
 from lazynp._routines import *  # noqa: F403
 from lazynp._script import (
     install as install,
@@ -61,6 +62,10 @@ from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
 from lazynp.functions._casts import CASTS as _CASTS, dtype_class as _dtype_class
 from lazynp.functions._dispatch import make_overridable as _make_overridable
 from lazynp.functions._ufunc import ufunc as ufunc
+from lazynp.functions.assembled import (
+    make_array_from_callback as make_array_from_callback,
+    make_array_from_process_local_data as make_array_from_process_local_data,
+)
 from lazynp.functions.functional import (
     adopt as adopt,
     associative_scan as associative_scan,
@@ -236,6 +241,7 @@ if _TYPE_CHECKING:  # modules that are loaded when they are asked for: see `__ge
         array_api as array_api,
         char as char,
         ctypeslib as ctypeslib,
+        distributed as distributed,
         ma as ma,
         pallas as pallas,
         polynomial as polynomial,
@@ -256,7 +262,7 @@ transforms.associative_scan, transforms.block_until_ready = associative_scan, bl
 
 
 _MODULES = frozenset({
-    "array_api", "char", "ctypeslib", "ma", "pallas", "polynomial", "random", "rec",
+    "array_api", "char", "ctypeslib", "distributed", "ma", "pallas", "polynomial", "random", "rec",
     "special", "strings", "testing", "typing",
 })  # fmt: skip
 

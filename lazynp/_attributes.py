@@ -225,7 +225,7 @@ PROPERTIES: dict[str, tuple[Any, ...]] = {
     "device": (placement.device_of,),
     "sharding": (placement.sharding_of,),
     "addressable_shards": (placement.shards_of,),
-    "is_fully_addressable": (lambda self: True,),
+    "is_fully_addressable": (placement.is_fully_addressable,),
     "is_fully_replicated": (placement.is_fully_replicated,),
 }
 # What the fast path answers, and by which symbol.

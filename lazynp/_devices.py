@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lazynp import lowering
+from lazynp import _processes, lowering
 from lazynp._config import check_too, config
 from lazynp._errors import DeviceError
 
@@ -29,7 +29,8 @@ class Device(str):
     def __new__(cls, platform: str, id: int = 0) -> Device:
         made = super().__new__(cls, f"{platform}:{id}" if id else platform)
         made.platform, made.id = platform, id
-        made.process_index, made.device_kind = 0, platform
+        made.process_index = _processes.group().owner(id) if platform == "cpu" else 0
+        made.device_kind = platform
         return made
 
     def __reduce__(self) -> Any:
@@ -43,6 +44,8 @@ class Device(str):
 
     def memory_stats(self) -> dict[str, int] | None:
         """What the device says about its memory; None if it says nothing, as a CPU."""
+        if self.platform == "cpu":
+            return None
         return lowering.memory_stats(self.platform, self.id)
 
 
@@ -57,17 +60,30 @@ def devices(platform: str | None = None) -> list[Device]:
     if platform is None:
         platform = default().platform
     if platform == "cpu":
-        return [Device("cpu", i) for i in range(config.cpu_devices)]
+        return [Device("cpu", i) for i in range(_cpu_count())]
     if platform not in PLATFORMS:
         raise _missing(platform)
     return [Device(platform, i) for i in range(lowering.device_count(platform))]
 
 
+def _cpu_count() -> int:
+    counts = _processes.group().devices
+    return config.cpu_devices if counts is None else sum(counts)
+
+
+def own(platform: str | None = None) -> list[Device]:
+    """The devices of this process, by id; see `devices`."""
+    mine = _processes.process_index()
+    return [d for d in devices(platform) if d.platform != "cpu" or d.process_index == mine]
+
+
 def find(device: Any) -> Device:
-    """The device of this name. Raises DeviceError if there is none."""
+    """The device of this name; "cpu" is the first that this process has. Raises DeviceError if
+    there is none.
+    """
     if type(device) is not Device:
         device = _named(device)
-    if device.platform == "cpu" and device.id < config.cpu_devices:
+    if device.platform == "cpu" and device.id < _cpu_count():
         return device
     there = devices(device.platform)
     if device not in there:
@@ -79,6 +95,8 @@ def _named(name: Any) -> Device:
     platform, colon, number = name.partition(":") if isinstance(name, str) else ("", "", "")
     if platform not in PLATFORMS or colon and not number.isdecimal():
         raise _missing(name)
+    if platform == "cpu" and not number:
+        return first()
     return Device(platform, int(number or 0))
 
 
@@ -95,18 +113,38 @@ def _missing(device: Any, there: list[Device] | None = None) -> DeviceError:
 _MORE = ". np.config(cpu_devices=...) or LAZYNP_CPU_DEVICES makes more"
 
 
+def first() -> Device:
+    """The first CPU device of this process."""
+    start = _processes.group().first
+    return Device("cpu", start) if start else FIRST
+
+
+def find_own(device: Any) -> Device:
+    """The device of this name. Raises DeviceError if there is none, or if another process has
+    it.
+    """
+    device = find(device)
+    if device.platform == "cpu" and device.process_index != _processes.process_index():
+        raise DeviceError(
+            f"Device not understood. {device} belongs to process {device.process_index}, this is "
+            f"process {_processes.process_index()}; a sharding over a mesh puts arrays on both"
+        )
+    return device
+
+
 def default() -> Device:
     """The device on which new arrays are made."""
     name = config.device
-    return FIRST if name == "cpu" else find(name)
+    return first() if name == "cpu" else find(name)
 
 
 def _check_device(name: str) -> None:
-    find(name)
+    find_own(name)
 
 
 def _check_count(count: int) -> None:
-    if count != config.cpu_devices and lowering.has_client():
+    fixed = lowering.has_client() or _processes.process_count() > 1
+    if count != config.cpu_devices and fixed:
         raise RuntimeError(
             f"config: cpu_devices is {config.cpu_devices}, and stays so: a program was compiled "
             "already. Set it before, or by LAZYNP_CPU_DEVICES"

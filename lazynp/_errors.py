@@ -72,5 +72,9 @@ class DeviceError(RuntimeError, ValueError):
     """A device that is not there. JAX raises a RuntimeError for it, NumPy a ValueError."""
 
 
+class DistributedError(RuntimeError):
+    """A process that takes part in a computation was lost, or did not come to it."""
+
+
 class ForkError(RuntimeError):
     """The process was forked while a device client was alive; the client's threads are gone."""

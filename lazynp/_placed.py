@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import lowering
+from lazynp import _processes, lowering
 from lazynp._avals import aval_of, on_device
-from lazynp._devices import FIRST, Device
+from lazynp._devices import FIRST, Device, first
 from lazynp._flush import at_entry, flush, host_value
 from lazynp._jaxpr import Rules
 from lazynp._node import (
@@ -49,13 +49,14 @@ from lazynp._trace import check_bounds, node_of, on_host, record_multiple
 class Place:
     """A device, or the devices of a mesh. Make one with `place_of` or `place_on`."""
 
-    __slots__ = ("devices", "mesh", "whole", "is_first", "_there")
+    __slots__ = ("devices", "mesh", "whole", "is_first", "members", "_there")
 
     def __init__(self, devices: tuple[Device, ...], mesh: Mesh | None = None) -> None:
         self.devices, self.mesh = devices, mesh
         # the layout of what each device has in full
         self.whole = None if mesh is None else NamedSharding(mesh, PartitionSpec())
-        self.is_first = mesh is None and devices == (FIRST,)
+        self.is_first = mesh is None and devices == (first(),)
+        self.members = tuple(sorted({d.process_index for d in devices}))  # the processes
         self._there: Any = None
 
     def __repr__(self) -> str:
@@ -68,6 +69,11 @@ class Place:
             self._there = lowering.place_of(self.devices[0].platform, ids, self.whole)
         return self._there
 
+    @property
+    def shared(self) -> bool:
+        """Whether devices of other processes are among these."""
+        return len(self.members) > 1
+
 
 USED: list[bool] = []  # not empty once this process has placed an array
 _places: dict[Any, Place] = {}
@@ -75,6 +81,20 @@ _places: dict[Any, Place] = {}
 
 def place_of(device: Device) -> Place:
     return _places.setdefault(device, _places.get(device) or Place((device,)))
+
+
+HOME = place_of(FIRST)  # where plain arrays are: this process' first CPU device
+
+
+def _other_group() -> None:
+    """This process has another first device."""
+    HOME.devices = (first(),)
+    HOME.members = (_processes.process_index(),)
+    _places.clear()
+    _places[first()] = HOME
+
+
+_processes.changed.append(_other_group)
 
 
 def place_on(mesh: Mesh) -> Place:
@@ -125,6 +145,10 @@ class Placed(Tracer):
         if type(value) is Later:
             return value.fetch(value.node)
         if self._host is not None:
+            return self._host
+        whole, sharding = self.place.whole, self.sharding()
+        if whole and sharding and self.place.shared and not sharding.is_fully_replicated:
+            self._host = constrained(self, whole)[VALUE].exact()
             return self._host
         value = self.force()
         if lowering.is_buffer(value):
@@ -298,6 +322,8 @@ def moved(node: Node, place: Place, layout: Any = None) -> Node:
     made = _made_there(node, [_CLONED]) if placed is None else None
     if made is not None:
         return made
+    if placed is not None and placed.place.shared and not place.shared:
+        placed.exact()  # now: all processes are here
     fetch = host_value if placed is None else _fetched
     source = node if placed is None else tracer_node(placed)
     return [None, None, Later(source, fetch, layout), None, aval]

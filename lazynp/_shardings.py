@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from lazynp import _processes
 from lazynp._devices import Device, devices as all_devices, find
 from lazynp._memo import cached
 
@@ -34,7 +35,8 @@ class Sharding:
     @property
     def is_fully_addressable(self) -> bool:
         """Whether all devices belong to this process."""
-        return True
+        mine = _processes.process_index()
+        return all(d.process_index == mine for d in self.device_set)
 
     def shard_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape of the part that one device has of an array of this shape."""

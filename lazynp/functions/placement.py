@@ -11,7 +11,7 @@ from lazynp import lowering
 from lazynp._array import Array
 from lazynp._avals import on_device
 from lazynp._config import config
-from lazynp._devices import Device, default, devices, find
+from lazynp._devices import Device, default, devices, find_own, own
 from lazynp._shardings import Index, PartitionSpec, Sharding, SingleDeviceSharding
 from lazynp._tree import flatten_up_to, tree_flatten, tree_map, tree_unflatten
 from lazynp.functions._arguments import check_device
@@ -23,7 +23,7 @@ from lazynp.primitives.placing import placed_behind, target_of, where
 
 def local_devices(platform: str | None = None) -> list[Device]:
     """The devices of this process, by id; see `devices`."""
-    return devices(platform)
+    return own(platform)
 
 
 def device_count(platform: str | None = None) -> int:
@@ -33,7 +33,7 @@ def device_count(platform: str | None = None) -> int:
 
 def local_device_count(platform: str | None = None) -> int:
     """The number of devices of this process; see `devices`."""
-    return len(devices(platform))
+    return len(own(platform))
 
 
 class default_device:
@@ -46,7 +46,7 @@ class default_device:
     def __new__(cls, *device: Any) -> Any:
         if not device:
             return default()
-        return config(device=None if device[0] is None else str(find(device[0])))
+        return config(device=None if device[0] is None else str(find_own(device[0])))
 
 
 def device_put(x: Any, device: Any = None) -> Any:
@@ -148,19 +148,25 @@ def shards_of(self: Array) -> list[Shard]:
     sharding, value = placed.sharding(), placed.force()
     assert sharding is not None
     found, seen = [], dict[Any, int]()
+    parts = dict(lowering.parts_of(value))
     for i, (device, index) in enumerate(
         zip(placed.place.devices, sharding.indices(self.shape), strict=True)
     ):
         key = tuple((s.start, s.stop) for s in index)
         seen[key] = seen.get(key, -1) + 1
-        data = device_put(lowering.part_on(value, i).copy(), device)
-        found.append(Shard(device, index, seen[key], data))
+        if i in parts:
+            found.append(Shard(device, index, seen[key], device_put(parts[i].copy(), device)))
     return found
 
 
 def is_fully_replicated(self: Array) -> bool:
     """Whether each of its devices has the whole array."""
     return sharding_of(self).is_fully_replicated
+
+
+def is_fully_addressable(self: Array) -> bool:
+    """Whether all devices of the array belong to this process."""
+    return not where(self)[0].shared
 
 
 def devices_of(self: Array) -> set[Device]:

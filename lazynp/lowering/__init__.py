@@ -17,6 +17,7 @@ from lazynp.lowering._background import (
     in_background,
     unfinished_allowed,
 )
+from lazynp.lowering._closing import at_last
 from lazynp.lowering._host import aligned_empty, is_aligned, keep_freed_memory, on_host
 
 if TYPE_CHECKING:
@@ -33,9 +34,11 @@ if TYPE_CHECKING:
         compile_program,
         compile_spread,
         compile_text,
+        coordination_service,
         cuda_client,
         device_count,
         gathered,
+        group_client,
         has_client,
         has_room,
         host,
@@ -45,7 +48,7 @@ if TYPE_CHECKING:
         lower,
         lower_module,
         memory_stats,
-        part_on,
+        parts_of,
         place_of,
         put,
     )
@@ -92,6 +95,7 @@ __all__ = [
     "Waiting",
     "Work",
     "aligned_empty",
+    "at_last",
     "behind",
     "buffer_aval",
     "cache_state",
@@ -100,8 +104,10 @@ __all__ = [
     "compile_spread",
     "device_count",
     "compile_text",
+    "coordination_service",
     "cuda_client",
     "gathered",
+    "group_client",
     "has_client",
     "has_room",
     "host",
@@ -115,7 +121,7 @@ __all__ = [
     "lower_module",
     "memory_stats",
     "on_host",
-    "part_on",
+    "parts_of",
     "place_of",
     "note",
     "noted",

@@ -28,6 +28,7 @@ _closer = 0  # the thread that ends the process
 _doors: set[CodeType] = set()
 _buffers: list[Callable[[], list[Any]]] = []
 _held: list[list[Any]] = []  # never emptied
+_last: list[Callable[[], None]] = []
 
 
 def is_door(*functions: object) -> None:
@@ -38,6 +39,11 @@ def is_door(*functions: object) -> None:
 def holds(buffers: Callable[[], list[Any]]) -> None:
     """Declare a function that gives the buffers of a client."""
     _buffers.append(buffers)
+
+
+def at_last(function: Callable[[], None]) -> None:
+    """Call this after all other exit handlers, those registered before lazynp was loaded apart."""
+    _last.append(function)
 
 
 def keep_out() -> None:
@@ -58,6 +64,8 @@ def _close() -> None:
     if len(sys._current_frames()) > 1:
         _held.extend([buffers() for buffers in _buffers])
         time.sleep(_FREED)
+    for call in _last:
+        call()
 
 
 def _inside(top: FrameType) -> bool:

@@ -61,7 +61,9 @@ class Sharding(xla_client.SingleDeviceSharding):
 class SplitSharding(xla_client.GSPMDSharding):
     """The sharding over several devices that jaxlib requires."""
 
-    is_fully_addressable = True
+    @property
+    def is_fully_addressable(self) -> bool:
+        return self._internal_device_list.is_fully_addressable
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -91,13 +93,13 @@ def split_sharding(devices: Any, tiles: Tiles) -> SplitSharding:
     return SplitSharding(devices, xla_client.HloSharding.from_string(text))
 
 
-def tiles_of_outputs(loaded: Any, ndims: Sequence[int]) -> list[Tiles]:
-    """How a compiled program splits its results."""
+def tiles_of_outputs(loaded: Any, ndims: Sequence[int], size: int) -> list[Tiles]:
+    """How a compiled program for so many devices splits its results."""
     found = []
     for proto, ndim in zip(loaded.get_output_shardings(), ndims, strict=True):
         sharding = xla_client.HloSharding.from_proto(proto)
         if sharding.is_replicated():
-            found.append(((1,) * ndim, (tuple(range(loaded_size(loaded))),)))
+            found.append(((1,) * ndim, (tuple(range(size)),)))
             continue
         dims = list(sharding.tile_assignment_dimensions())
         order = np.array(sharding.tile_assignment_devices())
@@ -107,19 +109,15 @@ def tiles_of_outputs(loaded: Any, ndims: Sequence[int]) -> list[Tiles]:
     return found
 
 
-def loaded_size(loaded: Any) -> int:
-    return len(loaded.local_devices())
-
-
 def put_split(aval: Any, sharding: Any, parts: Sequence[Any], devices: Sequence[Any]) -> Any:
-    """A buffer of one part on each device."""
+    """A buffer of one part on each device of this process."""
     return xla_client.batched_device_put(
         aval, sharding, list(parts), list(devices), True, True, enable_x64=True
     )
 
 
 def parts_of(buffer: Any) -> list[Any]:
-    """The host values of a buffer's parts, one for each device."""
+    """The host values of a buffer's parts, one for each device of this process."""
     return [p._single_device_array_to_np_array_did_copy()[0] for p in buffer._arrays]
 
 
@@ -193,6 +191,38 @@ def cpu_client(threads: int | None = None, count: int = 1) -> Any:
 
 
 _THREADS = ("PJRT_NPROC", "NPROC")
+
+
+def coordination_service(address: str, count: int) -> Any:
+    """The service through which the processes of a group find each other. It watches nobody:
+    jaxlib's way to tell of a failure is to abort.
+    """
+    return _jax.get_distributed_runtime_service(
+        address=address, num_nodes=count, heartbeat_timeout=_NEVER, shutdown_timeout=1,
+        recoverable=True,
+    )  # fmt: skip
+
+
+def group_client(
+    address: str, index: int, count: int, devices: int, host: str, timeout: int
+) -> tuple[Any, Any]:
+    """The client with the CPU devices of all processes, and what it needs to stay alive. The
+    service must be there: `connect` aborts the process otherwise.
+    """
+    service = _jax.get_distributed_runtime_client(
+        address=address, node_id=index, init_timeout=timeout, heartbeat_timeout=_NEVER,
+        shutdown_timeout=1, shutdown_on_destruction=False, use_compression=False,
+    )  # fmt: skip
+    service.connect()
+    gloo = _jax.make_gloo_tcp_collectives(distributed_client=service, hostname=host, interface=None)
+    client = _jax.get_tfrt_cpu_client(
+        asynchronous=False, distributed_client=service, node_id=index, num_nodes=count,
+        collectives=gloo, num_devices=devices,
+    )  # fmt: skip
+    return client, (service, gloo)
+
+
+_NEVER = 10_000_000  # seconds
 
 
 def with_backend_options(options: Any, pairs: Sequence[tuple[str, str]]) -> Any:

@@ -2,7 +2,7 @@
 
 from lazynp.lowering._builder import Builder, Value
 from lazynp.lowering._cache import state as cache_state
-from lazynp.lowering._compat import collect_garbage
+from lazynp.lowering._compat import collect_garbage, coordination_service
 from lazynp.lowering._cuda import client as cuda_client
 from lazynp.lowering._emit import module as lower_module, module_text as lower
 from lazynp.lowering._runtime import (
@@ -23,10 +23,11 @@ from lazynp.lowering._spread import (
     compile_spread,
     device_count,
     gathered,
+    group_client,
     is_at,
     layout_of,
     memory_stats,
-    part_on,
+    parts_of,
     place_of,
 )
 
@@ -43,9 +44,11 @@ __all__ = [
     "compile_program",
     "compile_spread",
     "compile_text",
+    "coordination_service",
     "cuda_client",
     "device_count",
     "gathered",
+    "group_client",
     "has_client",
     "has_room",
     "host",
@@ -55,7 +58,7 @@ __all__ = [
     "lower",
     "lower_module",
     "memory_stats",
-    "part_on",
+    "parts_of",
     "place_of",
     "put",
 ]

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 from functools import partial
 from operator import methodcaller
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
+from lazynp import _processes
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._cost import COMPUTING, computing
@@ -65,6 +67,14 @@ def client_of(platform: str) -> Any:
         return _clients[platform]
 
 
+def group_client(*given: Any) -> tuple[Any, Any]:
+    """See `_compat.group_client`."""
+    made = _compat.group_client(*given)
+    _closing.holds(made[0].live_arrays)
+    note_client()
+    return made
+
+
 def device_count(platform: str) -> int:
     """How many devices a platform has. Raises DeviceError, with the reason, if it has none."""
     return len(client_of(platform).devices())
@@ -104,9 +114,12 @@ class Place:
     def __init__(self, platform: str, ids: Ids, whole: Any) -> None:
         self.platform, self.ids = platform, ids
         self.whole = whole  # the layout of what each device has in full; None without a mesh
-        self.client = client_of(platform)
-        every = self.client.devices()
-        self.devices = [every[i] for i in ids]
+        self.client, self.devices, members = _devices_of(platform, ids)
+        here = _processes.process_index()
+        # the positions of this process' devices; the processes, if there are others among them
+        self.mine = [i for i, m in enumerate(members) if m == here]
+        self.members = tuple(sorted(set(members))) if len(self.mine) < len(ids) else ()
+        self.here = [self.devices[i] for i in self.mine]
         self.list = _compat.devices_list(self.devices)
         self.names = ", ".join(f"{platform}:{i}" for i in ids)
         self._handlers: Memo[Any, Any] = Memo("result handlers")
@@ -145,18 +158,52 @@ class Place:
         sharding = self.sharding(description.layout, array.ndim)
         try:
             if description.layout is not None:
-                parts = [array[i].copy() for i in description.layout.indices(array.shape)]
-                return _compat.put_split(description, sharding, parts, self.devices)
+                if self.members and description.layout.is_fully_replicated:
+                    _processes.group().agree(array)
+                indices = description.layout.indices(array.shape)
+                parts = [array[indices[i]].copy() for i in self.mine]
+                return _compat.put_split(description, sharding, parts, self.here)
             return _compat.put(description, sharding, array, self.devices[0], not owned)
         except _compat.JaxRuntimeError as e:
             raise translated(e, "put", None) from None
 
+    def joined(self, parts: Sequence[np.ndarray[Any, Any]], aval: Aval, layout: Any) -> Any:
+        """A buffer of the parts on this process' devices, in order of their ids."""
+        description = self.described(aval, layout)
+        sharding = self.sharding(description.layout, aval.ndim)
+        own = [np.array(part, aval.dtype, order="C") for part in parts]
+        try:
+            return _compat.put_split(description, sharding, own, self.here)
+        except _compat.JaxRuntimeError as e:
+            raise translated(e, "put", None) from None
+
     def options(self, text: str, outs: int, heavy: bool) -> Any:
-        options = _compat.on_devices(compile_options(self.platform, text, heavy), self.ids)
+        ids = [d.id for d in self.devices]
+        options = _compat.on_devices(compile_options(self.platform, text, heavy), ids)
         return options if len(self.ids) == 1 else _compat.propagating(options, outs)
 
 
 _places: dict[Any, Place] = {}
+
+
+def _devices_of(platform: str, ids: Ids) -> tuple[Any, list[Any], list[int]]:
+    """The client that has the devices with these ids, the devices, and the process of each.
+
+    Devices of this process alone belong to a client of its own, which needs no other process.
+    """
+    group = _processes.group()
+    if platform != "cpu" or group.count == 1:
+        client = client_of(platform)
+        every = client.devices()
+        return client, [every[i] for i in ids], [group.index] * len(ids)
+    owners = [group.owner(i) for i in ids]
+    if set(owners) == {group.index}:
+        client = client_of(platform)
+        every = client.devices()
+        return client, [every[i - group.first] for i in ids], owners
+    client = group.client()
+    every = sorted(client.devices(), key=lambda d: (d.process_index, d.id))
+    return client, [every[i] for i in ids], owners
 
 
 def place_of(platform: str, ids: Ids, whole: Any = None) -> Place:
@@ -179,7 +226,9 @@ def layout_of(buffer: Any) -> Any:
 
 
 def gathered(buffer: Any) -> np.ndarray[Any, Any]:
-    """The whole array on the host; without a copy if one device has it."""
+    """The whole array on the host; without a copy if one device has it. This process must have
+    all of it.
+    """
     description = buffer.aval
     if getattr(description, "layout", None) is None:
         return host(buffer)
@@ -199,11 +248,11 @@ def gathered(buffer: Any) -> np.ndarray[Any, Any]:
     return whole
 
 
-def part_on(buffer: Any, which: int) -> np.ndarray[Any, Any]:
-    """The part of a buffer on one of its devices, in order of their ids."""
+def parts_of(buffer: Any) -> list[tuple[int, np.ndarray[Any, Any]]]:
+    """The parts of a buffer on this process' devices, with the positions of these."""
     if getattr(buffer.aval, "layout", None) is None:
-        return host(buffer)
-    return _compat.parts_of(buffer)[which]
+        return [(0, host(buffer))]
+    return list(zip(buffer.aval.place.mine, _compat.parts_of(buffer), strict=True))
 
 
 class _Queue:
@@ -234,6 +283,17 @@ class _Queue:
 _queue = _Queue()
 
 
+def _together(members: Ids, digest: str, start: Any, buffers: Sequence[Any]) -> Any:
+    """Run with other processes, when all have come to the same program."""
+
+    def job() -> Any:
+        results = start(buffers, with_tokens=True)
+        results.consume_token().block_until_ready()
+        return results
+
+    return _processes.group().together(members, f"program {digest}", job)
+
+
 class Spread:
     """A compiled program for some devices. It has the interface of `_runtime.Executable`."""
 
@@ -254,7 +314,11 @@ class Spread:
         self._loaded = loaded
         self._consume = methodcaller("consume_with_handlers", handlers)
         start = loaded.execute_sharded
-        self._run = partial(_queue.run, start) if place.platform == "cpu" else start
+        if place.members:
+            digest = f"{crc32(text.encode()):08x}"
+            self._run = partial(_together, place.members, digest, start)
+        else:
+            self._run = partial(_queue.run, start) if place.platform == "cpu" else start
         self.large = describes_large(loaded, self.out_avals)
         split = len(place.ids) > 1
         self.collectives = collectives_in(_compat.optimised(loaded)) if split else []
@@ -329,7 +393,9 @@ def _layouts(loaded: Any, place: Place, jaxpr: Jaxpr) -> list[Any]:
         return [place.whole] * len(avals)
     found = []
     for aval, tiles in zip(
-        avals, _compat.tiles_of_outputs(loaded, [a.ndim for a in avals]), strict=True
+        avals,
+        _compat.tiles_of_outputs(loaded, [a.ndim for a in avals], len(place.ids)),
+        strict=True,
     ):
         even = not any(n % c for n, c in zip(aval.shape, tiles[0], strict=True))
         found.append(place.whole.like(tiles) if even else None)
@@ -356,7 +422,8 @@ def _compiled(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
     """The executable, and whether it was on disk."""
     heavy = computing(jaxpr) > COMPUTING
     options = place.options(text, len(jaxpr.out_avals), heavy)
-    key = _cache.key_of(text, options, f"{place.platform} {place.ids}")
+    here = f" process {_processes.process_index()}" if place.members else ""
+    key = _cache.key_of(text, options, f"{place.platform} {place.ids}{here}")
     blob = None if key is None else _cache.load(key)
     if key is not None and blob is not None:
         try:

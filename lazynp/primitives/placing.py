@@ -6,17 +6,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from lazynp._array import Array, Scalar, new_array, new_scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
-from lazynp._devices import FIRST, find
+from lazynp._devices import find_own, first
 from lazynp._node import VALUE, Node, aval_of_node, is_interpreted, tracer_node
-from lazynp._placed import TRACE, Place, Placed, install, moved, place_of, place_on, placed_in
+from lazynp._placed import (
+    HOME,
+    TRACE,
+    Place,
+    Placed,
+    install,
+    moved,
+    place_of,
+    place_on,
+    placed_in,
+)
 from lazynp._primitive import Primitive
+from lazynp._processes import process_index
 from lazynp._recorder import local
 from lazynp._shardings import NamedSharding, PartitionSpec, SingleDeviceSharding, sharding_on
 
@@ -37,7 +48,7 @@ class Target:
         return Target(self.place, self.committed, NamedSharding(self.sharding.mesh, spec))
 
 
-NOWHERE = Target(place_of(FIRST), committed=False)  # where plain arrays are
+NOWHERE = Target(HOME, committed=False)  # where plain arrays are
 
 
 def target_of(device: Any, committed: bool = True) -> Target:
@@ -45,13 +56,21 @@ def target_of(device: Any, committed: bool = True) -> Target:
     if isinstance(device, PartitionSpec):
         device = sharding_on(None, device, "device_put")
     if isinstance(device, NamedSharding):
+        check_taking_part(device)
         return Target(place_on(device.mesh), committed, device)
     if isinstance(device, SingleDeviceSharding):
         device = next(iter(device.device_set))
-    device = find(device)
-    if device == FIRST and config.cpu_devices == 1 and config.device == "cpu":
+    device = find_own(device)
+    if device == first() and config.cpu_devices == 1 and config.device == "cpu":
         return NOWHERE  # nothing can lie elsewhere: it makes no difference
     return Target(place_of(device), committed)
+
+
+def check_taking_part(sharding: NamedSharding) -> None:
+    """Raise ValueError if this process has no device of the mesh."""
+    mine = process_index()
+    if not any(d.process_index == mine for d in sharding.device_set):
+        raise ValueError(f"device_put: process {mine} has no device of {sharding.mesh}")
 
 
 def put(x: Array, target: Target, source: Target | None = None) -> Array:
@@ -81,6 +100,19 @@ def put_node(node: Node, target: Target) -> Node:
             return tracer_node(Placed(inner, target.place, target.committed, sharding))
     made = Placed(inner, target.place, target.committed)
     return tracer_node(made) if sharding is None else _constrain(made, sharding)
+
+
+def of_parts(
+    shape: tuple[int, ...], dtype: Any, sharding: NamedSharding, part: Callable[[Any], Any]
+) -> Array:
+    """The array of these parts: `part` gives the elements at an index. It is asked only for what
+    this process' devices have.
+    """
+    place = place_on(sharding.mesh)
+    there, indices = place.there(), sharding.indices(shape)
+    aval = aval_of(shape, dtype)
+    buffer = there.joined([part(indices[i]) for i in there.mine], aval, sharding)
+    return new_array(tracer_node(Placed([None, None, buffer, None, aval], place, True, sharding)))
 
 
 def _constrain(placed: Placed, sharding: NamedSharding) -> Node:
@@ -169,6 +201,6 @@ def placed_behind(x: Array) -> Placed | None:
 
 
 __all__ = [
-    "NOWHERE", "SPMD", "Target", "current_spmd", "device_put", "placed_behind", "put", "target_of",
-    "where",
+    "NOWHERE", "SPMD", "Target", "current_spmd", "device_put", "of_parts", "placed_behind", "put",
+    "target_of", "where",
 ]  # fmt: skip

@@ -363,6 +363,9 @@ INVALID_INDEX = (
 )
 
 
+_MOST_AXES = 64  # of NumPy's arrays
+
+
 def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
     """The meaning of a basic index (ints, slices, Ellipsis, None). Raises NumPy's IndexError."""
     index = expand_ellipsis(index, aval.ndim)
@@ -390,6 +393,11 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
             clean.append(checked(item, axis, length))
             _append((axes, sizes, strides, starts), axis, 1, 1, as_start(clean[-1]))
         axis += 1
+    if len(shape) > _MOST_AXES:
+        raise IndexError(
+            f"number of dimensions must be within [0, {_MOST_AXES}], indexing result would have "
+            f"{len(shape)}"
+        )
     found = {"axes": axes, "sizes": sizes, "strides": strides, "shape": shape}
     params = {name: tuple(items) for name, items in found.items()}
     return Slice((*clean, ...), params, tuple(starts))

@@ -187,9 +187,11 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @by_method(np.nan_to_num, 1, without=("copy",), function=np.nan_to_num)  # `copy=False` writes
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    x: Any, copy: bool | None = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """See `numpy.nan_to_num`."""
+    if copy is None:  # only if it must, as `np.array`
+        copy = not isinstance(x, (Array, np.ndarray))
     if not copy and not isinstance(x, (Array, np.ndarray)):
         raise ValueError(NO_COPY)
     source = as_array(x)

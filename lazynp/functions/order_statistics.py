@@ -12,6 +12,7 @@ from lazynp._array import Array
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import is_size, largest
+from lazynp._strides import in_order, named
 from lazynp.functions import nan_reductions, reductions, ufuncs
 from lazynp.functions._checks import refuse, traced
 from lazynp.functions._eager import by_numpy
@@ -385,9 +386,14 @@ def _public(
         )  # fmt: skip
     if skip_nan and x.size == 0:
         return nan_reductions.nanmean(x, axis, out=out, keepdims=keepdims)
-    skip_nan = skip_nan and x.dtype.kind == "f"
-    result, ones = _quantile(x, values, weak, axis, method, skip_nan)
-    return _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
+    skipped = skip_nan and x.dtype.kind == "f"
+    result, ones = _quantile(x, values, weak, axis, method, skipped)
+    by_lane = skip_nan and out is None and axis is not None and result.ndim > values.ndim
+    result = _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
+    if by_lane and values.ndim:  # NumPy goes from lane to lane, and then turns the result
+        axes = range(result.ndim)
+        result = in_order(result, named((*axes[values.ndim :], *axes[: values.ndim])))
+    return result
 
 
 @by_numpy(np.quantile, always=True)

@@ -88,7 +88,8 @@ def sort_complex(a: Any) -> Any:
     x = sort(a)
     if x.dtype.kind == "c":
         return x
-    return cast(x, "F" if x.dtype.char in "bhBH" else "G" if x.dtype.char == "g" else "D")
+    letter = "F" if x.dtype.char in "bhBH" else "G" if x.dtype.char == "g" else "D"
+    return in_order(cast(x, letter), copied_order(x))
 
 
 @by_numpy(np.lexsort, always=True)

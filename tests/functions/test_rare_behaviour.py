@@ -1,0 +1,122 @@
+"""Rarely used behaviour of NumPy's, each of which differed once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+
+import lazynp as np
+
+
+def described(x: Any) -> Any:
+    """What the comparison looks at."""
+    if isinstance(x, (tuple, list)):
+        return [described(v) for v in x]
+    if hasattr(x, "strides"):
+        return str(x.dtype), x.shape, x.strides, repr(numpy.asarray(x))
+    return repr(x)
+
+
+def outcome(program: Callable[[Any], Any], module: Any) -> Any:
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        try:
+            result = described(program(module))
+        except Exception as error:
+            result = type(error), str(error)
+    return result, [(w.category, str(w.message)) for w in given]
+
+
+def times_in_integers(np: Any) -> Any:
+    x, y, z = np.arange(5) - 2, np.arange(5) - 2, np.arange(5) - 2
+    x[x > 0] = np.timedelta64(5)
+    y[[0, 1]] = np.timedelta64(5, "D")
+    z[z > 0] = np.datetime64(5, "D")
+    return x, y, z
+
+
+def a_mask_put(np: Any) -> Any:
+    x, y = np.arange(5.0) * 2, np.arange(5.0) * 2
+    np.ma.putmask(x, x > 2, 9.0)
+    np.ma.put(y, [0, 1], [7.0, 8.0])
+    return x, y
+
+
+def sorted_as_complex(np: Any) -> Any:
+    return np.sort_complex(np.asfortranarray(np.arange(6).reshape(2, 3)))
+
+
+def written_after_broadcasting(np: Any) -> Any:
+    a, b = np.broadcast_arrays(np.arange(3), np.ones((2, 1)))
+    part = b[1:]
+    a[0, 0] = 5
+    part[0, 0] = 7.0
+    return a, b, part
+
+
+def flags_after_broadcasting(np: Any) -> Any:
+    a, _ = np.broadcast_arrays(np.arange(3), np.ones((2, 1)))
+    return a.flags.writeable
+
+
+def read_only_after_broadcasting(np: Any) -> Any:
+    x = np.arange(3)
+    x.flags.writeable = False
+    a, _ = np.broadcast_arrays(x, np.ones((2, 1)))
+    a[0] = 1
+
+
+def written_grid(np: Any) -> Any:
+    a, b = np.meshgrid(np.arange(3.0), np.arange(2.0), copy=False)
+    a[0, 0] = 5
+    return a, b
+
+
+def numbers_for_nan(np: Any) -> Any:
+    x = np.array([1.0, np.nan])
+    y = np.nan_to_num(x, copy=None)
+    y[0] = 3
+    return x, y, np.nan_to_num([1.0, np.nan], copy=None)
+
+
+def records_and_none(np: Any) -> Any:
+    return np.zeros(2, "i4,f8") == None  # noqa: E711
+
+
+def power_of_three(np: Any) -> Any:
+    return np.arange(3.0).__pow__(2, 3)
+
+
+def quantiles_by_lane(np: Any) -> Any:
+    x = np.random.RandomState(0).rand(5, 6, 7) * 2
+    return np.nanpercentile(x, [20, 30], axis=1), np.nanquantile(x, [0.2, 0.3], axis=(0, 2))
+
+
+PROGRAMS = [
+    times_in_integers,
+    a_mask_put,
+    sorted_as_complex,
+    written_after_broadcasting,
+    flags_after_broadcasting,
+    read_only_after_broadcasting,
+    written_grid,
+    numbers_for_nan,
+    records_and_none,
+    power_of_three,
+    quantiles_by_lane,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+def test_behaviour_is_numpys(program: Callable[[Any], Any]) -> None:
+    assert outcome(program, np) == outcome(program, numpy)
+
+
+def test_power_with_a_modulus_is_a_type_error() -> None:
+    x: Any = np.arange(3.0)
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \*\* or pow\(\)"):
+        pow(x, 2, 3)

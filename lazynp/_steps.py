@@ -361,9 +361,7 @@ INVALID_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
     "boolean arrays are valid indices"
 )
-
-
-_MOST_AXES = 64  # of NumPy's arrays
+_TOO_MANY = "number of dimensions must be within [0, 64], indexing result would have {}"
 
 
 def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
@@ -393,13 +391,10 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
             clean.append(checked(item, axis, length))
             _append((axes, sizes, strides, starts), axis, 1, 1, as_start(clean[-1]))
         axis += 1
-    if len(shape) > _MOST_AXES:
-        raise IndexError(
-            f"number of dimensions must be within [0, {_MOST_AXES}], indexing result would have "
-            f"{len(shape)}"
-        )
-    found = {"axes": axes, "sizes": sizes, "strides": strides, "shape": shape}
-    params = {name: tuple(items) for name, items in found.items()}
+    if len(shape) > 64:
+        raise IndexError(_TOO_MANY.format(len(shape)))
+    names = ("axes", "sizes", "strides", "shape")
+    params = dict(zip(names, map(tuple, (axes, sizes, strides, shape)), strict=True))
     return Slice((*clean, ...), params, tuple(starts))
 
 

@@ -75,10 +75,6 @@ _THIRD = (  # NumPy's words
 OutputCastingError: Any = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
 
 
-def _is_of_records(x: Any) -> bool:
-    return isinstance(x, Array) and x.dtype.kind == "V"
-
-
 class ufunc(Methods):
     """An elementwise function with NumPy's ufunc interface.
 
@@ -152,12 +148,7 @@ class ufunc(Methods):
                 return NotImplemented
             if compare is None:
                 return self._as_operator(x, y)
-            if _is_of_records(x) or _is_of_records(y):
-                return host_call(compare, x, y)
-            try:
-                return self._as_operator(x, y)
-            except TypeError:  # values that cannot be compared are unequal
-                return host_call(compare, x, y)
+            return compared(compare, self._as_operator, x, y)
 
         if self._fast is not None:
             return binary(self._fast, slow, self._numpy, swap=reflected, depth=depth)

@@ -369,9 +369,7 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
     index = expand_ellipsis(index, aval.ndim)
     axes: list[int] = []
     sizes: list[int] = []
-    strides: list[int] = []
-    starts: list[int] = []
-    shape: list[int] = []
+    strides, starts, shape = list[int](), list[int](), list[int]()
     clean: list[Any] = []  # for `layout`: plain ints; the Ellipsis makes a 0-d result an array
     axis = 0
     for item in index:
@@ -393,8 +391,8 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
         axis += 1
     if len(shape) > 64:
         raise IndexError(_TOO_MANY.format(len(shape)))
-    names = ("axes", "sizes", "strides", "shape")
-    params = dict(zip(names, map(tuple, (axes, sizes, strides, shape)), strict=True))
+    found = {"axes": axes, "sizes": sizes, "strides": strides, "shape": shape}
+    params = {name: tuple(items) for name, items in found.items()}
     return Slice((*clean, ...), params, tuple(starts))
 
 

@@ -40,6 +40,7 @@ from lazynp.functions._operands import (
 from lazynp.functions._operator_cases import (
     COMPARES,
     OPERATORS,
+    compared,
     defers,
     is_square_of_bools,
     repeats,

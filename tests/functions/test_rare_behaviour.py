@@ -96,6 +96,44 @@ def quantiles_by_lane(np: Any) -> Any:
     return np.nanpercentile(x, [20, 30], axis=1), np.nanquantile(x, [0.2, 0.3], axis=(0, 2))
 
 
+def divided_objects(np: Any) -> Any:
+    return np.divmod(np.array([10**30, 5], object), 3)
+
+
+def divided_complex(np: Any) -> Any:
+    return np.divmod(np.array([1j]), 2)
+
+
+def padded_string(np: Any) -> Any:
+    return np.pad(np.array("abc"), 1)
+
+
+def searched_text(np: Any) -> Any:
+    x = np.array(["a", "b", "d"], np.dtypes.StringDType())
+    return int(np.searchsorted(x, "c")), int(x.searchsorted("b", "right"))
+
+
+def exchanged_in_fortran_order(np: Any) -> Any:
+    return np.from_dlpack(np.asfortranarray(np.ones((2, 3))))
+
+
+def seeded_by_an_array(np: Any) -> Any:
+    return np.random.RandomState(np.arange(3) + 1).rand(2)
+
+
+def kept_records(np: Any) -> Any:
+    x = np.rec.fromarrays([[3, 1, 2], [1.0, 2.0, 3.0]], names="a,b")
+    made = [np.roll(x, 1), np.flip(x), np.take(x, [0, 0]), np.repeat(x, 2), np.delete(x, 0)]
+    made += [np.tile(x, 2), np.zeros_like(x), np.ravel(x), np.insert(x, 0, x[0]), np.split(x, 1)[0]]
+    return [type(v).__name__ for v in made], [v.a for v in made], np.atleast_2d(x).b
+
+
+def kept_text(np: Any) -> Any:
+    x = np.char.array(["ab ", "c"])
+    made = [np.roll(x, 1), np.repeat(x, 2), np.take(x, [0])]
+    return [type(v).__name__ for v in made], [v.tolist() for v in made]
+
+
 PROGRAMS = [
     times_in_integers,
     a_mask_put,
@@ -108,6 +146,14 @@ PROGRAMS = [
     records_and_none,
     power_of_three,
     quantiles_by_lane,
+    divided_objects,
+    divided_complex,
+    padded_string,
+    searched_text,
+    exchanged_in_fortran_order,
+    seeded_by_an_array,
+    kept_records,
+    kept_text,
 ]
 
 

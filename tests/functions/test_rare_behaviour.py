@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 import lazynp as np
+from tests.helpers import be_eager
 
 
 def described(x: Any) -> Any:
@@ -134,6 +135,15 @@ def kept_text(np: Any) -> Any:
     return [type(v).__name__ for v in made], [v.tolist() for v in made]
 
 
+def orders(np: Any) -> Any:
+    a = np.arange(12).reshape(3, 4) * 1
+    f, t = np.asfortranarray(a * 1.5), np.arange(24.0).reshape(2, 3, 4) * 1
+    made = [np.isreal(f), np.isposinf(f), np.isneginf(a.T), np.i0(f)]
+    made += [np.piecewise(f, [a > 4], [1, lambda q: q * 2])]
+    made += [np.apply_along_axis(lambda q: q[:2], i, t) for i in range(3)]
+    return made, np.apply_along_axis(np.diag, 1, t)
+
+
 PROGRAMS = [
     times_in_integers,
     a_mask_put,
@@ -154,6 +164,7 @@ PROGRAMS = [
     seeded_by_an_array,
     kept_records,
     kept_text,
+    orders,
 ]
 
 
@@ -166,3 +177,11 @@ def test_power_with_a_modulus_is_a_type_error() -> None:
     x: Any = np.arange(3.0)
     with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \*\* or pow\(\)"):
         pow(x, 2, 3)
+
+
+def test_comparisons_of_whole_arrays_are_pythons_truths_where_their_values_are_there() -> None:
+    be_eager(True)
+    x = np.arange(3.0)
+    assert np.array_equal(x, x) is True
+    assert np.allclose(x, [0, 1, 2]) is True
+    assert np.array_equiv(x, 5) is False

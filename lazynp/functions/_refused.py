@@ -60,6 +60,12 @@ def _fault(reference: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
     return None
 
 
+def numpys_fault(error: Exception, reference: Any, args: Any, kwargs: Any) -> Exception:
+    """What to raise for an error of ours: NumPy's exception, if it can be asked and raises one."""
+    found = _fault(reference, args, kwargs)
+    return error if found is None else found
+
+
 def wrong_index(error: Exception, aval: Aval, index: Any) -> Exception:
     """What to raise where an array of this aval got an index that we refuse: NumPy's exception."""
     if type(aval) is not Aval:

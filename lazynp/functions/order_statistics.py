@@ -52,6 +52,14 @@ def _lanes(x: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
     return shaping.reshape(x, shape=(*lanes, size)), ones
 
 
+def _can_go(x: Array, out: Any, q: Any = None) -> bool:
+    """Whether NumPy can compute into `out`. It casts and broadcasts there in ways of its own."""
+    if out is None or traced(x, q, out):
+        return False
+    check_writeable(out)
+    return True
+
+
 def _delivered(
     result: Any, q_ndim: int, ones: tuple[int, ...], out: Any, keepdims: Any, casting: str
 ) -> Any:
@@ -87,7 +95,7 @@ def median(
 ) -> Any:
     """See `numpy.median`. `overwrite_input` has no effect."""
     x = as_array(a)
-    if needs_host(x):
+    if needs_host(x) or _can_go(x, out):
         return host_into(np.median, x, axis, out=out, keepdims=keepdims)
     rows, ones = _lanes(x, axis)
     if is_size(rows.shape[-1]):
@@ -125,7 +133,7 @@ def nanmedian(
     keepdims = keepdims is not NO_VALUE and keepdims
     if x.size == 0:
         return nan_reductions.nanmean(x, axis, out=out, keepdims=keepdims)
-    if needs_host(x):
+    if needs_host(x) or _can_go(x, out):
         return host_into(np.nanmedian, x, axis, out=out, keepdims=keepdims)
     if x.dtype.kind not in "fc":
         return median(x, axis, out, keepdims=keepdims)
@@ -379,7 +387,7 @@ def _public(
         rows, ones = _lanes(x, axis)
         result = weighted_quantile(rows, w, as_array(values), skip_nan)
         return _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
-    if weights is not None or needs_host(x):  # weighted quantiles are NumPy's
+    if weights is not None or needs_host(x) or _can_go(x, out, q):  # weighted quantiles are NumPy's
         return host_into(
             getattr(np, name),
             x, q, axis, out=out, method=method, keepdims=keepdims, weights=weights,

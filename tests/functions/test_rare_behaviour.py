@@ -144,6 +144,41 @@ def orders(np: Any) -> Any:
     return made, np.apply_along_axis(np.diag, 1, t)
 
 
+def masked_into_numpys_memory(np: Any) -> Any:
+    """NumPy's ufuncs, of arrays of both kinds: what a mask excludes keeps its value."""
+    x, n, y = np.arange(3.0) * 2, numpy.array([1.0, 2.0, 3.0]), np.arange(3.0) + 1
+    numpy.add(x, 10, out=n, where=numpy.array([True, False, True]))
+    numpy.add(n, x, out=y, where=x > 1)
+    numpy.add.reduce(np.ones((2, 3)) * 1, axis=0, out=n, where=[[True], [False]], initial=5)
+    whole = numpy.zeros(3, int)
+    numpy.add.reduce(np.ones((2, 3)) * 1, axis=0, out=whole)
+    return n, y, whole
+
+
+def too_small_for_numpys_function(np: Any) -> Any:
+    y = np.zeros(3)
+    with pytest.raises(ValueError, match="."):
+        numpy.multiply(np.ones((3, 3)) * 2, 3, out=y)
+    return y
+
+
+def cast_into_numpys_memory(np: Any) -> Any:
+    n = numpy.arange(3)
+    n += np.arange(3) * 1.5
+
+
+def stretched_into_numpys_memory(np: Any) -> Any:
+    n = numpy.ones(2)
+    n += np.arange(3) * 1
+
+
+def quantiles_into_larger_memory(np: Any) -> Any:
+    x, y, z = np.arange(6.0).reshape(2, 3) * 2, np.zeros((2, 3)), np.zeros(3, int)
+    np.percentile(x, 50, axis=0, out=y)
+    np.nanpercentile(x, 50, axis=0, out=z)
+    return y, z
+
+
 PROGRAMS = [
     times_in_integers,
     a_mask_put,
@@ -165,6 +200,11 @@ PROGRAMS = [
     kept_records,
     kept_text,
     orders,
+    masked_into_numpys_memory,
+    too_small_for_numpys_function,
+    cast_into_numpys_memory,
+    stretched_into_numpys_memory,
+    quantiles_into_larger_memory,
 ]
 
 

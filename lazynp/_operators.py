@@ -246,7 +246,7 @@ def _getitem_of_scalar(self: Scalar, index: Any) -> Any:
     """Indexing a scalar: indexes a copy, so that writes to the result do not change the scalar."""
     try:
         return getitem(new_array(self._read()), index)
-    except IndexError:
+    except (IndexError, TypeError, ValueError, OverflowError):
         raise IndexError("invalid index to scalar variable.") from None  # NumPy's words
 
 

@@ -29,7 +29,9 @@ from lazynp._later import matrix_classes
 from lazynp._node import CODE, OFFSET, OP, VALUE
 from lazynp._overrides import Overridden
 from lazynp._positions import user_frame
+from lazynp._quiet import quietly
 from lazynp._recorder import local
+from lazynp._values import knowable
 from lazynp.functions import (
     creation,
     datatypes,
@@ -51,8 +53,9 @@ from lazynp.functions import (
 )
 from lazynp.functions._checks import refuse
 from lazynp.functions._memory import scipy_asks
-from lazynp.functions._operands import cast
+from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._part_functions import UFUNC_REDUCTIONS, empty_text, least
+from lazynp.functions._refused import FAULTS, numpys_fault
 from lazynp.functions._selected import Selection
 from lazynp.functions._ufunc import ufunc
 from lazynp.functions._vectorized import python_function
@@ -85,6 +88,8 @@ _CALLS: dict[Any, Any] = {}  # NumPy's ufuncs, of which there are few -> what ca
 def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """`Array.__array_ufunc__`."""
     out = kwargs.pop("out", None)
+    if out is not None:
+        return _into(out, self, function, method, inputs, kwargs)
     ours = None if _mean_otherwise(inputs) else find(function.__name__) or _beyond(function)
     if ours is None or method != "__call__" and not hasattr(ours, method):
         result = getattr(function, method)(*map(to_host, inputs), **_map(to_host, kwargs))
@@ -101,10 +106,27 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
             result = getattr(ours, "_apply", ours)(*inputs)
     else:
         result = getattr(ours, method)(*inputs, **kwargs)
-    if out is None:
-        return result
-    results = result if isinstance(result, tuple) else (result,)
-    filled = tuple(_fill(r, o) for r, o in zip(results, out, strict=True))
+    return result
+
+
+def _into(out: Any, self: Array, function: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+    """The results in memory of NumPy's, as `x += y` and `out` ask for. What is known, NumPy
+    computes: its casts, its masks, its exceptions.
+    """
+    given = {**kwargs, "out": out if method == "__call__" else out[0]}
+    lazy = [x for x in (*inputs, *kwargs.values(), *out) if isinstance(x, Array)]
+    if not any(isinstance(o, Array) for o in out) and all(knowable(x._read()) for x in lazy):
+        run = getattr(function, method)
+        return quietly(run, [to_host(x) for x in inputs], **_map(to_host, kwargs), out=given["out"])
+    try:
+        ours = None if _mean_otherwise(inputs) else find(function.__name__)
+        if isinstance(ours, ufunc) and all(o is None or isinstance(o, Array) for o in out):
+            return getattr(ours, method)(*inputs, **given)
+        result = array_ufunc(self, function, method, *inputs, **kwargs)
+        results = result if isinstance(result, tuple) else (result,)
+        filled = tuple(_fill(r, o) for r, o in zip(results, out, strict=True))
+    except FAULTS as error:
+        raise numpys_fault(error, getattr(function, method), inputs, given) from None
     return filled if isinstance(result, tuple) else filled[0]
 
 
@@ -151,6 +173,8 @@ def _fill(result: Any, out: Any) -> Any:
         raise TypeError("return arrays must be of ArrayType")
     if not np.can_cast(result.dtype, out.dtype, "same_kind"):
         np.copyto(np.empty(0, out.dtype), np.empty(0, result.dtype))  # raises NumPy's exception
+    if result.shape != out.shape:
+        result = broadcast(as_array(result), out.shape)
     with write_lock:
         out._write(cast(result, out.dtype)._read())
     return out

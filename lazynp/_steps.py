@@ -361,6 +361,7 @@ INVALID_INDEX = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or "
     "boolean arrays are valid indices"
 )
+_TOO_MANY = "number of dimensions must be within [0, 64], indexing result would have {}"
 
 
 def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
@@ -368,9 +369,7 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
     index = expand_ellipsis(index, aval.ndim)
     axes: list[int] = []
     sizes: list[int] = []
-    strides: list[int] = []
-    starts: list[int] = []
-    shape: list[int] = []
+    strides, starts, shape = list[int](), list[int](), list[int]()
     clean: list[Any] = []  # for `layout`: plain ints; the Ellipsis makes a 0-d result an array
     axis = 0
     for item in index:
@@ -390,6 +389,8 @@ def basic_slice(aval: Aval, index: tuple[Any, ...]) -> Slice:
             clean.append(checked(item, axis, length))
             _append((axes, sizes, strides, starts), axis, 1, 1, as_start(clean[-1]))
         axis += 1
+    if len(shape) > 64:
+        raise IndexError(_TOO_MANY.format(len(shape)))
     found = {"axes": axes, "sizes": sizes, "strides": strides, "shape": shape}
     params = {name: tuple(items) for name, items in found.items()}
     return Slice((*clean, ...), params, tuple(starts))

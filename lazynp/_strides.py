@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,37 @@ from lazynp._node import VALUE
 from lazynp._sizes import sized
 
 NDArray = np.ndarray[Any, Any]
+WARNS = "warns"  # an array's "readonly" flag, if its first write gives a warning
+_OVERLAPPING = (
+    "Numpy has detected that you (may be) writing to an array with\n"
+    "overlapping memory from np.broadcast_arrays. If this is intentional\n"
+    "set the WRITEABLE flag True or make a copy immediately before writing."
+)
+
 Order = tuple[int, ...]  # axes from the slowest to the fastest
 
 
 def writeable(array: Array) -> bool:
     return array._flags is None or not array._flags.get("readonly", False)
+
+
+# what makes a view that repeats elements writeable; `functions/_strided` appends it
+sharing: list[Callable[[Array], None]] = []
+
+
+def may_write(array: Array) -> bool:
+    """Whether a store may go on. What `broadcast_arrays` made becomes writeable, with NumPy's
+    warning.
+    """
+    if writeable(array):
+        return True
+    if array._flags is None or array._flags["readonly"] != WARNS:
+        return False
+    warnings.warn(_OVERLAPPING, DeprecationWarning, stacklevel=3)
+    for share in sharing:
+        share(array)
+    array._flags = {**array._flags, "readonly": False}
+    return True
 
 
 def layout(array: Array) -> NDArray:

@@ -5,11 +5,19 @@ Where NumPy's masked array would share memory with an array, this one has a copy
 
 from __future__ import annotations
 
+from functools import wraps as _wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy.ma as _numpy
 
-from lazynp.functions._host import mirrored as _mirrored, own as _own, to_host as _to_host
+from lazynp._array import Array as _Array, Scalar as _Scalar
+from lazynp.functions._host import (
+    mirrored as _mirrored,
+    own as _own,
+    to_host as _to_host,
+    write_on_host as _write_on_host,
+)
+from lazynp.functions._operands import check_writeable as _check_writeable
 
 if TYPE_CHECKING:
     from numpy.ma import *  # noqa: F403
@@ -42,9 +50,26 @@ class _MaskedArray(_numpy.MaskedArray, metaclass=_Numpys):  # type: ignore[type-
         return _own(kind.__new__(cls, *args, **kwargs))
 
 
+def _writing(name: str) -> Any:
+    """The function of this name; it writes into its first argument, a lazy array too."""
+    function: Any = globals()[name]
+
+    @_wraps(function)
+    def write(a: Any, *args: Any, **kwargs: Any) -> Any:
+        if not isinstance(a, _Array) or isinstance(a, _Scalar):
+            return function(a, *args, **kwargs)
+        _check_writeable(a, name="assignment destination")
+        with _write_on_host(a) as memory:
+            return function(memory, *args, **kwargs)
+
+    return write
+
+
 _MaskedArray.__name__ = _MaskedArray.__qualname__ = "MaskedArray"
 globals().update(_mirrored(_numpy, __all__))
 globals().update(MaskedArray=_MaskedArray, masked_array=_MaskedArray)
+
+globals().update({name: _writing(name) for name in ("put", "putmask")})
 
 
 def __getattr__(name: str) -> Any:

@@ -141,7 +141,7 @@ class RandomState(_Sampler):
     """`numpy.random.RandomState`: the same streams for the same seed; samples are Arrays."""
 
     def __init__(self, seed: Any = None) -> None:
-        self._generator = _numpy.RandomState(seed)
+        self._generator = _numpy.RandomState(_to_host(seed))
 
 
 _rand = _wrapped(RandomState, _numpy.mtrand._rand)  # type: ignore[attr-defined]

@@ -21,7 +21,8 @@ from lazynp.functions._operands import operand_of
 from lazynp.primitives import shaping
 
 # these convert differently from arrays
-_SCALARS = (str, bytes, np.str_, np.bytes_, np.datetime64, np.timedelta64)
+_TIMES = (np.datetime64, np.timedelta64)
+_SCALARS = (str, bytes, np.str_, np.bytes_, *_TIMES)
 
 
 def assigned(
@@ -31,6 +32,8 @@ def assigned(
 
     by_index: to elements that index arrays choose.
     """
+    if by_index:
+        value = without_unit(value, dtype)
     if type(value) in SCALAR_DTYPES or type(value) in _SCALARS and on_device(dtype):
         return assigned_scalar(value, dtype)
     if isinstance(value, (int, float, complex)) and not isinstance(value, (Array, np.generic)):
@@ -109,6 +112,15 @@ def assigned_scalar(value: Any, dtype: np.dtype[Any]) -> Any:
         cell[()] = value
         return cell.item()
     return from_host(np.asarray(value))
+
+
+def without_unit(value: Any, dtype: np.dtype[Any]) -> Any:
+    """A date or duration as a number, for elements that an index chooses: NumPy casts it there, and
+    converts it to an object of Python's elsewhere.
+    """
+    if type(value) in _TIMES and dtype.kind in "biufc":
+        return np.asarray(value).astype(dtype)[()]
+    return value
 
 
 def check_fits(value: Any, dtype: np.dtype[Any]) -> bool:

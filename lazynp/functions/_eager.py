@@ -366,9 +366,10 @@ def _is_small(shape: Any) -> bool:
 
 
 def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
-    """The Array or Scalar, or the tuple of them, for NumPy's result. None for other results, and
-    for views of one of the values. If a tuple contains one of the values itself (the edges of a
-    histogram), the corresponding item of `args` takes its place.
+    """The Array or Scalar, or the tuple of them, for NumPy's result; numbers of Python's stay
+    what they are. None for other results, and for views of one of the values. If a tuple contains
+    one of the values itself (the edges of a histogram), the corresponding item of `args` takes its
+    place.
     """
     if type(result) is ndarray:
         if not on_device(result.dtype):
@@ -391,9 +392,8 @@ def handle(result: Any, values: list[Any], args: Sequence[Any] = ()) -> Any:
             array._order = order_of_strides(result)
         return array
     t = type(result)
-    if t is bool or t is int:
-        result = np.bool_(result) if t is bool else np.int64(result)
-        t = type(result)
+    if t is bool or t is int:  # of `allclose`, `matrix_rank`
+        return result
     aval = AVALS.get(t)
     if aval is not None:
         return scalar(result, aval)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from lazynp._array import Array, Scalar
 from lazynp._steps import Broadcast
-from lazynp._strides import layout, writeable
+from lazynp._strides import WARNS, layout, writeable
 from lazynp.functions._strided import share_memory
 
 
@@ -31,9 +32,12 @@ class Flags:
         if name == "owndata":
             return shown_base(self._array) is None
         if name == "writeable":
+            if self._warns():
+                warnings.warn(_BROADCAST, FutureWarning, stacklevel=2)
+                return True
             return writeable(self._array) and not isinstance(self._array, Scalar)
         if name == "num":
-            own = 4 * self.owndata + 1024 * self.writeable
+            own = 4 * self.owndata + (0x80000400 if self._warns() else 1024 * self.writeable)
             return layout(self._array).flags.num & ~(4 | 1024) | own
         if name in ("behaved", "carray") and not self.writeable:
             return False
@@ -54,6 +58,10 @@ class Flags:
             if found == "no attribute":
                 raise AttributeError(f"{kind} has no attribute {name!r}")
             raise AttributeError(f"attribute {name!r} of {kind}s is not writable")
+
+    def _warns(self) -> bool:
+        """Whether the first write gives a warning; see `broadcast_arrays`."""
+        return (self._array._flags or {}).get("readonly") == WARNS
 
     def _set_writeable(self, value: bool) -> None:
         array = self._array
@@ -83,7 +91,16 @@ class Flags:
 
     def __repr__(self) -> str:
         names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED")
-        return "".join(f"  {n} : {self[n]}\n" for n in names) + "  WRITEBACKIFCOPY : False\n"
+        lines = [f"  {n} : {self[n]}\n" for n in names if not (n == "WRITEABLE" and self._warns())]
+        if self._warns():
+            lines.insert(3, "  WRITEABLE : True  (with WARN_ON_WRITE=True)\n")
+        return "".join(lines) + "  WRITEBACKIFCOPY : False\n"
+
+
+_BROADCAST = (
+    "future versions will not create a writeable array from broadcast_array. Set the writable flag "
+    "explicitly to avoid this warning."
+)
 
 
 _FLAG_NAMES = {

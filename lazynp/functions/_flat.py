@@ -8,7 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, NDArray, new_array
 from lazynp._flush import host_value
-from lazynp._strides import writeable
+from lazynp._strides import may_write
 from lazynp.functions import manipulation, ufuncs
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range
@@ -75,7 +75,7 @@ class flatiter:
         return new_array(out._read()) if type(out) is NDArray else out
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if not writeable(self.base):
+        if not may_write(self.base):
             raise ValueError("underlying array is read-only")
         where = host_index(index) if type(index) in (int, slice, NDArray) else None
         if where is not None and write_into(

@@ -35,7 +35,7 @@ from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node
 from lazynp._recorder import RECORD, Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
-from lazynp._strides import laid_out, order_of_strides, writeable
+from lazynp._strides import WARNS, laid_out, may_write, order_of_strides
 from lazynp._trace import on_host, record_traced
 from lazynp._values import there
 from lazynp._views import view
@@ -56,6 +56,7 @@ from lazynp.functions._index_keys import (
 from lazynp.functions._moving import index_step, moves, moving_step, same_slice
 from lazynp.functions._operands import cast
 from lazynp.functions._parts import part, store_part
+from lazynp.functions._refused import FAULTS, wrong_index
 from lazynp.functions._scalars import AVALS, scalar
 from lazynp.functions._stores import (
     host_index,
@@ -96,9 +97,12 @@ def getitem(self: Array, index: Any) -> Any:
         out = _part_at_once(self, node, aval, index)
         if out is not None:
             return out
-    entry = _entry(aval, index)
-    if entry is None:
-        return _get_other(self, aval, index)
+    try:
+        entry = _entry(aval, index)
+        if entry is None:
+            return _get_other(self, aval, index)
+    except FAULTS as error:
+        raise wrong_index(error, aval, index) from None
     op, starts, step = entry
     if op.host:
         return get_on_host(self, op, node, starts, step)
@@ -227,7 +231,8 @@ def _view_along(self: Array, step: Any, node: Node, got: Node) -> Array:
 
 
 def _inherited(flags: dict[str, Any]) -> dict[str, Any] | None:
-    return {"readonly": True} if flags.get("readonly") else None
+    found = flags.get("readonly")
+    return {"readonly": WARNS if found == WARNS else True} if found else None
 
 
 def _new_entry(aval: Aval, key: Any, index: Any) -> Any:
@@ -327,7 +332,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     recorder = local.recorder
     if not _follows_store(recorder):
         begin(recorder, self, value)
-    if self._flags is not None and not writeable(self):
+    if self._flags is not None and not may_write(self):
         raise ValueError("assignment destination is read-only")
     if store_at_once(self, index, value):
         return
@@ -356,7 +361,10 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
         index = with_sizes(index)
     if staged and store_part(self, normal(index), value):
         return None
-    step = _set_step(aval.plain, index)
+    try:
+        step = _set_step(aval.plain, index)
+    except FAULTS as error:
+        raise wrong_index(error, aval, index) from None
     if step is None:
         set_advanced(self, normal(index), value)
         return None

@@ -13,8 +13,7 @@ from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import sized
-from lazynp._steps import Broadcast
-from lazynp._views import reshape as view_reshape, transpose, view
+from lazynp._views import reshape as view_reshape, transpose
 from lazynp.functions import ufuncs
 from lazynp.functions._arguments import (
     SMALL,
@@ -33,7 +32,7 @@ from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
 from lazynp.functions._operands import as_array, cast
 from lazynp.functions._ranges import arange, linspace
-from lazynp.functions._shapes import reshape
+from lazynp.functions._shapes import broadcast_warning, reshape
 from lazynp.primitives import shaping
 
 
@@ -41,7 +40,7 @@ from lazynp.primitives import shaping
 def meshgrid(
     *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
 ) -> tuple[Array, ...]:
-    """See `numpy.meshgrid`. With `copy=False` the dense grids are read-only views."""
+    """See `numpy.meshgrid`. With `copy=False`, see `broadcast_arrays`."""
     ndim = len(xi)
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
@@ -55,7 +54,8 @@ def meshgrid(
         grids.append(view_reshape(x, shape))
     if not sparse:
         full = broadcast_shapes(*[g.shape for g in grids])
-        grids = [g if g.shape == full else view(g, Broadcast(full), readonly=True) for g in grids]
+        if any(g.shape != full for g in grids):
+            grids = [broadcast_warning(g, full) for g in grids]
     return tuple(map(own, grids) if copy else grids)
 
 

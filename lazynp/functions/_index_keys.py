@@ -131,7 +131,7 @@ def normal_item(item: Any) -> Any:
         if item.ndim == 0 and item.dtype.kind in "fc" and type(item) is Scalar:
             raise IndexError(INVALID_INDEX)
         return item
-    if isinstance(item, np.integer):
+    if isinstance(item, np.integer) and not isinstance(item, np.timedelta64):
         return int(item)
     if isinstance(item, (bool, np.bool_)):
         return np.bool_(item)
@@ -139,7 +139,7 @@ def normal_item(item: Any) -> Any:
         return int(item)
     if isinstance(item, np.ndarray) and item.ndim == 0 and item.dtype.kind in "iu":
         return int(item)
-    if isinstance(item, (str, bytes, float, complex, np.inexact)):
+    if isinstance(item, (str, bytes, float, complex, np.inexact, np.timedelta64)):
         raise IndexError(INVALID_INDEX)
     if hasattr(item, "__index__") and not hasattr(item, "__array__"):
         return item.__index__()

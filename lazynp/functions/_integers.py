@@ -9,7 +9,7 @@ import numpy as np
 from lazynp._array import Array, Scalar
 from lazynp._flush import host_value
 from lazynp._overrides import Overridden
-from lazynp._strides import writeable
+from lazynp._strides import may_write
 from lazynp.functions import _advanced, ufuncs
 from lazynp.functions._arguments import converted
 from lazynp.functions._assigned import check_range
@@ -66,7 +66,7 @@ def target(a: Any, what: str) -> Array:
         raise Overridden(a)  # the NumPy function of this name writes it
     if not isinstance(a, Array) or isinstance(a, Scalar):
         raise TypeError(f"{what} must be numpy.ndarray, not {type(a)}")
-    if not writeable(a):
+    if not may_write(a):
         raise ValueError("assignment destination is read-only")
     return a
 

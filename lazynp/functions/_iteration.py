@@ -10,7 +10,7 @@ import numpy as np
 from lazynp import _views
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._flush import host_value
-from lazynp._strides import layout
+from lazynp._strides import in_order, layout, named
 from lazynp.functions import _assigned, _getset
 from lazynp.functions._host import to_device, to_host
 from lazynp.functions._integers import normalize_axis_index
@@ -255,7 +255,8 @@ def apply_along_axis(
     table = shaping.reshape(table, shape=(*shape, *first.shape))
     n, k = len(shape), first.ndim
     order = (*range(axis), *range(n, n + k), *range(axis, n))
-    return shaping.transpose(table, permutation=order)
+    in_memory = named([order.index(i) for i in range(n + k)])  # NumPy turns its table, too
+    return in_order(shaping.transpose(table, permutation=order), in_memory)
 
 
 def _fitting(result: Array, first: Array) -> Array:

@@ -27,7 +27,12 @@ from lazynp._recorder import known, local
 from lazynp._steps import expand_ellipsis
 from lazynp._trace import on_host, record, record_traced
 from lazynp._values import knowable
-from lazynp.functions._assigned import assigned, assigned_scalar, check_weak
+from lazynp.functions._assigned import (
+    assigned,
+    assigned_scalar,
+    check_weak,
+    without_unit,
+)
 from lazynp.functions._checks import depth_of
 from lazynp.functions._operands import broadcast, cast, operand_of
 from lazynp.functions._selected import spread_mask
@@ -52,6 +57,7 @@ def set_mask(self: Array, node: Node, aval: Aval, mask: Array, value: Any) -> bo
     True.
     """
     rest = aval.shape[mask.ndim :]
+    value = without_unit(value, aval.dtype)
     operand = operand_of(value)
     if type(operand) is list:
         shape = known(operand).shape

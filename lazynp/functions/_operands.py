@@ -14,7 +14,7 @@ from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
 from lazynp._node import leaf
 from lazynp._overrides import ask
-from lazynp._strides import dense_order, writeable
+from lazynp._strides import dense_order, may_write
 from lazynp.functions._nested import assemble, holds_lazy, opened
 from lazynp.functions._stores import write_into
 from lazynp.primitives import elementwise, shaping
@@ -103,7 +103,7 @@ def check_writeable(
         return
     if not isinstance(out, Array) or isinstance(out, Scalar):
         raise TypeError(what)
-    if not writeable(out):
+    if not may_write(out):
         raise ValueError(f"{name} is read-only")
 
 

@@ -11,7 +11,7 @@ from lazynp._array import Array, Scalar
 from lazynp._later import matrix_classes
 from lazynp._node import is_tracer
 from lazynp._values import knowable
-from lazynp.functions._host import to_host
+from lazynp.functions._host import host_call, to_host
 from lazynp.functions._operands import as_array
 
 OPERATORS = {
@@ -24,6 +24,18 @@ OPERATORS = {
 }  # fmt: skip
 
 COMPARES = {"equal": operator.eq, "not_equal": operator.ne}
+
+
+def compared(compare: Any, function: Any, x: Any, y: Any) -> Any:
+    """`function(x, y)`, or for records what the operator `compare` of NumPy's gives: it refuses
+    what its ufunc takes, and other values that cannot be compared are unequal.
+    """
+    try:
+        if not any(isinstance(v, Array) and v.dtype.kind == "V" for v in (x, y)):
+            return function(x, y)
+    except TypeError:
+        pass
+    return host_call(compare, x, y)
 
 
 def defers(other: Any) -> bool:

@@ -54,12 +54,12 @@ _ALLOWED = {
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """See `numpy.pad`. `mode="empty"` pads with zeros."""
     x = viewable(array)
+    if not on_device(x.dtype) and not callable(mode):
+        return host_call(np.pad, x, pad_width, mode, **kwargs)
     widths = _widths(pad_width, x.ndim)
     if callable(mode):
         return _by_function(_constant(x, widths, ((0, 0),) * x.ndim), widths, mode, kwargs)
     _check_keywords(mode, kwargs)
-    if not on_device(x.dtype):
-        return host_call(np.pad, x, widths, mode, **kwargs)
     if mode == "empty":
         out = _constant(x, widths, ((0, 0),) * x.ndim)
     elif mode == "constant":

@@ -269,7 +269,9 @@ def done_first(
     entries = entries_of(function)
     more = {} if square is None else {"method": square}
 
-    def call(x: Any, y: Any) -> Any:
+    def call(x: Any, y: Any, modulus: Any = None) -> Any:
+        if modulus is not None:  # `pow(x, y, z)`
+            return NotImplemented
         recorder = local.recorder
         if recorder.backend.at_once and type(x) is NDArray and not staged:
             a, b = plain_operand(x), plain_operand(y)

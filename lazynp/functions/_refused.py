@@ -9,13 +9,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from lazynp._array import Array
+from lazynp._avals import Aval
 from lazynp._strides import writeable
 from lazynp._values import knowable, seen_value
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MOST = 1 << 26  # bytes of operands that are copied to ask NumPy
-_FAULTS = (TypeError, ValueError, LookupError, ArithmeticError)
+FAULTS = (TypeError, ValueError, LookupError, ArithmeticError)
 
 
 def refused_as(reference: Callable[..., Any]) -> Callable[[F], F]:
@@ -29,7 +30,7 @@ def refused_as(reference: Callable[..., Any]) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 return function(*args, **kwargs)
-            except _FAULTS as error:
+            except FAULTS as error:
                 found = _fault(reference, args, kwargs)
                 if found is None or (type(found), str(found)) == (type(error), str(error)):
                     raise
@@ -53,10 +54,25 @@ def _fault(reference: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
     try:
         with np.errstate(all="ignore"):
             reference(*copies, **named)
-    except _FAULTS as found:
+    except FAULTS as found:
         found.__context__ = None
         return found.with_traceback(None)
     return None
+
+
+def numpys_fault(error: Exception, reference: Any, args: Any, kwargs: Any) -> Exception:
+    """What to raise for an error of ours: NumPy's exception, if it can be asked and raises one."""
+    found = _fault(reference, args, kwargs)
+    return error if found is None else found
+
+
+def wrong_index(error: Exception, aval: Aval, index: Any) -> Exception:
+    """What to raise where an array of this aval got an index that we refuse: NumPy's exception."""
+    if type(aval) is not Aval:
+        return error
+    alike = np.broadcast_to(np.zeros((), aval.dtype), aval.shape)
+    found = _fault(lambda place: alike[place], (index,), {})
+    return error if found is None else found
 
 
 class _CannotAsk(Exception):

@@ -40,7 +40,9 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
     general: the method for everything else. It is called one frame below the user's.
     """
 
-    def call(x: Any, y: Any) -> Any:
+    def call(x: Any, y: Any, modulus: Any = None) -> Any:
+        if modulus is not None:  # `pow(x, y, z)`
+            return NotImplemented
         node = x._node
         a = node[2]
         t = type(y)

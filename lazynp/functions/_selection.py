@@ -12,7 +12,7 @@ from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, on_device
 from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
-from lazynp._strides import in_common_order, out_of_order
+from lazynp._strides import copied_order, in_common_order, in_order, out_of_order
 from lazynp._values import knowable, seen_value
 from lazynp.functions import _getset, ufuncs
 from lazynp.functions._assigned import check_range
@@ -332,7 +332,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         conditions.append(ufuncs.logical_not(some))
     elif n != len(funclist):
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
-    y = shaping.full(0, shape=array.shape, dtype=array.dtype)
+    y = in_order(shaping.full(0, shape=array.shape, dtype=array.dtype), copied_order(array))
     for condition, function in zip(conditions, funclist, strict=True):
         if not isinstance(function, Callable):
             _getset.setitem(y, plain(condition), function)

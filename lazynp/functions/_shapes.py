@@ -17,7 +17,7 @@ from lazynp._flush import host_value
 from lazynp._memo import cached
 from lazynp._sizes import exact_quotient, sized
 from lazynp._steps import Broadcast, Reshape
-from lazynp._strides import layout, order_of
+from lazynp._strides import WARNS, layout, order_of, writeable
 from lazynp._views import (
     reshape as view_reshape,
     showing,
@@ -362,7 +362,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
-    """See `numpy.broadcast_arrays`. Arrays that had to be broadcast are read-only."""
+    """See `numpy.broadcast_arrays`. The first write to a broadcast array gives NumPy's warning."""
     xs = [asarray(a) for a in args]
     if any_sized(*xs):
         shape = sizes_broadcast(*[x.shape for x in xs])
@@ -371,9 +371,15 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
             for x in xs
         )
     shape = np.broadcast(*[np.broadcast_to(np.False_, x.shape) for x in xs]).shape if xs else ()
-    return tuple(
-        x if x.shape == shape else view(viewable(x), Broadcast(shape), readonly=True) for x in xs
-    )
+    if all(x.shape == shape for x in xs):
+        return tuple(xs)
+    return tuple([broadcast_warning(viewable(x), shape) for x in xs])
+
+
+def broadcast_warning(x: Array, shape: Shape) -> Array:
+    """A view of this shape, as `broadcast_arrays` makes it."""
+    step = Reshape(shape) if x.shape == shape else Broadcast(shape)
+    return view(x, step, readonly=WARNS if writeable(x) else True)
 
 
 # -- flips and quarter turns -----------------------------------------------------------------------

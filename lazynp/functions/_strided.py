@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from lazynp._array import Array, from_host, new_array, new_view
 from lazynp._node import Node, aval_of_node
 from lazynp._steps import Exact
-from lazynp._strides import Order, layout, layouts, writeable
+from lazynp._strides import Order, layout, layouts, sharing, writeable
 from lazynp._views import view
 from lazynp.functions._fold import part
 from lazynp.functions._host import to_host
@@ -195,6 +195,9 @@ def share_memory(array: Array) -> None:
     array._base, array._path, array._node, array._seen = (
         same._base, same._path, same._node, same._seen,
     )  # fmt: skip
+
+
+sharing.append(share_memory)
 
 
 def _c_strides(shape: tuple[int, ...], size: int) -> tuple[int, ...]:

@@ -40,6 +40,7 @@ from lazynp.functions._operands import (
 from lazynp.functions._operator_cases import (
     COMPARES,
     OPERATORS,
+    compared,
     defers,
     is_square_of_bools,
     repeated,
@@ -148,10 +149,7 @@ class ufunc(Methods):
                 return many
             if compare is None:
                 return self._as_operator(x, y)
-            try:
-                return self._as_operator(x, y)
-            except TypeError:  # records; values that cannot be compared are unequal
-                return host_call(compare, x, y)
+            return compared(compare, self._as_operator, x, y)
 
         if self._fast is not None:
             return binary(self._fast, slow, self._numpy, swap=reflected, depth=depth)

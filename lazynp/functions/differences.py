@@ -382,7 +382,8 @@ def i0(x: Any) -> Any:
     if x.dtype.kind == "c":
         raise TypeError("i0 not supported for complex values")
     x = x if x.dtype.kind == "f" else cast(x, _FLOAT64)
-    return elementwise.select(elementwise.isinf(x), np.nan, elementwise.bessel_i0(x))
+    result = elementwise.select(elementwise.isinf(x), np.nan, elementwise.bessel_i0(x))
+    return in_order(result, copied_order(x))
 
 
 def sinc(x: Any) -> Any:

@@ -8,7 +8,7 @@ import numpy as np
 
 from lazynp._array import Array, from_host, new_array
 from lazynp._flush import host_value
-from lazynp._strides import writeable
+from lazynp._strides import copied_order, in_order, writeable
 from lazynp.functions._arguments import check_device
 from lazynp.functions._construct import asarray
 from lazynp.functions._placing import placing
@@ -54,7 +54,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     check_device(device)
     if copy is None and isinstance(x, Array):
-        return new_array(x._read())
+        return in_order(new_array(x._read()), copied_order(x))
     value = np.from_dlpack(x, device=device, copy=copy)
     if copy is False:
         return asarray(value, copy=False)

@@ -10,7 +10,9 @@ from lazynp._array import Array, Scalar, new_array
 from lazynp._errstate import quiet
 from lazynp._extents import broadcast_shapes
 from lazynp._flush import host_value
+from lazynp._node import VALUE
 from lazynp._overrides import Overridden
+from lazynp._strides import copied_order, in_order
 from lazynp.functions import reductions, ufuncs
 from lazynp.functions._arguments import NO_COPY
 from lazynp.functions._eager import by_method, by_numpy
@@ -49,13 +51,13 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 @quiet("invalid")
 @by_numpy(np.allclose)
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """See `numpy.allclose`. The result is a lazy scalar, not a Python bool."""
-    return reductions.all(isclose(a, b, rtol, atol, equal_nan))
+    """See `numpy.allclose`. The result is a lazy scalar, unless its value is there."""
+    return _told(reductions.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
 @by_numpy(np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """See `numpy.array_equal`. The result is a lazy scalar, unless the shapes decide."""
+    """See `numpy.array_equal`. The result is a lazy scalar, unless its value is there."""
     try:
         x, y = as_array(a1), as_array(a2)
     except Overridden:
@@ -72,11 +74,18 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     if equal_nan:
         both = ufuncs.logical_and(ufuncs.isnan(x), ufuncs.isnan(y))
         same = ufuncs.logical_or(same, both)
-    return reductions.all(same)
+    return _told(reductions.all(same))
 
 
+def _told(result: Any) -> Any:
+    """A truth as Python's, as NumPy gives it, if its value is there."""
+    value = result._node[VALUE] if type(result) is Scalar else None
+    return bool(value) if type(value) is np.bool_ else result
+
+
+@by_numpy(np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """See `numpy.array_equiv`. The result is a lazy scalar, unless the shapes decide."""
+    """See `numpy.array_equiv`. The result is a lazy scalar, unless its value is there."""
     try:
         x, y = as_array(a1), as_array(a2)
         broadcast_shapes(x.shape, y.shape)
@@ -86,7 +95,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         return False
     if needs_host(x, y):
         return host_call(np.array_equiv, x, y)
-    return reductions.all(ufuncs.equal(x, y))
+    return _told(reductions.all(ufuncs.equal(x, y)))
 
 
 # -- kinds of values -------------------------------------------------------------------------------
@@ -101,7 +110,7 @@ def _infinite(x: Any, out: Any, *, positive: bool) -> Any:
     if needs_host(x):
         return host_call(np.isposinf if positive else np.isneginf, x)
     if x.dtype.kind != "f":
-        result: Any = scalar_if_0d(shaping.full(False, shape=x.shape, dtype=BOOL))
+        result: Any = _everywhere(False, x)
     else:
         result = ufuncs.equal(x, np.inf if positive else -np.inf)
     return result if out is None else store(result, out)
@@ -132,7 +141,12 @@ def isreal(x: Any) -> Any:
         return ufuncs.equal(elementwise.imag(x), 0)
     if needs_host(x):
         return host_call(np.isreal, x)
-    return scalar_if_0d(shaping.full(True, shape=x.shape, dtype=BOOL))
+    return _everywhere(True, x)
+
+
+def _everywhere(truth: bool, x: Array) -> Any:
+    result = shaping.full(truth, shape=x.shape, dtype=BOOL)
+    return scalar_if_0d(in_order(result, copied_order(x)))
 
 
 def iscomplexobj(x: Any) -> bool:
@@ -187,9 +201,11 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 @by_method(np.nan_to_num, 1, without=("copy",), function=np.nan_to_num)  # `copy=False` writes
 def nan_to_num(
-    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+    x: Any, copy: bool | None = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
     """See `numpy.nan_to_num`."""
+    if copy is None:  # only if it must, as `np.array`
+        copy = not isinstance(x, (Array, np.ndarray))
     if not copy and not isinstance(x, (Array, np.ndarray)):
         raise ValueError(NO_COPY)
     source = as_array(x)

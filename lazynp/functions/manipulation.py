@@ -17,7 +17,7 @@ from lazynp._avals import SCALAR_DTYPES
 from lazynp._extents import known_empty
 from lazynp._node import VALUE
 from lazynp._sizes import Size
-from lazynp._strides import are_same, writeable
+from lazynp._strides import are_same, may_write
 from lazynp.functions._arguments import (
     NO_AXIS,
     as_size,
@@ -302,7 +302,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         return
     if not isinstance(dst, Array) or isinstance(dst, Scalar):
         raise TypeError(f"copyto() argument 1 must be a numpy.ndarray, not {type(dst).__name__}")
-    if not writeable(dst):
+    if not may_write(dst):
         if are_same(dst, src):
             return
         raise ValueError("assignment destination is read-only")

@@ -12,6 +12,7 @@ from lazynp._array import Array
 from lazynp._extents import known_empty
 from lazynp._flush import host_value
 from lazynp._sizes import is_size, largest
+from lazynp._strides import in_order, named
 from lazynp.functions import nan_reductions, reductions, ufuncs
 from lazynp.functions._checks import refuse, traced
 from lazynp.functions._eager import by_numpy
@@ -51,6 +52,14 @@ def _lanes(x: Array, axis: Any) -> tuple[Array, tuple[int, ...]]:
     return shaping.reshape(x, shape=(*lanes, size)), ones
 
 
+def _can_go(x: Array, out: Any, q: Any = None) -> bool:
+    """Whether NumPy can compute into `out`. It casts and broadcasts there in ways of its own."""
+    if out is None or traced(x, q, out):
+        return False
+    check_writeable(out)
+    return True
+
+
 def _delivered(
     result: Any, q_ndim: int, ones: tuple[int, ...], out: Any, keepdims: Any, casting: str
 ) -> Any:
@@ -86,7 +95,7 @@ def median(
 ) -> Any:
     """See `numpy.median`. `overwrite_input` has no effect."""
     x = as_array(a)
-    if needs_host(x):
+    if needs_host(x) or _can_go(x, out):
         return host_into(np.median, x, axis, out=out, keepdims=keepdims)
     rows, ones = _lanes(x, axis)
     if is_size(rows.shape[-1]):
@@ -124,7 +133,7 @@ def nanmedian(
     keepdims = keepdims is not NO_VALUE and keepdims
     if x.size == 0:
         return nan_reductions.nanmean(x, axis, out=out, keepdims=keepdims)
-    if needs_host(x):
+    if needs_host(x) or _can_go(x, out):
         return host_into(np.nanmedian, x, axis, out=out, keepdims=keepdims)
     if x.dtype.kind not in "fc":
         return median(x, axis, out, keepdims=keepdims)
@@ -378,16 +387,21 @@ def _public(
         rows, ones = _lanes(x, axis)
         result = weighted_quantile(rows, w, as_array(values), skip_nan)
         return _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
-    if weights is not None or needs_host(x):  # weighted quantiles are NumPy's
+    if weights is not None or needs_host(x) or _can_go(x, out, q):  # weighted quantiles are NumPy's
         return host_into(
             getattr(np, name),
             x, q, axis, out=out, method=method, keepdims=keepdims, weights=weights,
         )  # fmt: skip
     if skip_nan and x.size == 0:
         return nan_reductions.nanmean(x, axis, out=out, keepdims=keepdims)
-    skip_nan = skip_nan and x.dtype.kind == "f"
-    result, ones = _quantile(x, values, weak, axis, method, skip_nan)
-    return _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
+    skipped = skip_nan and x.dtype.kind == "f"
+    result, ones = _quantile(x, values, weak, axis, method, skipped)
+    by_lane = skip_nan and out is None and axis is not None and result.ndim > values.ndim
+    result = _delivered(result, values.ndim, ones, out, keepdims, "same_kind")
+    if by_lane and values.ndim:  # NumPy goes from lane to lane, and then turns the result
+        axes = range(result.ndim)
+        result = in_order(result, named((*axes[values.ndim :], *axes[: values.ndim])))
+    return result
 
 
 @by_numpy(np.quantile, always=True)

@@ -298,7 +298,7 @@ def std(
     )
     if out is not None:
         _check_result(as_array(a), axis, dtype, out, keepdims)
-        return store(ufuncs.sqrt(cast(variance, out.dtype)), out, "unsafe")
+        return ufuncs.sqrt(cast(variance, out.dtype), out=out)
     if isinstance(variance, NDArray) and variance.dtype.kind in "iu":
         return ufuncs.sqrt(variance, out=variance)  # raises
     return scalar_if_0d(cast(ufuncs.sqrt(variance), variance.dtype))

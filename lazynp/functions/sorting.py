@@ -88,7 +88,8 @@ def sort_complex(a: Any) -> Any:
     x = sort(a)
     if x.dtype.kind == "c":
         return x
-    return cast(x, "F" if x.dtype.char in "bhBH" else "G" if x.dtype.char == "g" else "D")
+    letter = "F" if x.dtype.char in "bhBH" else "G" if x.dtype.char == "g" else "D"
+    return in_order(cast(x, letter), copied_order(x))
 
 
 @by_numpy(np.lexsort, always=True)
@@ -171,7 +172,7 @@ def searchsorted(a: Any, v: Any, side: Any = "left", sorter: Any = None) -> Any:
     if side not in ("left", "right"):
         np.searchsorted([0], 0, side=side)  # NumPy's own exception
     if needs_host(x, values):
-        return host_call(np.searchsorted, x, values, side, sorter)
+        return host_call(np.searchsorted, x, v if isinstance(v, str) else values, side, sorter)
     if x.ndim != 1:
         what = "too deep" if x.ndim else "of too small depth"
         raise ValueError(f"object {what} for desired array")

@@ -20,7 +20,7 @@ from lazynp._plan import STATS, Plan, Stats
 from lazynp._positions import position
 from lazynp._program_of import jaxpr_of
 from lazynp._reference import host_view, note_read
-from lazynp._strides import writeable
+from lazynp._strides import may_write
 from lazynp._tree import tree_flatten
 from lazynp.transforms._jit import Jitted
 from lazynp.transforms._recipes import recipe_of
@@ -182,7 +182,7 @@ def writable(x: Array) -> Iterator[np.ndarray[Any, Any]]:
     """
     if not isinstance(x, Array):
         raise TypeError(f"writable: an Array is required, got {type(x).__name__}")
-    if not writeable(x):
+    if not may_write(x):
         raise ValueError("assignment destination is read-only")
     memory = lowering.aligned_empty(x.shape, x.dtype)
     np.copyto(memory, host_value(x._read()))

@@ -11,6 +11,7 @@ from lazynp._primitive import Primitive
 from lazynp._recorder import known
 from lazynp._ufunc_loops import resolve_dtypes
 from lazynp._values import extent
+from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._operands import as_array
 from lazynp.functions._recording import apply
 from lazynp.functions._ufunc import ufunc
@@ -104,6 +105,11 @@ def where_(c: Any, x: Any, y: Any) -> Any:
 
 
 def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    xs = as_array(x), as_array(y)
+    if needs_host(*xs):
+        return host_call(np.divmod, *xs)
+    if any(v.dtype.kind == "c" for v in xs):
+        np.divmod(*[np.ones((), v.dtype) for v in xs])  # NumPy's error
     return floor_divide(x, y), remainder(x, y)
 
 

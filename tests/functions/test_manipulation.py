@@ -226,7 +226,6 @@ p = np.array_split(w, 3); p[1][0] = 7; w
 p = np.hsplit(a, 3); p[2] += 1; a
 p = np.unstack(a, axis=1); p[1][:] = 0; a
 r = np.trim_zeros(m); r[0, 0] = 9; m
-r = np.broadcast_arrays(a, v); r[0][0] = 7; a
 r = np.roll(w, 1); r[0] = 9; w
 r = np.tile(w, 1); r[0] = 9; w
 r = np.repeat(w, 1); r[0] = 9; w
@@ -686,14 +685,6 @@ def test_errors(program: str) -> None:
 @pytest.mark.parametrize("program", rows(MESSAGES))
 def test_message(program: str) -> None:
     check(program, DATA, message=True)
-
-
-# -- results that are read-only where NumPy only warns ----------------------------------------
-
-
-def test_broadcast_arrays_are_read_only() -> None:
-    with pytest.raises(ValueError, match="read-only"):
-        lazynp.broadcast_arrays(lazynp.arange(3), lazynp.zeros((2, 3)))[0][0] = 1
 
 
 # -- laziness ---------------------------------------------------------------------------------

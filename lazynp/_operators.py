@@ -67,9 +67,16 @@ _UNARY = {
 }
 
 
+def _lacks_matmul(x: Array) -> bool:
+    """Whether NumPy has a scalar here, without this operator. (The inputs of staged functions are
+    Scalars of any shape, for they cannot be written.)
+    """
+    return type(x) is Scalar and not x.ndim
+
+
 def _matmul_operator(self: Array, other: Any) -> Any:
-    if type(self) is Scalar and not isinstance(other, (NDArray, np.ndarray)):
-        return NotImplemented  # NumPy's scalars have no such operator
+    if _lacks_matmul(self) and not isinstance(other, (NDArray, np.ndarray)):
+        return NotImplemented
     if type(other) is not NDArray and defers(other):
         return yielded("matmul", self, other)
     if type(other) is Part:
@@ -78,7 +85,7 @@ def _matmul_operator(self: Array, other: Any) -> Any:
 
 
 def _matmul_reflected(self: Array, other: Any) -> Any:
-    if type(self) is Scalar and not isinstance(other, (NDArray, np.ndarray)):
+    if _lacks_matmul(self) and not isinstance(other, (NDArray, np.ndarray)):
         return NotImplemented
     if defers(other):
         return yielded("matmul", other, self)

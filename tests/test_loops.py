@@ -281,8 +281,8 @@ def test_few_programs(body: Body, size: int, iterations: int) -> None:
     assert outcome(body, iterations, size)[0] <= MOST
 
 
-# Some seconds each: half of the loops under the default policy, some of the others elsewhere.
-WATCHED = BODIES[::2] if POLICY == "adaptive" else BODIES[1::5]
+# Some seconds each: a quarter of the loops under the default policy, some of the others elsewhere.
+WATCHED = BODIES[::4] if POLICY == "adaptive" else BODIES[1::8]
 
 
 @pytest.mark.slow

@@ -97,12 +97,16 @@ def getitem(self: Array, index: Any) -> Any:
         out = _part_at_once(self, node, aval, index)
         if out is not None:
             return out
+    entry: Any = None
+    wrong: Any = None
     try:
         entry = _entry(aval, index)
         if entry is None:
             return _get_other(self, aval, index)
     except FAULTS as error:
-        raise wrong_index(error, aval, index) from None
+        wrong = wrong_index(error, aval, index)
+    if wrong is not None:
+        raise wrong
     op, starts, step = entry
     if op.host:
         return get_on_host(self, op, node, starts, step)
@@ -361,10 +365,14 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
         index = with_sizes(index)
     if staged and store_part(self, normal(index), value):
         return None
+    step: Any = None
+    wrong: Any = None
     try:
         step = _set_step(aval.plain, index)
     except FAULTS as error:
-        raise wrong_index(error, aval, index) from None
+        wrong = wrong_index(error, aval, index)
+    if wrong is not None:
+        raise wrong
     if step is None:
         set_advanced(self, normal(index), value)
         return None

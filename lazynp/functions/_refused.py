@@ -67,12 +67,17 @@ def numpys_fault(error: Exception, reference: Any, args: Any, kwargs: Any) -> Ex
 
 
 def wrong_index(error: Exception, aval: Aval, index: Any) -> Exception:
-    """What to raise where an array of this aval got an index that we refuse: NumPy's exception."""
+    """What to raise where an array of this aval got an index that we refuse: NumPy's exception.
+    (Raise it behind the `except`: it comes in place of `error`, not after it.)
+    """
     if type(aval) is not Aval:
         return error
     alike = np.broadcast_to(np.zeros((), aval.dtype), aval.shape)
     found = _fault(lambda place: alike[place], (index,), {})
-    return error if found is None else found
+    if found is None:
+        return error
+    found.__context__ = error.__context__
+    return found
 
 
 class _CannotAsk(Exception):

@@ -74,6 +74,9 @@ _SCALAR = "scalar"  # in a memo: the aval of one element
 # -- reading -------------------------------------------------------------------------------------
 
 
+_NOTHING: Any = None
+
+
 def getitem(self: Array, index: Any) -> Any:
     """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy.
 
@@ -97,8 +100,7 @@ def getitem(self: Array, index: Any) -> Any:
         out = _part_at_once(self, node, aval, index)
         if out is not None:
             return out
-    entry: Any = None
-    wrong: Any = None
+    entry = wrong = _NOTHING
     try:
         entry = _entry(aval, index)
         if entry is None:
@@ -365,8 +367,7 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
         index = with_sizes(index)
     if staged and store_part(self, normal(index), value):
         return None
-    step: Any = None
-    wrong: Any = None
+    step = wrong = _NOTHING
     try:
         step = _set_step(aval.plain, index)
     except FAULTS as error:

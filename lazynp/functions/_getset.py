@@ -74,9 +74,6 @@ _SCALAR = "scalar"  # in a memo: the aval of one element
 # -- reading -------------------------------------------------------------------------------------
 
 
-_NOTHING: Any = None
-
-
 def getitem(self: Array, index: Any) -> Any:
     """`self[index]`: a view for a basic index, a copy for an advanced one, as in NumPy.
 
@@ -100,14 +97,15 @@ def getitem(self: Array, index: Any) -> Any:
         out = _part_at_once(self, node, aval, index)
         if out is not None:
             return out
-    entry = wrong = _NOTHING
+    entry: Any = None
+    wrong: Any = None
     try:
         entry = _entry(aval, index)
         if entry is None:
             return _get_other(self, aval, index)
     except FAULTS as error:
         wrong = wrong_index(error, aval, index)
-    if wrong is not None:
+    if entry is None or wrong is not None:
         raise wrong
     op, starts, step = entry
     if op.host:
@@ -367,7 +365,8 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
         index = with_sizes(index)
     if staged and store_part(self, normal(index), value):
         return None
-    step = wrong = _NOTHING
+    step: Any = None
+    wrong: Any = None
     try:
         step = _set_step(aval.plain, index)
     except FAULTS as error:

@@ -70,6 +70,7 @@ PROGRAM = """
     big = np.zeros(1000)
     kept = np.ones(3)
     jitted = np.jit(lambda x: x * 2 + 1)
+    jitted.lower(big).compile()  # the compiler is loaded now, not when a clock says so
 
     def call(k):
         global kept

@@ -106,7 +106,10 @@ def getitem(self: Array, index: Any) -> Any:
     except FAULTS as error:
         wrong = wrong_index(error, aval, index)
     if entry is None or wrong is not None:
-        raise wrong
+        try:
+            raise wrong
+        finally:
+            del wrong  # its traceback refers to this frame
     op, starts, step = entry
     if op.host:
         return get_on_host(self, op, node, starts, step)
@@ -372,7 +375,10 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
     except FAULTS as error:
         wrong = wrong_index(error, aval, index)
     if wrong is not None:
-        raise wrong
+        try:
+            raise wrong
+        finally:
+            del wrong
     if step is None:
         set_advanced(self, normal(index), value)
         return None

@@ -118,6 +118,7 @@ def _into(out: Any, self: Array, function: Any, method: str, inputs: Any, kwargs
     if not any(isinstance(o, Array) for o in out) and all(knowable(x._read()) for x in lazy):
         run = getattr(function, method)
         return quietly(run, [to_host(x) for x in inputs], **_map(to_host, kwargs), out=given["out"])
+    wrong: Any = None
     try:
         ours = None if _mean_otherwise(inputs) else find(function.__name__)
         if isinstance(ours, ufunc) and all(o is None or isinstance(o, Array) for o in out):
@@ -125,9 +126,13 @@ def _into(out: Any, self: Array, function: Any, method: str, inputs: Any, kwargs
         result = array_ufunc(self, function, method, *inputs, **kwargs)
         results = result if isinstance(result, tuple) else (result,)
         filled = tuple(_fill(r, o) for r, o in zip(results, out, strict=True))
+        return filled if isinstance(result, tuple) else filled[0]
     except FAULTS as error:
-        raise numpys_fault(error, getattr(function, method), inputs, given) from None
-    return filled if isinstance(result, tuple) else filled[0]
+        wrong = numpys_fault(error, getattr(function, method), inputs, given)
+    try:
+        raise wrong
+    finally:
+        del wrong
 
 
 def _beyond(function: np.ufunc) -> Any:

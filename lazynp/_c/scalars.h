@@ -29,24 +29,28 @@ static inline int as_int64(PyObject *x, npy_int64 *value)
     return !overflow;
 }
 
-/* Both as doubles, if one is and the other is an int that a double has exactly. */
-static inline int as_doubles(PyObject *const *xs, double *a, double *b)
+/* A double, or an int that a double has exactly. */
+static inline int as_exact_double(PyObject *x, double *value)
 {
     static const npy_int64 most = (npy_int64)1 << 53;
     npy_int64 whole;
-    if (as_double(xs[0], a)) {
-        if (as_double(xs[1], b))
-            return 1;
-        if (!as_int64(xs[1], &whole) || whole > most || whole < -most)
-            return 0;
-        *b = (double)whole;
+    if (as_double(x, value))
         return 1;
-    }
-    if (!as_int64(xs[0], &whole) || whole > most || whole < -most || !as_double(xs[1], b))
+    if (!as_int64(x, &whole) || whole > most || whole < -most)
         return 0;
-    *a = (double)whole;
+    *value = (double)whole;
     return 1;
 }
+
+/* The comparisons of two numbers of one C type, and no other operator. */
+#define COMPARISON_CASES(a, b)                                                                     \
+    case '<': PyArrayScalar_RETURN_BOOL_FROM_LONG(a < b);                                          \
+    case '>': PyArrayScalar_RETURN_BOOL_FROM_LONG(a > b);                                          \
+    case 'l': PyArrayScalar_RETURN_BOOL_FROM_LONG(a <= b);                                         \
+    case 'g': PyArrayScalar_RETURN_BOOL_FROM_LONG(a >= b);                                         \
+    case '=': PyArrayScalar_RETURN_BOOL_FROM_LONG(a == b);                                         \
+    case '!': PyArrayScalar_RETURN_BOOL_FROM_LONG(a != b);                                         \
+    default: return NULL;
 
 /* An operator on two doubles, by IEEE arithmetic. NULL for other operators, or an error. Call it
    only if nothing watches for floating-point errors. */
@@ -58,13 +62,7 @@ static PyObject *of_doubles(int code, double a, double b)
     case '-': result = a - b; break;
     case '*': result = a * b; break;
     case '/': result = a / b; break;
-    case '<': PyArrayScalar_RETURN_BOOL_FROM_LONG(a < b);
-    case '>': PyArrayScalar_RETURN_BOOL_FROM_LONG(a > b);
-    case 'l': PyArrayScalar_RETURN_BOOL_FROM_LONG(a <= b);
-    case 'g': PyArrayScalar_RETURN_BOOL_FROM_LONG(a >= b);
-    case '=': PyArrayScalar_RETURN_BOOL_FROM_LONG(a == b);
-    case '!': PyArrayScalar_RETURN_BOOL_FROM_LONG(a != b);
-    default: return NULL;
+    COMPARISON_CASES(a, b)
     }
     PyObject *new = PyArrayScalar_New(Double);
     if (new)
@@ -103,13 +101,7 @@ static PyObject *of_int64s(int code, npy_int64 a, npy_int64 b)
         if (a % b != 0 && (a < 0) != (b < 0))
             result += code == 'd' ? -1 : b;
         break;
-    case '<': PyArrayScalar_RETURN_BOOL_FROM_LONG(a < b);
-    case '>': PyArrayScalar_RETURN_BOOL_FROM_LONG(a > b);
-    case 'l': PyArrayScalar_RETURN_BOOL_FROM_LONG(a <= b);
-    case 'g': PyArrayScalar_RETURN_BOOL_FROM_LONG(a >= b);
-    case '=': PyArrayScalar_RETURN_BOOL_FROM_LONG(a == b);
-    case '!': PyArrayScalar_RETURN_BOOL_FROM_LONG(a != b);
-    default: return NULL;
+    COMPARISON_CASES(a, b)
     }
     PyObject *new = PyArrayScalar_New(Int64);
     if (new)
@@ -153,7 +145,7 @@ static PyObject *of_scalars(PyObject *self, PyObject *const *args, size_t nargsf
     }
     if (n == 2 && as_int64(values[0], &whole) && as_int64(values[1], &other))
         result = of_int64s(front->symbol, whole, other);
-    else if (n == 2 && as_doubles(values, &a, &b))
+    else if (n == 2 && as_exact_double(values[0], &a) && as_exact_double(values[1], &b))
         result = of_doubles(front->symbol, a, b);
     if (!result && !PyErr_Occurred()) {
         Py_INCREF(values[0]);

@@ -140,7 +140,7 @@ class Given:
         self.compact: dict[int, bool] = {}
         self.apart: tuple[int, ...] = ()
         self._detach()
-        self.arrays = arrays = Arguments((self.leaves,), "a hot function")
+        self.arrays = arrays = Arguments((tuple(self.leaves), {}), "a hot function")
         if arrays.places is None:
             raise NotTaken("a view at a traced place")
         whole = (self.args, self.names, self.closure, tuple(self._specs))

@@ -97,7 +97,7 @@ class Program:
         if results is None:
             raise AssertionError("the program was not traced")
         try:
-            values = self._jitted(*leaves) if arrays is None else self._jitted.again(arrays, leaves)
+            values = self._jitted(*leaves) if arrays is None else self._jitted.again(arrays)
             for x in (*values, *owners):
                 compute(x)
             values = results.rows_apart(values)

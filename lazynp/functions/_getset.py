@@ -109,7 +109,7 @@ def getitem(self: Array, index: Any) -> Any:
         try:
             raise wrong
         finally:
-            del wrong  # its traceback refers to this frame
+            del wrong
     op, starts, step = entry
     if op.host:
         return get_on_host(self, op, node, starts, step)

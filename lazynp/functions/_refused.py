@@ -61,23 +61,21 @@ def _fault(reference: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> 
 
 
 def numpys_fault(error: Exception, reference: Any, args: Any, kwargs: Any) -> Exception:
-    """What to raise for an error of ours: NumPy's exception, if it can be asked and raises one."""
+    """What to raise for an error of ours: NumPy's exception, if it can be asked and raises one.
+
+    Raise it behind the `except`: it comes in place of `error`, not after it. Then delete the
+    variable: the traceback of the exception refers to its frame.
+    """
     found = _fault(reference, args, kwargs)
     return error if found is None else found
 
 
 def wrong_index(error: Exception, aval: Aval, index: Any) -> Exception:
-    """What to raise where an array of this aval got an index that we refuse: NumPy's exception.
-    (Raise it behind the `except`: it comes in place of `error`, not after it.)
-    """
+    """`numpys_fault` where an array of this aval got an index that we refuse."""
     if type(aval) is not Aval:
         return error
     alike = np.broadcast_to(np.zeros((), aval.dtype), aval.shape)
-    found = _fault(lambda place: alike[place], (index,), {})
-    if found is None:
-        return error
-    found.__context__ = error.__context__
-    return found
+    return numpys_fault(error, lambda place: alike[place], (index,), {})
 
 
 class _CannotAsk(Exception):

@@ -247,54 +247,21 @@ linear_recurrence = Primitive(
 )
 
 
-# -- cumprod -----------------------------------------------------------------------------------
+# -- accumulations -----------------------------------------------------------------------------
 
 
-def cumprod_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
-    """d(p[i]) = x[i] d(p[i - 1]) + p[i - 1] dx[i]. Correct where x is zero, unlike a quotient."""
-    (x,), (dx,) = primals, tangents
-    out = cumprod(x, axis=axis)
-    if dx is None:
-        return out, None
-    drive = elementwise.multiply(previous(out, axis, 1), dx)
-    return out, linear_recurrence(x, drive, axis=axis, backwards=False)
+def _accumulation(
+    name: str, ufunc: np.ufunc, step_of: Callable[[Aval], Step], tangent: Callable[..., Any],
+    cost: tuple[float, float],
+) -> Primitive:  # fmt: skip
+    """NumPy's `ufunc.accumulate`. tangent: of the results, from x, the results, the tangent of x
+    and the axis.
+    """
 
-
-def _cumprod_batch(size: int, batched: Sequence[bool], x: Any, *, axis: int) -> Any:
-    return cumprod(x, axis=axis + 1)
-
-
-cumprod = Primitive(
-    "cumprod",
-    abstract=_cumulative_abstract,
-    reference=_reference_by(np.multiply),
-    lower=_lower_by(_step("stablehlo.multiply", "stablehlo.and")),
-    jvp=cumprod_jvp,
-    transpose=NOT_LINEAR,
-    batch=_cumprod_batch,
-    cost=(3.4, 4.5),
-    kind="reduction",
-)
-
-
-# -- cumlogaddexp, cumlogaddexp2 ---------------------------------------------------------------
-
-
-def _log_sums(name: str, ufunc: np.ufunc, combine: Primitive, power: Primitive) -> Primitive:
     def jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
-        """d(y[i]) = e^(y[i - 1] - y[i]) d(y[i - 1]) + e^(x[i] - y[i]) dx[i]."""
         (x,), (dx,) = primals, tangents
         out = primitive(x, axis=axis)
-        if dx is None:
-            return out, None
-        whole = elementwise.select(elementwise.equal(out, np.inf), 0.0, out)
-        before = previous(whole, axis, -np.inf)
-        empty = elementwise.equal(out, -np.inf)  # a sum of nothing depends on nothing before it
-        kept = elementwise.select(empty, 0.0, power(elementwise.subtract(before, whole)))
-        share = elementwise.select(elementwise.equal(x, np.inf), 0.0, x)
-        share = power(elementwise.subtract(share, whole))
-        drive = elementwise.multiply_no_nan(dx, share)
-        return out, linear_recurrence(kept, drive, axis=axis, backwards=False)
+        return out, None if dx is None else tangent(x, out, dx, axis)
 
     def batch(size: int, batched: Sequence[bool], x: Any, *, axis: int) -> Any:
         return primitive(x, axis=axis + 1)
@@ -303,14 +270,47 @@ def _log_sums(name: str, ufunc: np.ufunc, combine: Primitive, power: Primitive) 
         name,
         abstract=_cumulative_abstract,
         reference=_reference_by(ufunc),
-        lower=_lower_by(lambda aval: combine.lower),
+        lower=_lower_by(step_of),
         jvp=jvp,
         transpose=NOT_LINEAR,
         batch=batch,
-        cost=(30.0, 30.0),
+        cost=cost,
         kind="reduction",
     )
     return primitive
+
+
+# -- cumprod -----------------------------------------------------------------------------------
+
+
+def cumprod_tangent(x: Any, out: Any, dx: Any, axis: int) -> Any:
+    """d(p[i]) = x[i] d(p[i - 1]) + p[i - 1] dx[i]. Correct where x is zero, unlike a quotient."""
+    drive = elementwise.multiply(previous(out, axis, 1), dx)
+    return linear_recurrence(x, drive, axis=axis, backwards=False)
+
+
+cumprod = _accumulation(
+    "cumprod", np.multiply, _step("stablehlo.multiply", "stablehlo.and"), cumprod_tangent,
+    (3.4, 4.5),
+)  # fmt: skip
+
+
+# -- cumlogaddexp, cumlogaddexp2 ---------------------------------------------------------------
+
+
+def _log_sums(name: str, ufunc: np.ufunc, combine: Primitive, power: Primitive) -> Primitive:
+    def tangent(x: Any, out: Any, dx: Any, axis: int) -> Any:
+        """d(y[i]) = e^(y[i - 1] - y[i]) d(y[i - 1]) + e^(x[i] - y[i]) dx[i]."""
+        whole = elementwise.select(elementwise.equal(out, np.inf), 0.0, out)
+        before = previous(whole, axis, -np.inf)
+        empty = elementwise.equal(out, -np.inf)  # a sum of nothing depends on nothing before it
+        kept = elementwise.select(empty, 0.0, power(elementwise.subtract(before, whole)))
+        share = elementwise.select(elementwise.equal(x, np.inf), 0.0, x)
+        share = power(elementwise.subtract(share, whole))
+        drive = elementwise.multiply_no_nan(dx, share)
+        return linear_recurrence(kept, drive, axis=axis, backwards=False)
+
+    return _accumulation(name, ufunc, lambda aval: combine.lower, tangent, (30.0, 30.0))
 
 
 cumlogaddexp = _log_sums("cumlogaddexp", np.logaddexp, elementwise.logaddexp, elementwise.exp)
@@ -337,25 +337,7 @@ def _held(x: Any, out: Any, dx: Any, axis: int) -> Any:
 
 
 def _extremum(name: str, ufunc: np.ufunc, pick: Step) -> Primitive:
-    def jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple[Any, Any]:
-        out = primitive(*primals, axis=axis)
-        return out, None if tangents[0] is None else _held(primals[0], out, tangents[0], axis)
-
-    def batch(size: int, batched: Sequence[bool], x: Any, *, axis: int) -> Any:
-        return primitive(x, axis=axis + 1)
-
-    primitive = Primitive(
-        name,
-        abstract=_cumulative_abstract,
-        reference=_reference_by(ufunc),
-        lower=_lower_by(lambda aval: pick),
-        jvp=jvp,
-        transpose=NOT_LINEAR,
-        batch=batch,
-        cost=(2.0, 6.0),
-        kind="reduction",
-    )
-    return primitive
+    return _accumulation(name, ufunc, lambda aval: pick, _held, (2.0, 6.0))
 
 
 cummax = _extremum("cummax", np.maximum, pick_larger)

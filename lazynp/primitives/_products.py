@@ -14,7 +14,7 @@ import numpy as np
 from lazynp._avals import Aval, aval_of
 from lazynp._primitive import NOT_LINEAR, Primitive
 from lazynp.primitives import elementwise
-from lazynp.primitives._cumulative import cumprod_jvp, previous, scan
+from lazynp.primitives._cumulative import cumprod, cumprod_tangent, previous, scan
 from lazynp.primitives._layout import check_axes, reverse
 
 _ROWS = 32  # a long axis becomes so many rows: each step of a scan then multiplies whole rows
@@ -97,7 +97,8 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, axis: int) -> tuple
     parts = []
     for backwards in (False, True):
         v, dv = (reverse(u, axes=(axis,)) if backwards else u for u in (x, dx))
-        product, change = cumprod_jvp((v,), (dv,), axis=axis)
+        product = cumprod(v, axis=axis)
+        change = cumprod_tangent(v, product, dv, axis)
         if backwards:
             product, change = (reverse(u, axes=(axis,)) for u in (product, change))
         parts.append((previous(product, axis, 1, backwards), previous(change, axis, 0, backwards)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -291,18 +291,12 @@ class Jitted:
         """Call it for arguments of which it was traced."""
         return run(traced, given, {"name": self._name, "compiled": True})
 
-    def again(self, given: Arguments, args: Sequence[Any]) -> Any:
-        """Call it for arguments that were taken apart before. (Their structure does not matter
-        where no trace differs from another by it.)
-        """
-        if len(self._cache) == 1 and not (DISABLED or config.debug_nans):
-            ((key, traced),) = self._cache.items()
-            places = key[2]
-            if key[0][1:] == given.key[1:] and (places is None or places == given.places):
-                if traced.valid():
-                    STATS.calls += 1
-                    return run(traced, given, self._params)
-        return self._called(tuple(args), {})
+    def again(self, given: Arguments) -> Any:
+        """Call it for positional arguments that were taken apart before."""
+        if self._fixed or DISABLED or config.debug_nans:
+            return self._called(tuple(given.leaves), {})
+        STATS.calls += 1
+        return run(self._traced(given, self._prepared, ()), given, self._params)
 
     def trace(self, *args: Any, **kwargs: Any) -> Jaxpr:
         """The jaxpr for these arguments."""

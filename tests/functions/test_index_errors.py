@@ -77,3 +77,23 @@ def test_an_index_of_a_scalar_is_refused_in_numpys_words() -> None:
     for index in (slice(0, "a"), [[0, 1], [2]], (None,) * 70):
         with pytest.raises(IndexError, match=r"invalid index to scalar variable\."):
             (np.ones(3).sum() * 2)[index]
+
+
+FAILING: dict[str, Callable[[Any], Any]] = {
+    "read": lambda x: x[99],
+    "store": lambda x: x.__setitem__(99, 1.0),
+    "out of numpy's": lambda x: numpy.add(x, numpy.ones(5), out=(np.ones(3),)),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_the_exception_that_is_being_handled_stays_its_context(name: str) -> None:
+    for x in (np.ones(3), np.ones(3) * 2.0):
+        with pytest.raises((IndexError, ValueError)) as raised:
+            try:
+                raise KeyError("first")
+            except KeyError:
+                FAILING[name](x)
+        assert isinstance(raised.value.__context__, KeyError)
+        assert not raised.value.__suppress_context__
+        assert raised.value.__cause__ is None

@@ -70,7 +70,9 @@ PROGRAM = """
     big = np.zeros(1000)
     kept = np.ones(3)
     jitted = np.jit(lambda x: x * 2 + 1)
-    jitted.lower(big).compile()  # the compiler is loaded now, not when a clock says so
+    np.config(background=False)  # threads that compile end when they like
+    with np.config(execution="compiled"):
+        jitted(big).tolist()  # the compiler is loaded now, not when a clock says so
 
     def call(k):
         global kept

@@ -103,8 +103,8 @@ def test_a_script_that_is_missing_fails_everywhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals_reach_all(tmp_path: Path, number: int, code: int) -> None:
     text = """
-    print("ready", flush=True)
     try:
+        print("ready", flush=True)  # inside: the signal may come before print returns
         if k:
             barrier()
         time.sleep(60)

@@ -24,7 +24,7 @@ import numpy as np
 from lazynp import lowering
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, native, on_device
 from lazynp._config import config
-from lazynp._flush import at_entry, flush
+from lazynp._flush import at_entry, flush_for_part
 from lazynp._fronts import BUILT, fastpath
 from lazynp._jaxpr import Rules
 from lazynp._later import ONLY_NUMPYS, matrix_classes
@@ -54,7 +54,6 @@ else:
     Declarations = object
 
 
-PART = "part of a large result, in a loop of small operations"  # a reason to flush
 _LONG = 4  # steps
 VIEWED = "viewed"  # other views prevented a store in place: views made from now on cache nothing
 
@@ -83,22 +82,30 @@ class Array(Declarations):
             return self._node
         node = self._node  # before `_seen`, because `let_go` of another thread changes that first
         if self._seen is base._node:
-            at_once = node[VALUE] is None and local.recorder.backend.at_once
-            return self._settled(node) if at_once else node
+            if node[VALUE] is None:
+                return local.recorder.backend.attempt(self._settled, node) or node
+            return node
         with write_lock:  # the node and its source change together
             node = seen = self._owner()._node
-            if local.recorder.backend.at_once:
-                if seen[VALUE] is None and local.recorder.backend.in_loop and self._is_part(seen):
-                    flush(local.recorder, reason=PART)
-                value = self._look(seen[VALUE])
-                # not cached: nothing is written in place in memory that views hold
-                if value is not None and not self._is_recorded(value):
-                    return [None, None, value, None, aval_of(value.shape, value.dtype)]
+            shown = local.recorder.backend.attempt(self._shown, seen)
+            if shown is not None:
+                return shown
             for step in self._short_path():
                 node = step.get(node)
             self._node, self._seen = node, seen
             note(self)
         return node
+
+    def _shown(self, whole: Node) -> Node | None:
+        """The part of the owner's memory, if it is there and no program should take it. Not cached:
+        nothing is written in place in memory that views hold.
+        """
+        if whole[VALUE] is None:
+            flush_for_part(aval_of_node(self._node).nbytes, whole)
+        value = self._look(whole[VALUE])
+        if value is None or self._is_recorded(value):
+            return None
+        return [None, None, value, None, aval_of(value.shape, value.dtype)]
 
     def _settled(self, node: Node) -> Node:
         """In a loop of small operations, make a recorded view NumPy's, if its owner has a value by
@@ -129,13 +136,6 @@ class Array(Declarations):
         base = self._base
         large = memory.nbytes > local.recorder.policy.largest
         return large and base is not None and base._seen is not VIEWED
-
-    def _is_part(self, whole: Node) -> bool:
-        """Whether this is a small part of a pending owner, in a loop of small operations. Once the
-        owner is computed, its parts are read and written in its memory.
-        """
-        op = whole[OP]
-        return op is not None and 4 * aval_of_node(self._node).nbytes <= op.aval.nbytes
 
     def _look(self, memory: Any) -> Any:
         """The part of the owner's memory that this view shows, if NumPy can tell; else None."""
@@ -175,7 +175,7 @@ class Array(Declarations):
         base._node, self._node, self._seen = new, node, seen
         if path[0].overlaps:  # a write may show elsewhere in the view itself
             self._seen = None
-        if base._seen is VIEWED and local.recorder.backend.at_once:
+        if base._seen is VIEWED:
             aval = node[AVAL] if node[OP] is None else node[OP].aval
             self._node, self._seen = [None, None, None, None, aval], None
         note(self)
@@ -438,17 +438,22 @@ def begin(recorder: Recorder, *operands: Any, depth: int = 1) -> None:
     Call it before reading the operands, because a view may record its own read. depth: the number
     of frames up to the user's, from the caller.
     """
-    if len(recorder.pending) >= recorder.limit:
+    if recorder.is_full():
         _enter(recorder, _getframe(depth + 1), operands)
 
 
 def begins(recorder: Recorder, *operands: Any, depth: int = 1) -> None:
     """`begin` for an operation that the back end may execute eagerly. If it does, there is nothing
-    to flush; if it declines, the caller must still call `begin`.
+    to flush; if it declines, the caller must call `begins_late`.
     """
-    if recorder.due or not recorder.backend.at_once:
-        if len(recorder.pending) >= recorder.limit:
-            _enter(recorder, _getframe(depth + 1), operands)
+    if not recorder.backend.goes_on(recorder):
+        _enter(recorder, _getframe(depth + 1), operands)
+
+
+def begins_late(recorder: Recorder, *operands: Any, depth: int = 1) -> None:
+    """What `begins` put off."""
+    if recorder.is_full() and recorder.backend.goes_on(recorder):
+        _enter(recorder, _getframe(depth + 1), operands)
 
 
 def _enter(recorder: Recorder, frame: FrameType, operands: tuple[Any, ...]) -> None:

@@ -8,6 +8,7 @@ NumPy state, so that warnings, errors and calls are NumPy's.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,24 @@ from lazynp import _errstate
 from lazynp._avals import on_device
 from lazynp._node import OP, VALUE, Node, Op
 from lazynp._quiet import quiet_result
-from lazynp._recorder import Backend, choose_everywhere, install, local, user_position
+from lazynp._recorder import Backend, Recorder, choose_everywhere, install, local, user_position
 from lazynp._values import host_value, there, watched
 
 
 class Eager(Backend):
     """Executes operations that would gain no more in a program than a flush costs."""
 
-    at_once = in_loop = True
+    in_loop = True
+
+    def attempt(self, execute: Callable[..., Any], *args: Any) -> Any:
+        return execute(*args)
+
+    def goes_on(self, recorder: Recorder) -> bool:
+        """An operation that is executed has nothing to do with what is pending."""
+        return not recorder.due or not recorder.is_full()
+
+    def largest(self) -> float:
+        return local.recorder.policy.largest
 
     def value(self, node: Node, any_size: bool = False) -> Any:
         value = node[VALUE]

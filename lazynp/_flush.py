@@ -57,6 +57,22 @@ def flush(recorder: Recorder, asked: Node | None = None, reason: Any = "asked fo
     return _reference.exclusively(_cut, recorder, asked, reason)
 
 
+PART = "part of a large result, in a loop of small operations"  # a reason to flush
+
+
+def flush_for_part(part: int, whole: Node) -> bool:
+    """Flush for so many bytes, if they are a small part of a pending result in a loop of small
+    operations. Once that result is computed, its parts are read and written in its memory.
+    """
+    recorder = local.recorder
+    if not recorder.backend.in_loop or not recorder.pending:
+        return False
+    small = 4 * part <= aval_of_node(whole).nbytes
+    if small:
+        flush(recorder, reason=PART)
+    return small
+
+
 def _cut(recorder: Recorder, asked: Node | None, reason: Any) -> Any:
     if asked is not None and asked[VALUE] is not None:
         return None

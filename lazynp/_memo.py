@@ -50,15 +50,23 @@ class Memo(dict[K, V]):
     def put(self, key: K, value: V) -> V:
         if len(self) >= self.bound:
             self.clear()
-        self[key] = value
-        if self.hot and state.watching:  # checked after storing: another thread may just have begun
-            self.pop(key, None)
+        if self.hot:
+            put_hot(self, key, value)
+        else:
+            self[key] = value
         return value
 
     __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         return self is other
+
+
+def put_hot(table: dict[K, V], key: K, value: V) -> None:
+    """Store something of the recording path, in a table that `begin_watching` empties."""
+    table[key] = value
+    if state.watching:  # checked after storing: another thread may just have begun
+        table.pop(key, None)
 
 
 class State:

@@ -223,7 +223,7 @@ class PlacedTrace(Trace):
             return _on_first(op, operands, place, committed)
         recorder = local.recorder_of(place)
         inner = tuple([self.operand(o, place, recorder) for o in operands])
-        if len(recorder.pending) >= recorder.limit:
+        if recorder.is_full():
             _enter(recorder)
         where = user_position()
         node: Node = [op, inner, None, *where]

@@ -100,10 +100,12 @@ def array_ufunc(self: Array, function: np.ufunc, method: str, *inputs: Any, **kw
         # `_apply` looks for the user's line; the fast path assumes the caller's
         if kwargs:
             result = ours(*inputs, **kwargs)
-        elif local.recorder.backend.at_once:
-            result = _of_user(ours(*inputs))
         else:
-            result = getattr(ours, "_apply", ours)(*inputs)
+            result = local.recorder.backend.attempt(ours, *inputs)
+            if result is None:
+                result = getattr(ours, "_apply", ours)(*inputs)
+            else:
+                result = _of_user(result)
     else:
         result = getattr(ours, method)(*inputs, **kwargs)
     return result

@@ -46,12 +46,27 @@ UNKNOWN = (0, -1, ())  # for `Recorder.inside`; None means outside any function 
 
 
 class Backend:
-    """Records everything: it declines to execute anything."""
+    """Records everything: it declines to execute anything.
 
-    at_once = False  # whether it executes small operations rather than recording them
+    Nobody asks which back end is active. An operation offers itself to the back end by one of these
+    methods, and is recorded if that declines.
+    """
+
     # whether it executes, at any size, what gains nothing in a program, and flushes what is pending
     # for a small part of it
     in_loop = False
+
+    def attempt(self, execute: Callable[..., Any], *args: Any) -> Any:
+        """What `execute(*args)` makes by NumPy; None: record it. The general form of the others."""
+        return None
+
+    def goes_on(self, recorder: Recorder) -> bool:
+        """Whether an operation may offer itself before anybody considers a flush."""
+        return not recorder.is_full()
+
+    def largest(self) -> float:
+        """The largest operands, in bytes, on which NumPy runs a whole function; 0: on none."""
+        return 0
 
     def value(self, node: Node, any_size: bool = False) -> Any:
         """The memory of this operand for immediate use by NumPy; None: record it."""
@@ -92,6 +107,10 @@ class Recorder:
         self.countdown = TICK  # the fast path in C has one of its own
         self._recording = 0  # open blocks of `recording`
         self.choose()
+
+    def is_full(self) -> bool:
+        """Whether the next operation considers a flush."""
+        return len(self.pending) >= self.limit
 
     def choose(self) -> None:
         """Install the back end for the present state. Called whenever that changes."""
@@ -144,7 +163,7 @@ class Recorder:
 
     def spent(self) -> None:
         """Eager operations have cost as much as recording some rounds would."""
-        if self.backend.at_once and not self.pending:
+        if not self.pending:
             self.gather(Gathered(spent=self.policy.patience))
 
     def ticked(self) -> None:

@@ -50,13 +50,16 @@ def _kept(node: Node, value: Any) -> Any:
     """The value of a parked node. In a loop of small operations it stays with the node: each use
     would compute it again.
     """
-    recorder = local.recorder
-    if recorder.backend.at_once and type(value) is np.ndarray and on_device(value.dtype):
-        if value.nbytes <= recorder.policy.largest:
+    local.recorder.backend.attempt(_keep, node, value)
+    return value
+
+
+def _keep(node: Node, value: Any) -> None:
+    if type(value) is np.ndarray and on_device(value.dtype):
+        if value.nbytes <= local.recorder.policy.largest:
             with _reference.lock:  # nobody is halfway through a program that reads it
                 if node[VALUE] is None:
                     node[VALUE], node[ARGS] = value, None
-    return value
 
 
 def seen_value(node: Node) -> Any:

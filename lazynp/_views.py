@@ -33,10 +33,14 @@ def shown(
     kind: makes the step from NumPy's view. plain: whether it is a view in any memory order; the
     memory may be in another order than the array reports.
     """
-    if not local.recorder.backend.at_once or type(array) is not Ours:
+    if type(array) is not Ours or not plain and array._order is not None:
         return None
-    if not plain and array._order is not None:
-        return None
+    return local.recorder.backend.attempt(_shown, array, look, kind)
+
+
+def _shown(
+    array: Array, look: Callable[[NDArray], NDArray], kind: Callable[[Any], Step]
+) -> Array | None:
     node = array._node if array._base is None and not staged else array._read()
     value = node[VALUE]
     if type(value) is not np.ndarray or not on_device(value.dtype):
@@ -117,11 +121,10 @@ def showing(function: F, *, contiguous: bool = False, copies: bool = False) -> F
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         out = function(*args, **kwargs)
-        if not kwargs and args and type(args[0]) is Ours and local.recorder.backend.at_once:
-            if copies and type(out) is Ours and out._base is None and out is not args[0]:
-                _learn_copy(entries, args[0], args[1:], out)
-            else:
-                _learn(entries, args[0], args[1:], out)
+        if not kwargs and args and type(args[0]) is Ours:
+            copied = copies and type(out) is Ours and out._base is None and out is not args[0]
+            learn = _learn_copy if copied else _learn
+            local.recorder.backend.attempt(learn, entries, args[0], args[1:], out)
         return out
 
     return in_front("shown", call, entries=entries, contiguous=contiguous)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextvars
+import re
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy
@@ -14,11 +16,14 @@ import lazynp as np
 from lazynp._backends import EAGER, FIRST, STRICT
 from lazynp._node import OP, VALUE, leaf, op_of
 from lazynp._policy import Mode
-from lazynp._recorder import RECORD, local
+from lazynp._recorder import RECORD, Recorder, local
 from lazynp.primitives import elementwise
 from tests.helpers import POLICIES, be_eager, fresh_start, in_thread, pending
 
 ADD = elementwise.add
+ROOT = Path(np.__file__).parent
+# templates and known steps of tangents, which only stand for recorded operations
+ASKING = {"functions/_replayed.py", "functions/_getset.py"}
 LARGE = 1 << 20  # elements
 
 
@@ -191,7 +196,36 @@ def test_eager_makes_scalars_of_what_has_no_dimension() -> None:
 def test_record_declines() -> None:
     op = op_of(ADD, {}, (X.aval, float))
     assert RECORD.operation(op, (X._node, 1.0)) is None and RECORD.value(X._node) is None
-    assert not RECORD.at_once and not STRICT.at_once and EAGER.at_once
+    made = [backend.attempt(lambda x: x + 1, 1) for backend in (RECORD, STRICT, EAGER)]
+    assert made == [None, None, 2] and RECORD.largest() == 0 < EAGER.largest()
+
+
+@pytest.mark.parametrize(
+    ("backend", "goes_on"),
+    [(RECORD, [True, True, False, False]), (EAGER, [True, True, True, False])],
+)
+def test_what_is_executed_waits_only_for_a_flush_that_is_due(backend: Any, goes_on: Any) -> None:
+    recorder = Recorder()
+    found = []
+    for full in (False, True):
+        for recorder.due in (False, True):
+            recorder.limit = 0 if full else 1
+            found.append(backend.goes_on(recorder))
+    assert found == goes_on
+
+
+def test_nobody_asks_which_back_end_is_active() -> None:
+    """An operation offers itself to it."""
+    asks = re.compile(r"backend\.at_once|backend is |is_eager")
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in sorted(ROOT.rglob("*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if asks.search(line)
+    ]
+    assert {line.split(":")[0] for line in found} <= ASKING, found
+    full = [p.name for p in ROOT.rglob("*.py") if "pending) >= recorder.limit" in p.read_text()]
+    assert full == []  # see `Recorder.is_full`
 
 
 # -- strict ----------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from lazynp._node import VALUE
 from lazynp._recorder import local
 from lazynp._steps import Basic, Broadcast, Diagonal, Reshape, Step, Transpose
 from lazynp._views import reshape, shown, transpose, turned, view
-from tests.helpers import POLICIES, be_eager, fresh_start
+from tests.helpers import POLICIES, be_eager, fresh_start, is_eager
 
 DATA = numpy.arange(24.0).reshape(2, 3, 4)
 
@@ -40,7 +40,7 @@ def taken(x: Any, index: Any) -> Any:
 
 
 def recording() -> bool:
-    return not local.recorder.backend.at_once
+    return not is_eager()
 
 
 # -- shown -----------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ import numpy as np
 from lazynp import lowering
 from lazynp._array import NDArray
 from lazynp._config import config
-from lazynp._memo import state
 from lazynp._plan import STATS
 from lazynp._promotion import _earlier
 from lazynp._promotion._agreement import agree, close
@@ -25,6 +24,7 @@ from lazynp._promotion._given import Given, Numbers, Path, computed, copies
 from lazynp._promotion._objects import MISSING, attributes, put
 from lazynp._promotion._program import Changes, Program
 from lazynp._recorder import local
+from lazynp._values import watched
 from lazynp.functions.tools import materialize
 from lazynp.transforms._jit import STATS as JIT
 from lazynp.transforms._stack import DISABLED
@@ -395,7 +395,7 @@ def _same_attributes(changes: Changes, objects: list[Any], before: list[dict[str
 def may_run() -> bool:
     """Whether a program may stand for Python here: nothing watches what Python does."""
     return not (
-        local.recorder.staging or local.level or DISABLED or state.watching or config.debug_nans
+        local.recorder.staging or local.level or DISABLED or watched() or config.debug_nans
         or config.checks or not config.promotion or config.execution != "adaptive"
         or sys.gettrace() is not None
     )  # fmt: skip

@@ -322,6 +322,12 @@ def _checked_later(index: Array, length: int, axis: int) -> Array:
                                                           index)  # fmt: skip
 
 
+def _chosen_now(node: Node, mask: Node) -> Array | None:
+    if is_tracer(node) or not knowable(mask):
+        return None
+    return new_array(leaf(host_value(node)[host_value(mask)]))
+
+
 def get_advanced(self: Array, index: Any) -> Any:
     node = self._read()
     aval = aval_of_node(node)
@@ -333,9 +339,9 @@ def get_advanced(self: Array, index: Any) -> Any:
     mask = _sole_mask(aval, index)
     if mask is not None and not local.level and aval.device:
         recorder = local.recorder
-        at_once = recorder.backend.at_once and not is_tracer(node)
-        if at_once and knowable(mask._read()):
-            return new_array(leaf(host_value(node)[host_value(mask._read())]))
+        chosen = recorder.backend.attempt(_chosen_now, node, mask._read())
+        if chosen is not None:
+            return chosen
         recorder.chose()
     if mask is not None and not knowable(mask._read()):
         check_mask(mask, aval.shape)

@@ -24,13 +24,12 @@ from lazynp._avals import on_device
 from lazynp._config import config
 from lazynp._flush import host_value
 from lazynp._fronts import in_front
-from lazynp._memo import state
 from lazynp._node import leaf
 from lazynp._overrides import overrides
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local
 from lazynp._strides import laid_out, order_of_strides
-from lazynp._values import knowable, there
+from lazynp._values import knowable, there, watched
 from lazynp.functions._index_keys import known_places
 from lazynp.functions._placing import USED, placed
 from lazynp.functions._replayed import REPLAYED, replayed
@@ -258,10 +257,10 @@ def _largest(always: bool = False) -> float:
     recorded. always: for functions that NumPy does best at any size.
     """
     recorder = local.recorder
-    if always and config.execution == "adaptive" and not state.watching:
-        if not recorder.staging and not config.debug_nans and lowering.on_host():
+    if always and config.execution == "adaptive" and not recorder.staging and not watched():
+        if not config.debug_nans and lowering.on_host():
             return math.inf
-    return recorder.policy.largest if recorder.backend.at_once else 0
+    return recorder.backend.largest()
 
 
 def _settle(x: NDArray) -> None:

@@ -178,10 +178,19 @@ def reduceat(row: Reduction, array: Any, indices: Any, axis: int, dtype: Any, ou
     if beyond.size:
         raise IndexError(f"index {beyond[0]} out-of-bounds in {row.name}.reduceat [0, {n})")
     even = not few and _even(starts, n)
-    compiled = config.execution == "compiled"
-    by_numpy = not compiled and local.recorder.backend.at_once if few else not (compiled and even)
-    if starts.size == 0 or by_numpy and not traced(x):  # NumPy is ten times as fast
+
+    def by_numpy() -> Any:
         return host_into(row.ufunc.reduceat, x, starts, axis=axis, dtype=dtype, out=out)
+
+    if starts.size == 0:
+        return by_numpy()
+    if not traced(x):
+        compiled = config.execution == "compiled"
+        if not few and not (compiled and even):  # NumPy is ten times as fast
+            return by_numpy()
+        done = local.recorder.backend.attempt(by_numpy) if few and not compiled else None
+        if done is not None:
+            return done
     x = cast(x, loop_dtype(row.ufunc, x.dtype, dtype, None if out is None else out.dtype))
     result = _by_windows(row, x, starts, axis) if even else _by_slices(row, x, starts, axis)
     return store(result, out, "unsafe")

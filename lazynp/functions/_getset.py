@@ -15,7 +15,6 @@ from numpy import ndarray
 
 from lazynp import _reference, lowering
 from lazynp._array import (
-    PART,
     VIEWED,
     Array,
     NDArray,
@@ -28,16 +27,16 @@ from lazynp._array import (
     write_lock,
 )
 from lazynp._avals import SCALAR_DTYPES, Aval, SizedAval, TracedAval, aval_of, on_device
-from lazynp._flush import flush, large_update
+from lazynp._flush import flush_for_part, large_update
 from lazynp._fronts import in_front
-from lazynp._memo import state
+from lazynp._memo import put_hot
 from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
 from lazynp._recorder import RECORD, Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
 from lazynp._strides import WARNS, laid_out, may_write, order_of_strides
 from lazynp._trace import on_host, record_traced
-from lazynp._values import there
+from lazynp._values import there, watched
 from lazynp._views import view
 from lazynp.functions._advanced import get_advanced, set_advanced
 from lazynp.functions._assigned import assigned, check_fits
@@ -93,10 +92,9 @@ def getitem(self: Array, index: Any) -> Any:
         element = _element(node, aval, index)
         if element is not None:
             return element
-    if recorder.backend.at_once:
-        out = _part_at_once(self, node, aval, index)
-        if out is not None:
-            return out
+    out = recorder.backend.attempt(_part_at_once, self, node, aval, index)
+    if out is not None:
+        return out
     entry: Any = None
     wrong: Any = None
     try:
@@ -114,7 +112,7 @@ def getitem(self: Array, index: Any) -> Any:
     if op.host:
         return get_on_host(self, op, node, starts, step)
     got = recorder.backend.operation(op, (node, *starts))
-    if got is None and recorder.backend.at_once and _cut_for(self, op, node):
+    if got is None and recorder.backend.attempt(_cut_for, self, op, node):
         out = _part_at_once(self, node, aval, index)
         if out is not None:
             return out
@@ -160,13 +158,8 @@ def _part_at_once(self: Array, node: Node, aval: Aval, index: Any) -> Array | No
 
 def _cut_for(self: Array, op: Op, node: Node) -> bool:
     """A small part of a large pending result causes a flush. Whether its value is there now."""
-    recorder = local.recorder
-    if not recorder.pending:
-        return False
-    if recorder.backend.in_loop and 4 * op.aval.nbytes <= aval_of_node(node).nbytes:
-        flush(recorder, reason=PART)
-    else:
-        begin(recorder, self, depth=2)
+    if not flush_for_part(op.aval.nbytes, node):
+        begin(local.recorder, self, depth=3)
     return node[VALUE] is not None
 
 
@@ -330,7 +323,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
     whatever the back end stores eagerly; host dtypes; a recorded slice; an advanced index.
     """
     if type(value) is NDArray and value._base is self and self._flags is None:
-        if local.recorder.backend.at_once and is_same_view(self, index, value):
+        if is_same_view(self, index, value):
             return
     index, axes = element_index(index)
     if axes and self._base is None and self._flags is None and not staged:
@@ -341,7 +334,7 @@ def setitem(self: Array, index: Any, value: Any) -> None:
         begin(recorder, self, value)
     if self._flags is not None and not may_write(self):
         raise ValueError("assignment destination is read-only")
-    if store_at_once(self, index, value):
+    if recorder.backend.attempt(store_at_once, self, index, value):
         return
     with write_lock:
         if aval_of_node(self._read()).dtype.kind in "OSUVMm":
@@ -389,22 +382,24 @@ def _recorded_store(self: Array, index: Any, value: Any, frame: Any) -> Node | N
         return record_traced(shaping.update_slice, operands, step.params)
     if op.host:
         return on_host(op, operands)
-    if recorder.backend.at_once:
-        part = 4 * op.explicit[1].nbytes <= aval.nbytes
-        if recorder.pending and part and recorder.backend.in_loop:
-            flush(recorder, reason=PART)
-        u = operands[1]
-        del node, operands  # nobody else must hold the memory
-        if op.reuses and self._base is None and store_slice(self, op, u, step.starts):
-            return None
-        operands = (self._read(), u, *step.starts)
-        new = recorder.backend.operation(op, operands)
-        if new is not None:
-            return new
+    u = operands[1]
+    del node, operands  # nobody else must hold the memory
+    if recorder.backend.attempt(_store_part, self, op, u, step.starts):
+        return None
+    operands = (self._read(), u, *step.starts)
+    new = recorder.backend.operation(op, operands)
+    if new is not None:
+        return new
     new = [op, operands, None, frame.f_code, frame.f_lasti]
     recorder.pending.append(new)
     large_update(recorder, op)
     return new
+
+
+def _store_part(self: Array, op: Op, u: Any, starts: tuple[Any, ...]) -> bool:
+    """A slice assignment of a converted value, into memory nobody else can see."""
+    flush_for_part(op.explicit[1].nbytes, self._read())
+    return op.reuses and self._base is None and store_slice(self, op, u, starts)
 
 
 def _store_op(
@@ -424,16 +419,16 @@ def _store_op(
     _check_depth(value, aval, index, step.params["shape"])
     looked_at = check_fits(value, aval.dtype)
     u = assigned(value, aval.dtype, step.params["shape"])
-    if state.watching and type(u) is list and known(u).dtype != aval.dtype:
+    if watched() and type(u) is list and known(u).dtype != aval.dtype:
         u = cast(new_array(u), aval.dtype)._read()  # which may overflow
     operands = (node, u, *step.starts)
     try:
         op = op_of(shaping.update_slice, step.params, tuple([known(o) for o in operands]))
     except Traced:
         return None, operands
-    if not op.host and not looked_at and not state.watching:
+    if not op.host and not looked_at:
         if u is value or isinstance(value, Array) and u is value._read():
-            step.ops[known(u)] = op
+            put_hot(step.ops, known(u), op)
     return op, operands
 
 

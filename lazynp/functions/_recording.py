@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, begin, begins, wrap
+from lazynp._array import Array, NDArray, Scalar, begin, begins, begins_late, wrap
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, on_device
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
@@ -160,11 +160,10 @@ class _Elementwise:
             if watched():
                 return self.slow(*xs)
             entry = self.entries.put(key, Entry())
-        if recorder.backend.at_once:
-            out = self._at_once(recorder, entry, operands)
-            if out is not None:
-                return _ordered(out, xs)
-            begin(recorder, *xs, depth=self.depth + 1)
+        out = recorder.backend.attempt(self._at_once, recorder, entry, operands)
+        if out is not None:
+            return _ordered(out, xs)
+        begins_late(recorder, *xs, depth=self.depth + 1)
         op = entry.op or self._infer(entry, operands)
         if not op or op.bounds is not None and _out_of_bounds(op, operands):
             return self.slow(*xs)
@@ -272,18 +271,22 @@ def done_first(
     def call(x: Any, y: Any, modulus: Any = None) -> Any:
         if modulus is not None:  # `pow(x, y, z)`
             return NotImplemented
-        recorder = local.recorder
-        if recorder.backend.at_once and type(x) is NDArray and not staged:
-            a, b = plain_operand(x), plain_operand(y)
-            if type(y) is NDArray or type(b) in (int, float):
-                # for bools, the dtype of the square differs from that of the cube
-                key = known(a), known(b)
-                if key[0].dtype.kind != "b":  # type: ignore[union-attr]
-                    entry = entries.get(key) or entries.put(key, Entry())
-                    out = done_at_once(entry, function, (a, b), recorder)
-                    if out is not None:
-                        return _ordered(out, (x, y))
+        if type(x) is NDArray and not staged:
+            out = local.recorder.backend.attempt(at_once, x, y)
+            if out is not None:
+                return out
         return slow(x, y)
+
+    def at_once(x: NDArray, y: Any) -> Any:
+        a, b = plain_operand(x), plain_operand(y)
+        if type(y) is not NDArray and type(b) not in (int, float):
+            return None
+        key = known(a), known(b)
+        if key[0].dtype.kind == "b":  # type: ignore[union-attr]
+            return None  # the dtype of the square differs from that of the cube
+        entry = entries.get(key) or entries.put(key, Entry())
+        out = done_at_once(entry, function, (a, b), local.recorder)
+        return None if out is None else _ordered(out, (x, y))
 
     return in_front("elementwise", call, function=function, entries=entries, operands=2, **more)
 
@@ -317,14 +320,14 @@ def composed(
         recorder = local.recorder
         key = aval_of_node(a), aval_of_node(b)
         entry = entries.get(key) or entries.put(key, Entry())
-        if recorder.backend.at_once:
-            out = done_at_once(entry, of_numpy, (a, b), recorder, any_size=recorder.backend.in_loop)
-            if out is not None:
-                return out
+        backend = recorder.backend
+        out = backend.attempt(done_at_once, entry, of_numpy, (a, b), recorder, backend.in_loop)
+        if out is not None:
+            return out
         op = entry.op
         if op is None:
             return look(x, y, entry)
-        if not op or len(recorder.pending) >= recorder.limit:
+        if not op or recorder.is_full():
             return function(x, y)  # which looks for a flush where it begins
         node = scalar_node(op, (a, b)) if op.scalar else None
         if node is None:

@@ -21,7 +21,7 @@ import numpy as np
 from lazynp import _errstate
 from lazynp._array import NDArray, Scalar, new_array, new_scalar
 from lazynp._avals import Aval
-from lazynp._memo import Memo, state
+from lazynp._memo import Memo
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op
 from lazynp._positions import user_frame
 from lazynp._recorder import RECORD, local, staged
@@ -63,12 +63,7 @@ _templates: Memo[Any, _Template | None] = Memo("templates", hot=True)
 def replayed(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """`function(*args, **kwargs)`, which is to be recorded."""
     recorder = local.recorder
-    if (
-        recorder.backend is not RECORD
-        or staged
-        or state.watching
-        or len(recorder.pending) >= recorder.limit
-    ):
+    if recorder.backend is not RECORD or staged or recorder.is_full():
         return function(*args, **kwargs)
     operands: list[Node] = []
     parts: list[Any] = [function]

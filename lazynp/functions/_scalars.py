@@ -15,9 +15,9 @@ from lazynp._array import Scalar
 from lazynp._avals import Aval, aval_of
 from lazynp._config import config
 from lazynp._flush import host_value
-from lazynp._memo import state
 from lazynp._quiet import quiet_context
 from lazynp._recorder import staged
+from lazynp._values import watched
 
 _new = object.__new__
 quiet = quiet_context()
@@ -71,7 +71,7 @@ def operator_of(function: Callable[..., Any], general: Callable[..., Any]) -> Ca
 
 def _is_looked_at() -> bool:
     """Whether somebody may observe an operation: errors, NaN, a function being staged."""
-    return state.watching or config.debug_nans or bool(staged)
+    return watched() or config.debug_nans or bool(staged)
 
 
 def swapped(function: Callable[..., Any]) -> Callable[..., Any]:

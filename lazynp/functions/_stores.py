@@ -15,9 +15,9 @@ import numpy as np
 from numpy import ndarray
 
 from lazynp import _reference, lowering
-from lazynp._array import PART, VIEWED, Array, NDArray, Scalar, write_lock
+from lazynp._array import VIEWED, Array, NDArray, Scalar, write_lock
 from lazynp._avals import on_device
-from lazynp._flush import flush
+from lazynp._flush import flush_for_part
 from lazynp._node import ARGS, CODE, LENT, OP, VALUE, Op, Tracer, aval_of_node, leaf
 from lazynp._ownership import exclusive, has_own_node, owned
 from lazynp._quiet import quietly
@@ -164,9 +164,9 @@ _NUMBERS = frozenset({float, int, bool, complex})
 
 
 def store_at_once(self: Array, index: Any, value: Any) -> bool:
-    """`self[index] = value`, into an owner's memory or through a view of it."""
-    if not local.recorder.backend.at_once:
-        return False
+    """`self[index] = value`, into an owner's memory or through a view of it, for a back end that
+    executes. The same goes for `write_into` and `update_view`.
+    """
     where = host_index(index)
     owner = self if self._base is None else self._base
     numbers = type(value) is tuple or type(value) is list
@@ -238,12 +238,17 @@ def write_into(
     casts: whether the function casts the inputs to the dtype of `out`. Then an input that loses its
     imaginary part is recorded, because the warning must name the user's line.
     """
-    recorder = local.recorder
-    if not recorder.backend.at_once or type(out) is not NDArray or out._flags is not None:
+    if type(out) is not NDArray or out._flags is not None:
         return False
+    return bool(local.recorder.backend.attempt(_written_into, out, inputs, function, casts))
+
+
+def _written_into(
+    out: Array, inputs: Sequence[Any], function: Callable[..., Any], casts: bool
+) -> bool:
     owner = out if out._base is None else out._base
     aval = aval_of_node(owner._node)
-    if aval.nbytes > recorder.policy.largest:
+    if aval.nbytes > local.recorder.policy.largest:
         return False
     casts_to_real = casts and aval.dtype.kind != "c"
     values = []
@@ -275,14 +280,17 @@ _OUT = object()  # stands for the array that is written
 def update_view(view: Array, function: np.ufunc, other: Any) -> bool:
     """Run `view op= other` by NumPy, in the memory of its owner."""
     base = view._base
-    if not local.recorder.backend.at_once or base is None or view._flags is not None:
+    if base is None or view._flags is not None:
         return False
+    return bool(local.recorder.backend.attempt(_updated, view, base, function, other))
+
+
+def _updated(view: Array, base: Array, function: np.ufunc, other: Any) -> bool:
     u = _copied_operand(other, base)
     if u is None:
         return False
-    parts = local.recorder.backend.in_loop
-    if parts and base._node[VALUE] is None and view._is_part(base._node):
-        flush(local.recorder, reason=PART)
+    if base._node[VALUE] is None:
+        flush_for_part(aval_of_node(view._node).nbytes, base._node)
     return write(view, lambda memory: function(memory, u, memory))
 
 

@@ -80,15 +80,17 @@ class Methods:
             x = _getset.getitem(x, (Ellipsis, *(None,) * y.ndim))  # in its memory order
         return self(x, y, **kwargs)
 
+    def _at_now(self, a: NDArray, indices: Any, inputs: tuple[Any, ...]) -> bool:
+        where = host_index(indices)
+        return where is not None and write_into(
+            a, inputs, lambda *v: combine_at(self._numpy, v[-1], where, *v[:-1])
+        )
+
     def at(self, a: Any, indices: Any, b: Any = NO_VALUE, /) -> None:
         """Apply in place and unbuffered: repeated indices apply repeatedly."""
         inputs = () if b is NO_VALUE else (b,)
-        if type(a) is NDArray and local.recorder.backend.at_once:
-            where = host_index(indices)
-            if where is not None and write_into(
-                a, inputs, lambda *v: combine_at(self._numpy, v[-1], where, *v[:-1])
-            ):
-                return
+        if type(a) is NDArray and local.recorder.backend.attempt(self._at_now, a, indices, inputs):
+            return
         if overridden(a, *inputs):
             return elsewhere(self, "at", (a, indices, *inputs), {})
         if isinstance(a, np.ndarray):  # a NumPy array, from another library

@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 import lazynp as np
+from lazynp import _array
 from lazynp._backends import EAGER, FIRST, STRICT
 from lazynp._node import OP, VALUE, leaf, op_of
 from lazynp._policy import Mode
@@ -212,6 +213,36 @@ def test_what_is_executed_waits_only_for_a_flush_that_is_due(backend: Any, goes_
             recorder.limit = 0 if full else 1
             found.append(backend.goes_on(recorder))
     assert found == goes_on
+
+
+STORES: dict[str, Callable[[Any], None]] = {
+    "slice": lambda x: x.__setitem__(slice(1, 3), 2.0),
+    "slice, array": lambda x: x.__setitem__(slice(0, 2), np.ones(2)),
+    "indices": lambda x: x.__setitem__([0, 2], 7.0),
+    "element": lambda x: x.__setitem__(1, 2.0),
+    "in place": lambda x: x.__iadd__(1.0),
+    "operator": lambda x: x + x,
+}
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_what_waits_does_not_delay_what_is_executed(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody looks for a flush before an eager operation, however much is pending."""
+    be_eager()
+    x = np.array(numpy.arange(4.0))
+    with local.recorder.recording():
+        waits = np.array(numpy.ones(3)) + 1.0
+    monkeypatch.setattr(local.recorder, "limit", 1)
+    looked: list[Any] = []
+    monkeypatch.setattr(_array, "_enter", lambda *args: looked.append(args))
+    STORES[name](x)
+    assert not looked and waits._node[VALUE] is None
+    monkeypatch.undo()
+    expected = numpy.arange(4.0)
+    STORES[name](expected)
+    numpy.testing.assert_array_equal(numpy.asarray(x), expected)
 
 
 def test_nobody_asks_which_back_end_is_active() -> None:

@@ -512,7 +512,7 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         Py_XDECREF(index);
         return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
     }
-    if (is_eager(now) && !is_full(now)) {
+    if (is_eager(now) && may_go_on(now)) {
         int locked = lock(self);
         node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
         if (!node && locked >= 0 && is_stale(self)) {

@@ -21,6 +21,7 @@ from lazynp._array import (
     Scalar,
     begin,
     begins,
+    begins_late,
     new_array,
     new_scalar,
     wrap_array,
@@ -331,11 +332,12 @@ def setitem(self: Array, index: Any, value: Any) -> None:
             return
     recorder = local.recorder
     if not _follows_store(recorder):
-        begin(recorder, self, value)
+        begins(recorder, self, value)
     if self._flags is not None and not may_write(self):
         raise ValueError("assignment destination is read-only")
     if recorder.backend.attempt(store_at_once, self, index, value):
         return
+    begins_late(recorder, self, value)
     with write_lock:
         if aval_of_node(self._read()).dtype.kind in "OSUVMm":
             set_on_host(self, index, value)

@@ -23,7 +23,7 @@ class Aval:
 
     __slots__ = (
         "shape", "dtype", "ndim", "size", "nbytes", "weak", "get_memo", "set_memo", "device",
-        "parts", "plain", "traced",
+        "parts", "traced",
     )  # fmt: skip
 
     shape: Shape
@@ -36,8 +36,12 @@ class Aval:
     set_memo: dict[Any, Any]
     parts: dict[Shape, Aval]  # of this dtype: the slices seen so far
     device: bool  # whether a compiled program can contain such arrays; False for a tracer's aval
-    plain: Aval  # the aval itself; for a tracer's aval, the interned one
     traced: TracedAval | None  # the aval that tracers of this type carry
+
+    @property
+    def plain(self) -> Aval:
+        """The aval itself; for a tracer's aval, the interned one."""
+        return self  # no attribute, which would keep it alive
 
     def __repr__(self) -> str:
         return short_name(self.dtype) + "[" + ",".join(map(str, self.shape)) + "]"
@@ -98,7 +102,7 @@ def _new_aval(shape: Shape, dtype: np.dtype[Any], weak: bool) -> Aval:
     aval.nbytes = aval.size * dtype.itemsize
     aval.get_memo, aval.set_memo, aval.parts = {}, {}, {}
     aval.device = on_device(dtype)
-    aval.plain, aval.traced = aval, None
+    aval.traced = None
     return aval
 
 
@@ -129,7 +133,7 @@ class TracedAval(Aval):
     operation.
     """
 
-    __slots__ = ()
+    __slots__ = ("_interned",)
 
     def __init__(self, plain: Aval) -> None:
         self.shape, self.dtype, self.weak = plain.shape, plain.dtype, plain.weak
@@ -137,7 +141,11 @@ class TracedAval(Aval):
         self.get_memo = self.set_memo = _FORGETFUL
         self.parts = {}
         self.device = False
-        self.plain = plain
+        self._interned = plain
+
+    @property
+    def plain(self) -> Aval:
+        return self._interned
 
 
 class SizedAval(Aval):
@@ -159,7 +167,7 @@ def _sized_aval(shape: Shape, dtype: np.dtype[Any], weak: bool) -> SizedAval:
         aval.get_memo = aval.set_memo = _FORGETFUL
         aval.parts = _FORGETFUL
         aval.device = on_device(dtype)
-        aval.plain, aval.traced = aval, None
+        aval.traced = None
     return aval
 
 

@@ -43,7 +43,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host) X(Op, free)          \
     X(Op, primitive) X(Op, reference)                                                              \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
-    X(Aval, traced) X(Aval, get_memo) X(Aval, set_memo) X(Aval, parts) X(Aval, plain)              \
+    X(Aval, traced) X(Aval, get_memo) X(Aval, set_memo) X(Aval, parts)                              \
     X(Aval, weak)
 
 /* The slots of `Likeness`. The front of kind `matched` gets this class as its `function`. */
@@ -509,7 +509,6 @@ static PyObject *new_aval(PyObject *shape, PyArrayObject *memory)
     OF(new, Aval, device) = Py_NewRef(Py_True);
     OF(new, Aval, weak) = Py_NewRef(Py_False);
     OF(new, Aval, traced) = Py_NewRef(Py_None);
-    OF(new, Aval, plain) = Py_NewRef(new);
     if (!OF(new, Aval, ndim) || !OF(new, Aval, size) || !OF(new, Aval, nbytes) ||
         !OF(new, Aval, get_memo) || !OF(new, Aval, set_memo) || !OF(new, Aval, parts))
         Py_CLEAR(new);

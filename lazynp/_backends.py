@@ -18,7 +18,7 @@ from lazynp import _errstate
 from lazynp._avals import on_device
 from lazynp._node import OP, VALUE, Node, Op
 from lazynp._quiet import quiet_result
-from lazynp._recorder import Backend, Recorder, choose_everywhere, install, local, user_position
+from lazynp._recorder import Backend, Recorder, impose, install, local, user_position
 from lazynp._values import host_value, there, watched
 
 
@@ -122,5 +122,5 @@ class Strict(Backend):
 
 
 EAGER, FIRST, STRICT = Eager(), First(), Strict()
-install(eager=EAGER, first=FIRST, strict=STRICT)
-_errstate.on_change(choose_everywhere)
+install(eager=EAGER, first=FIRST)
+_errstate.on_change(lambda watching: impose(STRICT if watching else None))

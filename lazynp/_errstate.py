@@ -47,12 +47,13 @@ class _Strict:
 _state: ContextVar[_Strict | None] = ContextVar("lazynp_errstate", default=None)
 _lock = threading.RLock()  # a weak reference may die anywhere
 _living: dict[int, weakref.ref[_Strict]] = {}
-_told: list[Callable[[], None]] = []
+_told: list[Callable[[bool], None]] = []
 
 
-def on_change(tell: Callable[[], None]) -> None:
+def on_change(tell: Callable[[bool], None]) -> None:
     """Register a function to call when checking begins or ends."""
     _told.append(tell)
+    _watch()
 
 
 def _watch() -> None:
@@ -63,7 +64,7 @@ def _watch() -> None:
             forget_stores()
         state.watching = watching
         for tell in _told:
-            tell()
+            tell(watching)
 
 
 def _over(key: int) -> None:

@@ -21,7 +21,6 @@ from typing import Any
 from lazynp._avals import In, aval_of, native
 from lazynp._config import config
 from lazynp._cutsites import EARLY, CutSites, Gathered
-from lazynp._memo import state
 from lazynp._node import (
     AVAL,
     CODE,
@@ -81,7 +80,8 @@ RECORD = Backend()
 TICK = 2048  # operations between two calls of `Recorder.ticked`
 tick_observers: list[Callable[[FrameType], None]] = []  # called with the user's frame
 tracing_observers: list[Callable[[], None]] = []  # called now and then while a function is staged
-backends: dict[Any, Backend] = {}  # "eager", "strict"; `_backends` provides them
+# "eager", "first", and "imposed", if there is one; `_backends` provides them
+backends: dict[str, Backend | None] = {}
 
 
 class Recorder:
@@ -114,8 +114,9 @@ class Recorder:
 
     def choose(self) -> None:
         """Install the back end for the present state. Called whenever that changes."""
-        if state.watching:
-            self.backend = backends["strict"]
+        imposed = backends.get("imposed")
+        if imposed is not None:
+            self.backend = imposed
         elif not self._recording and (mode := self.policy.mode) is Mode.EAGER:
             self.backend = backends["eager"]
         elif not self._recording and mode is Mode.FIRST and self._may_learn:
@@ -373,15 +374,16 @@ staged: list[StagingRecorder] = []  # of all threads: empty on the usual path
 
 
 def install(**declared: Backend) -> None:
-    """Called once, by the module that declares these."""
+    """Called once, by the module that declares these; a call of `impose` follows."""
     backends.update(declared)
-    choose_everywhere()
 
 
 local: _Local
 
 
-def choose_everywhere() -> None:
+def impose(backend: Backend | None) -> None:
+    """Make all recorders use this back end, whatever their loops; None: each its own again."""
+    backends["imposed"] = backend
     for recorder in list(recorders):
         recorder.choose()
 

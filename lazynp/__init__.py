@@ -61,6 +61,7 @@ from lazynp._unchanged import *  # noqa: F403
 from lazynp._version import __version__ as __lazynp_version__  # noqa: F401
 from lazynp.functions._casts import CASTS as _CASTS, dtype_class as _dtype_class
 from lazynp.functions._dispatch import make_overridable as _make_overridable
+from lazynp.functions._json import hook as _hook_json
 from lazynp.functions._ufunc import ufunc as ufunc
 from lazynp.functions.assembled import (
     make_array_from_callback as make_array_from_callback,
@@ -288,6 +289,7 @@ __all__: list[str] = []
 __all__ += _numpy.__all__
 
 _make_overridable(globals(), _numpy)
+_hook_json()
 
 for _name in _CASTS:  # `__getattr__` gives these
     del globals()[_name]

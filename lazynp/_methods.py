@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from lazynp import _attributes, _conversions
+from lazynp import _attributes, _conversions, _temporaries
 from lazynp._array import Array, NDArray, Scalar, from_host, new_array, new_scalar
 from lazynp._attributes import PROPERTIES, set_shape
 from lazynp._avals import Aval
@@ -377,6 +377,7 @@ def _attach() -> None:
     _subclass.attach(set(operator_names()), {**vars(ufuncs), "matmul": products.matmul})
     if BUILT:
         fastpath.take_slots()
+        _temporaries.show_callers(fastpath.note_callers)
 
 
 # A Scalar is no container: programs ask with `hasattr`, and with the classes of `collections.abc`.

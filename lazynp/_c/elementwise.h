@@ -393,7 +393,19 @@ static int are_small_values(Front *front, PyObject *now, const Operand *them, Py
                           (double)(bytes > others ? bytes : others));
 }
 
-static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+/* The memory for the result, which the operand that is a temporary has; else NULL. Borrowed. */
+static PyArrayObject *memory_for(PyObject *temporary, PyObject *const *xs, const Operand *them,
+                                 Py_ssize_t n, PyObject *aval)
+{
+    for (Py_ssize_t i = 0; temporary && i < n; i++)
+        if (xs[i] == temporary)
+            return them[i].known == aval ? memory_of_temporary(temporary) : NULL;
+    return NULL;
+}
+
+/* temporary: an operand that is lost after this, or NULL. */
+static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t nargsf,
+                                  PyObject *names, PyObject *temporary)
 {
     Front *front = (Front *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
@@ -462,9 +474,11 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
             Py_XDECREF(found);
             goto end;
         }
-        PyObject *values[2] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
+        PyArrayObject *into = order ? NULL : memory_for(temporary, xs, them, n, found);
+        PyObject *values[3] = {Py_NewRef(them[0].value), Py_XNewRef(them[1].value)};
         PyObject *kept[2] = {Py_NewRef(them[0].known), Py_XNewRef(them[1].known)};
-        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, n, &again);
+        values[n] = into ? (PyObject *)into : values[n];
+        PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, n + !!into, &again);
         if (result && !found) {
             found = learnt(front, key, result);
             again = !found;
@@ -477,9 +491,9 @@ static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargs
         }
         else
             Py_XDECREF(result);
-        for (int i = 0; i < 2; i++) {
-            Py_XDECREF(values[i]);
-            Py_XDECREF(kept[i]);
+        for (int i = 0; i < n; i++) {
+            Py_DECREF(values[i]);
+            Py_DECREF(kept[i]);
         }
         Py_XDECREF(found);
     }
@@ -520,4 +534,9 @@ end:
     Py_XDECREF(shown[0]);
     Py_XDECREF(shown[1]);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;
+}
+
+static PyObject *elementwise(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return elementwise_into(self, args, nargsf, names, NULL);
 }

@@ -5,6 +5,7 @@
 #include "core.h"
 #include "present.h"
 #include "tangents.h"
+#include "temporaries.h"
 #include "elementwise.h"
 #include "scalars.h"
 #include "indexing.h"
@@ -378,6 +379,9 @@ static PyMethodDef METHODS[] = {
      "place. False, with nothing done, for arrays of a kind that it does not take."},
     {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS,
      "configure(**objects): give the fronts the objects of lazynp. Call it before any front."},
+    {"note_callers", note_callers, METH_O,
+     "note_callers(how): 1: operators do nothing but note who calls them; -1: these are others; 0: "
+     "operators work again. See `_temporaries`."},
     {"take_slots", take_slots, METH_NOARGS,
      "take_slots(): let operators and indices of lazynp's classes call their fronts without a "
      "search by name."},
@@ -409,7 +413,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 20) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 21) < 0)
         Py_CLEAR(module);
     return module;
 }

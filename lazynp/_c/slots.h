@@ -48,33 +48,73 @@ static struct {
     void *python[OPERATORS]; /* Python's functions for operators in place, and of one operand */
 } slots;
 
+/* By operator, the callers of its slot where the interpreter runs it as an instruction; none: not
+   tried, or it cannot be told. */
+static Callers interpreter[OPERATORS];
+static int noting; /* 1: operators only note who calls; -1: who calls must be known from them */
+
+static void note_callers_of(int at, void **from)
+{
+    Callers now = callers_from(from), *known = &interpreter[at];
+    int common = common_callers(known, &now);
+    if (noting > 0 && known->met)
+        known->n = common;
+    else if (noting > 0)
+        *known = now;
+    else if (common == known->n)
+        known->n = 0; /* it cannot be told */
+    known->met = 1;
+}
+
+/* The operand of an operator that is lost after it, if it is worth having; else NULL. Borrowed. */
+static PyObject *temporary_of(int at, void **from, PyObject *x, PyObject *y)
+{
+    PyObject *found = memory_of_temporary(x) ? x : y && memory_of_temporary(y) ? y : NULL;
+    return found && have_called(&interpreter[at], from) ? found : NULL;
+}
+
 static inline PyObject *call_front(PyObject *front, PyObject *const *args, size_t n)
 {
     return ((Front *)front)->vectorcall(front, args, n, NULL);
 }
 
+static inline PyObject *call_operator(PyObject *front, PyObject *const *args, size_t n,
+                                      PyObject *temporary)
+{
+    return temporary && ((Front *)front)->vectorcall == elementwise
+               ? elementwise_into(front, args, n, NULL, temporary)
+               : call_front(front, args, n);
+}
+
 /* The method of a class, left to right or reflected. Python's function asks both operands only if
    both have it, so that this takes its place altogether. */
-static PyObject *operate(int at, PyObject *x, PyObject *y)
+static PyObject *operate(int at, PyObject *x, PyObject *y, void **from)
 {
     int left = class_of(x), right = class_of(y);
     PyObject *out = NULL;
+    if (noting) {
+        note_callers_of(at, from);
+        Py_RETURN_NOTIMPLEMENTED;
+    }
     if (left >= 0 && slots.own[at][left]) {
         PyObject *args[2] = {x, y};
-        out = call_front(slots.own[at][left], args, 2);
+        out = call_operator(slots.own[at][left], args, 2, temporary_of(at, from, x, y));
         if (out != Py_NotImplemented)
             return out;
         Py_DECREF(out);
     }
     if (right >= 0 && right != left && slots.reflected[at][right]) {
         PyObject *args[2] = {y, x};
-        return call_front(slots.reflected[at][right], args, 2);
+        return call_operator(slots.reflected[at][right], args, 2, temporary_of(at, from, x, y));
     }
     Py_RETURN_NOTIMPLEMENTED;
 }
 
 #define X(slot, name, other)                                                                        \
-    static PyObject *by_##slot(PyObject *x, PyObject *y) { return operate(AT_##slot, x, y); }
+    static PyObject *by_##slot(PyObject *x, PyObject *y)                                           \
+    {                                                                                              \
+        return operate(AT_##slot, x, y, RETURN_ADDRESS);                                           \
+    }
 BINARY_SLOTS(X)
 #undef X
 
@@ -94,8 +134,13 @@ IN_PLACE_SLOTS(X)
     static PyObject *by_##slot(PyObject *x)                                                        \
     {                                                                                              \
         int class = class_of(x);                                                                   \
+        if (noting) {                                                                              \
+            note_callers_of(AT_##slot, RETURN_ADDRESS);                                            \
+            return Py_NewRef(x);                                                                   \
+        }                                                                                          \
         if (class >= 0 && slots.own[AT_##slot][class])                                             \
-            return call_front(slots.own[AT_##slot][class], &x, 1);                                 \
+            return call_operator(slots.own[AT_##slot][class], &x, 1,                               \
+                                 temporary_of(AT_##slot, RETURN_ADDRESS, x, NULL));                \
         return ((unaryfunc)slots.python[AT_##slot])(x);                                            \
     }
 UNARY_SLOTS(X)
@@ -195,6 +240,16 @@ static void take_slots_of(int class, PyTypeObject *type)
     if ((slots.truth[class] = front_of(type, "__bool__")) &&
         !take_slot((void **)&number->nb_bool, by_truth, (void **)&slots.tested))
         slots.truth[class] = NULL;
+}
+
+/* From now on, operators note their callers: see `noting`; 0: no longer. */
+static PyObject *note_callers(PyObject *Py_UNUSED(module), PyObject *how)
+{
+    long n = PyLong_AsLong(how);
+    if (n == -1 && PyErr_Occurred())
+        return NULL;
+    noting = (int)n;
+    Py_RETURN_NONE;
 }
 
 /* Call it when the operators are attached. */

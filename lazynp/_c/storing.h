@@ -55,30 +55,6 @@ static void unlock(int locked)
 
 /* -- x[i] = v: `_getset.setitem` --------------------------------------------------------------- */
 
-/* The memory of an owner's value if nobody else can see it; else NULL. Borrowed.
-
-   Only the handle may refer to the node, and only the node to the memory. */
-static PyArrayObject *memory_of_one(PyObject *node)
-{
-    PyObject *value = PyList_GET_ITEM(node, VALUE);
-    if (Py_REFCNT(node) != 1 || !is_memory(value) || Py_REFCNT(value) != 1)
-        return NULL;
-    PyArrayObject *memory = (PyArrayObject *)value;
-    PyObject *base = PyArray_BASE(memory);
-    if (base && (!is_memory(base) || Py_REFCNT(base) != 1 ||
-                 PyArray_BASE((PyArrayObject *)base)))
-        return NULL;
-    if (!PyArray_ISWRITEABLE(memory) || PyList_GET_ITEM(node, CODE) == the.lent)
-        return NULL;
-    return memory;
-}
-
-static PyArrayObject *sole_memory(PyObject *node)
-{
-    PyArrayObject *memory = memory_of_one(node);
-    return memory && is_of_numbers(memory) ? memory : NULL;
-}
-
 /* A view's memory if only the view and its owner can see it; else NULL. Borrowed. */
 static PyArrayObject *memory_of_both(PyObject *view)
 {

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from sys import _getframe
 from typing import Any
 
@@ -226,7 +226,7 @@ def interpreting(trace: Trace) -> Iterator[None]:
     local.level += 1
     trace.level = local.level
     try:
-        with local.recorder.recording():
+        with nullcontext() if trace.eager else local.recorder.recording():
             yield
     finally:
         trace.alive = False

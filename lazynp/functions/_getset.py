@@ -291,7 +291,7 @@ def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
 
 def _known_step(aval: TracedAval, index: Any) -> Any:
     """The step of a basic index without arrays, which plain values share; None for any other."""
-    if not gives_view(index) or local.recorder.backend is not RECORD:
+    if not gives_view(index):
         return None
     key = index_key(index)
     entry = aval.plain.get_memo.get(key)

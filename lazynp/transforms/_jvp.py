@@ -85,6 +85,7 @@ class JVPTrace(Trace):
 
     __slots__ = ("linear",)
 
+    eager = True
     linear: Any  # a LinearTrace
 
     def __init__(self, what: str, linear: Trace | None = None) -> None:

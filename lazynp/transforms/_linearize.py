@@ -31,6 +31,8 @@ from lazynp.transforms._templates import Table, Unfit, scalars
 class LinearTrace(Trace):
     __slots__ = ("tape", "count")
 
+    eager = True
+
     def __init__(self, what: str) -> None:
         super().__init__(what)
         # entries, and applied templates: (template, what it reads, tangents, its tangent, where)

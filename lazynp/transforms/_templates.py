@@ -18,7 +18,7 @@ from lazynp._avals import TracedAval
 from lazynp._memo import Memo
 from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op, leaf
 from lazynp._plan_jaxpr import cast_scalar
-from lazynp._recorder import StagingRecorder, local
+from lazynp._recorder import RECORD, StagingRecorder, local
 from lazynp._values import watched
 
 KINDS = frozenset({"elementwise", "reduction", "view", "fill", "update", "index", "contract"})
@@ -72,7 +72,7 @@ class Steps:
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]  # rules run inside an operation
         values = [*self.constants, *inputs]
-        if watched():
+        if watched() or local.recorder.backend is not RECORD:
             return self._take_strictly(values)
         for op, operands in self.operations:
             node = [op, operands(values), None, code, offset]

@@ -339,7 +339,7 @@ static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *
     operands = operands_of(xs, them, n); /* holds them from here on */
     if (operands && users_position(front->depth, &code, &offset)) {
         new = replay(outer, front->second, NULL, ((PyTupleObject *)operands)->ob_item, n, now,
-                     code, offset);
+                     code, offset, NULL);
         Py_DECREF(code);
         Py_DECREF(offset);
     }

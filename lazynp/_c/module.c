@@ -4,6 +4,7 @@
 #include "handles.h"
 #include "core.h"
 #include "present.h"
+#include "at_once.h"
 #include "tangents.h"
 #include "elementwise.h"
 #include "scalars.h"
@@ -328,6 +329,10 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.out = PyUnicode_InternFromString("out");
     the.where = PyUnicode_InternFromString("where");
     the.copies = PyUnicode_InternFromString("copies");
+    the.name_of = PyUnicode_InternFromString("name");
+    the.kind = PyUnicode_InternFromString("kind");
+    the.params = PyUnicode_InternFromString("params");
+    the.scalar_of = PyUnicode_InternFromString("scalar");
     the.overlaps = PyUnicode_InternFromString("overlaps");
     the.layout = PyUnicode_InternFromString("layout");
     the.shows = PyUnicode_InternFromString("shows");
@@ -409,7 +414,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 20) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 21) < 0)
         Py_CLEAR(module);
     return module;
 }

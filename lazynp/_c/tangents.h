@@ -6,12 +6,13 @@
 
 #pragma once
 
+#include "at_once.h"
 #include "core.h"
 
 /* The slots that C reads and writes: class, name. The front of kind `replayed` gets a tuple of
    these classes as its `function`. */
 #define OF_TANGENTS(X)                                                                             \
-    X(JVPTrace, alive) X(JVPTrace, linear) X(JVPTracer, trace) X(JVPTracer, aval)                  \
+    X(JVPTrace, alive) X(JVPTrace, linear) X(JVPTrace, written) X(JVPTracer, trace) X(JVPTracer, aval)                  \
     X(JVPTracer, code) X(JVPTracer, offset) X(JVPTracer, primal) X(JVPTracer, tangent)             \
     X(LinearTrace, tape) X(LinearTrace, count) X(LinearTracer, trace) X(LinearTracer, aval)        \
     X(LinearTracer, index) X(RuleTemplate, compact)
@@ -26,7 +27,7 @@ static struct {
     PyObject *rules;   /* kinds of operands -> template */
     PyObject *scalars; /* (type, value, dtype) -> leaf */
     PyObject *stores;  /* `_linearize._stores`, for the primitive `slice` */
-    PyObject *slice, *stored, *where;
+    PyObject *slice, *update_slice, *stored, *where;
 #define X(class, name) Py_ssize_t class##_##name;
     OF_TANGENTS(X)
 #undef X
@@ -232,7 +233,7 @@ static PyObject *written(PyObject *template, PyObject *compact, PyObject *linear
 /* Record what the template does to these operands; the node of the result, new. */
 static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *outer,
                             PyObject *linear, const Part *parts, Py_ssize_t n, PyObject *recorder,
-                            PyObject *code, PyObject *offset)
+                            PyObject *code, PyObject *offset, PyObject *sole)
 {
     PyObject *constants = PyTuple_GET_ITEM(compact, CONSTANTS), *out = NULL, *tangent;
     PyObject *dtypes = PyTuple_GET_ITEM(compact, DTYPES), *steps = PyTuple_GET_ITEM(compact, STEPS);
@@ -240,6 +241,7 @@ static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *out
     PyObject *aval = PyTuple_GET_ITEM(compact, MADE);
     Py_ssize_t size = 0, first = PyTuple_GET_SIZE(constants) + n;
     Py_ssize_t passes = PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, PASSES));
+    unsigned long recorded = 0; /* a bit for each step: at most `MOST_VALUES` */
     if (aval == Py_None && passes >= 0)
         aval = TANGENT(moving_of(parts, n, passes), LinearTracer, aval);
     if (aval != Py_None && !has_traced(aval))
@@ -257,7 +259,13 @@ static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *out
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) { /* pairs: op, places */
         PyObject *step = PyTuple_GET_ITEM(steps, i);
         PyObject *args = at_places(values, PyTuple_GET_ITEM(step, 1));
-        PyObject *new = args ? node(PyTuple_GET_ITEM(step, 0), args, Py_None, code, offset) : NULL;
+        PyObject *op = PyTuple_GET_ITEM(step, 0), *new = NULL;
+        if (args)
+            new = run_at_once(op, args, recorder, code, offset, sole);
+        if (args && !new && !PyErr_Occurred()) {
+            new = node(op, args, Py_None, code, offset);
+            recorded |= 1UL << i;
+        }
         Py_XDECREF(args);
         if (!new)
             goto end;
@@ -267,7 +275,8 @@ static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *out
     if (!has_traced(known(result)))
         goto end;
     for (Py_ssize_t i = first; i < size; i++)
-        if (PyList_Append(OF(recorder, Recorder, pending), values[i]) < 0)
+        if (recorded >> (i - first) & 1 &&
+            PyList_Append(OF(recorder, Recorder, pending), values[i]) < 0)
             goto end;
     if (PyTuple_GET_ITEM(compact, MADE) != Py_None)
         tangent = written(template, compact, linear, values, parts, n, code, offset);
@@ -284,11 +293,47 @@ end:
     return out;
 }
 
+/* `_sums.is_written` */
+static int is_written(PyObject *node)
+{
+    for (;;) {
+        PyObject *op = PyList_GET_ITEM(node, OP), *args = PyList_GET_ITEM(node, ARGS);
+        if (op == Py_None)
+            return 0;
+        if (OF(op, Op, free) != Py_True || !PyTuple_CheckExact(args) || !PyTuple_GET_SIZE(args))
+            return way_of(op)->updates;
+        node = PyTuple_GET_ITEM(args, 0);
+        if (!PyList_CheckExact(node) || PyList_GET_SIZE(node) != NODE_SIZE)
+            return 0;
+    }
+}
+
+/* `_linearize._stores`: whether to store a slice. -1: an error. */
+static int stores(PyObject *primal, PyObject *params, PyObject *recorder)
+{
+    if (PyList_CheckExact(primal) && !is_written(primal))
+        return 0;
+    PyObject *shape = params && PyDict_CheckExact(params) && is_eager(recorder)
+                          ? PyDict_GetItemString(params, "shape")
+                          : NULL;
+    Py_ssize_t size = 4, whole = PyLong_AsSsize_t(OF(known(primal), Aval, size));
+    if (shape && PyTuple_CheckExact(shape) && whole >= 0) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); i++)
+            size *= PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+        return PyTuple_GET_SIZE(shape) && 0 < size && size <= whole;
+    }
+    PyErr_Clear();
+    PyObject *found = PyObject_CallFunctionObjArgs(tangents.stores, primal, params, NULL);
+    int is_true = found ? found == Py_True : -1;
+    Py_XDECREF(found);
+    return is_true;
+}
+
 /* The result of an operation on these operands, some of which carry a tangent: its node, new.
    NULL: forward, or an error. The caller holds the operands. */
 static PyObject *replay(PyObject *outer, PyObject *primitive, PyObject *params,
                         PyObject *const *operands, Py_ssize_t n, PyObject *recorder,
-                        PyObject *code, PyObject *offset)
+                        PyObject *code, PyObject *offset, PyObject *sole)
 {
     Part parts[MOST_OPERANDS];
     PyObject *linear, *key, *found, *compact, *out = NULL;
@@ -302,21 +347,16 @@ static PyObject *replay(PyObject *outer, PyObject *primitive, PyObject *params,
     for (Py_ssize_t i = 0; i < n; i++)
         if (!taken_apart(operands[i], outer, linear, &parts[i]))
             return NULL;
-    if (primitive == tangents.slice) {
-        PyObject *stores = PyObject_CallFunctionObjArgs(tangents.stores, parts[0].primal, params,
-                                                        NULL);
-        is_stored = stores == Py_True;
-        Py_XDECREF(stores);
-        if (!stores)
-            return NULL;
-    }
+    if (primitive == tangents.slice && (is_stored = stores(parts[0].primal, params, recorder)) < 0)
+        return NULL;
     key = kinds_of(primitive, params, parts, n, is_stored);
     found = key ? Py_XNewRef(PyDict_GetItemWithError(tangents.rules, key)) : NULL;
     Py_XDECREF(key);
     if (found && is_a(found, tangents.RuleTemplate)) {
         compact = TANGENT(found, RuleTemplate, compact);
         if (PyTuple_CheckExact(compact) && PyTuple_GET_SIZE(compact) == COMPACT_SIZE)
-            out = done_again(found, compact, outer, linear, parts, n, recorder, code, offset);
+            out = done_again(found, compact, outer, linear, parts, n, recorder, code, offset,
+                             sole);
     }
     Py_XDECREF(found);
     return out;
@@ -333,7 +373,7 @@ static PyObject *replayed(PyObject *self, PyObject *const *args, size_t nargsf, 
     PyObject *code = PyTuple_GET_ITEM(args[1], 0), *offset = PyTuple_GET_ITEM(args[1], 1);
     PyObject *params = PyDict_GET_SIZE(args[5]) ? args[5] : NULL;
     PyObject *out = replay(args[2], args[3], params, ((PyTupleObject *)args[4])->ob_item,
-                           PyTuple_GET_SIZE(args[4]), args[0], code, offset);
+                           PyTuple_GET_SIZE(args[4]), args[0], code, offset, NULL);
     return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }
 
@@ -372,7 +412,7 @@ static int take_tangents(const Front *front)
     PyObject **takes[] = {&tangents.JVPTrace, &tangents.JVPTracer, &tangents.LinearTrace,
                           &tangents.LinearTracer, &tangents.RuleTemplate};
     if (!PyTuple_CheckExact(classes) || PyTuple_GET_SIZE(classes) != TANGENT_CLASSES ||
-        !PyTuple_CheckExact(more) || PyTuple_GET_SIZE(more) != 4) {
+        !PyTuple_CheckExact(more) || PyTuple_GET_SIZE(more) != 5) {
         PyErr_SetString(PyExc_TypeError, "a front of kind replayed takes two tuples");
         return -1;
     }
@@ -383,5 +423,6 @@ static int take_tangents(const Front *front)
     Py_XSETREF(tangents.stores, Py_NewRef(PyTuple_GET_ITEM(more, 1)));
     Py_XSETREF(tangents.slice, Py_NewRef(PyTuple_GET_ITEM(more, 2)));
     Py_XSETREF(tangents.stored, Py_NewRef(PyTuple_GET_ITEM(more, 3)));
+    Py_XSETREF(tangents.update_slice, Py_NewRef(PyTuple_GET_ITEM(more, 4)));
     return 0;
 }

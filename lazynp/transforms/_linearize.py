@@ -152,7 +152,7 @@ def _stores(primal: Node, params: Params) -> bool:
 
 _replayed = in_front(
     "replayed", _replay, function=(JVPTrace, JVPTracer, LinearTrace, LinearTracer, RuleTemplate),
-    rules=_rules, more=(scalars, _stores, shaping.slice, _STORED),
+    rules=_rules, more=(scalars, _stores, shaping.slice, _STORED, shaping.update_slice),
 )  # fmt: skip
 
 

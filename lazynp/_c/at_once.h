@@ -11,6 +11,7 @@ enum { OPS = 2048, MOST_ARGS = 8 };
 typedef struct {
     PyObject *op; /* kept */
     int updates;  /* the result is a new version of its first operand */
+    int adds;     /* `inplace` gives what to add to what */
     Loop loop;
 } Way;
 static Way ways[OPS];
@@ -41,6 +42,15 @@ static int is_text(PyObject *primitive, PyObject *name, const char *text)
     return is;
 }
 
+static int is_true(PyObject *primitive, PyObject *name)
+{
+    PyObject *found = PyObject_GetAttr(primitive, name);
+    if (!found)
+        PyErr_Clear();
+    Py_XDECREF(found);
+    return found == Py_True;
+}
+
 static Way *way_of(PyObject *op)
 {
     Way *it = &ways[((uintptr_t)op >> 4 ^ (uintptr_t)op >> 14) % OPS];
@@ -53,6 +63,7 @@ static Way *way_of(PyObject *op)
         find_loop(&it->loop, function, (int)PyTuple_GET_SIZE(explicit), common_type(explicit),
                   type_of(OF(op, Op, aval), NULL));
     it->updates = is_text(OF(op, Op, primitive), the.kind, "update");
+    it->adds = is_true(OF(op, Op, primitive), the.adds);
     it->op = Py_NewRef(op);
     Py_XDECREF(before);
     return it;

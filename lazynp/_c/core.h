@@ -70,7 +70,7 @@ static struct {
     OF_UNIT(X)
 #undef X
     PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
-    PyObject *ticked, *name, *name_of, *kind, *params, *scalar_of, *scipy, *out, *where, *copies; /* these and the line above: strings */
+    PyObject *ticked, *name, *name_of, *kind, *adds, *params, *scalar_of, *scipy, *out, *where, *copies; /* these and the line above: strings */
     PyObject *aval_of_double, *aval_of_int64, *aval_of_bool;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */

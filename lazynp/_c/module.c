@@ -16,6 +16,7 @@
 #include "whole.h"
 #include "forms.h"
 #include "loops_of_rules.h"
+#include "programs.h"
 #include "frames.h"
 
 /* -- the type ---------------------------------------------------------------------------------- */
@@ -330,6 +331,7 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.where = PyUnicode_InternFromString("where");
     the.copies = PyUnicode_InternFromString("copies");
     the.name_of = PyUnicode_InternFromString("name");
+    the.adds = PyUnicode_InternFromString("adds");
     the.kind = PyUnicode_InternFromString("kind");
     the.params = PyUnicode_InternFromString("params");
     the.scalar_of = PyUnicode_InternFromString("scalar");
@@ -378,6 +380,8 @@ static PyMethodDef METHODS[] = {
     {"add_rows", add_rows, METH_VARARGS,
      "add_rows(out, rows, values): out[rows[k]] += values[k], in order. False, with nothing done, "
      "for arrays of a kind that it does not take."},
+    {"run_steps", run_steps, METH_VARARGS,
+     "run_steps(steps, values): see lazynp.transforms._kept."},
     {"linear_recurrence", linear_recurrence, METH_VARARGS,
      "linear_recurrence(factors, out, axis, backwards): out[i] += factors[i] * out[i - 1], in "
      "place. False, with nothing done, for arrays of a kind that it does not take."},

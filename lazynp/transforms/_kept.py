@@ -18,11 +18,13 @@ import numpy as np
 
 from lazynp._array import Array, begin, new_array
 from lazynp._config import config
+from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, VALUE, Node, Op, aval_of_node
+from lazynp._quiet import quiet_result
 from lazynp._recorder import inside_operation, local
 from lazynp._trace import staging
-from lazynp._values import watched
+from lazynp._values import there, watched
 from lazynp.transforms._sums import Sums, fuses
 from lazynp.transforms._tape import Entry, LinearTracer, expanded, is_index
 from lazynp.transforms._templates import chosen, known_by
@@ -186,7 +188,7 @@ class _Unfit(Exception):
 class _Program:
     """Operations on inputs. Places count constants, then the inputs that are read, then results."""
 
-    __slots__ = ("constants", "read", "chunks", "outs", "size")
+    __slots__ = ("constants", "read", "chunks", "outs", "size", "steps", "largest")
 
     def __init__(
         self, inputs: Sequence[Any], pending: Sequence[Node], outs: Sequence[Node | None]
@@ -209,12 +211,20 @@ class _Program:
         self.size = len(nodes)
         first = len(places) - len(nodes)
         wiring = [(n[OP], [places[id(a)] for a in n[ARGS]]) for n in nodes]
-        self.chunks = _chunks(wiring, first, {i for i in self.outs if i is not None})
+        last = _last_reads(wiring, first, {i for i in self.outs if i is not None})
+        self.chunks = _chunks(wiring, last)
+        self.steps = _steps(wiring, last)
+        of_nodes = [aval_of_node(n).nbytes for n in [*read.values(), *nodes]]
+        self.largest = max(of_nodes, default=0)  # bytes
 
     def run(self, inputs: list[Any]) -> list[Array | None]:
-        """Record the operations; the cotangents of the tape's inputs."""
+        """Run the operations, or record them; the cotangents of the tape's inputs."""
         recorder = local.recorder
         values: list[Any] = [*self.constants, *self.read(inputs)]
+        if BUILT and recorder.backend.at_once and self.largest <= recorder.policy.largest:
+            found = _run_now(self, values)
+            if found is not None:
+                return found
         with inside_operation():
             code, offset = local.where  # type: ignore[misc]
             for operations, done in self.chunks:
@@ -251,17 +261,54 @@ def _check_constant(a: Any) -> None:
         raise _Unfit
 
 
-def _chunks(wiring: Sequence[tuple[Op, list[int]]], first: int, outs: set[int]) -> list[Any]:
-    """The operations in pieces, each with the places that nothing reads after it."""
+def _run_now(program: _Program, nodes: list[Any]) -> list[Array | None] | None:
+    """Run the operations by NumPy, into memory that is free; None if a value is not there."""
+    values = [there(n) if type(n) is list else n for n in nodes]
+    if any(v is None for v in values):
+        return None
+    first = len(values)
+    values = quiet_result(local.recorder.quiet, fastpath.run_steps, program.steps, values)
+    found: list[Array | None] = []
+    for i in program.outs:
+        if i is None or i < first:
+            found.append(None if i is None else new_array(nodes[i]))
+        else:
+            aval = program.steps[i - first][0].aval
+            found.append(new_array([None, None, values[i], None, aval]))
+    return found
+
+
+Wiring = Sequence[tuple[Op, list[int]]]
+
+
+def _last_reads(wiring: Wiring, first: int, outs: set[int]) -> dict[int, int]:
+    """By place, the operation after which nothing reads it; not of results."""
     last: dict[int, int] = {}
     for i, (_, places) in enumerate(wiring):
         last[first + i] = i
         last.update(dict.fromkeys(places, i))
+    return {place: i for place, i in last.items() if place not in outs}
+
+
+def _steps(wiring: Wiring, last: dict[int, int]) -> tuple[Any, ...]:
+    """For C: each operation, the places of its operands, the places that nothing reads after it,
+    and a bit for each of the first operands that is one of these."""
+    dead: list[list[int]] = [[] for _ in wiring]
+    for place, i in last.items():
+        dead[i].append(place)
+    made = []
+    for (op, places), over in zip(wiring, dead, strict=True):
+        ends = sum([1 << k for k, p in enumerate(places[:2]) if p in over and places.count(p) == 1])
+        made.append((op, tuple(places), tuple(over), ends))
+    return tuple(made)
+
+
+def _chunks(wiring: Wiring, last: dict[int, int]) -> list[Any]:
+    """The operations in pieces, each with the places that nothing reads after it."""
     made: list[tuple[list[Any], list[int]]] = []
     for begins in range(0, len(wiring), _CHUNK):
         piece = wiring[begins : begins + _CHUNK]
         made.append(([(op, chosen(places)) for op, places in piece], []))
     for place, i in last.items():
-        if place not in outs:
-            made[i // _CHUNK][1].append(place)
+        made[i // _CHUNK][1].append(place)
     return made

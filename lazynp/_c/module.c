@@ -10,6 +10,7 @@
 #include "scalars.h"
 #include "indexing.h"
 #include "storing.h"
+#include "traced.h"
 #include "methods.h"
 #include "numbers.h"
 #include "views.h"

@@ -426,3 +426,8 @@ static int take_tangents(const Front *front)
     Py_XSETREF(tangents.update_slice, Py_NewRef(PyTuple_GET_ITEM(more, 4)));
     return 0;
 }
+
+/* Of traced.h. */
+static PyObject *traced_item(Front *front, PyObject *self, PyObject *index, PyObject *now);
+static int traced_store(Front *front, PyObject *self, PyObject *index, PyObject *value, PyObject *now);
+static int traced_in_place(Front *front, PyObject *self, PyObject *other, PyObject *now);

@@ -12,11 +12,18 @@ typedef struct {
     PyObject *op; /* kept */
     int updates;  /* the result is a new version of its first operand */
     int adds;     /* `inplace` gives what to add to what */
+    int guards;   /* the reference is a front of kind `guarded` */
     Loop loop;
 } Way;
 static Way ways[OPS];
 
 static PyArrayObject *parked_memory(PyObject *node);
+static PyObject *guarded(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names);
+
+static inline int is_guarded(PyObject *function)
+{
+    return Py_TYPE(function) == &FrontType && ((Front *)function)->vectorcall == guarded;
+}
 
 /* The type number that all avals of a tuple have, or -1. */
 static int common_type(PyObject *avals)
@@ -63,6 +70,7 @@ static Way *way_of(PyObject *op)
         find_loop(&it->loop, function, (int)PyTuple_GET_SIZE(explicit), common_type(explicit),
                   type_of(OF(op, Op, aval), NULL));
     it->updates = is_text(OF(op, Op, primitive), the.kind, "update");
+    it->guards = is_guarded(function);
     it->adds = is_true(OF(op, Op, primitive), the.adds);
     it->op = Py_NewRef(op);
     Py_XDECREF(before);

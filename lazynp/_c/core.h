@@ -41,7 +41,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, backend)                  \
     X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(Policy, patience) X(State, watching)  \
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host) X(Op, free)          \
-    X(Op, primitive) X(Op, reference) X(Op, explicit) X(Op, inplace)                                                              \
+    X(Op, primitive) X(Op, reference) X(Op, explicit) X(Op, inplace) X(Op, params)                                                              \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
     X(Aval, traced) X(Aval, get_memo) X(Aval, set_memo) X(Aval, parts) X(Aval, plain)              \
     X(Aval, weak)

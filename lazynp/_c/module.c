@@ -17,6 +17,7 @@
 #include "whole.h"
 #include "forms.h"
 #include "loops_of_rules.h"
+#include "guarded.h"
 #include "programs.h"
 #include "frames.h"
 
@@ -149,6 +150,7 @@ static const Kind KINDS[] = {
     {"asked_function", asked_function, "entries", NULL},
     {"hosted", hosted, "hooks", "handle"},
     {"replayed", replayed, "rules", "more"},
+    {"guarded", guarded, NULL, NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -381,6 +383,8 @@ static PyMethodDef METHODS[] = {
     {"add_rows", add_rows, METH_VARARGS,
      "add_rows(out, rows, values): out[rows[k]] += values[k], in order. False, with nothing done, "
      "for arrays of a kind that it does not take."},
+    {"add_templates", add_templates, METH_VARARGS,
+     "add_templates(tape, at, key, read): see lazynp.transforms._kept."},
     {"run_steps", run_steps, METH_VARARGS,
      "run_steps(steps, values): see lazynp.transforms._kept."},
     {"linear_recurrence", linear_recurrence, METH_VARARGS,

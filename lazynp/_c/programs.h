@@ -4,6 +4,7 @@
 #pragma once
 
 #include "at_once.h"
+#include "guarded.h"
 
 /* The items of a step. */
 enum { STEP_OP, STEP_PLACES, STEP_DEAD, STEP_ENDS, STEP_SIZE };
@@ -39,10 +40,11 @@ static PyObject *computed_into(PyObject *op, const Way *way, PyObject *const *va
                                PyObject *places, Py_ssize_t ends)
 {
     PyObject *given[3] = {values[0], n > 1 ? values[1] : NULL, NULL};
+    int type = way->guards ? NPY_DOUBLE : way->loop.out;
     PyObject *shape = OF(OF(op, Op, aval), Aval, shape);
     for (Py_ssize_t i = 0; i < n; i++) {
         PyArrayObject *memory = ends >> i & 1 ? memory_of_dead(values[i]) : NULL;
-        if (!memory || PyArray_TYPE(memory) != way->loop.out || PyArray_SIZE(memory) <= LOOPED ||
+        if (!memory || PyArray_TYPE(memory) != type || (PyArray_SIZE(memory) <= LOOPED && !way->guards) ||
             !PyArray_IS_C_CONTIGUOUS(memory) || PyArray_NDIM(memory) != PyTuple_GET_SIZE(shape))
             continue;
         int fits = PyArray_ISNBO(PyArray_DESCR(memory)->byteorder);
@@ -56,6 +58,16 @@ static PyObject *computed_into(PyObject *op, const Way *way, PyObject *const *va
     return NULL;
 }
 
+/* Whether a guarded product takes these with memory for its result. */
+static int are_doubles(PyObject *const *values, Py_ssize_t n)
+{
+    Doubles unused;
+    double room;
+    PyObject *like = n == 2 && is_memory(values[0]) ? values[0] : values[n - 1];
+    return n == 2 && is_memory(like) && as_doubles(values[0], (PyArrayObject *)like, &room, &unused) &&
+           as_doubles(values[1], (PyArrayObject *)like, &room, &unused);
+}
+
 /* The result of one step, new. */
 static PyObject *result_of_step(PyObject *step, PyObject *const *values, Py_ssize_t n)
 {
@@ -66,7 +78,7 @@ static PyObject *result_of_step(PyObject *step, PyObject *const *values, Py_ssiz
         memory_of_dead(values[0]))
         return way->adds ? added_to_part(op, values, n)
                          : PyObject_Vectorcall(OF(op, Op, inplace), values, n, NULL);
-    if (way->loop.loop && ends && OF(op, Op, scalar) != Py_True)
+    if ((way->loop.loop || (way->guards && are_doubles(values, n))) && ends && OF(op, Op, scalar) != Py_True)
         out = computed_into(op, way, values, n, PyTuple_GET_ITEM(step, STEP_PLACES), ends);
     return out || PyErr_Occurred() ? out : computed(op, values, n, NULL);
 }

@@ -15,7 +15,7 @@
     X(JVPTrace, alive) X(JVPTrace, linear) X(JVPTrace, written) X(JVPTracer, trace) X(JVPTracer, aval)                  \
     X(JVPTracer, code) X(JVPTracer, offset) X(JVPTracer, primal) X(JVPTracer, tangent)             \
     X(LinearTrace, tape) X(LinearTrace, count) X(LinearTracer, trace) X(LinearTracer, aval)        \
-    X(LinearTracer, index) X(RuleTemplate, compact)
+    X(LinearTracer, index) X(RuleTemplate, compact) X(RuleTemplate, starts)
 
 enum { TANGENT_CLASSES = 5, MOST_OPERANDS = 6, MOST_VALUES = 48 };
 
@@ -47,10 +47,10 @@ static PyObject *tracer_in(PyObject *node)
     return PyList_GET_ITEM(node, OP) == Py_None && is_a(value, tangents.JVPTracer) ? value : NULL;
 }
 
-/* Whether an owner's value carries a tangent. */
-static inline int carries_tangent(PyObject *array)
+/* Whether the value of an array or scalar carries a tangent. */
+static inline int carries_tangent(PyObject *x)
 {
-    PyObject *node = node_of(array);
+    PyObject *node = is_array(x) || is_scalar(x) ? node_of(x) : NULL;
     return node && tangents.rules && tracer_in(node);
 }
 
@@ -425,6 +425,51 @@ static int take_tangents(const Front *front)
     Py_XSETREF(tangents.stored, Py_NewRef(PyTuple_GET_ITEM(more, 3)));
     Py_XSETREF(tangents.update_slice, Py_NewRef(PyTuple_GET_ITEM(more, 4)));
     return 0;
+}
+
+/* Add the keys and the operands of one applied template to lists. -1: an error. */
+static int add_template(PyObject *item, PyObject *key, PyObject *read)
+{
+    PyObject *template = PyTuple_GET_ITEM(item, 0), *nodes = PyTuple_GET_ITEM(item, 1);
+    PyObject *moving = PyTuple_GET_ITEM(item, 2), *tangent = PyTuple_GET_ITEM(item, 3);
+    if (!is_a(template, tangents.RuleTemplate) || !PyTuple_CheckExact(nodes) ||
+        !PyList_CheckExact(moving) || !is_a(tangent, tangents.LinearTracer)) {
+        PyErr_SetString(PyExc_TypeError, "add_templates takes applied templates");
+        return -1;
+    }
+    PyObject *starts = TANGENT(template, RuleTemplate, starts);
+    int failed = PyList_Append(key, template) < 0;
+    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(moving); i++)
+        failed = PyList_Append(key, TANGENT(PyList_GET_ITEM(moving, i), LinearTracer, index)) < 0;
+    failed = failed || PyList_Append(key, TANGENT(tangent, LinearTracer, index)) < 0;
+    for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(nodes); i++)
+        failed = PyList_Append(read, PyTuple_GET_ITEM(nodes, i)) < 0;
+    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(starts); i++) {
+        PyObject *start = PyTuple_GET_ITEM(nodes, PyLong_AsSsize_t(PyList_GET_ITEM(starts, i)));
+        PyObject *value = PyList_GET_ITEM(start, VALUE);
+        PyObject *number = PyArray_IsScalar(value, Integer) ? PyNumber_Long(value) : Py_NewRef(Py_None);
+        failed = !number || PyList_Append(key, number) < 0;
+        Py_XDECREF(number);
+    }
+    return failed ? -1 : 0;
+}
+
+/* `add_templates(tape, at, key, read)`: `_kept._in_python` */
+static PyObject *add_templates(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *tape, *key, *read;
+    Py_ssize_t at;
+    if (!PyArg_ParseTuple(args, "O!nO!O!", &PyList_Type, &tape, &at, &PyList_Type, &key, &PyList_Type,
+                          &read))
+        return NULL;
+    for (; at < PyList_GET_SIZE(tape); at++) {
+        PyObject *item = PyList_GET_ITEM(tape, at);
+        if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) != 5)
+            break;
+        if (add_template(item, key, read) < 0)
+            return NULL;
+    }
+    return PyLong_FromSsize_t(at);
 }
 
 /* Of traced.h. */

@@ -95,18 +95,13 @@ def _key(program: Any, cts: Sequence[Node | None]) -> tuple[Any, list[Node]] | N
     """What two tapes have in common if one kept program serves both, and what the tape reads."""
     read: list[Node] = []
     key: list[Any] = [fuses()]
-    for item in program.written:
-        if type(item) is tuple:
-            template, nodes, moving, tangent, _ = item
-            key.append(template)
-            for t in moving:
-                key.append(t.index)
-            key.append(tangent.index)
-            read += nodes
-            for i in template.starts:
-                key.append(_start(nodes[i]))
-        elif not _add_entry(item, key, read):
+    tape = program.written
+    at = 0
+    while at < len(tape):
+        at = _add_templates(tape, at, key, read)
+        if at < len(tape) and not _add_entry(tape[at], key, read):
             return None
+        at += 1
     for tracer in (*program.inputs, *program.outputs):
         key.append(tracer.index if type(tracer) is LinearTracer else None)
     for ct in cts:
@@ -115,6 +110,26 @@ def _key(program: Any, cts: Sequence[Node | None]) -> tuple[Any, list[Node]] | N
             return None
         key.append(aval)
     return tuple(key), read
+
+
+def _in_python(tape: Sequence[Any], at: int, key: list[Any], read: list[Node]) -> int:
+    """Add applied templates, from this place on; the place of the first item that is none."""
+    while at < len(tape) and type(tape[at]) is tuple:
+        template, nodes, moving, tangent, _ = tape[at]
+        key.append(template)
+        for t in moving:
+            key.append(t.index)
+        key.append(tangent.index)
+        read += nodes
+        for i in template.starts:
+            key.append(_start(nodes[i]))
+        at += 1
+    return at
+
+
+def _add_templates(tape: list[Any], at: int, key: list[Any], read: list[Node]) -> int:
+    """`_in_python`, in C if it was built."""
+    return fastpath.add_templates(tape, at, key, read) if BUILT else _in_python(tape, at, key, read)
 
 
 def _add_entry(entry: Entry, key: list[Any], read: list[Node]) -> bool:

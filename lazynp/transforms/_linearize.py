@@ -39,6 +39,13 @@ class LinearTrace(Trace):
         self.tape: list[Any] = []
         self.count = 0  # of its tracers
 
+    def taken(self) -> list[Any]:
+        """The tape. Its tracers refer to the trace, so the trace lets go of it: a cycle would keep
+        all that it reads until the collector comes.
+        """
+        tape, self.tape = self.tape, []
+        return tape
+
     def tracer_of(self, x: Any) -> LinearTracer | None:
         if type(x) is list and x[OP] is None:
             tracer = x[VALUE]
@@ -230,5 +237,5 @@ def linearize_nodes(
         tangents = [None if t is None else tracer_node(t) for t in inputs]
         outs, outs_dot, like = jvp_nodes(function, arguments, primals, tangents, what, trace)
         ends = [None if t is None else trace.tracer_of(t) or t for t in outs_dot]
-    program = Linearized(trace.tape, inputs, ends, [aval_of_node(o) for o in outs])
+    program = Linearized(trace.taken(), inputs, ends, [aval_of_node(o) for o in outs])
     return outs, program, like

@@ -16,6 +16,7 @@ from lazynp import _errstate
 from lazynp._avals import TracedAval, on_device
 from lazynp._config import config
 from lazynp._flush import host_value
+from lazynp._fronts import in_front
 from lazynp._jaxpr import Rules
 from lazynp._memo import cached
 from lazynp._node import (
@@ -54,6 +55,9 @@ def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) 
     if op.bounds is not None:
         check_bounds(op, operands)
     return node_of(op, operands)
+
+
+record = in_front("record", record)
 
 
 def node_of(op: Op, operands: tuple[Any, ...]) -> Node:

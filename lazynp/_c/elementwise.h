@@ -337,7 +337,7 @@ static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *
         return NULL;
     Py_INCREF(outer);
     operands = operands_of(xs, them, n); /* holds them from here on */
-    if (operands && users_position(front->depth, &code, &offset)) {
+    if (operands && users_position(&code, &offset)) {
         new = replay(outer, front->second, NULL, ((PyTupleObject *)operands)->ob_item, n, now,
                      code, offset, NULL);
         Py_DECREF(code);

@@ -18,6 +18,7 @@
 #include "forms.h"
 #include "loops_of_rules.h"
 #include "guarded.h"
+#include "parts.h"
 #include "programs.h"
 #include "frames.h"
 
@@ -151,6 +152,9 @@ static const Kind KINDS[] = {
     {"hosted", hosted, "hooks", "handle"},
     {"replayed", replayed, "rules", "more"},
     {"guarded", guarded, NULL, NULL},
+    {"part", part, "places", "shape"},
+    {"bind", bound, NULL, NULL},
+    {"record", record_traced, NULL, NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */

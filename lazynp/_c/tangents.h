@@ -377,32 +377,36 @@ static PyObject *replayed(PyObject *self, PyObject *const *args, size_t nargsf, 
     return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }
 
-/* The position of the user's operation, both new, where the user's frame is `depth` frames up.
-   0: forward, as other code of lazynp's calls, which may be inside an operation; or an error. */
-static int users_position(int depth, PyObject **code, PyObject **offset)
+/* The position of the user's operation, both new: as `inside_operation` has it. 0: Python must look,
+   or an error. */
+static int users_position(PyObject **code, PyObject **offset)
 {
     PyObject *where = PyObject_GetAttr(the.local, tangents.where), *key, *found;
-    int inside = where != Py_None;
-    Py_XDECREF(where);
-    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
-    for (int i = 1; frame && i < depth; i++)
-        Py_SETREF(frame, PyFrame_GetBack(frame));
-    if (inside || !frame) {
-        Py_XDECREF(frame);
-        return 0;
-    }
-    *code = (PyObject *)PyFrame_GetCode(frame);
-    *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
-    Py_DECREF(frame);
-    key = PyLong_FromVoidPtr(*code);
-    found = key ? PyDict_GetItemWithError(the.internal, key) : NULL;
-    int users = found && PyTuple_CheckExact(found) && PyTuple_GET_ITEM(found, 0) == Py_False;
-    Py_XDECREF(key);
-    if (users && *offset)
+    if (where && PyTuple_CheckExact(where) && PyTuple_GET_SIZE(where) == 2) {
+        *code = Py_NewRef(PyTuple_GET_ITEM(where, 0));
+        *offset = Py_NewRef(PyTuple_GET_ITEM(where, 1));
+        Py_DECREF(where);
         return 1;
-    Py_DECREF(*code);
-    Py_XDECREF(*offset);
-    return 0;
+    }
+    Py_XDECREF(where);
+    PyFrameObject *frame = where ? (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame()) : NULL;
+    while (frame) {
+        *code = (PyObject *)PyFrame_GetCode(frame);
+        key = PyLong_FromVoidPtr(*code);
+        found = key ? PyDict_GetItemWithError(the.internal, key) : NULL;
+        Py_XDECREF(key);
+        if (!found || !PyTuple_CheckExact(found) || PyTuple_GET_ITEM(found, 0) == Py_False)
+            break;
+        Py_DECREF(*code);
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    }
+    if (!frame)
+        return 0;
+    *offset = found ? PyLong_FromLong(PyFrame_GetLasti(frame)) : NULL;
+    Py_DECREF(frame);
+    if (!*offset)
+        Py_DECREF(*code);
+    return *offset != NULL;
 }
 
 /* Take the classes and tables of a front of this kind. -1: an error. */

@@ -45,12 +45,19 @@ static PyObject *with_starts(PyObject *node, PyObject *second, PyObject *starts)
 
 /* The result of a primitive for these operands, at the user's position: its node, new. NULL without
    an error: forward. */
-static PyObject *replayed_here(PyObject *primitive, PyObject *params, PyObject *operands, int depth,
+static PyObject *replayed_here(PyObject *primitive, PyObject *params, PyObject *operands,
                                PyObject *now, PyObject *sole)
 {
-    PyObject *node = PyTuple_GET_ITEM(operands, 0), *code, *offset, *out = NULL;
-    PyObject *outer = Py_NewRef(TANGENT(tracer_in(node), JVPTracer, trace));
-    if (PyDict_CheckExact(params) && users_position(depth, &code, &offset)) {
+    PyObject *outer = NULL, *code, *offset, *out = NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(operands); i++) {
+        PyObject *x = PyTuple_GET_ITEM(operands, i);
+        if (PyList_CheckExact(x) && PyList_GET_SIZE(x) == NODE_SIZE && tracer_in(x))
+            outer = TANGENT(tracer_in(x), JVPTracer, trace);
+    }
+    if (!outer)
+        return NULL;
+    Py_INCREF(outer);
+    if (PyDict_CheckExact(params) && users_position(&code, &offset)) {
         out = replay(outer, primitive, PyDict_GET_SIZE(params) ? params : NULL,
                      ((PyTupleObject *)operands)->ob_item, PyTuple_GET_SIZE(operands), now, code,
                      offset, sole);
@@ -80,7 +87,7 @@ static PyObject *traced_item(Front *front, PyObject *self, PyObject *index, PyOb
     if (OF(op, Op, host) != Py_False || !(params = PyObject_GetAttr(step, the.params)))
         goto end;
     operands = with_starts(node, NULL, PyTuple_GET_ITEM(entry, 1));
-    got = operands ? replayed_here(tangents.slice, params, operands, front->depth, now, NULL) : NULL;
+    got = operands ? replayed_here(tangents.slice, params, operands, now, NULL) : NULL;
     if (got && OF(op, Op, scalar) == Py_True && is_true(step, the.scalar_of))
         out = owner(the.Scalar, Py_NewRef(got));
     else if (got)
@@ -114,7 +121,7 @@ static PyObject *operand_of_store(PyObject *value, PyObject *dtype, PyObject *sh
 
 /* A new version of an array's value with another part: its node, new. The caller holds `node` once.
    NULL without an error: forward. If nothing else holds the value, it is written in place. */
-static PyObject *traced_update(PyObject *node, PyObject *operand, PyObject *step, int depth,
+static PyObject *traced_update(PyObject *node, PyObject *operand, PyObject *step,
                                PyObject *now)
 {
     PyObject *starts = PyObject_GetAttr(step, the.starts), *operands = NULL, *new = NULL;
@@ -124,7 +131,7 @@ static PyObject *traced_update(PyObject *node, PyObject *operand, PyObject *step
     if (params && PyTuple_CheckExact(starts))
         operands = with_starts(node, operand, starts);
     if (operands)
-        new = replayed_here(tangents.update_slice, params, operands, depth, now,
+        new = replayed_here(tangents.update_slice, params, operands, now,
                             is_sole ? primal : NULL);
     Py_XDECREF(starts);
     Py_XDECREF(params);
@@ -156,7 +163,7 @@ static int traced_store(Front *front, PyObject *self, PyObject *index, PyObject 
     if (shape)
         operand = Py_XNewRef(operand_of_store(value, OF(aval, Aval, dtype), shape));
     if (operand)
-        new = traced_update(node, operand, step, front->depth, now);
+        new = traced_update(node, operand, step, now);
     if (new && OF(self, Array, _node) == node) { /* else, code that ran meanwhile has written it */
         Py_SETREF(OF(self, Array, _node), Py_NewRef(new));
         done = 1;
@@ -220,7 +227,7 @@ static int traced_view_updated(Front *front, PyObject *self, PyObject *other, Py
     /* from here on the view is out of date, so that its memory does not prevent a write in place */
     Py_SETREF(OF(self, Array, _seen), Py_NewRef(Py_None));
     Py_SETREF(OF(self, Array, _node), Py_NewRef(OF(result, Array, _node)));
-    new = traced_update(before, OF(result, Array, _node), step, front->depth, now);
+    new = traced_update(before, OF(result, Array, _node), step, now);
     if (new && OF(base, Array, _node) == before) {
         Py_SETREF(OF(base, Array, _node), Py_NewRef(new));
         Py_SETREF(OF(self, Array, _seen), Py_NewRef(new));
@@ -255,4 +262,51 @@ static int traced_in_place(Front *front, PyObject *self, PyObject *other, PyObje
         Py_SETREF(OF(self, Array, _node), Py_NewRef(OF(result, Array, _node)));
     Py_XDECREF(result);
     return !done && PyErr_Occurred() ? -1 : done;
+}
+
+/* -- `_trace.record`, `_array.bind` ------------------------------------------------------------ */
+
+/* Whether operations may be replayed now. */
+static int may_replay(PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return PyVectorcall_NARGS(nargsf) == 3 && !names && tangents.rules && PyTuple_CheckExact(args[1]) &&
+           PyTuple_GET_SIZE(args[1]) <= MOST_OPERANDS && PyDict_CheckExact(args[2]) && nothing_staged();
+}
+
+/* `record(primitive, operands, params)`, the operands nodes and numbers. */
+static PyObject *record_traced(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    PyObject *now = may_replay(args, nargsf, names) ? recorder() : NULL, *out = NULL;
+    if (now)
+        out = replayed_here(args[0], args[2], args[1], now, NULL);
+    Py_XDECREF(now);
+    return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
+}
+
+/* `bind(primitive, operands, params)`, the operands handles and numbers: a new array. */
+static PyObject *bound(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    PyObject *now = NULL, *nodes = NULL, *out = NULL, *node;
+    int traced = 0;
+    if (may_replay(args, nargsf, names))
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[1]); i++)
+            traced = traced || carries_tangent(PyTuple_GET_ITEM(args[1], i));
+    now = traced ? recorder() : NULL;
+    nodes = now && may_go_on(now) ? PyTuple_New(PyTuple_GET_SIZE(args[1])) : NULL;
+    for (Py_ssize_t i = 0; nodes && i < PyTuple_GET_SIZE(nodes); i++) {
+        PyObject *x = PyTuple_GET_ITEM(args[1], i);
+        node = is_array(x) || is_scalar(x) ? node_of(x) : is_python_number(x) ? x : NULL;
+        if (node)
+            PyTuple_SET_ITEM(nodes, i, Py_NewRef(node));
+        else
+            Py_CLEAR(nodes);
+    }
+    node = nodes ? replayed_here(args[0], args[2], nodes, now, NULL) : NULL;
+    if (node)
+        out = owner(the.NDArray, node);
+    Py_XDECREF(now);
+    Py_XDECREF(nodes);
+    return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }

@@ -360,7 +360,7 @@ static PyObject *reduction_traced(Front *front, PyObject *x, PyObject *axis, PyO
     if (op && Py_TYPE(op) == (PyTypeObject *)the.Op && OF(op, Op, host) == Py_False)
         args = PyTuple_Pack(1, node);
     if (args)
-        got = replayed_here(OF(op, Op, primitive), OF(op, Op, params), args, 1, now, NULL);
+        got = replayed_here(OF(op, Op, primitive), OF(op, Op, params), args, now, NULL);
     if (got)
         out = owner(OF(op, Op, scalar) == Py_True ? the.Scalar : the.NDArray, got);
     Py_DECREF(node);

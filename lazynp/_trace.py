@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from sys import _getframe
 from typing import Any
 
@@ -224,14 +224,23 @@ def staging(what: str) -> Iterator[StagingRecorder]:
         recorder.release()
 
 
-@contextmanager
-def interpreting(trace: Trace) -> Iterator[None]:
+class interpreting:  # a block
     """Push a transformation on the stack. When it ends, its tracers are dead."""
-    local.level += 1
-    trace.level = local.level
-    try:
-        with nullcontext() if trace.eager else local.recorder.recording():
-            yield
-    finally:
-        trace.alive = False
+
+    __slots__ = ("trace", "_recording")
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def __enter__(self) -> None:
+        local.level += 1
+        self.trace.level = local.level
+        self._recording = None if self.trace.eager else local.recorder.recording()
+        if self._recording is not None:
+            self._recording.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.trace.alive = False
         local.level -= 1
+        if self._recording is not None:
+            self._recording.__exit__(*error)

@@ -132,6 +132,28 @@ static PyObject *computed(PyObject *op, PyObject *const *values, Py_ssize_t n, P
     return out;
 }
 
+/* What a parked node makes of numbers alone, new: an array filled with one. NULL: forward. */
+static PyObject *filled(PyObject *node)
+{
+    PyObject *op = PyList_GET_ITEM(node, OP), *args = PyList_GET_ITEM(node, ARGS), *values[MOST_ARGS];
+    if (Py_TYPE(op) != (PyTypeObject *)the.Op || OF(op, Op, free) != Py_True ||
+        !PyTuple_CheckExact(args) || PyTuple_GET_SIZE(args) > MOST_ARGS)
+        return NULL;
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *x = PyTuple_GET_ITEM(args, i);
+        values[i] = PyList_CheckExact(x) && PyList_GET_SIZE(x) == NODE_SIZE ? PyList_GET_ITEM(x, VALUE) : x;
+        if (!is_python_number(values[i]) && (is_memory(values[i]) || !aval_of_number(values[i])))
+            return NULL;
+    }
+    Py_INCREF(args);
+    PyObject *out = PyObject_Vectorcall(OF(op, Op, reference), values, n, NULL);
+    Py_DECREF(args);
+    if (!out)
+        PyErr_Clear(); /* Python comes to it again */
+    return out;
+}
+
 /* The value of an operand if it is there, new. NULL: it is pending. */
 static PyObject *operand_there(PyObject *x)
 {
@@ -140,8 +162,10 @@ static PyObject *operand_there(PyObject *x)
     if (PyList_GET_SIZE(x) != NODE_SIZE)
         return NULL;
     PyObject *value = PyList_GET_ITEM(x, VALUE);
-    if (value == Py_None)
-        return (PyObject *)parked_memory(x);
+    if (value == Py_None) {
+        value = (PyObject *)parked_memory(x);
+        return value || PyErr_Occurred() ? value : filled(x);
+    }
     if (is_memory(value) ? is_of_numbers((PyArrayObject *)value) : aval_of_number(value) != NULL)
         return Py_NewRef(value);
     return NULL;

@@ -15,11 +15,12 @@
     X(JVPTrace, alive) X(JVPTrace, linear) X(JVPTrace, written) X(JVPTracer, trace) X(JVPTracer, aval)                  \
     X(JVPTracer, code) X(JVPTracer, offset) X(JVPTracer, primal) X(JVPTracer, tangent)             \
     X(LinearTrace, tape) X(LinearTrace, count) X(LinearTracer, trace) X(LinearTracer, aval)        \
-    X(LinearTracer, index) X(RuleTemplate, compact) X(RuleTemplate, starts)
+    X(LinearTracer, index) X(RuleTemplate, compact) X(RuleTemplate, starts) X(RuleTemplate, moving)
 
 enum { TANGENT_CLASSES = 5, MOST_OPERANDS = 6, MOST_VALUES = 48 };
 
 /* The items of `RuleTemplate.compact`. */
+enum { FIXED = 4 }; /* items of an applied template before its operands: see `_tape` */
 enum { CONSTANTS, DTYPES, STEPS, OUT, READ, PASSES, MADE, COMPACT_SIZE };
 
 static struct {
@@ -209,23 +210,25 @@ static PyObject *written(PyObject *template, PyObject *compact, PyObject *linear
                          PyObject *const *values, const Part *parts, Py_ssize_t n, PyObject *code,
                          PyObject *offset)
 {
-    PyObject *aval = PyTuple_GET_ITEM(compact, MADE);
-    PyObject *read = at_places(values, PyTuple_GET_ITEM(compact, READ)), *tracer = NULL;
-    PyObject *moving = read ? PyList_New(0) : NULL, *where = NULL, *item = NULL;
-    for (Py_ssize_t i = 0; moving && i < n; i++)
-        if (parts[i].moving && PyList_Append(moving, parts[i].moving) < 0)
-            Py_CLEAR(moving);
-    if (moving)
-        where = PyTuple_Pack(2, code, offset);
-    if (where)
-        tracer = new_linear(linear, aval);
+    PyObject *aval = PyTuple_GET_ITEM(compact, MADE), *read = PyTuple_GET_ITEM(compact, READ);
+    PyObject *tracer = new_linear(linear, aval), *item = NULL;
+    Py_ssize_t size = FIXED + PyTuple_GET_SIZE(read), k = FIXED;
+    for (Py_ssize_t i = 0; i < n; i++)
+        size += parts[i].moving != NULL;
     if (tracer)
-        item = PyTuple_Pack(5, template, read, moving, tracer, where);
+        item = PyTuple_New(size);
+    if (item) {
+        PyObject *first[FIXED] = {template, tracer, code, offset};
+        for (Py_ssize_t i = 0; i < FIXED; i++)
+            PyTuple_SET_ITEM(item, i, Py_NewRef(first[i]));
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (parts[i].moving)
+                PyTuple_SET_ITEM(item, k++, Py_NewRef(parts[i].moving));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(read); i++)
+            PyTuple_SET_ITEM(item, k++, Py_NewRef(values[PyLong_AsSsize_t(PyTuple_GET_ITEM(read, i))]));
+    }
     if (!item || PyList_Append(TANGENT(linear, LinearTrace, tape), item) < 0)
         Py_CLEAR(tracer);
-    Py_XDECREF(read);
-    Py_XDECREF(moving);
-    Py_XDECREF(where);
     Py_XDECREF(item);
     return node_of_tracer(tracer, aval);
 }
@@ -293,6 +296,51 @@ end:
     return out;
 }
 
+/* The templates of the last kinds of operands, found without a key. */
+enum { CACHED = 1024 };
+typedef struct {
+    PyObject *template, *primitive, *params, *known[MOST_OPERANDS]; /* kept, but for `params` */
+    uint64_t version; /* of `params` */
+    unsigned n, kinds; /* a bit for each operand with a tangent; one for what is stored */
+} Cached;
+static Cached cached[CACHED];
+
+/* The template for these operands, new. NULL: there is none, or an error. */
+static PyObject *template_for(PyObject *primitive, PyObject *params, const Part *parts, Py_ssize_t n,
+                              int is_stored)
+{
+    uintptr_t place = (uintptr_t)primitive >> 4 ^ (uintptr_t)params >> 4;
+    unsigned kinds = (unsigned)is_stored << MOST_OPERANDS;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        kinds |= (unsigned)(parts[i].moving != NULL) << i;
+        place = place * 31 + ((uintptr_t)parts[i].known >> 4);
+    }
+    Cached *it = &cached[(place ^ place >> 10 ^ kinds) % CACHED];
+    int same = it->template && it->primitive == primitive && it->params == params &&
+               it->n == n && it->kinds == kinds && (!params || it->version == version(params));
+    for (Py_ssize_t i = 0; same && i < n; i++)
+        same = it->known[i] == parts[i].known;
+    if (same)
+        return Py_NewRef(it->template);
+    PyObject *key = kinds_of(primitive, params, parts, n, is_stored);
+    PyObject *found = key ? Py_XNewRef(PyDict_GetItemWithError(tangents.rules, key)) : NULL;
+    Py_XDECREF(key);
+    if (!found || !is_a(found, tangents.RuleTemplate)) {
+        Py_XDECREF(found);
+        return NULL;
+    }
+    Cached before = *it;
+    *it = (Cached){Py_NewRef(found), Py_NewRef(primitive), params, {NULL},
+                   params ? version(params) : 0, (unsigned)n, kinds};
+    for (Py_ssize_t i = 0; i < n; i++)
+        it->known[i] = Py_NewRef(parts[i].known);
+    Py_XDECREF(before.template);
+    Py_XDECREF(before.primitive);
+    for (unsigned i = 0; i < MOST_OPERANDS; i++)
+        Py_XDECREF(before.known[i]);
+    return found;
+}
+
 /* `_sums.is_written` */
 static int is_written(PyObject *node)
 {
@@ -336,7 +384,7 @@ static PyObject *replay(PyObject *outer, PyObject *primitive, PyObject *params,
                         PyObject *code, PyObject *offset, PyObject *sole)
 {
     Part parts[MOST_OPERANDS];
-    PyObject *linear, *key, *found, *compact, *out = NULL;
+    PyObject *linear, *found, *compact, *out = NULL;
     int is_stored = 0;
     if (!tangents.rules || n > MOST_OPERANDS || n < 1 || watched())
         return NULL;
@@ -349,10 +397,8 @@ static PyObject *replay(PyObject *outer, PyObject *primitive, PyObject *params,
             return NULL;
     if (primitive == tangents.slice && (is_stored = stores(parts[0].primal, params, recorder)) < 0)
         return NULL;
-    key = kinds_of(primitive, params, parts, n, is_stored);
-    found = key ? Py_XNewRef(PyDict_GetItemWithError(tangents.rules, key)) : NULL;
-    Py_XDECREF(key);
-    if (found && is_a(found, tangents.RuleTemplate)) {
+    found = template_for(primitive, params, parts, n, is_stored);
+    if (found) {
         compact = TANGENT(found, RuleTemplate, compact);
         if (PyTuple_CheckExact(compact) && PyTuple_GET_SIZE(compact) == COMPACT_SIZE)
             out = done_again(found, compact, outer, linear, parts, n, recorder, code, offset,
@@ -391,12 +437,18 @@ static int users_position(PyObject **code, PyObject **offset)
     Py_XDECREF(where);
     PyFrameObject *frame = where ? (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame()) : NULL;
     while (frame) {
+        static PyObject *users; /* the last code of the user's, kept */
         *code = (PyObject *)PyFrame_GetCode(frame);
+        if ((found = *code == users ? users : NULL))
+            break;
         key = PyLong_FromVoidPtr(*code);
         found = key ? PyDict_GetItemWithError(the.internal, key) : NULL;
         Py_XDECREF(key);
-        if (!found || !PyTuple_CheckExact(found) || PyTuple_GET_ITEM(found, 0) == Py_False)
+        if (!found || !PyTuple_CheckExact(found) || PyTuple_GET_ITEM(found, 0) == Py_False) {
+            if (found)
+                Py_XSETREF(users, Py_NewRef(*code));
             break;
+        }
         Py_DECREF(*code);
         Py_SETREF(frame, PyFrame_GetBack(frame));
     }
@@ -434,22 +486,23 @@ static int take_tangents(const Front *front)
 /* Add the keys and the operands of one applied template to lists. -1: an error. */
 static int add_template(PyObject *item, PyObject *key, PyObject *read)
 {
-    PyObject *template = PyTuple_GET_ITEM(item, 0), *nodes = PyTuple_GET_ITEM(item, 1);
-    PyObject *moving = PyTuple_GET_ITEM(item, 2), *tangent = PyTuple_GET_ITEM(item, 3);
-    if (!is_a(template, tangents.RuleTemplate) || !PyTuple_CheckExact(nodes) ||
-        !PyList_CheckExact(moving) || !is_a(tangent, tangents.LinearTracer)) {
+    PyObject *template = PyTuple_GET_ITEM(item, 0), *tangent = PyTuple_GET_ITEM(item, 1);
+    Py_ssize_t n = PyTuple_GET_SIZE(item), first = -1;
+    if (is_a(template, tangents.RuleTemplate) && is_a(tangent, tangents.LinearTracer))
+        first = FIXED + PyLong_AsSsize_t(TANGENT(template, RuleTemplate, moving));
+    if (first < FIXED || first > n) {
         PyErr_SetString(PyExc_TypeError, "add_templates takes applied templates");
         return -1;
     }
     PyObject *starts = TANGENT(template, RuleTemplate, starts);
-    int failed = PyList_Append(key, template) < 0;
-    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(moving); i++)
-        failed = PyList_Append(key, TANGENT(PyList_GET_ITEM(moving, i), LinearTracer, index)) < 0;
-    failed = failed || PyList_Append(key, TANGENT(tangent, LinearTracer, index)) < 0;
-    for (Py_ssize_t i = 0; !failed && i < PyTuple_GET_SIZE(nodes); i++)
-        failed = PyList_Append(read, PyTuple_GET_ITEM(nodes, i)) < 0;
+    int failed = PyList_Append(key, template) < 0 ||
+                 PyList_Append(key, TANGENT(tangent, LinearTracer, index)) < 0;
+    for (Py_ssize_t i = FIXED; !failed && i < first; i++)
+        failed = PyList_Append(key, TANGENT(PyTuple_GET_ITEM(item, i), LinearTracer, index)) < 0;
+    for (Py_ssize_t i = first; !failed && i < n; i++)
+        failed = PyList_Append(read, PyTuple_GET_ITEM(item, i)) < 0;
     for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(starts); i++) {
-        PyObject *start = PyTuple_GET_ITEM(nodes, PyLong_AsSsize_t(PyList_GET_ITEM(starts, i)));
+        PyObject *start = PyTuple_GET_ITEM(item, first + PyLong_AsSsize_t(PyList_GET_ITEM(starts, i)));
         PyObject *value = PyList_GET_ITEM(start, VALUE);
         PyObject *number = PyArray_IsScalar(value, Integer) ? PyNumber_Long(value) : Py_NewRef(Py_None);
         failed = !number || PyList_Append(key, number) < 0;
@@ -468,7 +521,7 @@ static PyObject *add_templates(PyObject *Py_UNUSED(module), PyObject *args)
         return NULL;
     for (; at < PyList_GET_SIZE(tape); at++) {
         PyObject *item = PyList_GET_ITEM(tape, at);
-        if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) != 5)
+        if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) < FIXED)
             break;
         if (add_template(item, key, read) < 0)
             return NULL;

@@ -32,7 +32,7 @@ from lazynp._flush import flush, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import state
 from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
-from lazynp._recorder import RECORD, Recorder, known, local, staged
+from lazynp._recorder import Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
 from lazynp._strides import WARNS, laid_out, may_write, order_of_strides

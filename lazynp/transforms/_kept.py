@@ -26,7 +26,7 @@ from lazynp._recorder import inside_operation, local
 from lazynp._trace import staging
 from lazynp._values import there, watched
 from lazynp.transforms._sums import Sums, fuses
-from lazynp.transforms._tape import Entry, LinearTracer, expanded, is_index
+from lazynp.transforms._tape import FIXED, Entry, LinearTracer, expanded, is_index
 from lazynp.transforms._templates import chosen, known_by
 
 _LONGEST = 1 << 15  # items of a tape: longer ones are not kept
@@ -115,11 +115,11 @@ def _key(program: Any, cts: Sequence[Node | None]) -> tuple[Any, list[Node]] | N
 def _in_python(tape: Sequence[Any], at: int, key: list[Any], read: list[Node]) -> int:
     """Add applied templates, from this place on; the place of the first item that is none."""
     while at < len(tape) and type(tape[at]) is tuple:
-        template, nodes, moving, tangent, _ = tape[at]
-        key.append(template)
-        for t in moving:
+        template, tangent, _, _, *operands = tape[at]
+        nodes = operands[template.moving :]
+        key += template, tangent.index
+        for t in operands[: template.moving]:
             key.append(t.index)
-        key.append(tangent.index)
         read += nodes
         for i in template.starts:
             key.append(_start(nodes[i]))
@@ -188,8 +188,8 @@ def _substituted(tape: Sequence[Any], atoms: Sequence[Node]) -> list[Any]:
     rest = iter(atoms)
     for item in tape:
         if type(item) is tuple:
-            template, nodes, *more = item
-            made.append((template, [next(rest) for _ in nodes], *more))
+            first = FIXED + item[0].moving
+            made.append((*item[:first], *[next(rest) for _ in item[first:]]))
         else:
             operands = [a if type(a) is LinearTracer else next(rest) for a in item.operands]
             made.append(Entry(item.primitive, operands, item.params, item.outs, item.where))

@@ -35,7 +35,7 @@ class LinearTrace(Trace):
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
-        # entries, and applied templates: (template, what it reads, tangents, its tangent, where)
+        # entries, and applied templates: see `_tape`
         self.tape: list[Any] = []
         self.count = 0  # of its tracers
 

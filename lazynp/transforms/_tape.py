@@ -1,7 +1,8 @@
 """The tape: what `linearize` writes down of the tangents' program.
 
-Most of it are *applied* templates: the template of a rule, with the nodes that it reads and the
-tangents that it moves. They become entries only where somebody looks at single entries.
+Most of it are *applied* templates, each one tuple: the template of a rule, its tangent, the code
+and the offset of the user's operation, the tangents that it moves, and the nodes that it reads.
+They become entries only where somebody looks at single entries.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from lazynp._trace import check_bounds
 from lazynp.transforms._templates import Steps, Unfit, chosen, scalar_leaf
 
 Params = dict[str, Any]
+FIXED = 4  # items of an applied template before its operands
 _MOST_VALUES = 48  # of a template that C applies: as in `tangents.h`
 
 
@@ -70,7 +72,7 @@ class RuleTemplate:
 
     __slots__ = (
         "op", "dtypes", "steps", "out", "read", "starts", "constants", "entries", "passes", "made",
-        "aval", "compact",
+        "aval", "compact", "moving",
     )  # fmt: skip
 
     def __init__(
@@ -78,7 +80,7 @@ class RuleTemplate:
         moving: Sequence[LinearTracer], outs: tuple[Node, LinearTracer | None],
     ) -> None:  # fmt: skip
         out, tangent = outs
-        self.op = op
+        self.op, self.moving = op, len(moving)
         self.dtypes = [a.dtype for a in op.explicit]
         nodes = {id(a): a for entry in tape for a in entry.operands if type(a) is list}
         self.steps = Steps(inputs, recorder, [out, *nodes.values()])
@@ -136,17 +138,15 @@ class RuleTemplate:
                 return values[self.out], None
             return values[self.out], tracer_node(moving[self.passes])
         tangent = LinearTracer(trace, self.aval)
-        trace.tape.append((self, self.read(values), moving, tangent, local.where))
+        code, offset = local.where  # type: ignore[misc]
+        trace.tape.append((self, tangent, code, offset, *moving, *self.read(values)))
         return values[self.out], tracer_node(tangent)
 
     def entries_of(
-        self,
-        read: Sequence[Node],
-        moving: Sequence[LinearTracer],
-        tangent: LinearTracer,
-        where: Any,
+        self, tangent: LinearTracer, code: Any, offset: int, *operands: Any
     ) -> list[Entry]:
         """The entries that `apply` stands for."""
+        moving, read, where = operands[: self.moving], operands[self.moving :], (code, offset)
         values: list[Any] = [*self.constants, *read, *moving]
         first = len(values)
         made: list[Entry] = []
@@ -169,8 +169,7 @@ def expanded(tape: Sequence[Any]) -> list[Entry]:
     made: list[Entry] = []
     for item in tape:
         if type(item) is tuple:
-            template, *rest = item
-            made += template.entries_of(*rest)
+            made += item[0].entries_of(*item[1:])
         else:
             made.append(item)
     return made

@@ -25,6 +25,7 @@ from lazynp._fronts import in_front
 from lazynp._memo import Memo
 from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf, op_of
 from lazynp._positions import user_frame
+from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local, staged
 from lazynp._sizes import sized
@@ -278,9 +279,10 @@ def reduce(
     if loop is None and shape is None:
         if made[OP] is not None and made[OP].primitive is row.over and not made[OP].sized:
             row.ops.put(key, made[OP])
-        elif is_tracer(node) and type(axis) not in _LOOK_ALIKE and not nothing:
+        elif is_tracer(node) and isinstance(row.over, Primitive) and not nothing:
             plain = aval_of_node(node)  # C replays the next one
-            row.ops.put((plain, *key[1:]), op_of(row.over, {"axes": axes}, (plain,)))
+            if type(axis) not in _LOOK_ALIKE:
+                row.ops.put((plain, *key[1:]), op_of(row.over, {"axes": axes}, (plain,)))
     return scalar_if_0d(result)
 
 

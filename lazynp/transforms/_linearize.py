@@ -108,7 +108,7 @@ _STORED = "stored"
 def _replay(
     recorder: Any, where: Any, outer: JVPTrace, primitive: Rules, operands: tuple[Any, ...],
     params: Params,
-) -> Node | None:  # fmt: skip
+) -> Any:  # fmt: skip
     """See `from_template`. In C for templates that exist."""
     self = outer.linear
     key: list[Any] = [primitive, *params.items()] if params else [primitive]
@@ -147,7 +147,12 @@ def _replay(
     if made is _rules:
         tangents = [outer.split(o)[1] for o in operands]
         made = _rules.put(kinds, _rule_template(primitive, primals, tangents, params, stored))
-    return None if made is None else outer.joined(*made.apply(self, primals, moving))
+    if made is None:
+        return None
+    found = made.apply(self, primals, moving)
+    if primitive.multiple_results:
+        return tuple([outer.joined(*pair) for pair in found])
+    return outer.joined(*found)
 
 
 def _stores(primal: Node, params: Params) -> bool:
@@ -201,18 +206,30 @@ def _rule_template(
             rule = getattr(primitive, "linearize", None) or primitive.jvp
             try:
                 given, dots = explicit(inferred(primitive, inputs, params), inputs, nodes)
-                out, out_dot = rule(given, dots, **params)
-                tangent = None if out_dot is None else trace.tracer_of(out_dot._node)
-                if out_dot is not None and tangent is None:
-                    return None
-                node = out._node
+                outs, outs_dot = rule(given, dots, **params)
+                if not primitive.multiple_results:
+                    outs, outs_dot = (outs,), (outs_dot,)
+                found = _found(trace, outs, outs_dot)
                 if stored:
-                    node = record(elementwise.positive, (node,), {})
+                    ((node, tangent),) = found
+                    found = [(record(elementwise.positive, (node,), {}), tangent)]
                 present = [t for t in moving if t is not None]
-                found = node, tangent
                 return RuleTemplate(op, inputs, recorder, trace.tape, present, found)
             except Unfit:
                 return None
+
+
+def _found(
+    trace: LinearTrace, outs: Sequence[Array], outs_dot: Sequence[Array | None]
+) -> list[tuple[Node, LinearTracer | None]]:
+    """The nodes of results, and their tangents."""
+    found = []
+    for out, dot in zip(outs, outs_dot, strict=True):
+        tangent = None if dot is None else trace.tracer_of(dot._read())
+        if dot is not None and tangent is None:
+            raise Unfit
+        found.append((out._read(), tangent))
+    return found
 
 
 def _forget(handle: Array, before: Node) -> None:

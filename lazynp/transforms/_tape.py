@@ -72,18 +72,19 @@ class RuleTemplate:
 
     __slots__ = (
         "op", "dtypes", "steps", "out", "read", "starts", "constants", "entries", "passes", "made",
-        "aval", "compact", "moving",
+        "aval", "compact", "moving", "outs",
     )  # fmt: skip
 
     def __init__(
         self, op: Op, inputs: list[Node], recorder: StagingRecorder, tape: Sequence[Entry],
-        moving: Sequence[LinearTracer], outs: tuple[Node, LinearTracer | None],
+        moving: Sequence[LinearTracer], outs: Sequence[tuple[Node, LinearTracer | None]],
     ) -> None:  # fmt: skip
-        out, tangent = outs
+        """outs: the result and its tangent; of each result, if there are several."""
+        out, tangent = outs[0]
         self.op, self.moving = op, len(moving)
         self.dtypes = [a.dtype for a in op.explicit]
         nodes = {id(a): a for entry in tape for a in entry.operands if type(a) is list}
-        self.steps = Steps(inputs, recorder, [out, *nodes.values()])
+        self.steps = Steps(inputs, recorder, [*(o for o, _ in outs), *nodes.values()])
         self.out = self.steps.place(out)
         fixed = len(self.steps.constants)
         constants = [n for n in nodes.values() if self.steps.place(n) < fixed]
@@ -106,6 +107,11 @@ class RuleTemplate:
         self.aval = None if tangent is None else tangent.aval
         if tangent is not None and self.passes is None and self.made is None:
             raise Unfit
+        self.outs = None
+        if op.primitive.multiple_results:  # the place of each, and of its tangent
+            self.outs = [
+                (self.steps.place(o), None if t is None else numbers[id(t)]) for o, t in outs
+            ]
         self.compact = self._for_c(places)
         self.steps.sealed()
 
@@ -113,16 +119,15 @@ class RuleTemplate:
         """What C needs to apply it; None if it shall not. C takes only Python scalars that
         `scalar_leaf` knows, so their bounds have been checked.
         """
-        if self.steps.size > _MOST_VALUES:
+        if self.steps.size > _MOST_VALUES or not self.steps.single:
             return None
         passes = -1 if self.passes is None else self.passes
         made = self.aval if self.made is not None else None
         constants, wiring = tuple(self.steps.constants), tuple(self.steps.wiring)
         return constants, tuple(self.dtypes), wiring, self.out, tuple(read), passes, made
 
-    def apply(
-        self, trace: Any, primals: Sequence[Any], moving: list[LinearTracer]
-    ) -> tuple[Node, Node | None]:
+    def apply(self, trace: Any, primals: Sequence[Any], moving: list[LinearTracer]) -> Any:
+        """The node of the result, and that of its tangent; of several results, a list of these."""
         if self.op.bounds is not None:
             check_bounds(self.op, tuple(primals))
         for p in primals:
@@ -133,6 +138,8 @@ class RuleTemplate:
                 ]
                 break
         values = self.steps.take(primals)
+        if self.outs is not None:
+            return self._several(trace, values, moving)
         if self.made is None or self.aval is None:
             if self.passes is None:
                 return values[self.out], None
@@ -141,6 +148,20 @@ class RuleTemplate:
         code, offset = local.where  # type: ignore[misc]
         trace.tape.append((self, tangent, code, offset, *moving, *self.read(values)))
         return values[self.out], tracer_node(tangent)
+
+    def _several(self, trace: Any, values: list[Any], moving: Sequence[LinearTracer]) -> Any:
+        """The results and their tangents; the tape gets single entries."""
+        known: list[Any] = [*self.constants, *self.read(values), *moving]
+        for primitive, operands, params, avals, turned in self.entries:
+            outs = [LinearTracer(trace, aval) for aval in avals]
+            given = list(operands(known))
+            trace.tape.append(Entry(primitive, given, params, outs, local.where, turned))
+            known += outs
+        assert self.outs is not None
+        return [
+            (values[place], None if made is None else tracer_node(known[made]))
+            for place, made in self.outs
+        ]
 
     def entries_of(
         self, tangent: LinearTracer, code: Any, offset: int, *operands: Any

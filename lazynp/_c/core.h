@@ -111,6 +111,7 @@ typedef struct {
         PyObject *operator;   /* the same operator for arrays, or without writing */
         PyObject *not_numpys; /* names of arguments that NumPy's function must not get */
         PyObject *ops;        /* (aval, axis, dtype, keepdims) -> op */
+        PyObject *aligned;    /* a shape that broadcasts as NumPy does it */
         PyObject *places;     /* start indices -> NumPy's index */
         PyObject *hooks;      /* lists of whoever is told of calls */
         PyObject *slot_type;  /* the class of the slots' values */

@@ -153,6 +153,7 @@ static const Kind KINDS[] = {
     {"replayed", replayed, "rules", "more"},
     {"guarded", guarded, NULL, NULL},
     {"part", part, "places", "shape"},
+    {"shaped", shaped, "aligned", "shape"},
     {"bind", bound, NULL, NULL},
     {"record", record_traced, NULL, NULL},
 };

@@ -100,3 +100,48 @@ static PyObject *part(PyObject *self, PyObject *const *args, size_t nargsf, PyOb
     Py_DECREF(u);
     return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }
+
+/* -- reshapes and broadcasts: `_layout` -------------------------------------------------------- */
+
+/* The sizes of a tuple, or -1. */
+static int sizes_of(PyObject *shape, npy_intp *sizes)
+{
+    Py_ssize_t n = PyTuple_CheckExact(shape) ? PyTuple_GET_SIZE(shape) : NPY_MAXDIMS + 1;
+    for (Py_ssize_t i = 0; i < n && n <= NPY_MAXDIMS; i++)
+        sizes[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+    return n <= NPY_MAXDIMS ? (int)n : -1;
+}
+
+/* `second`: the shape. For a broadcast, `first` is the operand's shape with ones for the other axes,
+   and the result is new memory. */
+static PyObject *shaped(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Front *front = (Front *)self;
+    npy_intp sizes[NPY_MAXDIMS], aligned[NPY_MAXDIMS];
+    PyArray_Dims shape = {sizes, sizes_of(front->second, sizes)}, ones = {aligned, 0};
+    PyObject *x = NULL, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) == 1 && !names && shape.len >= 0 &&
+        (is_memory(args[0]) || (the.avals && aval_of_number(args[0]))))
+        x = PyArray_FROM_O(args[0]);
+    PyArrayObject *memory = (PyArrayObject *)x;
+    if (!x)
+        return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
+    if (front->symbol == 'r') {
+        int last = PyArray_NDIM(memory) - 1; /* Python copies what NumPy copies slowly */
+        if (last < 0 || PyArray_STRIDE(memory, last) || PyArray_SIZE(memory) <= 1)
+            out = PyArray_Newshape(memory, &shape, NPY_CORDER);
+    }
+    else if ((ones.len = sizes_of(front->first, aligned)) >= 0) {
+        Py_SETREF(x, PyArray_Newshape(memory, &ones, NPY_CORDER));
+        memory = (PyArrayObject *)x;
+        if (x) {
+            Py_INCREF(PyArray_DESCR(memory));
+            out = PyArray_NewFromDescr(&PyArray_Type, PyArray_DESCR(memory), shape.len, sizes, NULL,
+                                       NULL, 0, NULL);
+        }
+        if (out && PyArray_CopyInto((PyArrayObject *)out, memory) < 0)
+            Py_CLEAR(out);
+    }
+    Py_XDECREF(x);
+    return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
+}

@@ -22,7 +22,7 @@ from lazynp._recorder import RECORD, StagingRecorder, local
 from lazynp._values import watched
 
 KINDS = frozenset(
-    {"elementwise", "reduction", "view", "fill", "update", "index", "contract", "linalg", "sort"}
+    "elementwise reduction view fill update index contract linalg sort fft other".split()
 )
 Key = tuple[Any, ...]
 

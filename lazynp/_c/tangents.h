@@ -48,6 +48,13 @@ static PyObject *tracer_in(PyObject *node)
     return PyList_GET_ITEM(node, OP) == Py_None && is_a(value, tangents.JVPTracer) ? value : NULL;
 }
 
+/* The type of a node's value, also of one that carries a tangent; borrowed. */
+static PyObject *type_behind(PyObject *node)
+{
+    PyObject *tracer = tracer_in(node), *aval = tracer ? TANGENT(tracer, JVPTracer, aval) : known(node);
+    return is_a(aval, the.Aval) ? aval : NULL;
+}
+
 /* Whether the value of an array or scalar carries a tangent. */
 static inline int carries_tangent(PyObject *x)
 {

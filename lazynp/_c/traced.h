@@ -21,13 +21,6 @@ static int is_noted(PyObject *outer, PyObject *array)
            PyWeakref_GET_OBJECT(PyTuple_GET_ITEM(found, 0)) == array;
 }
 
-/* The type of a node's value, also of one that carries a tangent; borrowed. */
-static PyObject *type_behind(PyObject *node)
-{
-    PyObject *tracer = tracer_in(node), *aval = tracer ? TANGENT(tracer, JVPTracer, aval) : known(node);
-    return is_a(aval, the.Aval) ? aval : NULL;
-}
-
 /* (node, second, *starts), or without `second`; new. */
 static PyObject *with_starts(PyObject *node, PyObject *second, PyObject *starts)
 {

@@ -113,14 +113,16 @@ static PyObject *operand_of_store(PyObject *value, PyObject *dtype, PyObject *sh
 }
 
 /* A new version of an array's value with another part: its node, new. The caller holds `node` once.
-   NULL without an error: forward. If nothing else holds the value, it is written in place. */
-static PyObject *traced_update(PyObject *node, PyObject *operand, PyObject *step,
+   NULL without an error: forward. If nothing else holds the value, it is written in place. `other`:
+   what the caller stores or combines; a view of the array remembers which value it was read from. */
+static PyObject *traced_update(PyObject *node, PyObject *operand, PyObject *step, PyObject *other,
                                PyObject *now)
 {
     PyObject *starts = PyObject_GetAttr(step, the.starts), *operands = NULL, *new = NULL;
     PyObject *params = starts ? PyObject_GetAttr(step, the.params) : NULL;
     PyObject *tracer = tracer_in(node), *primal = TANGENT(tracer, JVPTracer, primal);
-    int is_sole = Py_REFCNT(node) == 2 && Py_REFCNT(tracer) == 1 && Py_REFCNT(primal) == 1;
+    int seen = is_array(other) && OF(other, Array, _base) != Py_None && OF(other, Array, _seen) == node;
+    int is_sole = Py_REFCNT(node) == 2 + seen && Py_REFCNT(tracer) == 1 && Py_REFCNT(primal) == 1;
     if (params && PyTuple_CheckExact(starts))
         operands = with_starts(node, operand, starts);
     if (operands)
@@ -156,7 +158,7 @@ static int traced_store(Front *front, PyObject *self, PyObject *index, PyObject 
     if (shape)
         operand = Py_XNewRef(operand_of_store(value, OF(aval, Aval, dtype), shape));
     if (operand)
-        new = traced_update(node, operand, step, now);
+        new = traced_update(node, operand, step, value, now);
     if (new && OF(self, Array, _node) == node) { /* else, code that ran meanwhile has written it */
         Py_SETREF(OF(self, Array, _node), Py_NewRef(new));
         done = 1;
@@ -220,7 +222,7 @@ static int traced_view_updated(Front *front, PyObject *self, PyObject *other, Py
     /* from here on the view is out of date, so that its memory does not prevent a write in place */
     Py_SETREF(OF(self, Array, _seen), Py_NewRef(Py_None));
     Py_SETREF(OF(self, Array, _node), Py_NewRef(OF(result, Array, _node)));
-    new = traced_update(before, OF(result, Array, _node), step, now);
+    new = traced_update(before, OF(result, Array, _node), step, other, now);
     if (new && OF(base, Array, _node) == before) {
         Py_SETREF(OF(base, Array, _node), Py_NewRef(new));
         Py_SETREF(OF(self, Array, _seen), Py_NewRef(new));

@@ -31,7 +31,7 @@ from lazynp.transforms._templates import Table, Unfit, scalars
 class LinearTrace(Trace):
     __slots__ = ("tape", "count")
 
-    eager = True
+    eager = True  # what `JVPTrace` above it says counts
 
     def __init__(self, what: str) -> None:
         super().__init__(what)

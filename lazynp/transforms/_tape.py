@@ -171,13 +171,13 @@ class RuleTemplate:
         values: list[Any] = [*self.constants, *read, *moving]
         first = len(values)
         made: list[Entry] = []
-        for primitive, operands, params, avals, turned in self.entries:
+        for primitive, places, params, avals, turned in self.entries:
             outs = []
             for aval in avals:
                 place = len(values) - first
                 outs.append(tangent if place == self.made else LinearTracer(tangent.trace, aval))
                 values.append(outs[-1])
-            made.append(Entry(primitive, list(operands(values)), params, outs, where, turned))
+            made.append(Entry(primitive, list(places(values)), params, outs, where, turned))
         return made
 
 

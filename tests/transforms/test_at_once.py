@@ -189,7 +189,7 @@ def test_guarded_products_of_numbers_and_arrays(name: str) -> None:
             numpy.testing.assert_array_equal(rule(x[0], a), want[i])
             for k, b in enumerate(numpy.array(SPECIAL)):
                 got = rule(b, a)
-                assert type(got) is numpy.float64
+                assert type(got) is numpy.float64 or not BUILT
                 numpy.testing.assert_array_equal(got, want[i, k])
                 assert numpy.signbit(got) == numpy.signbit(want[i, k]) or got != got
         if BUILT:

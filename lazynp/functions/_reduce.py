@@ -276,14 +276,20 @@ def reduce(
     if shape is not None:
         result = shaping.reshape(result, shape=shape)
     made = result._read()
-    if loop is None and shape is None:
-        if made[OP] is not None and made[OP].primitive is row.over and not made[OP].sized:
-            row.ops.put(key, made[OP])
-        elif is_tracer(node) and isinstance(row.over, Primitive) and not nothing:
-            plain = aval_of_node(node)  # C replays the next one
-            if type(axis) not in _LOOK_ALIKE:
-                row.ops.put((plain, *key[1:]), op_of(row.over, {"axes": axes}, (plain,)))
+    if loop is None and shape is None and not nothing:
+        _remember(row, key, made, axes)
     return scalar_if_0d(result)
+
+
+def _remember(row: Reduction, key: Any, made: Node, axes: Axes) -> None:
+    """Keep the op of a reduction for the next one; of a traced array, C replays it."""
+    if is_tracer(made):
+        if isinstance(row.over, Primitive) and type(key[1]) not in _LOOK_ALIKE:
+            op = op_of(row.over, {"axes": axes}, (key[0],))
+            if not op.sized:
+                row.ops.put(key, op)
+    elif made[OP] is not None and made[OP].primitive is row.over and not made[OP].sized:
+        row.ops.put(key, made[OP])
 
 
 def _plan(row: Reduction, x: Array, axis: Any, dtype: Any, keepdims: bool) -> Any:

@@ -26,7 +26,15 @@ from lazynp._errors import LoweringError
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._primitive import Primitive
 from lazynp.interop.scipy import hook
-from lazynp.primitives import elementwise, indexing, linear_algebra, shaping, sorting, windows
+from lazynp.primitives import (
+    elementwise,
+    indexing,
+    linear_algebra,
+    ranks,
+    shaping,
+    sorting,
+    windows,
+)
 from lazynp.primitives._eigen import eig
 from lazynp.primitives._orthogonal import qr_raw
 
@@ -120,6 +128,8 @@ EXAMPLES: dict[str, list[Example]] = {
     "philox": [(lambda k: np.random.key(0).normal((4,)) + k, (V,))],
     "take": [(lambda v, i: np.take(v, i, mode="clip"), (V, PLACES))],
     "argsort": [(np.argsort, (V,)), (np.argsort, (numpy.arange(5000.0),))],
+    "argranked": [(lambda v: ranks.argranked(v, ranks=(1,)), (V,))],
+    "ranked": [(lambda v: ranks.ranked(v, ranks=(0, 1)), (V,))],
     "searchsorted": [(np.searchsorted, (V, W))],
     "sort": [(np.sort, (V,)), (np.sort, (numpy.arange(5000.0),)), (np.sort, (V + 0j,))],
     "sort_pairs": [(lambda v, w: sorting.sort_pairs(v, w, axis=0, num_keys=1), (V, W))],

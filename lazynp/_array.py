@@ -25,7 +25,7 @@ from lazynp import lowering
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, aval_of, native, on_device
 from lazynp._config import config
 from lazynp._flush import at_entry, flush_for_part
-from lazynp._fronts import BUILT, fastpath
+from lazynp._fronts import BUILT, fastpath, in_front
 from lazynp._jaxpr import Rules
 from lazynp._later import ONLY_NUMPYS, matrix_classes
 from lazynp._node import AVAL, OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer, leaf
@@ -428,6 +428,8 @@ def bind(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) ->
         return tuple(new_array(n) for n in record_multiple(primitive, nodes, params))
     return new_array(record(primitive, nodes, params))
 
+
+bind = in_front("bind", bind)
 
 _OBSERVED = 256  # operations of a staged function
 

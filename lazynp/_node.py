@@ -231,6 +231,7 @@ class Trace:
     __slots__ = ("level", "what", "alive", "written", "refusal")
 
     places = False  # whether it only says where values are: see `_placed`
+    eager = False  # whether operations below it may run at once
 
     def __init__(self, what: str) -> None:
         self.what = what  # for errors: "grad of f"

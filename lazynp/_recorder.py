@@ -81,7 +81,7 @@ TICK = 2048  # operations between two calls of `Recorder.ticked`
 tick_observers: list[Callable[[FrameType], None]] = []  # called with the user's frame
 tracing_observers: list[Callable[[], None]] = []  # called now and then while a function is staged
 # "eager", "first", and "imposed", if there is one; `_backends` provides them
-backends: dict[str, Backend | None] = {}
+backends: dict[str, Backend] = {}
 
 
 class Recorder:
@@ -383,7 +383,10 @@ local: _Local
 
 def impose(backend: Backend | None) -> None:
     """Make all recorders use this back end, whatever their loops; None: each its own again."""
-    backends["imposed"] = backend
+    if backend is None:
+        backends.pop("imposed", None)
+    else:
+        backends["imposed"] = backend
     for recorder in list(recorders):
         recorder.choose()
 

@@ -16,6 +16,7 @@ from lazynp import _errstate
 from lazynp._avals import TracedAval, on_device
 from lazynp._config import config
 from lazynp._flush import host_value
+from lazynp._fronts import in_front
 from lazynp._jaxpr import Rules
 from lazynp._memo import cached
 from lazynp._node import (
@@ -54,6 +55,9 @@ def record(primitive: Rules, operands: tuple[Any, ...], params: dict[str, Any]) 
     if op.bounds is not None:
         check_bounds(op, operands)
     return node_of(op, operands)
+
+
+record = in_front("record", record)
 
 
 def node_of(op: Op, operands: tuple[Any, ...]) -> Node:
@@ -220,14 +224,23 @@ def staging(what: str) -> Iterator[StagingRecorder]:
         recorder.release()
 
 
-@contextmanager
-def interpreting(trace: Trace) -> Iterator[None]:
+class interpreting:  # a block
     """Push a transformation on the stack. When it ends, its tracers are dead."""
-    local.level += 1
-    trace.level = local.level
-    try:
-        with local.recorder.recording():
-            yield
-    finally:
-        trace.alive = False
+
+    __slots__ = ("trace", "_recording")
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+
+    def __enter__(self) -> None:
+        local.level += 1
+        self.trace.level = local.level
+        self._recording = None if self.trace.eager else local.recorder.recording()
+        if self._recording is not None:
+            self._recording.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self.trace.alive = False
         local.level -= 1
+        if self._recording is not None:
+            self._recording.__exit__(*error)

@@ -101,15 +101,15 @@ def _parts(tree: Any) -> tuple[Any, Hashable, Sequence[Any]] | None:
     if kind in _registry:
         children, static = _registry[kind][0](tree)
         return kind, static, tuple(children)
-    if isinstance(tree, OrderedDict):
+    if issubclass(kind, OrderedDict):
         return kind, tuple(tree), tuple(tree.values())
-    if isinstance(tree, defaultdict):
+    if issubclass(kind, defaultdict):
         keys = sorted(tree)
         return kind, (tree.default_factory, *keys), tuple(tree[k] for k in keys)
-    if isinstance(tree, dict):
+    if issubclass(kind, dict):
         keys = sorted(tree)
         return kind, tuple(keys), tuple(tree[k] for k in keys)
-    if isinstance(tree, (tuple, list)):
+    if issubclass(kind, (tuple, list)):
         return kind, None, tree
     return None
 

@@ -41,7 +41,7 @@ enum { OP, ARGS, VALUE, CODE, OFFSET, AVAL = OFFSET, NODE_SIZE };
     X(Array, _order) X(Recorder, pending) X(Recorder, limit) X(Recorder, backend)                  \
     X(Recorder, due) X(Recorder, quiet) X(Recorder, policy) X(Policy, largest) X(Policy, patience) X(State, watching)  \
     X(Entry, op) X(Entry, aval) X(Op, aval) X(Op, bounds) X(Op, scalar) X(Op, host) X(Op, free)          \
-    X(Op, primitive) X(Op, reference)                                                              \
+    X(Op, primitive) X(Op, reference) X(Op, explicit) X(Op, inplace) X(Op, params)                                                              \
     X(Aval, shape) X(Aval, dtype) X(Aval, ndim) X(Aval, size) X(Aval, nbytes) X(Aval, device)      \
     X(Aval, traced) X(Aval, get_memo) X(Aval, set_memo) X(Aval, parts)                              \
     X(Aval, weak)
@@ -70,7 +70,7 @@ static struct {
     OF_UNIT(X)
 #undef X
     PyObject *recorder, *acquire, *release, *reduce, *ops, *starts, *spent, *overlaps, *layout, *shows;
-    PyObject *ticked, *name, *scipy, *out, *where, *copies; /* these and the line above: strings */
+    PyObject *ticked, *name, *name_of, *kind, *adds, *params, *scalar_of, *scipy, *out, *where, *copies; /* these and the line above: strings */
     PyObject *aval_of_double, *aval_of_int64, *aval_of_bool;
     Py_ssize_t large;  /* bytes: see `_stale` */
     Py_ssize_t stage;  /* bytes: see `_cutsites` */
@@ -111,6 +111,8 @@ typedef struct {
         PyObject *operator;   /* the same operator for arrays, or without writing */
         PyObject *not_numpys; /* names of arguments that NumPy's function must not get */
         PyObject *ops;        /* (aval, axis, dtype, keepdims) -> op */
+        PyObject *aligned;    /* a shape that broadcasts as NumPy does it */
+        PyObject *places;     /* start indices -> NumPy's index */
         PyObject *hooks;      /* lists of whoever is told of calls */
         PyObject *slot_type;  /* the class of the slots' values */
     };

@@ -325,21 +325,41 @@ static PyObject *recorded_again(PyObject *function, PyObject *const *xs, int dep
     return new;
 }
 
+/* The primitive of a front, and its parameters, for operands some of which carry a tangent; both
+   borrowed. 0: Python must find them. */
+static int operation_of(Front *front, const Operand *them, PyObject **primitive, PyObject **params)
+{
+    *primitive = front->second;
+    *params = NULL;
+    if (!front->arrays_only)
+        return front->second != Py_None;
+    PyObject *types[2] = {type_behind(them[0].operand), type_behind(them[1].operand)};
+    PyObject *key = types[0] && types[1] ? PyTuple_Pack(2, types[0], types[1]) : NULL;
+    PyObject *entry = key ? PyDict_GetItemWithError(front->entries, key) : NULL;
+    PyObject *op = entry ? OF(entry, Entry, op) : NULL;
+    Py_XDECREF(key);
+    if (!op || Py_TYPE(op) != (PyTypeObject *)the.Op || !PyDict_CheckExact(OF(op, Op, params)))
+        return 0;
+    *primitive = OF(op, Op, primitive);
+    *params = OF(op, Op, params); /* the table keeps the op */
+    return 1;
+}
+
 /* The operation on operands some of which carry a tangent, new. NULL: forward, or an error. */
 static PyObject *with_tangent(Front *front, PyObject *const *xs, const Operand *them,
                               Py_ssize_t n, PyObject *now)
 {
-    PyObject *outer = NULL, *code, *offset, *operands, *new = NULL;
+    PyObject *outer = NULL, *code, *offset, *operands, *new = NULL, *primitive, *params;
     for (Py_ssize_t i = 0; i < n && tangents.rules; i++)
         if (them[i].operand && PyList_CheckExact(them[i].operand) && tracer_in(them[i].operand))
             outer = TANGENT(tracer_in(them[i].operand), JVPTracer, trace);
-    if (!outer)
+    if (!outer || !operation_of(front, them, &primitive, &params))
         return NULL;
     Py_INCREF(outer);
     operands = operands_of(xs, them, n); /* holds them from here on */
-    if (operands && users_position(front->depth, &code, &offset)) {
-        new = replay(outer, front->second, NULL, ((PyTupleObject *)operands)->ob_item, n, now,
-                     code, offset);
+    if (operands && users_position(&code, &offset)) {
+        new = replay(outer, primitive, params, ((PyTupleObject *)operands)->ob_item, n, now,
+                     code, offset, NULL);
         Py_DECREF(code);
         Py_DECREF(offset);
     }
@@ -442,7 +462,8 @@ static PyObject *elementwise_into(PyObject *self, PyObject *const *args, size_t 
         goto end;
     if (is_python_number(xs[0]) && (n == 1 || is_python_number(xs[1])))
         goto end; /* their values determine the dtype */
-    if (front->second != Py_None && !order && !(is_a(them[0].known, the.Aval) &&
+    int arrays = front->arrays_only && n == 2 && is_array(xs[0]) && is_array(xs[1]);
+    if ((front->second != Py_None || arrays) && !order && !(is_a(them[0].known, the.Aval) &&
         (n == 1 || is_a(them[1].known, the.Aval) || is_python_number(xs[1])))) {
         out = with_tangent(front, xs, them, n, now);
         again = !out;

@@ -4,6 +4,7 @@
 
 #include "present.h"
 #include "scalars.h"
+#include "tangents.h"
 
 /* -- indices ----------------------------------------------------------------------------------- */
 
@@ -517,6 +518,8 @@ static PyObject *getitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
                         : chosen(self, value, index, &again);
         }
     }
+    else if (aval && (out = traced_item(front, self, index, now)))
+        again = 0;
     Py_DECREF(now);
     Py_DECREF(index);
     return again && !PyErr_Occurred() ? hand_on(front, args, nargsf, names) : out;

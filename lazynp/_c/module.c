@@ -4,18 +4,23 @@
 #include "handles.h"
 #include "core.h"
 #include "present.h"
+#include "at_once.h"
 #include "tangents.h"
 #include "temporaries.h"
 #include "elementwise.h"
 #include "scalars.h"
 #include "indexing.h"
 #include "storing.h"
+#include "traced.h"
 #include "methods.h"
 #include "numbers.h"
 #include "views.h"
 #include "whole.h"
 #include "forms.h"
 #include "loops_of_rules.h"
+#include "guarded.h"
+#include "parts.h"
+#include "programs.h"
 #include "frames.h"
 
 /* -- the type ---------------------------------------------------------------------------------- */
@@ -147,6 +152,11 @@ static const Kind KINDS[] = {
     {"asked_function", asked_function, "entries", NULL},
     {"hosted", hosted, "hooks", "handle"},
     {"replayed", replayed, "rules", "more"},
+    {"guarded", guarded, NULL, NULL},
+    {"part", part, "places", "shape"},
+    {"shaped", shaped, "aligned", "shape"},
+    {"bind", bound, NULL, NULL},
+    {"record", record_traced, NULL, NULL},
 };
 
 /* The integer arguments of `front`, for any kind. */
@@ -329,6 +339,11 @@ static PyObject *configure(PyObject *Py_UNUSED(module), PyObject *args, PyObject
     the.out = PyUnicode_InternFromString("out");
     the.where = PyUnicode_InternFromString("where");
     the.copies = PyUnicode_InternFromString("copies");
+    the.name_of = PyUnicode_InternFromString("name");
+    the.adds = PyUnicode_InternFromString("adds");
+    the.kind = PyUnicode_InternFromString("kind");
+    the.params = PyUnicode_InternFromString("params");
+    the.scalar_of = PyUnicode_InternFromString("scalar");
     the.overlaps = PyUnicode_InternFromString("overlaps");
     the.layout = PyUnicode_InternFromString("layout");
     the.shows = PyUnicode_InternFromString("shows");
@@ -374,6 +389,10 @@ static PyMethodDef METHODS[] = {
     {"add_rows", add_rows, METH_VARARGS,
      "add_rows(out, rows, values): out[rows[k]] += values[k], in order. False, with nothing done, "
      "for arrays of a kind that it does not take."},
+    {"add_templates", add_templates, METH_VARARGS,
+     "add_templates(tape, at, key, read): see lazynp.transforms._kept."},
+    {"run_steps", run_steps, METH_VARARGS,
+     "run_steps(steps, values): see lazynp.transforms._kept."},
     {"linear_recurrence", linear_recurrence, METH_VARARGS,
      "linear_recurrence(factors, out, axis, backwards): out[i] += factors[i] * out[i - 1], in "
      "place. False, with nothing done, for arrays of a kind that it does not take."},
@@ -413,7 +432,7 @@ PyMODINIT_FUNC PyInit__fastpath(void)
                    PyModule_AddObjectRef(module, "Buffered", (PyObject *)&BufferedType) < 0))
         Py_CLEAR(module);
     /* increase this number when the methods or their arguments change */
-    if (module && PyModule_AddIntConstant(module, "INTERFACE", 21) < 0)
+    if (module && PyModule_AddIntConstant(module, "INTERFACE", 22) < 0)
         Py_CLEAR(module);
     return module;
 }

@@ -488,7 +488,12 @@ static PyObject *setitem(PyObject *self_, PyObject *const *args, size_t nargsf, 
         Py_XDECREF(index);
         return PyErr_Occurred() ? NULL : hand_on(front, args, nargsf, names);
     }
-    if (is_eager(now) && may_go_on(now)) {
+    if (carries_tangent(self)) {
+        int locked = is_only_thread() ? 0 : acquire();
+        done = locked < 0 ? -1 : traced_store(front, self, index, value, now);
+        unlock(locked);
+    }
+    else if (is_eager(now) && may_go_on(now)) {
         int locked = lock(self);
         node = locked < 0 ? NULL : node_of(self); /* again: code may have run */
         if (!node && locked >= 0 && is_stale(self)) {
@@ -653,9 +658,12 @@ static PyObject *in_place(PyObject *self_, PyObject *const *args, size_t nargsf,
     int again = 1;
     if (!now)
         return NULL;
-    if (!is_eager(now) && !is_full(now)) {
+    int traced = carries_tangent(self);
+    if (traced || (!is_eager(now) && !is_full(now))) {
         int held = is_only_thread() ? 0 : acquire();
-        int done = held < 0 ? -1 : in_place_recorded(front, self, other, now);
+        int done = held < 0 ? -1
+                   : traced ? traced_in_place(front, self, other, now)
+                            : in_place_recorded(front, self, other, now);
         unlock(held);
         if (done) {
             Py_DECREF(now);

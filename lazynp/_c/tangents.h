@@ -6,19 +6,21 @@
 
 #pragma once
 
+#include "at_once.h"
 #include "core.h"
 
 /* The slots that C reads and writes: class, name. The front of kind `replayed` gets a tuple of
    these classes as its `function`. */
 #define OF_TANGENTS(X)                                                                             \
-    X(JVPTrace, alive) X(JVPTrace, linear) X(JVPTracer, trace) X(JVPTracer, aval)                  \
+    X(JVPTrace, alive) X(JVPTrace, linear) X(JVPTrace, written) X(JVPTracer, trace) X(JVPTracer, aval)                  \
     X(JVPTracer, code) X(JVPTracer, offset) X(JVPTracer, primal) X(JVPTracer, tangent)             \
     X(LinearTrace, tape) X(LinearTrace, count) X(LinearTracer, trace) X(LinearTracer, aval)        \
-    X(LinearTracer, index) X(RuleTemplate, compact)
+    X(LinearTracer, index) X(RuleTemplate, compact) X(RuleTemplate, starts) X(RuleTemplate, moving)
 
 enum { TANGENT_CLASSES = 5, MOST_OPERANDS = 6, MOST_VALUES = 48 };
 
 /* The items of `RuleTemplate.compact`. */
+enum { FIXED = 4 }; /* items of an applied template before its operands: see `_tape` */
 enum { CONSTANTS, DTYPES, STEPS, OUT, READ, PASSES, MADE, COMPACT_SIZE };
 
 static struct {
@@ -26,7 +28,7 @@ static struct {
     PyObject *rules;   /* kinds of operands -> template */
     PyObject *scalars; /* (type, value, dtype) -> leaf */
     PyObject *stores;  /* `_linearize._stores`, for the primitive `slice` */
-    PyObject *slice, *stored, *where;
+    PyObject *slice, *update_slice, *stored, *where;
 #define X(class, name) Py_ssize_t class##_##name;
     OF_TANGENTS(X)
 #undef X
@@ -46,10 +48,17 @@ static PyObject *tracer_in(PyObject *node)
     return PyList_GET_ITEM(node, OP) == Py_None && is_a(value, tangents.JVPTracer) ? value : NULL;
 }
 
-/* Whether an owner's value carries a tangent. */
-static inline int carries_tangent(PyObject *array)
+/* The type of a node's value, also of one that carries a tangent; borrowed. */
+static PyObject *type_behind(PyObject *node)
 {
-    PyObject *node = node_of(array);
+    PyObject *tracer = tracer_in(node), *aval = tracer ? TANGENT(tracer, JVPTracer, aval) : known(node);
+    return is_a(aval, the.Aval) ? aval : NULL;
+}
+
+/* Whether the value of an array or scalar carries a tangent. */
+static inline int carries_tangent(PyObject *x)
+{
+    PyObject *node = is_array(x) || is_scalar(x) ? node_of(x) : NULL;
     return node && tangents.rules && tracer_in(node);
 }
 
@@ -208,23 +217,25 @@ static PyObject *written(PyObject *template, PyObject *compact, PyObject *linear
                          PyObject *const *values, const Part *parts, Py_ssize_t n, PyObject *code,
                          PyObject *offset)
 {
-    PyObject *aval = PyTuple_GET_ITEM(compact, MADE);
-    PyObject *read = at_places(values, PyTuple_GET_ITEM(compact, READ)), *tracer = NULL;
-    PyObject *moving = read ? PyList_New(0) : NULL, *where = NULL, *item = NULL;
-    for (Py_ssize_t i = 0; moving && i < n; i++)
-        if (parts[i].moving && PyList_Append(moving, parts[i].moving) < 0)
-            Py_CLEAR(moving);
-    if (moving)
-        where = PyTuple_Pack(2, code, offset);
-    if (where)
-        tracer = new_linear(linear, aval);
+    PyObject *aval = PyTuple_GET_ITEM(compact, MADE), *read = PyTuple_GET_ITEM(compact, READ);
+    PyObject *tracer = new_linear(linear, aval), *item = NULL;
+    Py_ssize_t size = FIXED + PyTuple_GET_SIZE(read), k = FIXED;
+    for (Py_ssize_t i = 0; i < n; i++)
+        size += parts[i].moving != NULL;
     if (tracer)
-        item = PyTuple_Pack(5, template, read, moving, tracer, where);
+        item = PyTuple_New(size);
+    if (item) {
+        PyObject *first[FIXED] = {template, tracer, code, offset};
+        for (Py_ssize_t i = 0; i < FIXED; i++)
+            PyTuple_SET_ITEM(item, i, Py_NewRef(first[i]));
+        for (Py_ssize_t i = 0; i < n; i++)
+            if (parts[i].moving)
+                PyTuple_SET_ITEM(item, k++, Py_NewRef(parts[i].moving));
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(read); i++)
+            PyTuple_SET_ITEM(item, k++, Py_NewRef(values[PyLong_AsSsize_t(PyTuple_GET_ITEM(read, i))]));
+    }
     if (!item || PyList_Append(TANGENT(linear, LinearTrace, tape), item) < 0)
         Py_CLEAR(tracer);
-    Py_XDECREF(read);
-    Py_XDECREF(moving);
-    Py_XDECREF(where);
     Py_XDECREF(item);
     return node_of_tracer(tracer, aval);
 }
@@ -232,7 +243,7 @@ static PyObject *written(PyObject *template, PyObject *compact, PyObject *linear
 /* Record what the template does to these operands; the node of the result, new. */
 static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *outer,
                             PyObject *linear, const Part *parts, Py_ssize_t n, PyObject *recorder,
-                            PyObject *code, PyObject *offset)
+                            PyObject *code, PyObject *offset, PyObject *sole)
 {
     PyObject *constants = PyTuple_GET_ITEM(compact, CONSTANTS), *out = NULL, *tangent;
     PyObject *dtypes = PyTuple_GET_ITEM(compact, DTYPES), *steps = PyTuple_GET_ITEM(compact, STEPS);
@@ -240,6 +251,7 @@ static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *out
     PyObject *aval = PyTuple_GET_ITEM(compact, MADE);
     Py_ssize_t size = 0, first = PyTuple_GET_SIZE(constants) + n;
     Py_ssize_t passes = PyLong_AsSsize_t(PyTuple_GET_ITEM(compact, PASSES));
+    unsigned long recorded = 0; /* a bit for each step: at most `MOST_VALUES` */
     if (aval == Py_None && passes >= 0)
         aval = TANGENT(moving_of(parts, n, passes), LinearTracer, aval);
     if (aval != Py_None && !has_traced(aval))
@@ -257,7 +269,13 @@ static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *out
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) { /* pairs: op, places */
         PyObject *step = PyTuple_GET_ITEM(steps, i);
         PyObject *args = at_places(values, PyTuple_GET_ITEM(step, 1));
-        PyObject *new = args ? node(PyTuple_GET_ITEM(step, 0), args, Py_None, code, offset) : NULL;
+        PyObject *op = PyTuple_GET_ITEM(step, 0), *new = NULL;
+        if (args)
+            new = run_at_once(op, args, recorder, code, offset, sole);
+        if (args && !new && !PyErr_Occurred()) {
+            new = node(op, args, Py_None, code, offset);
+            recorded |= 1UL << i;
+        }
         Py_XDECREF(args);
         if (!new)
             goto end;
@@ -267,7 +285,8 @@ static PyObject *done_again(PyObject *template, PyObject *compact, PyObject *out
     if (!has_traced(known(result)))
         goto end;
     for (Py_ssize_t i = first; i < size; i++)
-        if (PyList_Append(OF(recorder, Recorder, pending), values[i]) < 0)
+        if (recorded >> (i - first) & 1 &&
+            PyList_Append(OF(recorder, Recorder, pending), values[i]) < 0)
             goto end;
     if (PyTuple_GET_ITEM(compact, MADE) != Py_None)
         tangent = written(template, compact, linear, values, parts, n, code, offset);
@@ -284,14 +303,95 @@ end:
     return out;
 }
 
+/* The templates of the last kinds of operands, found without a key. */
+enum { CACHED = 1024 };
+typedef struct {
+    PyObject *template, *primitive, *params, *known[MOST_OPERANDS]; /* kept, but for `params` */
+    uint64_t version; /* of `params` */
+    unsigned n, kinds; /* a bit for each operand with a tangent; one for what is stored */
+} Cached;
+static Cached cached[CACHED];
+
+/* The template for these operands, new. NULL: there is none, or an error. */
+static PyObject *template_for(PyObject *primitive, PyObject *params, const Part *parts, Py_ssize_t n,
+                              int is_stored)
+{
+    uintptr_t place = (uintptr_t)primitive >> 4 ^ (uintptr_t)params >> 4;
+    unsigned kinds = (unsigned)is_stored << MOST_OPERANDS;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        kinds |= (unsigned)(parts[i].moving != NULL) << i;
+        place = place * 31 + ((uintptr_t)parts[i].known >> 4);
+    }
+    Cached *it = &cached[(place ^ place >> 10 ^ kinds) % CACHED];
+    int same = it->template && it->primitive == primitive && it->params == params &&
+               it->n == n && it->kinds == kinds && (!params || it->version == version(params));
+    for (Py_ssize_t i = 0; same && i < n; i++)
+        same = it->known[i] == parts[i].known;
+    if (same)
+        return Py_NewRef(it->template);
+    PyObject *key = kinds_of(primitive, params, parts, n, is_stored);
+    PyObject *found = key ? Py_XNewRef(PyDict_GetItemWithError(tangents.rules, key)) : NULL;
+    Py_XDECREF(key);
+    if (!found || !is_a(found, tangents.RuleTemplate)) {
+        Py_XDECREF(found);
+        return NULL;
+    }
+    Cached before = *it;
+    *it = (Cached){Py_NewRef(found), Py_NewRef(primitive), params, {NULL},
+                   params ? version(params) : 0, (unsigned)n, kinds};
+    for (Py_ssize_t i = 0; i < n; i++)
+        it->known[i] = Py_NewRef(parts[i].known);
+    Py_XDECREF(before.template);
+    Py_XDECREF(before.primitive);
+    for (unsigned i = 0; i < MOST_OPERANDS; i++)
+        Py_XDECREF(before.known[i]);
+    return found;
+}
+
+/* `_sums.is_written` */
+static int is_written(PyObject *node)
+{
+    for (;;) {
+        PyObject *op = PyList_GET_ITEM(node, OP), *args = PyList_GET_ITEM(node, ARGS);
+        if (op == Py_None)
+            return 0;
+        if (OF(op, Op, free) != Py_True || !PyTuple_CheckExact(args) || !PyTuple_GET_SIZE(args))
+            return way_of(op)->updates;
+        node = PyTuple_GET_ITEM(args, 0);
+        if (!PyList_CheckExact(node) || PyList_GET_SIZE(node) != NODE_SIZE)
+            return 0;
+    }
+}
+
+/* `_linearize._stores`: whether to store a slice. -1: an error. */
+static int stores(PyObject *primal, PyObject *params, PyObject *recorder)
+{
+    if (PyList_CheckExact(primal) && !is_written(primal))
+        return 0;
+    PyObject *shape = params && PyDict_CheckExact(params) && is_eager(recorder)
+                          ? PyDict_GetItemString(params, "shape")
+                          : NULL;
+    Py_ssize_t size = 4, whole = PyLong_AsSsize_t(OF(known(primal), Aval, size));
+    if (shape && PyTuple_CheckExact(shape) && whole >= 0) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); i++)
+            size *= PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+        return PyTuple_GET_SIZE(shape) && 0 < size && size <= whole;
+    }
+    PyErr_Clear();
+    PyObject *found = PyObject_CallFunctionObjArgs(tangents.stores, primal, params, NULL);
+    int is_true = found ? found == Py_True : -1;
+    Py_XDECREF(found);
+    return is_true;
+}
+
 /* The result of an operation on these operands, some of which carry a tangent: its node, new.
    NULL: forward, or an error. The caller holds the operands. */
 static PyObject *replay(PyObject *outer, PyObject *primitive, PyObject *params,
                         PyObject *const *operands, Py_ssize_t n, PyObject *recorder,
-                        PyObject *code, PyObject *offset)
+                        PyObject *code, PyObject *offset, PyObject *sole)
 {
     Part parts[MOST_OPERANDS];
-    PyObject *linear, *key, *found, *compact, *out = NULL;
+    PyObject *linear, *found, *compact, *out = NULL;
     int is_stored = 0;
     if (!tangents.rules || n > MOST_OPERANDS || n < 1 || watched())
         return NULL;
@@ -302,21 +402,14 @@ static PyObject *replay(PyObject *outer, PyObject *primitive, PyObject *params,
     for (Py_ssize_t i = 0; i < n; i++)
         if (!taken_apart(operands[i], outer, linear, &parts[i]))
             return NULL;
-    if (primitive == tangents.slice) {
-        PyObject *stores = PyObject_CallFunctionObjArgs(tangents.stores, parts[0].primal, params,
-                                                        NULL);
-        is_stored = stores == Py_True;
-        Py_XDECREF(stores);
-        if (!stores)
-            return NULL;
-    }
-    key = kinds_of(primitive, params, parts, n, is_stored);
-    found = key ? Py_XNewRef(PyDict_GetItemWithError(tangents.rules, key)) : NULL;
-    Py_XDECREF(key);
-    if (found && is_a(found, tangents.RuleTemplate)) {
+    if (primitive == tangents.slice && (is_stored = stores(parts[0].primal, params, recorder)) < 0)
+        return NULL;
+    found = template_for(primitive, params, parts, n, is_stored);
+    if (found) {
         compact = TANGENT(found, RuleTemplate, compact);
         if (PyTuple_CheckExact(compact) && PyTuple_GET_SIZE(compact) == COMPACT_SIZE)
-            out = done_again(found, compact, outer, linear, parts, n, recorder, code, offset);
+            out = done_again(found, compact, outer, linear, parts, n, recorder, code, offset,
+                             sole);
     }
     Py_XDECREF(found);
     return out;
@@ -333,36 +426,46 @@ static PyObject *replayed(PyObject *self, PyObject *const *args, size_t nargsf, 
     PyObject *code = PyTuple_GET_ITEM(args[1], 0), *offset = PyTuple_GET_ITEM(args[1], 1);
     PyObject *params = PyDict_GET_SIZE(args[5]) ? args[5] : NULL;
     PyObject *out = replay(args[2], args[3], params, ((PyTupleObject *)args[4])->ob_item,
-                           PyTuple_GET_SIZE(args[4]), args[0], code, offset);
+                           PyTuple_GET_SIZE(args[4]), args[0], code, offset, NULL);
     return out || PyErr_Occurred() ? out : hand_on(front, args, nargsf, names);
 }
 
-/* The position of the user's operation, both new, where the user's frame is `depth` frames up.
-   0: forward, as other code of lazynp's calls, which may be inside an operation; or an error. */
-static int users_position(int depth, PyObject **code, PyObject **offset)
+/* The position of the user's operation, both new: as `inside_operation` has it. 0: Python must look,
+   or an error. */
+static int users_position(PyObject **code, PyObject **offset)
 {
     PyObject *where = PyObject_GetAttr(the.local, tangents.where), *key, *found;
-    int inside = where != Py_None;
-    Py_XDECREF(where);
-    PyFrameObject *frame = (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
-    for (int i = 1; frame && i < depth; i++)
-        Py_SETREF(frame, PyFrame_GetBack(frame));
-    if (inside || !frame) {
-        Py_XDECREF(frame);
-        return 0;
-    }
-    *code = (PyObject *)PyFrame_GetCode(frame);
-    *offset = PyLong_FromLong(PyFrame_GetLasti(frame));
-    Py_DECREF(frame);
-    key = PyLong_FromVoidPtr(*code);
-    found = key ? PyDict_GetItemWithError(the.internal, key) : NULL;
-    int users = found && PyTuple_CheckExact(found) && PyTuple_GET_ITEM(found, 0) == Py_False;
-    Py_XDECREF(key);
-    if (users && *offset)
+    if (where && PyTuple_CheckExact(where) && PyTuple_GET_SIZE(where) == 2) {
+        *code = Py_NewRef(PyTuple_GET_ITEM(where, 0));
+        *offset = Py_NewRef(PyTuple_GET_ITEM(where, 1));
+        Py_DECREF(where);
         return 1;
-    Py_DECREF(*code);
-    Py_XDECREF(*offset);
-    return 0;
+    }
+    Py_XDECREF(where);
+    PyFrameObject *frame = where ? (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame()) : NULL;
+    while (frame) {
+        static PyObject *users; /* the last code of the user's, kept */
+        *code = (PyObject *)PyFrame_GetCode(frame);
+        if ((found = *code == users ? users : NULL))
+            break;
+        key = PyLong_FromVoidPtr(*code);
+        found = key ? PyDict_GetItemWithError(the.internal, key) : NULL;
+        Py_XDECREF(key);
+        if (!found || !PyTuple_CheckExact(found) || PyTuple_GET_ITEM(found, 0) == Py_False) {
+            if (found)
+                Py_XSETREF(users, Py_NewRef(*code));
+            break;
+        }
+        Py_DECREF(*code);
+        Py_SETREF(frame, PyFrame_GetBack(frame));
+    }
+    if (!frame)
+        return 0;
+    *offset = found ? PyLong_FromLong(PyFrame_GetLasti(frame)) : NULL;
+    Py_DECREF(frame);
+    if (!*offset)
+        Py_DECREF(*code);
+    return *offset != NULL;
 }
 
 /* Take the classes and tables of a front of this kind. -1: an error. */
@@ -372,7 +475,7 @@ static int take_tangents(const Front *front)
     PyObject **takes[] = {&tangents.JVPTrace, &tangents.JVPTracer, &tangents.LinearTrace,
                           &tangents.LinearTracer, &tangents.RuleTemplate};
     if (!PyTuple_CheckExact(classes) || PyTuple_GET_SIZE(classes) != TANGENT_CLASSES ||
-        !PyTuple_CheckExact(more) || PyTuple_GET_SIZE(more) != 4) {
+        !PyTuple_CheckExact(more) || PyTuple_GET_SIZE(more) != 5) {
         PyErr_SetString(PyExc_TypeError, "a front of kind replayed takes two tuples");
         return -1;
     }
@@ -383,5 +486,57 @@ static int take_tangents(const Front *front)
     Py_XSETREF(tangents.stores, Py_NewRef(PyTuple_GET_ITEM(more, 1)));
     Py_XSETREF(tangents.slice, Py_NewRef(PyTuple_GET_ITEM(more, 2)));
     Py_XSETREF(tangents.stored, Py_NewRef(PyTuple_GET_ITEM(more, 3)));
+    Py_XSETREF(tangents.update_slice, Py_NewRef(PyTuple_GET_ITEM(more, 4)));
     return 0;
 }
+
+/* Add the keys and the operands of one applied template to lists. -1: an error. */
+static int add_template(PyObject *item, PyObject *key, PyObject *read)
+{
+    PyObject *template = PyTuple_GET_ITEM(item, 0), *tangent = PyTuple_GET_ITEM(item, 1);
+    Py_ssize_t n = PyTuple_GET_SIZE(item), first = -1;
+    if (is_a(template, tangents.RuleTemplate) && is_a(tangent, tangents.LinearTracer))
+        first = FIXED + PyLong_AsSsize_t(TANGENT(template, RuleTemplate, moving));
+    if (first < FIXED || first > n) {
+        PyErr_SetString(PyExc_TypeError, "add_templates takes applied templates");
+        return -1;
+    }
+    PyObject *starts = TANGENT(template, RuleTemplate, starts);
+    int failed = PyList_Append(key, template) < 0 ||
+                 PyList_Append(key, TANGENT(tangent, LinearTracer, index)) < 0;
+    for (Py_ssize_t i = FIXED; !failed && i < first; i++)
+        failed = PyList_Append(key, TANGENT(PyTuple_GET_ITEM(item, i), LinearTracer, index)) < 0;
+    for (Py_ssize_t i = first; !failed && i < n; i++)
+        failed = PyList_Append(read, PyTuple_GET_ITEM(item, i)) < 0;
+    for (Py_ssize_t i = 0; !failed && i < PyList_GET_SIZE(starts); i++) {
+        PyObject *start = PyTuple_GET_ITEM(item, first + PyLong_AsSsize_t(PyList_GET_ITEM(starts, i)));
+        PyObject *value = PyList_GET_ITEM(start, VALUE);
+        PyObject *number = PyArray_IsScalar(value, Integer) ? PyNumber_Long(value) : Py_NewRef(Py_None);
+        failed = !number || PyList_Append(key, number) < 0;
+        Py_XDECREF(number);
+    }
+    return failed ? -1 : 0;
+}
+
+/* `add_templates(tape, at, key, read)`: `_kept._in_python` */
+static PyObject *add_templates(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *tape, *key, *read;
+    Py_ssize_t at;
+    if (!PyArg_ParseTuple(args, "O!nO!O!", &PyList_Type, &tape, &at, &PyList_Type, &key, &PyList_Type,
+                          &read))
+        return NULL;
+    for (; at < PyList_GET_SIZE(tape); at++) {
+        PyObject *item = PyList_GET_ITEM(tape, at);
+        if (!PyTuple_CheckExact(item) || PyTuple_GET_SIZE(item) < FIXED)
+            break;
+        if (add_template(item, key, read) < 0)
+            return NULL;
+    }
+    return PyLong_FromSsize_t(at);
+}
+
+/* Of traced.h. */
+static PyObject *traced_item(Front *front, PyObject *self, PyObject *index, PyObject *now);
+static int traced_store(Front *front, PyObject *self, PyObject *index, PyObject *value, PyObject *now);
+static int traced_in_place(Front *front, PyObject *self, PyObject *other, PyObject *now);

@@ -344,6 +344,31 @@ static PyObject *reduction_recorded(Front *front, PyObject *x, PyObject *axis, P
     return out;
 }
 
+/* A reduction of a value that carries a tangent, which was seen before. */
+static PyObject *reduction_traced(Front *front, PyObject *x, PyObject *axis, PyObject *keepdims,
+                                  PyObject *now)
+{
+    PyObject *node = OF(x, Array, _order) == Py_None ? node_of(x) : NULL, *key, *op = NULL, *out = NULL;
+    PyObject *aval = node ? type_behind(node) : NULL, *args = NULL, *got = NULL;
+    if (!aval || !may_go_on(now) || (axis != Py_None && !PyLong_CheckExact(axis)))
+        return NULL;
+    Py_INCREF(node);
+    key = PyTuple_Pack(4, aval, axis, Py_None, keepdims);
+    if (key)
+        op = Py_XNewRef(PyDict_GetItemWithError(front->ops, key));
+    Py_XDECREF(key);
+    if (op && Py_TYPE(op) == (PyTypeObject *)the.Op && OF(op, Op, host) == Py_False)
+        args = PyTuple_Pack(1, node);
+    if (args)
+        got = replayed_here(OF(op, Op, primitive), OF(op, Op, params), args, now, NULL);
+    if (got)
+        out = owner(OF(op, Op, scalar) == Py_True ? the.Scalar : the.NDArray, got);
+    Py_DECREF(node);
+    Py_XDECREF(args);
+    Py_XDECREF(op);
+    return out;
+}
+
 /* `_reduce.reduce`: positional a and axis; axis and keepdims by name. */
 static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -365,10 +390,16 @@ static PyObject *reduction(PyObject *self, PyObject *const *args, size_t nargsf,
     now = recorder();
     if (!now)
         return NULL;
-    PyObject *value = is_eager(now) ? argument(args[0], now, &met, 0) : NULL;
-    if (!is_eager(now))
+    PyObject *value = NULL;
+    if (carries_tangent(args[0])) {
+        out = reduction_traced(front, args[0], axis, keepdims, now);
+        again = !out;
+    }
+    else if (is_eager(now))
+        value = argument(args[0], now, &met, 0);
+    else
         out = reduction_recorded(front, args[0], axis, keepdims, now, &again);
-    else if (value) {
+    if (value) {
         PyObject *values[5] = {value, axis, Py_None, Py_None, keepdims};
         PyObject *result = quiet(OF(now, Recorder, quiet), front->function, values, 5, &again);
         out = result ? whole_result(front, result, values, 1, args, 1, &again) : NULL;

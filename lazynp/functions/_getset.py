@@ -32,7 +32,7 @@ from lazynp._flush import flush_for_part, large_update
 from lazynp._fronts import in_front
 from lazynp._memo import put_hot
 from lazynp._node import AVAL, OP, VALUE, Node, Op, Traced, Tracer, aval_of_node, leaf, op_of
-from lazynp._recorder import RECORD, Recorder, known, local, staged
+from lazynp._recorder import Recorder, known, local, staged
 from lazynp._stale import note
 from lazynp._steps import Basic, Field, Slice, basic_slice
 from lazynp._strides import WARNS, laid_out, may_write, order_of_strides
@@ -285,7 +285,7 @@ def _get_traced(self: Array, aval: Aval, index: Any) -> Any:
 
 def _known_step(aval: TracedAval, index: Any) -> Any:
     """The step of a basic index without arrays, which plain values share; None for any other."""
-    if not gives_view(index) or local.recorder.backend is not RECORD:
+    if not gives_view(index):
         return None
     key = index_key(index)
     entry = aval.plain.get_memo.get(key)

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from lazynp._array import Array, NDArray, Scalar, begin, begins, begins_late, wrap
+from lazynp._array import Array, NDArray, Scalar, begin, begins, begins_late, new_array, wrap
 from lazynp._avals import SCALAR_DTYPES, Aval, TracedAval, on_device
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
@@ -37,7 +37,7 @@ from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result
 from lazynp._recorder import Recorder, known, local, staged
 from lazynp._strides import in_common_order, out_of_order
-from lazynp._trace import check_bounds, node_of, record_traced, scalar_node
+from lazynp._trace import check_bounds, node_of, record_traced, scalar_node, staging
 from lazynp._values import watched
 from lazynp.functions._fitting import check_narrowed
 from lazynp.functions._operands import operand_of
@@ -315,10 +315,14 @@ def composed(
         if type(x) is not NDArray or type(y) is not NDArray or staged:
             return function(x, y)
         a, b = plain_operand(x), plain_operand(y)
-        if is_tracer(a) or is_tracer(b):
-            return function(x, y)
-        recorder = local.recorder
         key = aval_of_node(a), aval_of_node(b)
+        if is_tracer(a) or is_tracer(b):
+            out = function(x, y)  # which raises what is to be raised
+            entry = entries.get(key) or entries.put(key, Entry())
+            if entry.op is None:  # C replays the next one
+                entry.op = _op_on(function, key)
+            return out
+        recorder = local.recorder
         entry = entries.get(key) or entries.put(key, Entry())
         backend = recorder.backend
         out = backend.attempt(done_at_once, entry, of_numpy, (a, b), recorder, backend.in_loop)
@@ -339,6 +343,17 @@ def composed(
     return in_front(
         "elementwise", call, function=of_numpy, entries=entries, operands=2, arrays_only=True
     )
+
+
+def _op_on(function: Callable[[Any, Any], Any], types: tuple[Aval, Aval]) -> Any:
+    """The one operation that a function of such operands records; False if it is not one."""
+    with staging("a function of two arrays") as recorder:
+        inputs = [recorder.input(aval) for aval in types]
+        out = function(*map(new_array, inputs))
+        node = out._node if isinstance(out, Array) else inputs[0]
+        if node[OP] is None or node[OP].host or len(node[ARGS]) != 2:
+            return False
+        return node[OP] if all(a is b for a, b in zip(node[ARGS], inputs)) else False
 
 
 def apply(primitive: Primitive, *operands: Any, **params: Any) -> Any:

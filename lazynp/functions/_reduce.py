@@ -23,8 +23,9 @@ from lazynp._avals import Aval, on_device
 from lazynp._extents import broadcast_shapes, known_empty
 from lazynp._fronts import in_front
 from lazynp._memo import Memo
-from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf
+from lazynp._node import OP, Node, Op, aval_of_node, is_tracer, leaf, op_of
 from lazynp._positions import user_frame
+from lazynp._primitive import Primitive
 from lazynp._quiet import quiet_result
 from lazynp._recorder import local, staged
 from lazynp._sizes import sized
@@ -275,10 +276,20 @@ def reduce(
     if shape is not None:
         result = shaping.reshape(result, shape=shape)
     made = result._read()
-    if made[OP] is not None and made[OP].primitive is row.over and loop is None and shape is None:
-        if not made[OP].sized:
-            row.ops.put(key, made[OP])
+    if loop is None and shape is None and not nothing:
+        _remember(row, key, made, axes)
     return scalar_if_0d(result)
+
+
+def _remember(row: Reduction, key: Any, made: Node, axes: Axes) -> None:
+    """Keep the op of a reduction for the next one; of a traced array, C replays it."""
+    if is_tracer(made):
+        if isinstance(row.over, Primitive) and type(key[1]) not in _LOOK_ALIKE:
+            op = op_of(row.over, {"axes": axes}, (key[0],))
+            if not op.sized:
+                row.ops.put(key, op)
+    elif made[OP] is not None and made[OP].primitive is row.over and not made[OP].sized:
+        row.ops.put(key, made[OP])
 
 
 def _plan(row: Reduction, x: Array, axis: Any, dtype: Any, keepdims: bool) -> Any:

@@ -29,7 +29,7 @@ from lazynp.functions._operands import (
 from lazynp.functions._recording import apply
 from lazynp.functions._reduce import NO_VALUE, kept_shape
 from lazynp.functions._weighted import spread_weights, weighted_quantile
-from lazynp.primitives import elementwise, indexing, shaping, sorting
+from lazynp.primitives import elementwise, indexing, ranks, shaping, sorting
 
 _INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 
@@ -103,11 +103,15 @@ def median(
     last, n = rows.ndim - 1, rows.shape[-1]
     if known_empty(n):
         return _delivered(reductions.mean(rows, last), 0, ones, out, keepdims, "unsafe")
-    ordered = sorting.sort(rows, axis=last)
-    middle = part(ordered, last, (n - 1) // 2, n // 2 + 1)
+    low, high = (n - 1) // 2, n // 2
+    if type(n) is int:
+        wanted = ranks.ranked(rows, ranks=(*range(low, high + 1), n - 1))
+        middle, end = part(wanted, last, 0, high + 1 - low), item(wanted, last, high + 1 - low)
+    else:
+        ordered = sorting.sort(rows, axis=last)
+        middle, end = part(ordered, last, low, high + 1), item(ordered, last, n - 1)
     result = reductions.mean(middle, last)
     if rows.dtype.kind in "fc":
-        end = item(ordered, last, n - 1)
         result = _select(ufuncs.isnan(end), end, result)
     return _delivered(result, 0, ones, out, keepdims, "unsafe")
 

@@ -15,6 +15,8 @@ from numpy.exceptions import AxisError
 
 from lazynp._avals import Aval, In, Shape, aval_of
 from lazynp._extents import may_be_equal
+from lazynp._fronts import in_front
+from lazynp._interpreter import with_params
 from lazynp._primitive import Missing, Primitive, Rule
 from lazynp.primitives import elementwise
 
@@ -238,6 +240,18 @@ def _broadcast_in_dim_reference(x: Any, *, shape: Shape, dims: Axes) -> Any:
     return out
 
 
+def _broadcast_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+    """Small results in C."""
+    shape, dims = params["shape"], params["dims"]
+    if math.prod(shape) > _COPIED:
+        return None
+    aligned = [1] * len(shape)
+    for n, d in zip(avals[0].shape, dims, strict=True):
+        aligned[d] = n
+    rule = with_params(_broadcast_in_dim_reference, params)
+    return in_front("shaped", rule, aligned=tuple(aligned), shape=shape, symbol="b")
+
+
 def _broadcast_in_dim_lower(b: Any, x: Any, *, shape: Shape, dims: Axes) -> Any:
     return b.broadcast_in_dim(x, shape, dims)
 
@@ -258,6 +272,7 @@ broadcast_in_dim = linear(
     "broadcast_in_dim",
     abstract=_broadcast_in_dim_abstract,
     reference=_broadcast_in_dim_reference,
+    specialize=_broadcast_specialize,
     lower=_broadcast_in_dim_lower,
     transpose=_broadcast_in_dim_transpose,
     batch=_broadcast_in_dim_batch,
@@ -365,6 +380,11 @@ def _reshape_reference(x: Any, *, shape: Shape) -> Any:
     return np.reshape(x, shape)
 
 
+def _reshape_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
+    rule = with_params(_reshape_reference, params)
+    return in_front("shaped", rule, shape=params["shape"], symbol="r")
+
+
 def _reshape_lower(b: Any, x: Any, *, shape: Shape) -> Any:
     return b.reshape(x, shape)
 
@@ -381,6 +401,7 @@ reshape = linear(
     "reshape",
     abstract=_reshape_abstract,
     reference=_reshape_reference,
+    specialize=_reshape_specialize,
     lower=_reshape_lower,
     transpose=_reshape_transpose,
     batch=_reshape_batch,

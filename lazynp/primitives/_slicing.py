@@ -16,6 +16,7 @@ import numpy as np
 
 from lazynp._avals import Aval, In, Shape, aval_of, aval_of_operand
 from lazynp._extents import known_empty
+from lazynp._fronts import in_front
 from lazynp._memo import cached
 from lazynp._primitive import Undefined
 from lazynp.primitives._layout import (
@@ -115,7 +116,13 @@ def _slice_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
         out = x[places[starts]]
         return out if out.shape == shape else out.reshape(shape)
 
-    return reference
+    return _in_c(reference, places, shape, "s")
+
+
+def _in_c(rule: Any, places: Any, shape: Any, symbol: str) -> Any:
+    if type(shape) is not tuple or not all([type(n) is int for n in shape]):
+        return rule
+    return in_front("part", rule, places=places, shape=shape, symbol=symbol)
 
 
 def _write_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
@@ -128,7 +135,7 @@ def _write_specialize(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
         _write(x[places[starts]], u, shape, add=False)
         return x
 
-    return inplace
+    return _in_c(inplace, places, shape, "u")
 
 
 class _Places(dict[tuple[Any, ...], Any]):
@@ -255,9 +262,23 @@ def write_slice(
         _write(_view(x, starts, axes, sizes, strides), u, shape, add)
         return x
     update = np.broadcast_to(u, (*lead, *shape))
+    if add and set(sizes) <= {1} and axes == tuple(range(len(axes))) and x.flags.c_contiguous:
+        return _add_rows(x, update, starts, len(lead))
     for i in np.ndindex(*lead):
         first = [int(s[i]) for s in starts]
         _write(_view(x, first, axes, sizes, strides), update[i], shape, add)
+    return x
+
+
+def _add_rows(x: Any, update: Any, starts: Sequence[Any], ndim: int) -> Any:
+    """Add to the elements, or rows, that these indices name."""
+    lengths, width = x.shape[: len(starts)], x.shape[len(starts) :]
+    rows = np.zeros(starts[0].shape, np.intp)
+    for start, n in zip(starts, lengths, strict=True):
+        rows *= n
+        rows += start
+    table = x.reshape(-1, *width)
+    np.add.at(table, rows.ravel(), update.reshape(-1, *width))
     return x
 
 
@@ -346,7 +367,7 @@ def _added_part(params: dict[str, Any], avals: tuple[Aval, ...]) -> Any:
             u = _in_shape(u, shape).reshape(target.shape)
         return target, u
 
-    return part
+    return _in_c(part, places, shape, "a")
 
 
 def _add_slice_lower(b: Any, x: Any, u: Any, *starts: Any, **params: Any) -> Any:

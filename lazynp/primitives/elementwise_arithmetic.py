@@ -10,6 +10,7 @@ import numpy as np
 
 from lazynp._avals import Aval, In, aval_of
 from lazynp._cost import MEMORY_BOUND
+from lazynp._fronts import in_front
 from lazynp._primitive import Primitive, Undefined
 from lazynp.primitives import elementwise_emit as e
 from lazynp.primitives.elementwise_casts import real_dtype
@@ -222,6 +223,10 @@ def _zeroed(out: Any, *factors: Any) -> Any:
     return np.where(np.isnan(out) & zero, out.dtype.type(0), out)
 
 
+def _guarded(ufunc: np.ufunc, reference: Any) -> Any:
+    return in_front("guarded", reference, symbol="/" if ufunc is np.divide else "*")
+
+
 def _lower_zeroed(b: Any, out: Any, *factors: Any) -> Any:
     """The same, lowered."""
     if kind(out) not in "fc" or any(b.static(x) and np.isfinite(b.static(x)) for x in factors):
@@ -235,7 +240,7 @@ multiply_no_nan = row(
     in_float32(lambda b, x, y: _lower_zeroed(b, _multiply(b, x, y), x, y)),
     _PRODUCT_FORMULAS,
     ufunc=np.multiply,
-    reference=lambda x, y: _zeroed(np.multiply(x, y), x, y),
+    reference=_guarded(np.multiply, lambda x, y: _zeroed(np.multiply(x, y), x, y)),
     transpose=_product_transpose,
     cost=(0.4, 0.1),
 )
@@ -244,7 +249,7 @@ xdivy = row(
     in_float32(lambda b, x, y: _lower_zeroed(b, _divide(b, x, y), x)),
     lambda primals, tangents: _quotient_jvp(xdivy, primals, tangents),
     ufunc=np.divide,
-    reference=lambda x, y: _zeroed(np.divide(x, y), x),
+    reference=_guarded(np.divide, lambda x, y: _zeroed(np.divide(x, y), x)),
     transpose=linear(lambda ct, x, y: xdivy(ct, y), None),
     cost=(0.8, 0.5),
 )

@@ -161,6 +161,8 @@ class _TransposeTemplate:
     def __init__(self, inputs: list[Node], recorder: Any, found: Sequence[Array | None]) -> None:
         nodes = [None if ct is None else ct._read() for ct in found]
         self.steps = Steps(inputs, recorder, [n for n in nodes if n is not None])
+        if not self.steps.single:
+            raise Unfit
         self.outs = [None if n is None else self.steps.place(n) for n in nodes]
         self.steps.sealed()
 

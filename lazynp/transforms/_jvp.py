@@ -15,6 +15,7 @@ import numpy as np
 from lazynp._array import Array, noted
 from lazynp._avals import Aval
 from lazynp._flush import host_value
+from lazynp._fronts import BUILT
 from lazynp._jaxpr import Rules
 from lazynp._math_calls import instead_of_math
 from lazynp._node import OP, VALUE, Node, Op, Trace, Tracer, aval_of_node, tracer_node
@@ -86,6 +87,11 @@ class JVPTrace(Trace):
     __slots__ = ("linear",)
 
     linear: Any  # a LinearTrace
+
+    @property
+    def eager(self) -> bool:  # type: ignore[override]
+        """Rules in C store in place; those in Python would copy an array for each store."""
+        return BUILT and self.linear is not None
 
     def __init__(self, what: str, linear: Trace | None = None) -> None:
         super().__init__(what)

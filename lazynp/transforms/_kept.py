@@ -18,13 +18,15 @@ import numpy as np
 
 from lazynp._array import Array, begin, new_array
 from lazynp._config import config
+from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, VALUE, Node, Op, aval_of_node
+from lazynp._quiet import quiet_result
 from lazynp._recorder import inside_operation, local
 from lazynp._trace import staging
-from lazynp._values import watched
+from lazynp._values import there, watched
 from lazynp.transforms._sums import Sums, fuses
-from lazynp.transforms._tape import Entry, LinearTracer, expanded, is_index
+from lazynp.transforms._tape import FIXED, Entry, LinearTracer, expanded, is_index
 from lazynp.transforms._templates import chosen, known_by
 
 _LONGEST = 1 << 15  # items of a tape: longer ones are not kept
@@ -93,18 +95,13 @@ def _key(program: Any, cts: Sequence[Node | None]) -> tuple[Any, list[Node]] | N
     """What two tapes have in common if one kept program serves both, and what the tape reads."""
     read: list[Node] = []
     key: list[Any] = [fuses()]
-    for item in program.written:
-        if type(item) is tuple:
-            template, nodes, moving, tangent, _ = item
-            key.append(template)
-            for t in moving:
-                key.append(t.index)
-            key.append(tangent.index)
-            read += nodes
-            for i in template.starts:
-                key.append(_start(nodes[i]))
-        elif not _add_entry(item, key, read):
+    tape = program.written
+    at = 0
+    while at < len(tape):
+        at = _add_templates(tape, at, key, read)
+        if at < len(tape) and not _add_entry(tape[at], key, read):
             return None
+        at += 1
     for tracer in (*program.inputs, *program.outputs):
         key.append(tracer.index if type(tracer) is LinearTracer else None)
     for ct in cts:
@@ -113,6 +110,26 @@ def _key(program: Any, cts: Sequence[Node | None]) -> tuple[Any, list[Node]] | N
             return None
         key.append(aval)
     return tuple(key), read
+
+
+def _in_python(tape: Sequence[Any], at: int, key: list[Any], read: list[Node]) -> int:
+    """Add applied templates, from this place on; the place of the first item that is none."""
+    while at < len(tape) and type(tape[at]) is tuple:
+        template, tangent, _, _, *operands = tape[at]
+        nodes = operands[template.moving :]
+        key += template, tangent.index
+        for t in operands[: template.moving]:
+            key.append(t.index)
+        read += nodes
+        for i in template.starts:
+            key.append(_start(nodes[i]))
+        at += 1
+    return at
+
+
+def _add_templates(tape: list[Any], at: int, key: list[Any], read: list[Node]) -> int:
+    """`_in_python`, in C if it was built."""
+    return fastpath.add_templates(tape, at, key, read) if BUILT else _in_python(tape, at, key, read)
 
 
 def _add_entry(entry: Entry, key: list[Any], read: list[Node]) -> bool:
@@ -171,8 +188,8 @@ def _substituted(tape: Sequence[Any], atoms: Sequence[Node]) -> list[Any]:
     rest = iter(atoms)
     for item in tape:
         if type(item) is tuple:
-            template, nodes, *more = item
-            made.append((template, [next(rest) for _ in nodes], *more))
+            first = FIXED + item[0].moving
+            made.append((*item[:first], *[next(rest) for _ in item[first:]]))
         else:
             operands = [a if type(a) is LinearTracer else next(rest) for a in item.operands]
             made.append(Entry(item.primitive, operands, item.params, item.outs, item.where))
@@ -186,7 +203,7 @@ class _Unfit(Exception):
 class _Program:
     """Operations on inputs. Places count constants, then the inputs that are read, then results."""
 
-    __slots__ = ("constants", "read", "chunks", "outs", "size")
+    __slots__ = ("constants", "read", "chunks", "outs", "size", "steps", "largest")
 
     def __init__(
         self, inputs: Sequence[Any], pending: Sequence[Node], outs: Sequence[Node | None]
@@ -209,12 +226,20 @@ class _Program:
         self.size = len(nodes)
         first = len(places) - len(nodes)
         wiring = [(n[OP], [places[id(a)] for a in n[ARGS]]) for n in nodes]
-        self.chunks = _chunks(wiring, first, {i for i in self.outs if i is not None})
+        last = _last_reads(wiring, first, {i for i in self.outs if i is not None})
+        self.chunks = _chunks(wiring, last)
+        self.steps = _steps(wiring, last)
+        of_nodes = [aval_of_node(n).nbytes for n in [*read.values(), *nodes]]
+        self.largest = max(of_nodes, default=0)  # bytes
 
     def run(self, inputs: list[Any]) -> list[Array | None]:
-        """Record the operations; the cotangents of the tape's inputs."""
+        """Run the operations, or record them; the cotangents of the tape's inputs."""
         recorder = local.recorder
         values: list[Any] = [*self.constants, *self.read(inputs)]
+        if BUILT and self.largest <= recorder.policy.largest:
+            found = recorder.backend.attempt(_run_now, self, values)
+            if found is not None:
+                return found
         with inside_operation():
             code, offset = local.where  # type: ignore[misc]
             for operations, done in self.chunks:
@@ -251,17 +276,59 @@ def _check_constant(a: Any) -> None:
         raise _Unfit
 
 
-def _chunks(wiring: Sequence[tuple[Op, list[int]]], first: int, outs: set[int]) -> list[Any]:
-    """The operations in pieces, each with the places that nothing reads after it."""
+def _run_now(program: _Program, nodes: list[Any]) -> list[Array | None] | None:
+    """Run the operations by NumPy, into memory that is free; None if a value is not there."""
+    values = []
+    for n in nodes:
+        value = n
+        if type(n) is list and type(value := n[VALUE]) is not np.ndarray:
+            value = there(n)
+            if value is None:
+                return None
+        values.append(value)
+    first = len(values)
+    values = quiet_result(local.recorder.quiet, fastpath.run_steps, program.steps, values)
+    found: list[Array | None] = []
+    for i in program.outs:
+        if i is None or i < first:
+            found.append(None if i is None else new_array(nodes[i]))
+        else:
+            aval = program.steps[i - first][0].aval
+            found.append(new_array([None, None, values[i], None, aval]))
+    return found
+
+
+Wiring = Sequence[tuple[Op, list[int]]]
+
+
+def _last_reads(wiring: Wiring, first: int, outs: set[int]) -> dict[int, int]:
+    """By place, the operation after which nothing reads it; not of results."""
     last: dict[int, int] = {}
     for i, (_, places) in enumerate(wiring):
         last[first + i] = i
         last.update(dict.fromkeys(places, i))
+    return {place: i for place, i in last.items() if place not in outs}
+
+
+def _steps(wiring: Wiring, last: dict[int, int]) -> tuple[Any, ...]:
+    """For C: each operation, the places of its operands, the places that nothing reads after it,
+    and a bit for each of the first operands that is one of these."""
+    dead: list[list[int]] = [[] for _ in wiring]
+    for place, i in last.items():
+        dead[i].append(place)
+    made = []
+    for (op, places), over in zip(wiring, dead, strict=True):
+        ends = sum([1 << k for k, p in enumerate(places[:2]) if p in over and places.count(p) == 1])
+        made.append((op, tuple(places), tuple(over), ends))
+    return tuple(made)
+
+
+def _chunks(wiring: Wiring, last: dict[int, int]) -> list[Any]:
+    """The operations in pieces, each with the places that nothing reads after it."""
     made: list[tuple[list[Any], list[int]]] = []
     for begins in range(0, len(wiring), _CHUNK):
         piece = wiring[begins : begins + _CHUNK]
         made.append(([(op, chosen(places)) for op, places in piece], []))
     for place, i in last.items():
-        if place not in outs:
-            made[i // _CHUNK][1].append(place)
+        made[i // _CHUNK][1].append(place)
     return made

@@ -31,11 +31,20 @@ from lazynp.transforms._templates import Table, Unfit, scalars
 class LinearTrace(Trace):
     __slots__ = ("tape", "count")
 
+    eager = True  # what `JVPTrace` above it says counts
+
     def __init__(self, what: str) -> None:
         super().__init__(what)
-        # entries, and applied templates: (template, what it reads, tangents, its tangent, where)
+        # entries, and applied templates: see `_tape`
         self.tape: list[Any] = []
         self.count = 0  # of its tracers
+
+    def taken(self) -> list[Any]:
+        """The tape. Its tracers refer to the trace, so the trace lets go of it: a cycle would keep
+        all that it reads until the collector comes.
+        """
+        tape, self.tape = self.tape, []
+        return tape
 
     def tracer_of(self, x: Any) -> LinearTracer | None:
         if type(x) is list and x[OP] is None:
@@ -99,7 +108,7 @@ _STORED = "stored"
 def _replay(
     recorder: Any, where: Any, outer: JVPTrace, primitive: Rules, operands: tuple[Any, ...],
     params: Params,
-) -> Node | None:  # fmt: skip
+) -> Any:  # fmt: skip
     """See `from_template`. In C for templates that exist."""
     self = outer.linear
     key: list[Any] = [primitive, *params.items()] if params else [primitive]
@@ -138,7 +147,12 @@ def _replay(
     if made is _rules:
         tangents = [outer.split(o)[1] for o in operands]
         made = _rules.put(kinds, _rule_template(primitive, primals, tangents, params, stored))
-    return None if made is None else outer.joined(*made.apply(self, primals, moving))
+    if made is None:
+        return None
+    found = made.apply(self, primals, moving)
+    if primitive.multiple_results:
+        return tuple([outer.joined(*pair) for pair in found])
+    return outer.joined(*found)
 
 
 def _stores(primal: Node, params: Params) -> bool:
@@ -150,7 +164,7 @@ def _stores(primal: Node, params: Params) -> bool:
 
 _replayed = in_front(
     "replayed", _replay, function=(JVPTrace, JVPTracer, LinearTrace, LinearTracer, RuleTemplate),
-    rules=_rules, more=(scalars, _stores, shaping.slice, _STORED),
+    rules=_rules, more=(scalars, _stores, shaping.slice, _STORED, shaping.update_slice),
 )  # fmt: skip
 
 
@@ -192,18 +206,30 @@ def _rule_template(
             rule = getattr(primitive, "linearize", None) or primitive.jvp
             try:
                 given, dots = explicit(inferred(primitive, inputs, params), inputs, nodes)
-                out, out_dot = rule(given, dots, **params)
-                tangent = None if out_dot is None else trace.tracer_of(out_dot._node)
-                if out_dot is not None and tangent is None:
-                    return None
-                node = out._node
+                outs, outs_dot = rule(given, dots, **params)
+                if not primitive.multiple_results:
+                    outs, outs_dot = (outs,), (outs_dot,)
+                found = _found(trace, outs, outs_dot)
                 if stored:
-                    node = record(elementwise.positive, (node,), {})
+                    ((node, tangent),) = found
+                    found = [(record(elementwise.positive, (node,), {}), tangent)]
                 present = [t for t in moving if t is not None]
-                found = node, tangent
                 return RuleTemplate(op, inputs, recorder, trace.tape, present, found)
             except Unfit:
                 return None
+
+
+def _found(
+    trace: LinearTrace, outs: Sequence[Array], outs_dot: Sequence[Array | None]
+) -> list[tuple[Node, LinearTracer | None]]:
+    """The nodes of results, and their tangents."""
+    found = []
+    for out, dot in zip(outs, outs_dot, strict=True):
+        tangent = None if dot is None else trace.tracer_of(dot._read())
+        if dot is not None and tangent is None:
+            raise Unfit
+        found.append((out._read(), tangent))
+    return found
 
 
 def _forget(handle: Array, before: Node) -> None:
@@ -228,5 +254,5 @@ def linearize_nodes(
         tangents = [None if t is None else tracer_node(t) for t in inputs]
         outs, outs_dot, like = jvp_nodes(function, arguments, primals, tangents, what, trace)
         ends = [None if t is None else trace.tracer_of(t) or t for t in outs_dot]
-    program = Linearized(trace.tape, inputs, ends, [aval_of_node(o) for o in outs])
+    program = Linearized(trace.taken(), inputs, ends, [aval_of_node(o) for o in outs])
     return outs, program, like

@@ -7,8 +7,7 @@ primitives for the interpreters below, or for the graph.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -286,18 +285,20 @@ def leaf_node(x: Any) -> Node:
 # -- the end of a trace ----------------------------------------------------------------------------
 
 
-@contextmanager
-def telling_why() -> Iterator[None]:
+class telling_why:  # a block
     """NumPy hides our TypeError behind "setting an array element with a sequence"; re-raise the
     original.
     """
-    try:
-        yield
-    except ValueError as error:
-        cause = error.__cause__
-        if not isinstance(cause, TypeError) or not _is_ours(cause):
-            raise
-        raise cause.with_traceback(error.__traceback__) from None
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _: Any, error: BaseException | None, place: Any) -> None:
+        cause = error.__cause__ if isinstance(error, ValueError) else None
+        if isinstance(cause, TypeError) and _is_ours(cause):
+            raise cause.with_traceback(place) from None
 
 
 def _is_ours(error: BaseException) -> bool:
@@ -308,30 +309,34 @@ def _is_ours(error: BaseException) -> bool:
     return place is not None and place.tb_frame.f_globals.get("__name__", "").startswith("lazynp.")
 
 
-@contextmanager
-def running(trace: Trace, settle: Callable[[Any, Node], None]) -> Iterator[None]:
+class running(interpreting):  # a block
     """Run a trace. Afterwards, also after an exception, no handle holds one of its tracers.
 
     settle: `(handle, node before)`, called for each handle that does.
     """
-    failed = True
-    try:
-        with telling_why(), interpreting(trace):
-            yield
-            failed = False
-    finally:
+
+    __slots__ = ("settle",)
+
+    def __init__(self, trace: Trace, settle: Callable[[Any, Node], None]) -> None:
+        super().__init__(trace)
+        self.settle = settle
+
+    def __exit__(self, kind: Any, error: BaseException | None, place: Any) -> None:
+        super().__exit__(kind, error, place)
+        trace = self.trace
         errors = []
         for reference, before in list(trace.written.values()):
             handle = reference()
             if handle is not None and is_tracer(handle._node):
                 if handle._node[2].trace is trace:
                     try:
-                        settle(handle, before)
-                    except Exception as error:
-                        errors.append(error)
+                        self.settle(handle, before)
+                    except Exception as wrong:
+                        errors.append(wrong)
         trace.written.clear()
-        if errors and not failed:
+        if errors and error is None:
             raise errors[0]
+        telling_why().__exit__(kind, error, place)
 
 
 def refuse_shared(

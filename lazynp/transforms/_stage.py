@@ -491,7 +491,7 @@ def transpose_jaxpr(jaxpr: Jaxpr, linear: Flags, onto: int = 0) -> Jaxpr:
             args = [new_array(tracer_node(next(moving))) if f else next(rest) for f in linear]
             outs = run_jaxpr(jaxpr, args)
             ends = [trace.tracer_of(o._read()) for o in outs]
-        program = Linearized(trace.tape, inputs, ends, jaxpr.out_avals)
+        program = Linearized(trace.taken(), inputs, ends, jaxpr.out_avals)
         cts = program.backward(xs[len(known) : n], xs[n:])
         return [zeros(a) if ct is None else ct for a, ct in zip(wanted, cts, strict=True)]
 

@@ -1,7 +1,8 @@
 """The tape: what `linearize` writes down of the tangents' program.
 
-Most of it are *applied* templates: the template of a rule, with the nodes that it reads and the
-tangents that it moves. They become entries only where somebody looks at single entries.
+Most of it are *applied* templates, each one tuple: the template of a rule, its tangent, the code
+and the offset of the user's operation, the tangents that it moves, and the nodes that it reads.
+They become entries only where somebody looks at single entries.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from lazynp._trace import check_bounds
 from lazynp.transforms._templates import Steps, Unfit, chosen, scalar_leaf
 
 Params = dict[str, Any]
+FIXED = 4  # items of an applied template before its operands
 _MOST_VALUES = 48  # of a template that C applies: as in `tangents.h`
 
 
@@ -70,18 +72,19 @@ class RuleTemplate:
 
     __slots__ = (
         "op", "dtypes", "steps", "out", "read", "starts", "constants", "entries", "passes", "made",
-        "aval", "compact",
+        "aval", "compact", "moving", "outs",
     )  # fmt: skip
 
     def __init__(
         self, op: Op, inputs: list[Node], recorder: StagingRecorder, tape: Sequence[Entry],
-        moving: Sequence[LinearTracer], outs: tuple[Node, LinearTracer | None],
+        moving: Sequence[LinearTracer], outs: Sequence[tuple[Node, LinearTracer | None]],
     ) -> None:  # fmt: skip
-        out, tangent = outs
-        self.op = op
+        """outs: the result and its tangent; of each result, if there are several."""
+        out, tangent = outs[0]
+        self.op, self.moving = op, len(moving)
         self.dtypes = [a.dtype for a in op.explicit]
         nodes = {id(a): a for entry in tape for a in entry.operands if type(a) is list}
-        self.steps = Steps(inputs, recorder, [out, *nodes.values()])
+        self.steps = Steps(inputs, recorder, [*(o for o, _ in outs), *nodes.values()])
         self.out = self.steps.place(out)
         fixed = len(self.steps.constants)
         constants = [n for n in nodes.values() if self.steps.place(n) < fixed]
@@ -104,6 +107,11 @@ class RuleTemplate:
         self.aval = None if tangent is None else tangent.aval
         if tangent is not None and self.passes is None and self.made is None:
             raise Unfit
+        self.outs = None
+        if op.primitive.multiple_results:  # the place of each, and of its tangent
+            self.outs = [
+                (self.steps.place(o), None if t is None else numbers[id(t)]) for o, t in outs
+            ]
         self.compact = self._for_c(places)
         self.steps.sealed()
 
@@ -111,16 +119,15 @@ class RuleTemplate:
         """What C needs to apply it; None if it shall not. C takes only Python scalars that
         `scalar_leaf` knows, so their bounds have been checked.
         """
-        if self.steps.size > _MOST_VALUES:
+        if self.steps.size > _MOST_VALUES or not self.steps.single:
             return None
         passes = -1 if self.passes is None else self.passes
         made = self.aval if self.made is not None else None
         constants, wiring = tuple(self.steps.constants), tuple(self.steps.wiring)
         return constants, tuple(self.dtypes), wiring, self.out, tuple(read), passes, made
 
-    def apply(
-        self, trace: Any, primals: Sequence[Any], moving: list[LinearTracer]
-    ) -> tuple[Node, Node | None]:
+    def apply(self, trace: Any, primals: Sequence[Any], moving: list[LinearTracer]) -> Any:
+        """The node of the result, and that of its tangent; of several results, a list of these."""
         if self.op.bounds is not None:
             check_bounds(self.op, tuple(primals))
         for p in primals:
@@ -131,32 +138,46 @@ class RuleTemplate:
                 ]
                 break
         values = self.steps.take(primals)
+        if self.outs is not None:
+            return self._several(trace, values, moving)
         if self.made is None or self.aval is None:
             if self.passes is None:
                 return values[self.out], None
             return values[self.out], tracer_node(moving[self.passes])
         tangent = LinearTracer(trace, self.aval)
-        trace.tape.append((self, self.read(values), moving, tangent, local.where))
+        code, offset = local.where  # type: ignore[misc]
+        trace.tape.append((self, tangent, code, offset, *moving, *self.read(values)))
         return values[self.out], tracer_node(tangent)
 
+    def _several(self, trace: Any, values: list[Any], moving: Sequence[LinearTracer]) -> Any:
+        """The results and their tangents; the tape gets single entries."""
+        known: list[Any] = [*self.constants, *self.read(values), *moving]
+        for primitive, operands, params, avals, turned in self.entries:
+            outs = [LinearTracer(trace, aval) for aval in avals]
+            given = list(operands(known))
+            trace.tape.append(Entry(primitive, given, params, outs, local.where, turned))
+            known += outs
+        assert self.outs is not None
+        return [
+            (values[place], None if made is None else tracer_node(known[made]))
+            for place, made in self.outs
+        ]
+
     def entries_of(
-        self,
-        read: Sequence[Node],
-        moving: Sequence[LinearTracer],
-        tangent: LinearTracer,
-        where: Any,
+        self, tangent: LinearTracer, code: Any, offset: int, *operands: Any
     ) -> list[Entry]:
         """The entries that `apply` stands for."""
+        moving, read, where = operands[: self.moving], operands[self.moving :], (code, offset)
         values: list[Any] = [*self.constants, *read, *moving]
         first = len(values)
         made: list[Entry] = []
-        for primitive, operands, params, avals, turned in self.entries:
+        for primitive, places, params, avals, turned in self.entries:
             outs = []
             for aval in avals:
                 place = len(values) - first
                 outs.append(tangent if place == self.made else LinearTracer(tangent.trace, aval))
                 values.append(outs[-1])
-            made.append(Entry(primitive, list(operands(values)), params, outs, where, turned))
+            made.append(Entry(primitive, list(places(values)), params, outs, where, turned))
         return made
 
 
@@ -169,8 +190,7 @@ def expanded(tape: Sequence[Any]) -> list[Entry]:
     made: list[Entry] = []
     for item in tape:
         if type(item) is tuple:
-            template, *rest = item
-            made += template.entries_of(*rest)
+            made += item[0].entries_of(*item[1:])
         else:
             made.append(item)
     return made

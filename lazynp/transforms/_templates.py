@@ -16,12 +16,14 @@ import numpy as np
 
 from lazynp._avals import TracedAval
 from lazynp._memo import Memo
-from lazynp._node import ARGS, AVAL, OP, VALUE, Node, Op, leaf
+from lazynp._node import ARGS, AVAL, OP, PROJECT, VALUE, Node, Op, leaf
 from lazynp._plan_jaxpr import cast_scalar
-from lazynp._recorder import StagingRecorder, local
+from lazynp._recorder import RECORD, StagingRecorder, local
 from lazynp._values import watched
 
-KINDS = frozenset({"elementwise", "reduction", "view", "fill", "update", "index", "contract"})
+KINDS = frozenset(
+    "elementwise reduction view fill update index contract linalg sort fft other".split()
+)
 Key = tuple[Any, ...]
 
 
@@ -32,7 +34,7 @@ class Unfit(Exception):
 class Steps:
     """Operations on inputs. Places count constants, then inputs, then results."""
 
-    __slots__ = ("constants", "operations", "size", "wiring", "_places")
+    __slots__ = ("constants", "operations", "size", "wiring", "single", "_places")
 
     def __init__(self, inputs: Sequence[Node], recorder: StagingRecorder, more: list[Any]) -> None:
         """Steps from the recorder's contents; `more`: other nodes that are referred to."""
@@ -52,10 +54,12 @@ class Steps:
         self._places = {id(a): i for i, a in enumerate(everything)}
         self.wiring: list[tuple[Op, tuple[int, ...]]] = []  # the operations, for C
         self.operations: list[tuple[Op, Callable[[list[Any]], tuple[Any, ...]]]] = []
+        self.single = True  # whether each has one result
         for node in nodes:
             op = node[OP]
-            if op.host or op.primitive.kind in ("host", "call") or op.primitive.multiple_results:
+            if op.host or op.primitive.kind in ("host", "call"):
                 raise Unfit
+            self.single = self.single and not op.primitive.multiple_results
             places = [self._places[id(a)] for a in node[ARGS]]
             self.operations.append((op, chosen(places)))
             self.wiring.append((op, tuple(places)))
@@ -72,7 +76,7 @@ class Steps:
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]  # rules run inside an operation
         values = [*self.constants, *inputs]
-        if watched():
+        if watched() or local.recorder.backend is not RECORD:
             return self._take_strictly(values)
         for op, operands in self.operations:
             node = [op, operands(values), None, code, offset]
@@ -81,12 +85,18 @@ class Steps:
         return values
 
     def _take_strictly(self, values: list[Any]) -> list[Any]:
-        """The same where floating-point errors must be noticed."""
+        """The same where operations run at once, or floating-point errors must be noticed."""
         pending = local.recorder.pending
         code, offset = local.where  # type: ignore[misc]
         for op, operands in self.operations:
             given = operands(values)
-            node = local.recorder.backend.operation(op, given)
+            if op.primitive is PROJECT:
+                node = None
+                if type(several := given[0][VALUE]) is tuple:
+                    value = several[op.params["index"]]
+                    node = [None, None, value[()] if op.scalar else value, None, op.aval]
+            else:
+                node = local.recorder.backend.operation(op, given)
             if node is None:
                 node = [op, given, None, code, offset]
                 pending.append(node)

@@ -12,6 +12,7 @@ import lazynp as np
 from lazynp import grad, jvp, vjp
 from lazynp._node import aval_of_node
 from lazynp.transforms import _backward, _jvp, _kept, _linearize
+from lazynp.transforms._tape import LinearTracer
 
 X, Y = np.array([0.3, -0.7, 1.2]), np.array([1.0, 2.0, 3.0])
 BINARY = [np.add, np.subtract, np.multiply, np.divide, np.arctan2, np.maximum, np.power]
@@ -97,10 +98,15 @@ def test_c_applies_a_template_as_python_does(monkeypatch: pytest.MonkeyPatch) ->
         return (
             value,
             [
-                (t, [aval_of_node(n) for n in read], [m.index for m in moving], out.index, out.aval)
-                for t, read, moving, out, _ in [i for i in tape if type(i) is tuple]
+                (
+                    t,
+                    [m.index if type(m) is LinearTracer else aval_of_node(m) for m in operands],
+                    out.index,
+                    out.aval,
+                )
+                for t, out, _, _, *operands in [i for i in tape if type(i) is tuple]
             ],
-            {where for *_, where in tape if type(where) is tuple},
+            {i[2:4] for i in tape if type(i) is tuple},
         )
 
     kept = _linearize.Linearized

@@ -1,0 +1,134 @@
+/* Kept programs that run now: a list of operations on values, run by NumPy one after the other. See
+   `_kept._Program`. */
+
+#pragma once
+
+#include "at_once.h"
+#include "guarded.h"
+
+/* The items of a step. */
+enum { STEP_OP, STEP_PLACES, STEP_DEAD, STEP_ENDS, STEP_SIZE };
+
+/* Memory that only the list of values holds, and that may be written; else NULL. */
+static PyArrayObject *memory_of_dead(PyObject *value)
+{
+    PyObject *base = is_memory(value) ? PyArray_BASE((PyArrayObject *)value) : NULL;
+    if (!is_memory(value) || Py_REFCNT(value) != 1 || !PyArray_ISWRITEABLE((PyArrayObject *)value))
+        return NULL;
+    if (base && (!is_memory(base) || Py_REFCNT(base) != 1 || PyArray_BASE((PyArrayObject *)base)))
+        return NULL;
+    return (PyArrayObject *)value;
+}
+
+/* `x[part] += u`, where `inplace` tells the part: x, new. */
+static PyObject *added_to_part(PyObject *op, PyObject *const *values, Py_ssize_t n)
+{
+    PyObject *both = PyObject_Vectorcall(OF(op, Op, inplace), values, n, NULL), *out = NULL;
+    if (both && PyTuple_CheckExact(both) && PyTuple_GET_SIZE(both) == 2) {
+        PyObject *part = PyTuple_GET_ITEM(both, 0);
+        out = PyNumber_InPlaceAdd(part, PyTuple_GET_ITEM(both, 1));
+    }
+    if (out)
+        Py_SETREF(out, Py_NewRef(values[0]));
+    Py_XDECREF(both);
+    return out;
+}
+
+/* NumPy's function into the memory of an operand that dies here, new. NULL without an error: none
+   fits. */
+static PyObject *computed_into(PyObject *op, const Way *way, PyObject *const *values, Py_ssize_t n,
+                               PyObject *places, Py_ssize_t ends)
+{
+    PyObject *given[3] = {values[0], n > 1 ? values[1] : NULL, NULL};
+    int type = way->guards ? NPY_DOUBLE : way->loop.out;
+    PyObject *shape = OF(OF(op, Op, aval), Aval, shape);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyArrayObject *memory = ends >> i & 1 ? memory_of_dead(values[i]) : NULL;
+        if (!memory || PyArray_TYPE(memory) != type || (PyArray_SIZE(memory) <= LOOPED && !way->guards) ||
+            !PyArray_IS_C_CONTIGUOUS(memory) || PyArray_NDIM(memory) != PyTuple_GET_SIZE(shape))
+            continue;
+        int fits = PyArray_ISNBO(PyArray_DESCR(memory)->byteorder);
+        for (int axis = 0; axis < PyArray_NDIM(memory); axis++)
+            fits = fits && PyArray_DIM(memory, axis) == PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+        if (!fits)
+            continue;
+        given[n] = (PyObject *)memory;
+        return PyObject_Vectorcall(OF(op, Op, reference), given, n + 1, NULL);
+    }
+    return NULL;
+}
+
+/* Whether a guarded product takes these with memory for its result. */
+static int are_doubles(PyObject *const *values, Py_ssize_t n)
+{
+    Doubles unused;
+    double room;
+    PyObject *like = n == 2 && is_memory(values[0]) ? values[0] : values[n - 1];
+    return n == 2 && is_memory(like) && as_doubles(values[0], (PyArrayObject *)like, &room, &unused) &&
+           as_doubles(values[1], (PyArrayObject *)like, &room, &unused);
+}
+
+/* The result of one step, new. */
+static PyObject *result_of_step(PyObject *step, PyObject *const *values, Py_ssize_t n)
+{
+    PyObject *op = PyTuple_GET_ITEM(step, STEP_OP), *out = NULL;
+    Py_ssize_t ends = PyLong_AsSsize_t(PyTuple_GET_ITEM(step, STEP_ENDS));
+    Way *way = way_of(op);
+    if (way->updates && ends & 1 && PyCallable_Check(OF(op, Op, inplace)) &&
+        memory_of_dead(values[0]))
+        return way->adds ? added_to_part(op, values, n)
+                         : PyObject_Vectorcall(OF(op, Op, inplace), values, n, NULL);
+    if ((way->loop.loop || (way->guards && are_doubles(values, n))) && ends && OF(op, Op, scalar) != Py_True)
+        out = computed_into(op, way, values, n, PyTuple_GET_ITEM(step, STEP_PLACES), ends);
+    return out || PyErr_Occurred() ? out : computed(op, values, n, NULL);
+}
+
+/* `run_steps(steps, values)`: the values, and after them the results of the steps. A step is a tuple
+   (op, places of operands, places that nothing reads after it, a bit for each operand that is one of
+   them). */
+static PyObject *run_steps(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    PyObject *steps, *given, *list, *few[MOST_ARGS], **values = few;
+    Py_ssize_t room = MOST_ARGS;
+    if (!PyArg_ParseTuple(args, "O!O", &PyTuple_Type, &steps, &given))
+        return NULL;
+    list = PySequence_List(given);
+    if (!list)
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(steps); i++) {
+        PyObject *step = PyTuple_GET_ITEM(steps, i);
+        PyObject *places = PyTuple_GET_ITEM(step, STEP_PLACES);
+        PyObject *dead = PyTuple_GET_ITEM(step, STEP_DEAD);
+        Py_ssize_t n = PyTuple_GET_SIZE(places);
+        if (n > room) { /* what is joined may be many */
+            PyObject **more = PyMem_Realloc(values == few ? NULL : values, n * sizeof(*values));
+            if (!more) {
+                PyErr_NoMemory();
+                goto failed;
+            }
+            values = more;
+            room = n;
+        }
+        for (Py_ssize_t k = 0; k < n; k++)
+            values[k] = PyList_GET_ITEM(list, PyLong_AsSsize_t(PyTuple_GET_ITEM(places, k)));
+        PyObject *out = result_of_step(step, values, n);
+        if (!out || PyList_Append(list, out) < 0) {
+            Py_XDECREF(out);
+            goto failed;
+        }
+        Py_DECREF(out);
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(dead); k++) {
+            Py_ssize_t place = PyLong_AsSsize_t(PyTuple_GET_ITEM(dead, k));
+            PyObject *before = PyList_GET_ITEM(list, place);
+            PyList_SET_ITEM(list, place, Py_NewRef(Py_None));
+            Py_DECREF(before);
+        }
+    }
+    goto end;
+failed:
+    Py_CLEAR(list);
+end:
+    if (values != few)
+        PyMem_Free(values);
+    return list;
+}

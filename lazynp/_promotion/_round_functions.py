@@ -34,13 +34,14 @@ _NAME = "loop"
 
 def rounds_function(
     loop: Loop, frame: FrameType, parameters: tuple[str, ...], items: Items | None,
-    head: list[ast.stmt],
+    head: list[ast.stmt], first: list[ast.stmt],
 ) -> FunctionType:  # fmt: skip
     """A function of `parameters`, FIRST and LAST that runs the rounds and returns what is
     carried. items: None for a `while` loop. head: statements before.
+    first: those at the beginning of each round.
     """
     sites = loop.sites
-    body = [*begun(sites, loop.carried), *_bodies(loop, items), *ended(sites)]
+    body = [*begun(sites, loop.carried), *_bodies(loop, items, first), *ended(sites)]
     made: list[ast.stmt] = []
     more: list[ast.expr] = []
     if loop.stops:
@@ -75,7 +76,7 @@ def _target(loop: Loop, items: Items) -> ast.expr:
     return copy.deepcopy(loop.node.target) if one else ast.Name(_ROUND, ast.Store())
 
 
-def _bodies(loop: Loop, items: Items | None) -> list[ast.stmt]:
+def _bodies(loop: Loop, items: Items | None, first: list[ast.stmt]) -> list[ast.stmt]:
     """The statements of so many rounds that exchanged names are back."""
     body: list[ast.stmt] = []
     for k, one in enumerate(loop.rounds):
@@ -85,7 +86,7 @@ def _bodies(loop: Loop, items: Items | None) -> list[ast.stmt]:
         elif items is not None and len(loop.rounds) > 1:
             value = ast.BinOp(read(_ROUND), ast.Add(), ast.Constant(k * items.step))
             body.append(ast.Assign([copy.deepcopy(loop.node.target)], value))
-        body += copy.deepcopy(one)
+        body += copy.deepcopy([*first, *one])
     return body
 
 

@@ -81,6 +81,17 @@ class Variables:
             key.append((variable, value.aval))
         self.key = tuple(key)
 
+    def only_read(self, loop: Loop) -> tuple[str, ...]:
+        """The names of arrays that the rounds only read."""
+        pairs = zip(self.names, self.template, strict=True)
+        found = [n for n, t in pairs if t is ARRAY and n not in loop.stored | loop.written]
+        return tuple([n for n in found if not n.startswith(".")])
+
+    def place(self, name: str) -> int:
+        """Of a variable, among `varying`."""
+        pairs = zip(self.names, self.template, strict=True)
+        return [n for n, t in pairs if t is ARRAY].index(name)
+
     def _apart(self, value: Any, found: dict[str, Any]) -> Any:
         """An array that no program writes: an array of its own in place of a view."""
         if value._base is None:

@@ -51,6 +51,7 @@ _PARAMETERS = {"normal": ("loc", "scale", "size"), "uniform": ("low", "high", "s
                "standard_exponential": ("size",), "integers": ("low", "high", "size"),
                "randint": ("low", "high", "size")}  # fmt: skip
 _STANDARD = {"normal": "standard_normal", "uniform": "random", "exponential": "standard_exponential"}
+_INTO = {"random", "standard_normal", "standard_exponential"}  # can draw into an array
 Value = Callable[[str], Any]  # of a variable, by its name
 _DEFAULTS = {"normal": (0.0, 1.0), "uniform": (0.0, 1.0), "exponential": (1.0,)}
 
@@ -71,6 +72,7 @@ class Draw:
     def __init__(self, method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.method, self.args, self.kwargs = method, args, kwargs
         self.form: Any = None
+        self.table, self.first = 0, 0  # where its numbers are
         self.shape: tuple[int, ...] = ()
         self.dtype: Any = None
 
@@ -174,12 +176,12 @@ class Draws:
         if self.capacity:
             if k >= len(self.found) or not self.found[k].is_like(draw):
                 raise CannotStage(f"`{name}` draws other numbers in each round")
-            return self._taken(self.found[k], self._tables[k])
+            return self._taken(self.found[k], self._tables[self.found[k].table])
         self._describe(draw)
         if k < len(self.found) and not self.found[k].is_like(draw):
             raise CannotStage(f"`{name}` draws other numbers in each round")
         self.found[k:] = [draw]
-        return self._taken(draw, zeros(aval_of((2, *draw.shape), draw.dtype)))
+        return self._taken(draw, zeros(aval_of((2, draw.size), draw.dtype)))
 
     def _moves(self, x: Any) -> bool:
         """Whether this depends on what the rounds compute."""
@@ -221,10 +223,11 @@ class Draws:
             raise CannotStage(f"`{draw.method.__name__}` draws no numbers")
 
     def _taken(self, draw: Draw, table: Any) -> Any:
+        whole, at = new_array(table._read()), new_array(node_of(self._at))
+        sizes = 1, draw.size
         row = shaping.slice(
-            new_array(table._read()), new_array(node_of(self._at)), axes=(0,), sizes=(1,),
-            strides=(1,), shape=draw.shape,
-        )  # fmt: skip
+            whole, at, draw.first, axes=(0, 1), sizes=sizes, strides=(1, 1), shape=draw.shape
+        )
         if draw.form is NDArray:
             return new_array(row._read())
         made = new_scalar(row._read())
@@ -276,42 +279,48 @@ class Draws:
         generators = {id(d.method.__self__) for d in self.found}
         dtypes = {d.dtype for d in self.found}
         if len(kinds) == len(generators) == len(dtypes) == 1 and None not in kinds:
-            self._whole = kinds.pop()
-            if not self._is_right(value):
-                self._whole = None
+            whole = kinds.pop()
+            if self._is_right(whole, value):
+                self._whole = whole
+        self._place(self._whole is not None)
         self._copies.clear()
         self._value, self._known = _gone, {}
 
-    def _is_right(self, value: Value) -> bool:
+    def _is_right(self, whole: tuple[Any, ...] | None, value: Value) -> bool:
         """Whether drawing many numbers at once gives those that are drawn one by one."""
-        count = min(_TRIED, self.capacity)
-        before = self.states()
-        try:
-            together, after = self._drawn(count, value), self.states()
-            self.restore(before)
-            whole, self._whole = self._whole, None
-            apart = self._drawn(count, value)
-            self._whole = whole
-            return same_states(after, self.states()) and all(
-                np.array_equal(a[:count], b[:count]) for a, b in zip(together, apart, strict=True)
-            )
-        finally:
-            self.restore(before)
+        before, found = self.states(), []
+        for self._whole in (whole, None):
+            self._place(True)
+            try:
+                table = self._drawn(min(_TRIED, self.capacity), value)[0]
+                found.append((table[: min(_TRIED, self.capacity)], self.states()))
+            finally:
+                self.restore(before)
+        (ours, after), (theirs, end) = found
+        return np.array_equal(ours, theirs) and same_states(after, end)
+
+    def _place(self, together: bool) -> None:
+        """Lay out the numbers of a round: in one array, or in one for each draw."""
+        first = 0
+        for k, d in enumerate(self.found):
+            d.table, d.first = (0, first) if together else (k, 0)
+            first += d.size
 
     def names(self) -> tuple[str, ...]:
         """Parameters of the function, for the numbers."""
-        return tuple([f".numbers{k}" for k in range(len(self.found))]) if self.capacity else ()
+        count = self.found[-1].table + 1 if self.capacity else 0
+        return tuple([f".numbers{k}" for k in range(count)])
 
     def empty(self) -> list[Any]:
         """Arrays of the right types, for a trace."""
         return [new_array(leaf(t)) for t in self._arrays()] if self.capacity else []
 
     def _arrays(self) -> list[Any]:
-        made = []
+        widths: dict[int, int] = {}
         for d in self.found:
-            t = lowering.aligned_empty((self.capacity + 1, *d.shape), d.dtype)
-            made.append(t)
-        return made
+            widths[d.table] = widths.get(d.table, 0) + d.size
+        return [lowering.aligned_empty((self.capacity + 1, w), self.found[k].dtype)
+                for k, w in widths.items()]  # fmt: skip
 
     def draw(self, count: int, value: Value) -> list[Any]:
         """The numbers of so many rounds."""
@@ -328,8 +337,11 @@ class Draws:
         """
         before = self.states()
         try:
-            tables = self.draw(count, value)
-            after = self.states()
+            self.draw(count, value)
+            after, first = self.states(), self.seconds
+            self.restore(before)
+            tables = self.draw(count, value)  # again: the first time, memory is new
+            self.seconds = min(self.seconds, first)
         finally:
             self.restore(before)
         for t in tables:
@@ -343,18 +355,16 @@ class Draws:
         tables = self._arrays()
         if self._whole is not None:
             name, *given = self._whole
-            sizes = [d.size for d in self.found]
-            method = getattr(self.found[0].method.__self__, name)
-            flat = method(size=(count, sum(sizes)), **dict(given))
-            at = 0
-            for t, d, n in zip(tables, self.found, sizes, strict=True):
-                t[:count] = flat[:, at : at + n].reshape((count, *d.shape))
-                at += n
+            _fill(self.found[0].method.__self__, name, dict(given), tables[0][:count])
             return tables
-        draws = [(t, d.ready(d.method, value)) for t, d in zip(tables, self.found, strict=True)]
+        draws = [
+            (tables[d.table][:, d.first : d.first + d.size], d.shape, d.ready(d.method, value))
+            for d in self.found
+        ]
         for k in range(count):
-            for t, draw in draws:
-                t[k] = draw()
+            for table, shape, draw in draws:
+                drawn = draw()
+                table[k] = drawn if len(shape) < 2 else drawn.ravel()
         return tables
 
     def states(self) -> list[Any]:
@@ -368,6 +378,21 @@ class Draws:
                 g.set_state(state)
             else:
                 g.bit_generator.state = state
+
+
+def _fill(generator: Any, name: str, given: dict[str, Any], table: Any) -> None:
+    """Draw so many numbers at once."""
+    standard = _STANDARD.get(name, name)
+    if standard not in _INTO or not isinstance(generator, np.random.Generator):
+        table[...] = getattr(generator, name)(size=table.shape, **given)
+        return
+    getattr(generator, standard)(out=table)
+    if name != standard:
+        parts = dict(zip(_PARAMETERS[name], _DEFAULTS[name], strict=False)) | given
+        first, last = [*parts.values()][0], [*parts.values()][-1]
+        table *= last - first if name == "uniform" else last
+        if name != "exponential":
+            table += first
 
 
 for _name in ("begin", "know"):

@@ -50,6 +50,7 @@ _ASKING = 0.005  # seconds of Python, before it asks again whether a program is 
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
 _WEIGHED = 16  # runs of the program, before their time is compared with Python's again
+_FAILURES = 8  # programs that meet an error which a round may handle, before the last one
 _LOSING = 4  # runs after which a program is given up that takes longer than Python
 
 # of this process, for its report
@@ -103,6 +104,7 @@ class Running:
         self._flags: set[str] = set()  # variables that are Python's True or False
         self._note: str | None = None  # its key, and what it says: see `_earlier`
         self._won: bool | None = None
+        self._failed = 0  # runs of the program, by errors
         self._draws: Draws | None = None  # if rounds draw random numbers
         self._numbers: list[Any] = []  # of the trial
         self._states: list[Any] = []  # of the generators, after the trial
@@ -130,8 +132,19 @@ class Running:
         try:
             with np.errstate(all="ignore"):
                 self._step(self, frame)
-        except (Exception, CannotStage, TooLong) as why:
+        except Exception as why:
+            if not self._fails():
+                self._refuse(str(why) or type(why).__name__)
+        except (CannotStage, TooLong) as why:
             self._refuse(str(why) or type(why).__name__)
+
+    def _fails(self) -> bool:
+        """Whether to try again later: a round may have a handler for what the program has met."""
+        self._failed += 1
+        if self._step is not Running._run or not self.loop.tries or self._failed > _FAILURES:
+            return False
+        self.due = self.at + self._length  # Python runs as many
+        return True
 
     def _refuse(self, why: str) -> None:
         if self._step is Running._compare and not self._won:

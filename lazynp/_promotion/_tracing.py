@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Any
 
 from lazynp._array import NDArray
+from lazynp._promotion._blocks import is_errstate
 from lazynp._promotion._draws import DRAWS, Draws, begun, prologue
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
@@ -38,6 +39,9 @@ class Tracing:
         self._loop, self._items, self._bounds = loop, items, bounds
         self.given, self.most = Variables(loop, frame, items), NEVER
         check_sites(loop.sites, lists)
+        for name in loop.modules:
+            if not is_errstate(value_of(name, frame)):
+                raise CannotStage(f"`{name}.errstate` is not NumPy's")
         self.draws: Draws | None = None
         self._drew = False  # a trace has met random numbers
         try:

@@ -82,9 +82,10 @@ def assert_alike(got: dict[Any, Any], want: dict[Any, Any]) -> None:
             assert isinstance(g, numpy.random.Generator), name
             assert_alike(state_of(g), state_of(w))
             continue
-        if isinstance(w, (tuple, list)):
+        if isinstance(w, (tuple, list, dict)):
             assert type(g) is type(w)
-            assert_alike(dict(enumerate(g)), dict(enumerate(w)))
+            pairs = (g, w) if isinstance(w, dict) else (dict(enumerate(g)), dict(enumerate(w)))
+            assert_alike(*pairs)
             continue
         assert told(g) == told(w), name
         if isinstance(w, (int, str, bool)) or w is None:

@@ -11,7 +11,7 @@ import copy
 from typing import Any
 
 _WIDE = {"BaseException", "KeyboardInterrupt", "SystemExit", "GeneratorExit"}
-_QUIET = {"ignore", "warn"}  # a program shows no warnings
+_QUIET = {"ignore"}
 
 
 def without_blocks(statements: list[ast.stmt]) -> tuple[list[ast.stmt], set[str], bool]:

@@ -104,6 +104,8 @@ class Running:
         self._flags: set[str] = set()  # variables that are Python's True or False
         self._note: str | None = None  # its key, and what it says: see `_earlier`
         self._won: bool | None = None
+        self._moving: frozenset[Any] | None = None  # of `Boxes`
+        self._carried: list[str] = []  # variables, and slots of objects
         self._failed = 0  # runs of the program, by errors
         self._draws: Draws | None = None  # if rounds draw random numbers
         self._numbers: list[Any] = []  # of the trial
@@ -201,11 +203,16 @@ class Running:
             raise CannotStage("too few rounds without effects at a time, or something watches them")
         self.due, self._step = self.at + max(count, 0) + 1, Running._begin
 
+    def _variables(self, frame: FrameType) -> Variables:
+        return Variables(self.loop, frame, self.items, self._moving)
+
     def _traced(self, frame: FrameType) -> tuple[Variables, Program | None]:
         """The variables, and a program; None if it is too early to say whether it will pay."""
         lists = self._lists(frame)
         made = Tracing(self.loop, frame, self.items, self._bounds(self.at, 2), lists)
         given, program, self._draws = made.given, made.program, made.draws
+        self._moving = made.moving
+        self._carried = [*self.loop.carried, *given.boxes.slot_names]
         self._most = self._whole(made.most) if made.most < NEVER else NEVER
         kind = _earlier.of_kind(given.varying)
         self._note = _earlier.key_of("rounds", _earlier.of_loop(self.loop.node), kind)
@@ -218,7 +225,7 @@ class Running:
 
     def _compare(self, frame: FrameType) -> None:
         """Python has run the rounds of the trial: do the same by the program."""
-        now = Variables(self.loop, frame, self.items)
+        now = self._variables(frame)
         materialize(now.varying)
         python = time.perf_counter() - self._started
         program, inputs = self._candidate, self._inputs
@@ -245,10 +252,10 @@ class Running:
         got, changes = self._parted(out, frame)
         if self._draws and not same_states(self._draws.states(), self._states):
             raise CannotStage("its rounds draw other numbers each time")
-        want = [value_of(n, frame) for n in self.loop.carried]
+        want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
         varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
-        kept = [n not in self.loop.carried for n in varying]
-        for name, value in zip(self.loop.carried, got):
+        kept = [n not in self._carried for n in varying]
+        for name, value in zip(self._carried, got):
             if type(value) is NDArray and any(value is x for x in inputs[0]):
                 if value is not inputs[0][varying.index(name)]:
                     raise CannotStage(f"`{name}` becomes another array")
@@ -286,7 +293,7 @@ class Running:
             self.due = self.at + self._pause()
             return
         self._work = None
-        given = Variables(self.loop, frame, self.items)
+        given = self._variables(frame)
         if given.key != self._key:
             raise CannotStage("a variable changes its type")
         self._choose(frame, given, program)
@@ -329,7 +336,7 @@ class Running:
         if count < 1 or not may_run():
             return
         begin, compiles = time.perf_counter(), STATS.compiles
-        now = Variables(self.loop, frame, self.items)
+        now = self._variables(frame)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
         self._check_shared(now)
@@ -374,7 +381,7 @@ class Running:
         last, changes = self._last(self.at + count - 1), None
         draws = self._draws
         states = draws.states() if draws else []
-        names, values = list[str](), list[Any]()
+        names, values, slots = list[str](), list[Any](), list[Any]()
         replaced: list[Any] = []  # none of them is destroyed between two steps
         try:
             numbers = draws.draw(count, lambda n: value_of(n, frame)) if draws else []
@@ -383,13 +390,17 @@ class Running:
             if complete == count:
                 values, changes = self._parted(out, frame)
                 changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
+                slots = values[len(self.loop.carried) :]
+                del values[len(self.loop.carried) :]
                 names = [*self.loop.carried, *(n for n, _ in last)]
                 values += [v for _, v in last]
-                replaced += bind(frame, names, values)
+                replaced += [*bind(frame, names, values), *now.boxes.now()]
                 changes.apply()
+                now.boxes.put(slots)
         except BaseException:
             if changes and all(value_of(n, frame) is v for n, v in zip(names, values)):
                 changes.apply()  # a signal came after it was bound
+                now.boxes.put(slots)
                 self.at += count
                 self.due = self.at + 1
                 raise
@@ -412,17 +423,17 @@ class Running:
         """
         if not self.loop.stops:
             return count
-        begun, goes = out[len(self.loop.carried) :][:2]
+        begun, goes = out[len(self._carried) :][:2]
         period = len(self.loop.rounds)
         return count if goes and begun * period >= count else max(int(begun) - 1, 0) * period
 
     def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
         """What a program gives: what is carried, and what becomes of lists."""
-        count, sites = len(self.loop.carried), self.loop.sites
+        count, sites = len(self._carried), self.loop.sites
         lists = self._lists(frame)
         check_sites(sites, lists)
         rows = list(out[count + 2 * self.loop.stops :])
-        given = zip(self.loop.carried, out[:count])
+        given = zip(self._carried, out[:count])
         values = [bool(v) if n in self._flags else v for n, v in given]
         return values, Changes(sites, rows, lists)
 

@@ -7,12 +7,21 @@ probe.
 from __future__ import annotations
 
 import ast
+import gc
 import sys
 from types import FrameType
 from typing import Any
 
 from lazynp._array import NDArray
 from lazynp._promotion._blocks import is_errstate
+from lazynp._promotion._boxes import (
+    BOXES,
+    Boxes,
+    begun as boxes_begun,
+    ended as boxes_ended,
+    is_box,
+    prologue as boxes_prologue,
+)
 from lazynp._promotion._draws import DRAWS, Draws, begun, prologue
 from lazynp._promotion._given import ARRAY, Listed, copies
 from lazynp._promotion._guards import reads
@@ -24,9 +33,10 @@ from lazynp._promotion._program import Program
 from lazynp._promotion._round_functions import rounds_function
 from lazynp._promotion._variables import Variables, is_module, value_of
 from lazynp.functions._host import to_host
-from lazynp.transforms.control import CannotStage, inner_codes
+from lazynp.transforms.control import CannotStage, inner_codes, names
 
 NEVER = sys.maxsize
+_ATTEMPTS = 6
 
 
 class Tracing:
@@ -37,23 +47,61 @@ class Tracing:
         lists: dict[str, Any],
     ) -> None:  # fmt: skip
         self._loop, self._items, self._bounds = loop, items, bounds
-        self.given, self.most = Variables(loop, frame, items), NEVER
+        self.draws: Draws | None = None
+        self.moving: frozenset[Any] | None = None  # see `Boxes`; None: without objects
         check_sites(loop.sites, lists)
         for name in loop.modules:
             if not is_errstate(value_of(name, frame)):
                 raise CannotStage(f"`{name}.errstate` is not NumPy's")
-        self.draws: Draws | None = None
-        self._drew = False  # a trace has met random numbers
-        try:
-            self.program, self.operations = self._found(frame)
-        except (CannotStage, TypeError):
-            if not self._drew:
-                raise
+        first = ""
+        for _ in range(_ATTEMPTS):
+            self._drew = False  # the trace has met random numbers
+            self.boxes: Boxes | None = None
+            try:
+                self._attempt(frame)
+                return
+            except (CannotStage, TypeError) as why:
+                first = first or str(why) or type(why).__name__
+            gc.collect(1)  # what it leaves behind refers to arrays
+            if not self._finds_more(frame):
+                break
+            if self._drew:
+                first = ""
+        raise CannotStage(first)
+
+    def _attempt(self, frame: FrameType) -> None:
+        self.given, self.most = Variables(self._loop, frame, self._items, self.moving), NEVER
+        self.boxes = self.given.boxes
+        if self.draws is not None:
             # while a function is traced, an array's value is not to be had
-            values = {n: to_host(value_of(n, frame)) for n in self.given.only_read(loop)}
+            names = self.given.only_read(self._loop)
+            values = {n: to_host(value_of(n, frame)) for n in names}
             self.draws = Draws(values.__getitem__)
-            self.program, self.operations = self._found(frame)
+        self.program, self.operations = self._found(frame)
         self._check_written()
+
+    def _finds_more(self, frame: FrameType) -> bool:
+        """After an attempt that has failed: whether it tells how another may succeed."""
+        if self._drew and self.draws is None:
+            self.draws = Draws(lambda _: None)
+            return True
+        if self.moving is None:
+            self.moving = frozenset()
+            return self._has_boxes(frame)
+        moves = self.boxes.moves if self.boxes is not None else set[Any]()
+        new = not moves <= self.moving
+        self.moving |= moves
+        return new
+
+    def _has_boxes(self, frame: FrameType) -> bool:
+        """Whether objects may be taken apart: at the end of each round, they are read."""
+        loop = self._loop
+        parts = [n for s in loop.body for n in ast.walk(s)]
+        if any(isinstance(n, ast.Continue) for n in parts):
+            return False
+        tested = names(loop.test).loads if loop.test is not None else set[str]()
+        boxes = {n for n in loop.read - loop.stored if is_box(value_of(n, frame))}
+        return bool(boxes) and not boxes & tested
 
     def _found(self, frame: FrameType) -> tuple[Program, int]:
         sites, draws = self._loop.sites, self.draws
@@ -72,15 +120,26 @@ class Tracing:
         """A program, and the number of its operations."""
         given, draws = self.given, self.draws
         head = [_same(name, variable) for name, variable in given.same.items()]
-        first, parameters, template = list[ast.stmt](), list[str](), list[Any]()
-        leaves = copies([*given.varying], empty=True)
+        first, last = list[ast.stmt](), list[ast.stmt]()
+        parameters, template = list[str](), list[Any]()
+        leaves, slots = copies([*given.varying], empty=True), given.boxes.slot_names
+        if given.boxes.names:
+            boxes = given.boxes
+            parameters = [BOXES, *[f".class{k}" for k in range(len(boxes.classes))]]
+            template = [boxes, *boxes.classes]
+            head += boxes_prologue(boxes)
+            first, last = boxes_begun(boxes), boxes_ended(boxes)
         if draws is not None:
             tables = draws.names()
-            first, parameters, template = begun(), [DRAWS, *tables], [draws, *[ARRAY] * len(tables)]
+            first += begun()
+            parameters += [DRAWS, *tables]
+            template += [draws, *[ARRAY] * len(tables)]
             head += prologue(given.only_read(self._loop), tables)
             leaves += draws.empty()
-        names = (*given.names, *parameters, KEPT, ITEMS)
-        function = rounds_function(self._loop, frame, names, self._items, head, first)
+        takes = (*given.names, *parameters, KEPT, ITEMS)
+        function = rounds_function(
+            self._loop, frame, takes, self._items, head, first, last, slots
+        )
         self._code = function.__code__
         template = [*given.template, *template, histories, Taking(), ARRAY, ARRAY]
         program = Program(function, Listed(template, given.compact))
@@ -102,7 +161,8 @@ class Tracing:
     def check(self, frame: FrameType) -> None:
         """Refuse functions that read, from the module, what the loop changes."""
         if is_module(frame):
-            shared = reads(self.program.functions, self._code) & self._loop.stored
+            changed = self._loop.stored.union(self.given.boxes.names)
+            shared = reads(self.program.functions, self._code) & changed
             if shared:
                 raise CannotStage(f"a function reads `{min(shared)}`, which the loop changes")
 

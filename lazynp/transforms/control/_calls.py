@@ -342,7 +342,7 @@ def _is_pure(function: Any) -> bool:
         return _is_harmless(function.__code__)
     if isinstance(of, np.ndarray):
         return name not in _WRITING
-    if type(of) in (list, dict, set, tuple, str, bytes, frozenset):
+    if isinstance(of, (list, dict, set)) or type(of) in (tuple, str, bytes, frozenset):
         return type(of) in (tuple, str, bytes, frozenset) or name in _READING or may_change(of)
     if type(function) is BuiltinFunctionType and of is builtins:
         return function in _BUILTINS

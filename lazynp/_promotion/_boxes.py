@@ -145,6 +145,7 @@ class Boxes:
                 if sys.getrefcount(value) > _ALONE:
                     self.shared.add(f".slot{k}")
                 del value
+        self.values = []  # a program keeps this object
 
     def now(self) -> list[Any]:
         """The values of the slots."""

@@ -70,6 +70,7 @@ class Tracing:
         raise CannotStage(first)
 
     def _attempt(self, frame: FrameType) -> None:
+        self.given = None  # type: ignore[assignment]  # it refers to arrays
         self.given, self.most = Variables(self._loop, frame, self._items, self.moving), NEVER
         self.boxes = self.given.boxes
         if self.draws is not None:

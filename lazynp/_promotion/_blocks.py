@@ -56,7 +56,11 @@ def _module_of(item: ast.withitem) -> str | None:
     if item.optional_vars is not None or not isinstance(e, ast.Call) or e.args:
         return None
     f = e.func
-    if not isinstance(f, ast.Attribute) or f.attr != "errstate" or not isinstance(f.value, ast.Name):
+    if (
+        not isinstance(f, ast.Attribute)
+        or f.attr != "errstate"
+        or not isinstance(f.value, ast.Name)
+    ):
         return None
     values = [k.value for k in e.keywords if k.arg is not None]
     quiet = all(isinstance(v, ast.Constant) and v.value in _QUIET for v in values)

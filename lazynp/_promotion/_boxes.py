@@ -70,7 +70,9 @@ class Boxes:
     key: what must stay as it is.
     """
 
-    def __init__(self, moving: frozenset[Any] = frozenset(), growing: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, moving: frozenset[Any] = frozenset(), growing: frozenset[str] = frozenset()
+    ) -> None:
         """moving: the places of numbers that rounds change; others are part of the program.
         growing: names of attributes, or keys, of lists that only Python's rounds touch.
         """
@@ -286,5 +288,3 @@ def ended(boxes: Boxes) -> list[ast.stmt]:
 def _call(function: str, *args: ast.expr) -> ast.expr:
     of = ast.Attribute(ast.Name(BOXES, ast.Load()), f".{function}", ast.Load())
     return ast.Call(of, list(args), [])
-
-

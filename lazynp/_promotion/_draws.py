@@ -50,7 +50,11 @@ _PARAMETERS = {"normal": ("loc", "scale", "size"), "uniform": ("low", "high", "s
                "ranf": ("size",), "sample": ("size",), "standard_normal": ("size",),
                "standard_exponential": ("size",), "integers": ("low", "high", "size"),
                "randint": ("low", "high", "size")}  # fmt: skip
-_STANDARD = {"normal": "standard_normal", "uniform": "random", "exponential": "standard_exponential"}
+_STANDARD = {
+    "normal": "standard_normal",
+    "uniform": "random",
+    "exponential": "standard_exponential",
+}
 _INTO = {"random", "standard_normal", "standard_exponential"}  # can draw into an array
 Value = Callable[[str], Any]  # of a variable, by its name
 _DEFAULTS = {"normal": (0.0, 1.0), "uniform": (0.0, 1.0), "exponential": (1.0,)}
@@ -148,7 +152,7 @@ class Draws:
 
     def of(self, function: Any) -> Callable[..., Any] | None:
         """What draws in place of this method of a generator."""
-        method = getattr(function, "__wrapped__", None)
+        method: Any = getattr(function, "__wrapped__", None)
         generator = getattr(method, "__self__", None)
         if not isinstance(generator, (np.random.Generator, np.random.RandomState)):
             return None
@@ -242,9 +246,9 @@ class Draws:
             raise CannotStage(f"`{name}` with unknown arguments")
         size = given.pop("size", None)
         parts = [_double(x) for x in given.values()]
-        shape = np.broadcast_shapes(*[p.shape for p in parts])
+        shape: tuple[int, ...] = np.broadcast_shapes(*[p.shape for p in parts])
         if size is not None:
-            whole = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+            whole = (int(size),) if isinstance(size, (int, np.integer)) else tuple(size)
             if np.broadcast_shapes(shape, whole) != whole:
                 raise CannotStage(f"`{name}` of another shape than its arguments")
             shape = whole

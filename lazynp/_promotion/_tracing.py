@@ -42,6 +42,9 @@ _ATTEMPTS = 6
 class Tracing:
     """A program of the rounds, for variables like those of now. most: rounds that it may run."""
 
+    given: Variables
+    program: Program
+
     def __init__(
         self, loop: Loop, frame: FrameType, items: Items | None, bounds: list[int],
         lists: dict[str, Any],
@@ -70,7 +73,7 @@ class Tracing:
         raise CannotStage(first)
 
     def _attempt(self, frame: FrameType) -> None:
-        self.given = None  # type: ignore[assignment]  # it refers to arrays
+        self.__dict__.pop("given", None)  # it refers to arrays
         self.given, self.most = Variables(self._loop, frame, self._items, self.moving), NEVER
         self.boxes = self.given.boxes
         if self.draws is not None:
@@ -138,9 +141,7 @@ class Tracing:
             head += prologue(given.only_read(self._loop), tables)
             leaves += draws.empty()
         takes = (*given.names, *parameters, KEPT, ITEMS)
-        function = rounds_function(
-            self._loop, frame, takes, self._items, head, first, last, slots
-        )
+        function = rounds_function(self._loop, frame, takes, self._items, head, first, last, slots)
         self._code = function.__code__
         template = [*given.template, *template, histories, Taking(), ARRAY, ARRAY]
         program = Program(function, Listed(template, given.compact))
@@ -155,7 +156,7 @@ class Tracing:
         for i, name in given.views.items():
             if arrays.index(i) in written:
                 raise CannotStage(f"`{name}` is a view, and is written")
-        for name in () if self.draws is None else self.draws.used:
+        for name in self.draws.used if self.draws is not None else ():
             if arrays.index(given.place(name)) in written:
                 raise CannotStage(f"numbers are drawn from `{name}`, which is written")
 

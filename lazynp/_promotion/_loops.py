@@ -86,6 +86,11 @@ class Loop:
         return isinstance(self.node, ast.While)
 
     @property
+    def boxed(self) -> set[str]:
+        """Names that may be those of objects: lists to which rounds append are `sites`."""
+        return self.read - self.stored - {s.of for s in self.sites}
+
+    @property
     def test(self) -> ast.expr | None:
         """The condition of a `while` loop; None for `while True`."""
         if self.is_while and not isinstance(self.node.test, ast.Constant):

@@ -104,7 +104,7 @@ class Tracing:
         if any(isinstance(n, ast.Continue) for n in parts):
             return False
         tested = names(loop.test).loads if loop.test is not None else set[str]()
-        boxes = {n for n in loop.read - loop.stored if is_box(value_of(n, frame))}
+        boxes = {n for n in loop.boxed if is_box(value_of(n, frame))}
         return bool(boxes) and not boxes & tested
 
     def _found(self, frame: FrameType) -> tuple[Program, int]:

@@ -66,7 +66,7 @@ class Variables:
                     self._take(found, name)
                 key.append((type(value), value.aval, is_view))
                 continue
-            if moving is not None and name not in loop.stored and is_box(value):
+            if moving is not None and name in loop.boxed and is_box(value):
                 self.boxes.add(name, value)
                 continue
             if name in loop.carried and type(value) not in _NUMBERS:
@@ -190,7 +190,7 @@ def _values(loop: Loop, frame: FrameType, boxed: bool) -> dict[str, Any]:
         return {
             n: v for n, v in found.items()
             if n in loop.stored or n in loop.carried or type(v) in (NDArray, Scalar)
-            or boxed and is_box(v)
+            or boxed and n in loop.boxed and is_box(v)
         }  # fmt: skip
     if loop.read & {*code.co_cellvars, *code.co_freevars}:
         raise CannotStage("shares variables with an inner or outer function")

@@ -82,14 +82,20 @@ class Variables:
         self._take_slots(found)
         key += self.boxes.key
         self.same: dict[str, str] = {}  # arrays that the loop goes over, and their variables
-        for name, value in ({} if items is None else items.arrays()).items():
+        if items is not None:
+            key += self._take_items(items, found)
+        self.key = tuple(key)
+
+    def _take_items(self, items: Items, found: dict[str, Any]) -> list[Any]:
+        key: list[Any] = []
+        for name, value in items.arrays().items():
             variable = next((n for n, v in found.items() if v is value), None)
             if variable is not None:
                 self.same[name] = variable
             else:
                 self._take({name: self._apart(value, found)}, name)
             key.append((variable, value.aval))
-        self.key = tuple(key)
+        return key
 
     def _take_slots(self, found: dict[str, Any]) -> None:
         boxes = self.boxes

@@ -120,6 +120,9 @@ def _flush_gathered(recorder: Recorder, nodes: list[Node], asked: Node | None, r
         recorder.gathered_rounds(unit.short_of(), unit.small)
     goes_on = unit is not None and (unit.paid or unit.promises() and recorder.learns)
     if unit is not None and asked is None and goes_on:
+        # a break in the rounds ends a run: what is left must not grow from flush to flush
+        while len(nodes) > unit.operations() and _rounds.roll(nodes, gathered, reason):
+            pass
         recorder.pending[:0] = nodes
         sites.gathered, recorder.limit = gathered, len(nodes) + unit.operations()
         return unit.plan

@@ -67,15 +67,25 @@ def told(x: Any) -> Any:
     return type(x)
 
 
+def state_of(generator: Any) -> dict[Any, Any]:
+    state = dict(generator.bit_generator.state)
+    return {name: str(value) for name, value in state.items()}
+
+
 def assert_alike(got: dict[Any, Any], want: dict[Any, Any]) -> None:
     assert got.keys() == want.keys()
     for name, w in want.items():
         g = got[name]
         if callable(w):
             continue
-        if isinstance(w, (tuple, list)):
+        if isinstance(w, numpy.random.Generator):  # it must go on with the same numbers
+            assert isinstance(g, numpy.random.Generator), name
+            assert_alike(state_of(g), state_of(w))
+            continue
+        if isinstance(w, (tuple, list, dict)):
             assert type(g) is type(w)
-            assert_alike(dict(enumerate(g)), dict(enumerate(w)))
+            pairs = (g, w) if isinstance(w, dict) else (dict(enumerate(g)), dict(enumerate(w)))
+            assert_alike(*pairs)
             continue
         assert told(g) == told(w), name
         if isinstance(w, (int, str, bool)) or w is None:

@@ -334,7 +334,7 @@ for i in range(30):
     if i == 2 or i == 3: look()
     try:
         x = x + 1
-    finally:
+    except:
         x = x * 1
 """,
     "a list": """

@@ -10,11 +10,15 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import sys
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import CellType, CodeType, FrameType, FunctionType
 from typing import Any
 
+from lazynp._fronts import BUILT, fastpath
 from lazynp._memo import Memo
+from lazynp._promotion._blocks import without_blocks
 from lazynp._promotion._exchanges import LEAVES, STOP, aliases, fresh, without_exchanges
 from lazynp._promotion._histories import Rewriting, Site, grown
 from lazynp.transforms.control import is_users, jumps, names, whole_tree
@@ -38,7 +42,8 @@ SUSPENDED = (  # flags of code that gives up its frame before it ends
 
 @dataclass
 class Loop:
-    """A loop. depth: the `for` loops around it, in its function. stored: names that a round may
+    """A loop. depth: the values on the frame's stack below its own: of `for` loops and
+    `with` around it. stored: names that a round may
     bind, in Python. read: names that the program takes. carried: those that it gives back, because
     a later round may read them. aliased: those that may get a second name. written: those of
     arrays that are written in place. variables: those of the loop; counters: numbers among them.
@@ -47,7 +52,8 @@ class Loop:
     often it has ended during a trial. rounds: the bodies of so many rounds that exchanged names
     are back; a program runs a multiple of them. flags: variables that are True or False. watch:
     since when it is known to run. grown: names that may be those of lists which it changes; lists:
-    those that are; sites: where.
+    those that are; sites: where. body: the statements of a round, without blocks; modules: whose
+    `errstate` these used; tries: whether a `try` was among them.
     """
 
     line: int
@@ -71,10 +77,18 @@ class Loop:
     grown: set[str] = field(default_factory=set)
     lists: set[str] = field(default_factory=set)
     sites: list[Site] = field(default_factory=list)
+    body: list[ast.stmt] = field(default_factory=list)
+    modules: set[str] = field(default_factory=set)
+    tries: bool = False
 
     @property
     def is_while(self) -> bool:
         return isinstance(self.node, ast.While)
+
+    @property
+    def boxed(self) -> set[str]:
+        """Names that may be those of objects: lists to which rounds append are `sites`."""
+        return self.read - self.stored - {s.of for s in self.sites}
 
     @property
     def test(self) -> ast.expr | None:
@@ -122,6 +136,24 @@ def _known(frame: FrameType, code: CodeType) -> _Known:
     return found, places, code
 
 
+def _per_with() -> int | None:
+    """How many values a `with` keeps on the frame's stack; None if that is not known."""
+    frame = sys._getframe()
+    with nullcontext():
+        for _ in range(1):
+            for k in (1, 2, 3):
+                try:
+                    if type(fastpath.frame_value(frame, -k, None)) is _RANGE:
+                        return k - 1
+                except (NotImplementedError, IndexError):
+                    break
+    return None
+
+
+_RANGE = type(iter(range(0)))
+_PER_WITH = _per_with() if BUILT else None
+
+
 def _no_cells(code: CodeType) -> tuple[Any, ...]:
     return tuple(CellType() for _ in code.co_freevars)
 
@@ -141,7 +173,9 @@ def _collect(
             _collect([*s.body, *s.orelse], depth, found)
         elif isinstance(s, ast.Try):
             _collect([*s.body, *s.orelse], depth, found)
-        # `with`, `match`, `except` and `finally` keep values of their own on the stack
+        elif isinstance(s, ast.With) and _PER_WITH is not None:
+            _collect(s.body, depth + _PER_WITH * len(s.items), found)
+        # `match`, `except` and `finally` keep values of their own on the stack
 
 
 def _counters(target: ast.expr, over: ast.expr) -> set[str]:
@@ -171,9 +205,12 @@ def _described(s: ast.For | ast.While, depth: int) -> Loop:
             loop.refused = "it binds other things than variables"
             return loop
         loop.counters, loop.variables = _counters(s.target, s.iter), names(s.target).stores
-    calls = [n for n in ast.walk(s) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    loop.body, loop.modules, loop.tries = without_blocks(s.body)
+    head = [s.test] if isinstance(s, ast.While) else [s.target]
+    parts = [n for part in (*head, *loop.body) for n in ast.walk(part)]
+    calls = [n for n in parts if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
     at_once = {id(a) for n in calls if n.func.id in _CONSUME for a in n.args}  # type: ignore
-    for part in ast.walk(s):
+    for part in parts:
         is_later = isinstance(part, ast.GeneratorExp) and id(part) not in at_once
         if isinstance(part, _REFUSED) or is_later:
             loop.refused = f"line {part.lineno}: {type(part).__name__}"  # type: ignore
@@ -182,7 +219,7 @@ def _described(s: ast.For | ast.While, depth: int) -> Loop:
     if loop.variables & names(*s.body).stores:
         loop.refused = "the loop binds its own variable"
         return loop
-    loop.grown = grown(s.body) - loop.stored
+    loop.grown = grown(loop.body) - loop.stored
     describe(loop, set())
     return loop
 
@@ -203,7 +240,7 @@ def _unclear(s: ast.While) -> str:
 def describe(loop: Loop, lists: set[str], wary: bool = False) -> None:
     """What a program of its rounds takes and gives, if these names are those of lists."""
     loop.wary, loop.stops = wary, loop.test is not None
-    rewriting = Rewriting(loop.node.body, lists, lambda s: _is_event(s, loop) or _stops(s, loop))
+    rewriting = Rewriting(loop.body, lists, lambda s: _is_event(s, loop) or _stops(s, loop))
     loop.lists, loop.sites, loop.events = lists, rewriting.sites, []
     body = _Leaving(loop).block(_without_events(rewriting.body, loop))
     test = loop.test

@@ -61,6 +61,7 @@ class Program:
         self._plain, self._template = plain, given.template
         self._moving, self._unread = given.moving, frozenset(given.unread)
         self._in_calls = isinstance(given, Given)
+        self.drew = False  # whether it needs random numbers
         self.seconds = 0.0  # that a call takes at least, by estimate
         self._until = 0.0
         self._results: Results | None = None
@@ -170,7 +171,11 @@ class Program:
         before = [leaves[i]._node for i in self._template.apart]
         place = again.cells, again.objects, again.scopes
         with session.strictly(UNROLLED, *place, self._until) as traced:
-            out = self._called(again)
+            try:
+                out = self._called(again)
+            except CannotStage:
+                self.drew = session.drew
+                raise
         classes = [type(x) for x in again.objects]
         classes += [x for x in self._template.fixed if isinstance(x, type)]
         self.functions, self.asked = list(traced.values()), session.asked

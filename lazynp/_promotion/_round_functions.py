@@ -34,13 +34,14 @@ _NAME = "loop"
 
 def rounds_function(
     loop: Loop, frame: FrameType, parameters: tuple[str, ...], items: Items | None,
-    head: list[ast.stmt],
+    head: list[ast.stmt], first: list[ast.stmt], last: list[ast.stmt], slots: list[str],
 ) -> FunctionType:  # fmt: skip
     """A function of `parameters`, FIRST and LAST that runs the rounds and returns what is
     carried. items: None for a `while` loop. head: statements before.
+    first, last: those at the beginning and the end of each round. slots: of objects, carried too.
     """
     sites = loop.sites
-    body = [*begun(sites, loop.carried), *_bodies(loop, items), *ended(sites)]
+    body = [*begun(sites, loop.carried), *_bodies(loop, items, first, last), *ended(sites)]
     made: list[ast.stmt] = []
     more: list[ast.expr] = []
     if loop.stops:
@@ -51,7 +52,7 @@ def rounds_function(
         step = ast.Constant(items.step * len(loop.rounds))
         over = ast.Call(read("range"), [read(FIRST), read(LAST), step], [])
         made = [ast.For(_target(loop, items), over, body, [])]
-    left: list[ast.expr] = [read(n) for n in loop.carried]
+    left: list[ast.expr] = [read(n) for n in (*loop.carried, *slots)]
     out = ast.Return(ast.Tuple([*left, *more, *results(sites)], ast.Load()))
     given = [ast.arg(n) for n in (*parameters, FIRST, LAST)]
     takes = ast.arguments([], given, None, [], [], None, [])
@@ -75,7 +76,9 @@ def _target(loop: Loop, items: Items) -> ast.expr:
     return copy.deepcopy(loop.node.target) if one else ast.Name(_ROUND, ast.Store())
 
 
-def _bodies(loop: Loop, items: Items | None) -> list[ast.stmt]:
+def _bodies(
+    loop: Loop, items: Items | None, first: list[ast.stmt], last: list[ast.stmt]
+) -> list[ast.stmt]:
     """The statements of so many rounds that exchanged names are back."""
     body: list[ast.stmt] = []
     for k, one in enumerate(loop.rounds):
@@ -85,7 +88,7 @@ def _bodies(loop: Loop, items: Items | None) -> list[ast.stmt]:
         elif items is not None and len(loop.rounds) > 1:
             value = ast.BinOp(read(_ROUND), ast.Add(), ast.Constant(k * items.step))
             body.append(ast.Assign([copy.deepcopy(loop.node.target)], value))
-        body += copy.deepcopy(one)
+        body += copy.deepcopy([*first, *one, *last])
     return body
 
 

@@ -14,8 +14,6 @@ It is run again, for the rounds before that one.
 
 from __future__ import annotations
 
-import ast
-import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -29,16 +27,15 @@ from lazynp._array import Array, NDArray, write_lock
 from lazynp._plan import STATS
 from lazynp._promotion import _earlier
 from lazynp._promotion._agreement import agree, close
-from lazynp._promotion._given import ARRAY, Listed, computed, copies
-from lazynp._promotion._guards import reads
-from lazynp._promotion._histories import KEPT, Histories
-from lazynp._promotion._items import ITEMS, Items, Taking
+from lazynp._promotion._draws import Draws, same_states
+from lazynp._promotion._given import ARRAY, computed, copies
+from lazynp._promotion._items import Items
 from lazynp._promotion._lists import Changes, check_sites
 from lazynp._promotion._loops import Loop, describe
 from lazynp._promotion._program import Program
-from lazynp._promotion._round_functions import rounds_function
+from lazynp._promotion._tracing import NEVER, Tracing
 from lazynp._promotion._trials import FASTER, may_run
-from lazynp._promotion._variables import Variables, bind, is_module, value_of
+from lazynp._promotion._variables import Variables, bind, value_of
 from lazynp.functions.tools import about_code, materialize
 from lazynp.transforms.control import CannotStage, TooLong
 
@@ -53,8 +50,8 @@ _ASKING = 0.005  # seconds of Python, before it asks again whether a program is 
 _CHUNK = 0.1  # seconds of the program, before Python runs a round
 _ATTEMPTS = 8  # at a beginning: something else watches, or rounds with effects come soon
 _WEIGHED = 16  # runs of the program, before their time is compared with Python's again
+_FAILURES = 8  # programs that meet an error which a round may handle, before the last one
 _LOSING = 4  # runs after which a program is given up that takes longer than Python
-NEVER = sys.maxsize
 
 # of this process, for its report
 taken: deque[Taken] = deque(maxlen=64)
@@ -107,6 +104,12 @@ class Running:
         self._flags: set[str] = set()  # variables that are Python's True or False
         self._note: str | None = None  # its key, and what it says: see `_earlier`
         self._won: bool | None = None
+        self._moving: frozenset[Any] | None = None  # of `Boxes`
+        self._carried: list[str] = []  # variables, and slots of objects
+        self._failed = 0  # runs of the program, by errors
+        self._draws: Draws | None = None  # if rounds draw random numbers
+        self._numbers: list[Any] = []  # of the trial
+        self._states: list[Any] = []  # of the generators, after the trial
         self._stays: set[str] = set()  # arrays that the loop binds again only to themselves
 
     def _left(self) -> int:
@@ -131,8 +134,19 @@ class Running:
         try:
             with np.errstate(all="ignore"):
                 self._step(self, frame)
-        except (Exception, CannotStage, TooLong) as why:
+        except Exception as why:
+            if not self._fails():
+                self._refuse(str(why) or type(why).__name__)
+        except (CannotStage, TooLong) as why:
             self._refuse(str(why) or type(why).__name__)
+
+    def _fails(self) -> bool:
+        """Whether to try again later: a round may have a handler for what the program has met."""
+        self._failed += 1
+        if self._step is not Running._run or not self.loop.tries or self._failed > _FAILURES:
+            return False
+        self.due = self.at + self._length  # Python runs as many
+        return True
 
     def _refuse(self, why: str) -> None:
         if self._step is Running._compare and not self._won:
@@ -176,6 +190,9 @@ class Running:
         self._lengths = {n: len(of) for n, of in self._lists(frame).items()}
         computed(given.varying)
         self._inputs = [copies(given.varying, written=program.written) for _ in range(2)]
+        if self._draws is not None:
+            value = lambda n: value_of(n, frame)  # noqa: E731
+            self._numbers, self._states = self._draws.ahead(count, value)
         self._candidate, self._first = program, self.at
         self.due, self._step = self.at + count, Running._compare
         self._started = time.perf_counter()
@@ -186,42 +203,29 @@ class Running:
             raise CannotStage("too few rounds without effects at a time, or something watches them")
         self.due, self._step = self.at + max(count, 0) + 1, Running._begin
 
+    def _variables(self, frame: FrameType) -> Variables:
+        return Variables(self.loop, frame, self.items, self._moving)
+
     def _traced(self, frame: FrameType) -> tuple[Variables, Program | None]:
         """The variables, and a program; None if it is too early to say whether it will pay."""
-        given, sites = Variables(self.loop, frame, self.items), self.loop.sites
-        check_sites(sites, self._lists(frame))
-        names = (*given.names, KEPT, ITEMS)
-        head = [_same(name, variable) for name, variable in given.same.items()]
-        function = rounds_function(self.loop, frame, names, self.items, head)
-        histories = Histories(sites)
-        template = [*given.template, histories, Taking(), ARRAY, ARRAY]
-        leaves, step = [*given.varying], 1 if self.items is None else self.items.step
-        if sites:
-            probe = Program(function, Listed(template, given.compact))
-            probe.trace([*copies(leaves, empty=True), *self._bounds(self.at, 2)])
-            histories.check(lambda e: _evaluated(e, frame), step)
-            self._most = self._whole(histories.capacity)
-        program = Program(function, Listed(template, given.compact))
-        operations = program.trace([*copies(leaves, empty=True), *self._bounds(self.at, 2)])
-        arrays = [i for i, x in enumerate(given.varying) if type(x) is NDArray]
-        for i, name in given.views.items():
-            if arrays.index(i) in program.written:
-                raise CannotStage(f"`{name}` is a view, and is written")
+        lists = self._lists(frame)
+        made = Tracing(self.loop, frame, self.items, self._bounds(self.at, 2), lists)
+        given, program, self._draws = made.given, made.program, made.draws
+        self._moving = made.moving
+        self._carried = [*self.loop.carried, *given.boxes.slot_names]
+        self._most = self._whole(made.most) if made.most < NEVER else NEVER
         kind = _earlier.of_kind(given.varying)
         self._note = _earlier.key_of("rounds", _earlier.of_loop(self.loop.node), kind)
         self._won = _earlier.has_won(self._note)
         compiling = COMPILING * (_IN_BACKGROUND if lowering.in_background() else 1.0)
-        if not self._pays(_earlier.times(self._won) * compiling * operations):
+        if not self._pays(_earlier.times(self._won) * compiling * made.operations):
             return given, None
-        if is_module(frame):
-            shared = reads(program.functions, function.__code__) & self.loop.stored
-            if shared:
-                raise CannotStage(f"a function reads `{min(shared)}`, which the loop changes")
+        made.check(frame)
         return given, program
 
     def _compare(self, frame: FrameType) -> None:
         """Python has run the rounds of the trial: do the same by the program."""
-        now = Variables(self.loop, frame, self.items)
+        now = self._variables(frame)
         materialize(now.varying)
         python = time.perf_counter() - self._started
         program, inputs = self._candidate, self._inputs
@@ -236,7 +240,7 @@ class Running:
         materialize(inputs)
         try:
             with lowering.unfinished_allowed():
-                out = _results_of(program, [*inputs[0], *bounds])
+                out = _results_of(program, [*inputs[0], *self._numbers, *bounds])
         except lowering.Unfinished as unfinished:
             self._candidate, self._work = program, unfinished.work
             self.due, self._step = self.at + self._pause(), Running._await
@@ -246,10 +250,12 @@ class Running:
             self._wait(0)
             return
         got, changes = self._parted(out, frame)
-        want = [value_of(n, frame) for n in self.loop.carried]
+        if self._draws and not same_states(self._draws.states(), self._states):
+            raise CannotStage("its rounds draw other numbers each time")
+        want = [*(value_of(n, frame) for n in self.loop.carried), *now.boxes.now()]
         varying = [n for n, t in zip(now.names, now.template) if t is ARRAY]
-        kept = [n not in self.loop.carried for n in varying]
-        for name, value in zip(self.loop.carried, got):
+        kept = [n not in self._carried for n in varying]
+        for name, value in zip(self._carried, got):
             if type(value) is NDArray and any(value is x for x in inputs[0]):
                 if value is not inputs[0][varying.index(name)]:
                     raise CannotStage(f"`{name}` becomes another array")
@@ -269,7 +275,7 @@ class Running:
         # the rounds of the trial may have run while the machine was busy
         self.rate = min(self.rate, python / count)
         self._length = self._paying(program, inputs[1], count, self.rate, self._free(frame))
-        self.program = program
+        self.program, self._numbers = program, []
         self._step = Running._run
         STATS.promotions += 1
         _earlier.keep(self._note, won=True)
@@ -287,7 +293,7 @@ class Running:
             self.due = self.at + self._pause()
             return
         self._work = None
-        given = Variables(self.loop, frame, self.items)
+        given = self._variables(frame)
         if given.key != self._key:
             raise CannotStage("a variable changes its type")
         self._choose(frame, given, program)
@@ -313,9 +319,10 @@ class Running:
             times = []
             for _ in range(3):  # numbers that vary may have it compiled again; memory may be new
                 begin = time.perf_counter()
-                out = _results_of(program, [*inputs, *bounds])
+                out = _results_of(program, [*inputs, *self._numbers, *bounds])
                 times.append(time.perf_counter() - begin)
             compiled, complete = min(times), self._complete(out, count)
+            compiled += self._draws.seconds * count if self._draws else 0.0
             if compiled <= FASTER * python * max(complete, 1):
                 return max(self._fewest, int(count * min(_CHUNK / max(compiled, 1e-9), 8)))
             if compiled > 4 * _CHUNK or count >= self._whole(free) or complete < count:
@@ -329,7 +336,7 @@ class Running:
         if count < 1 or not may_run():
             return
         begin, compiles = time.perf_counter(), STATS.compiles
-        now = Variables(self.loop, frame, self.items)
+        now = self._variables(frame)
         if now.key != self._key:
             raise CannotStage("a variable changes its type, or one that it reads was bound again")
         self._check_shared(now)
@@ -372,29 +379,43 @@ class Running:
         materialize(arrays)
         before = [(x, x._node) for x in arrays]
         last, changes = self._last(self.at + count - 1), None
-        names, values = list[str](), list[Any]()
+        draws = self._draws
+        states = draws.states() if draws else []
+        names, values, slots = list[str](), list[Any](), list[Any]()
         replaced: list[Any] = []  # none of them is destroyed between two steps
         try:
-            out = _results_of(program, [*now.varying, *self._bounds(self.at, count)])
+            numbers = draws.draw(count, lambda n: value_of(n, frame)) if draws else []
+            out = _results_of(program, [*now.varying, *numbers, *self._bounds(self.at, count)])
             complete = self._complete(out, count)
             if complete == count:
                 values, changes = self._parted(out, frame)
                 changes.keep(self.loop.carried, values, lambda n: value_of(n, frame))
+                slots = values[len(self.loop.carried) :]
+                del values[len(self.loop.carried) :]
                 names = [*self.loop.carried, *(n for n, _ in last)]
                 values += [v for _, v in last]
-                replaced += bind(frame, names, values)
+                replaced += [*bind(frame, names, values), *now.boxes.now()]
                 changes.apply()
+                now.boxes.put(slots)
         except BaseException:
             if changes and all(value_of(n, frame) is v for n, v in zip(names, values)):
                 changes.apply()  # a signal came after it was bound
+                now.boxes.put(slots)
                 self.at += count
                 self.due = self.at + 1
                 raise
-            _put_back(before)
+            self._undo(before, states)
             raise
         if complete < count:
-            _put_back(before)
+            self._undo(before, states)
         return complete
+
+    def _undo(self, before: list[tuple[Any, Any]], states: list[Any]) -> None:
+        with write_lock:
+            for x, node in before:
+                x._node = node
+        if self._draws is not None:
+            self._draws.restore(states)
 
     def _complete(self, out: Any, count: int) -> int:
         """Of so many rounds, those before the one that the program has stopped at, or before the
@@ -402,17 +423,17 @@ class Running:
         """
         if not self.loop.stops:
             return count
-        begun, goes = out[len(self.loop.carried) :][:2]
+        begun, goes = out[len(self._carried) :][:2]
         period = len(self.loop.rounds)
         return count if goes and begun * period >= count else max(int(begun) - 1, 0) * period
 
     def _parted(self, out: Any, frame: FrameType) -> tuple[list[Any], Changes]:
         """What a program gives: what is carried, and what becomes of lists."""
-        count, sites = len(self.loop.carried), self.loop.sites
+        count, sites = len(self._carried), self.loop.sites
         lists = self._lists(frame)
         check_sites(sites, lists)
         rows = list(out[count + 2 * self.loop.stops :])
-        given = zip(self.loop.carried, out[:count])
+        given = zip(self._carried, out[:count])
         values = [bool(v) if n in self._flags else v for n, v in given]
         return values, Changes(sites, rows, lists)
 
@@ -435,23 +456,6 @@ class Running:
         """
         stop = self._next_stop - self.at  # if they come at regular intervals
         return min(self._left(), self._most, stop if stop > 0 else NEVER)
-
-
-def _evaluated(e: ast.expr, frame: FrameType) -> Any:
-    """A constant or a variable."""
-    return value_of(e.id, frame) if isinstance(e, ast.Name) else getattr(e, "value", None)
-
-
-def _same(name: str, variable: str) -> ast.stmt:
-    """`name = variable`"""
-    made = ast.Assign([ast.Name(name, ast.Store())], ast.Name(variable, ast.Load()))
-    return ast.fix_missing_locations(made)
-
-
-def _put_back(before: list[tuple[Any, Any]]) -> None:
-    with write_lock:
-        for x, node in before:
-            x._node = node
 
 
 def _results_of(program: Program, leaves: list[Any]) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from lazynp._array import NDArray, Scalar, new_array
 from lazynp._fronts import fastpath
 from lazynp._node import is_tracer
+from lazynp._promotion._boxes import Boxes, growing, is_box
 from lazynp._promotion._given import ARRAY
 from lazynp._promotion._guards import check
 from lazynp._promotion._items import Items
@@ -28,14 +29,18 @@ class Variables:
     place among `varying`; compact: whether each is in C order.
     """
 
-    def __init__(self, loop: Loop, frame: FrameType, items: Items | None) -> None:
+    def __init__(
+        self, loop: Loop, frame: FrameType, items: Items | None, moving: frozenset[Any] | None
+    ) -> None:
+        """moving: of `Boxes`; None if objects are left to the guards."""
         self.names: list[str] = []
         self.template: list[Any] = []
         self.varying: list[Any] = []
         self.views: dict[int, str] = {}
         self.compact: dict[int, bool] = {}
         key: list[Any] = []
-        found = _values(loop, frame)
+        found = _values(loop, frame, moving is not None)
+        self.boxes = Boxes(moving or frozenset(), growing(loop.body))
         held = {n for n in loop.carried if type(found.get(n)) is NDArray}
         held = {n for n in held if sys.getrefcount(found[n]) > _ALONE}
         if held:  # by variables that the next round binds anew?
@@ -61,6 +66,9 @@ class Variables:
                     self._take(found, name)
                 key.append((type(value), value.aval, is_view))
                 continue
+            if moving is not None and name in loop.boxed and is_box(value):
+                self.boxes.add(name, value)
+                continue
             if name in loop.carried and type(value) not in _NUMBERS:
                 raise CannotStage(f"`{name}`, {_a(value)}, changes from round to round")
             if name in loop.stored and type(value) in _NUMBERS:
@@ -71,15 +79,46 @@ class Variables:
             check(value, f"`{name}`")
             self._add(name, value)
             key.append(_Constant(value))
+        self._take_slots(found)
+        key += self.boxes.key
         self.same: dict[str, str] = {}  # arrays that the loop goes over, and their variables
-        for name, value in ({} if items is None else items.arrays()).items():
+        if items is not None:
+            key += self._take_items(items, found)
+        self.key = tuple(key)
+
+    def _take_items(self, items: Items, found: dict[str, Any]) -> list[Any]:
+        key: list[Any] = []
+        for name, value in items.arrays().items():
             variable = next((n for n, v in found.items() if v is value), None)
             if variable is not None:
                 self.same[name] = variable
             else:
                 self._take({name: self._apart(value, found)}, name)
             key.append((variable, value.aval))
-        self.key = tuple(key)
+        return key
+
+    def _take_slots(self, found: dict[str, Any]) -> None:
+        boxes = self.boxes
+        ours = [v for v in found.values() if type(v) is NDArray]
+        for name, value in zip(boxes.slot_names, boxes.values, strict=True):
+            if any(v is value for v in ours):
+                raise CannotStage("an array is a variable and a part of an object")
+            self.varying.append(value)
+            self._add(name, ARRAY)
+        del ours
+        boxes.find_shared()
+        self.shared = self.shared | boxes.shared
+
+    def only_read(self, loop: Loop) -> tuple[str, ...]:
+        """The names of arrays that the rounds only read."""
+        pairs = zip(self.names, self.template, strict=True)
+        found = [n for n, t in pairs if t is ARRAY and n not in loop.stored | loop.written]
+        return tuple([n for n in found if not n.startswith(".")])
+
+    def place(self, name: str) -> int:
+        """Of a variable, among `varying`."""
+        pairs = zip(self.names, self.template, strict=True)
+        return [n for n, t in pairs if t is ARRAY].index(name)
 
     def _apart(self, value: Any, found: dict[str, Any]) -> Any:
         """An array that no program writes: an array of its own in place of a view."""
@@ -144,8 +183,10 @@ def is_module(frame: FrameType) -> bool:
     return not frame.f_code.co_flags & inspect.CO_NEWLOCALS
 
 
-def _values(loop: Loop, frame: FrameType) -> dict[str, Any]:
-    """The values of the names that the rounds take as arguments. Others are global."""
+def _values(loop: Loop, frame: FrameType, boxed: bool) -> dict[str, Any]:
+    """The values of the names that the rounds take as arguments. Others are global. boxed: take
+    objects too.
+    """
     code = frame.f_code
     if is_module(frame):
         if frame.f_locals is not frame.f_globals:
@@ -155,6 +196,7 @@ def _values(loop: Loop, frame: FrameType) -> dict[str, Any]:
         return {
             n: v for n, v in found.items()
             if n in loop.stored or n in loop.carried or type(v) in (NDArray, Scalar)
+            or boxed and n in loop.boxed and is_box(v)
         }  # fmt: skip
     if loop.read & {*code.co_cellvars, *code.co_freevars}:
         raise CannotStage("shares variables with an inner or outer function")

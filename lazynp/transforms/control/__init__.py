@@ -51,6 +51,7 @@ from lazynp.transforms.control._state import (
     pythons,
     session,
     text,
+    undecided,
 )
 
 
@@ -69,5 +70,6 @@ operators.append(_Operators)
 __all__ = [
     "PURE", "CannotStage", "Door", "Front", "TooLong", "bounds_only", "converted", "front_of",
     "inner_codes", "is_rewritten", "jumps",
-    "is_users", "names", "plain_of", "pythons", "session", "transplanted", "whole_tree",
+    "is_users", "names", "plain_of", "pythons", "session", "transplanted", "undecided",
+    "whole_tree",
 ]  # fmt: skip

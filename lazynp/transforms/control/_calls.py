@@ -251,6 +251,8 @@ def call(function: Any) -> Any:
     """The function that a call calls."""
     session.check_time()
     function = plain_of(function)
+    if session.draws is not None and (drawing := session.draws.of(function)) is not None:
+        return drawing
     if isinstance(function, (FunctionType, MethodType, functools.partial)):
         if isinstance(function, FunctionType) and _transforms(function):
             return _taking_functions(function)
@@ -315,6 +317,7 @@ def _check(function: Any) -> None:
     """Refuse, in a staged body, what is not known to change no object."""
     if not _is_pure(function) or session.strict is not None and _has_state(function):
         name = getattr(function, "__qualname__", None) or kind(function)
+        session.drew = session.drew or _draws(function)
         raise CannotStage(f"calls `{name}`, which may change objects")
 
 
@@ -339,7 +342,7 @@ def _is_pure(function: Any) -> bool:
         return _is_harmless(function.__code__)
     if isinstance(of, np.ndarray):
         return name not in _WRITING
-    if type(of) in (list, dict, set, tuple, str, bytes, frozenset):
+    if isinstance(of, (list, dict, set)) or type(of) in (tuple, str, bytes, frozenset):
         return type(of) in (tuple, str, bytes, frozenset) or name in _READING or may_change(of)
     if type(function) is BuiltinFunctionType and of is builtins:
         return function in _BUILTINS
@@ -356,6 +359,12 @@ def _has_state(function: Any) -> bool:
     kind = function if isinstance(function, type) else type(function if of is None else of)
     modules = kind.__module__, getattr(function, "__module__", None) or ""
     return any(m.startswith("lazynp.") and m.endswith(_STATEFUL) for m in modules)
+
+
+def _draws(function: Any) -> bool:
+    """Whether it is a method of a generator, as lazynp gives it."""
+    of = getattr(getattr(function, "__wrapped__", None), "__self__", None)
+    return isinstance(of, (np.random.Generator, np.random.RandomState))
 
 
 _STATEFUL = ("random", "_errstate", "_config")

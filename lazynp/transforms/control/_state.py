@@ -55,6 +55,8 @@ class Session(threading.local):
         self.counting: list[Any] = []  # loops over numbers whose bodies are being traced
         self.pieces = 0  # that loops were divided into
         self.growth: Any = None  # lists to which the rounds of the innermost loop may append
+        self.draws: Any = None  # what draws random numbers, in a loop that is running
+        self.drew = False  # whether a random number was asked for
         self.until = math.inf  # seconds of this thread's when tracing ends, finished or not
 
     def check_time(self) -> None:
@@ -69,7 +71,7 @@ class Session(threading.local):
         self.mode, self.notes, self.depth, self.fresh, self.raised = mode, notes, 0, {}, []
         self.exact, self.limit, self.strict, self.cells = False, LIMIT, None, {}
         self.scopes = {}
-        self.counting, self.pieces, self.growth = [], 0, None
+        self.counting, self.pieces, self.growth, self.draws = [], 0, None, None
         try:
             yield
         except CannotStage as why:
@@ -106,7 +108,7 @@ class Session(threading.local):
         """
         self.until = until
         self.limit, self.strict, self.cells, self.scopes = limit, {}, cells, scopes
-        self.asked = set()
+        self.asked, self.drew = set(), False
         with self.staged():
             for x in objects:
                 self.fresh[id(x)] = x, self.depth

@@ -22,7 +22,7 @@ import time
 import traceback
 import warnings
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -346,12 +346,12 @@ def run(scenario: str, policy: str, seed: int, seconds: float) -> str | None:
     return f"exit code {done.returncode}: {' '.join(command[3:])}\n{done.stderr[-6000:]}"
 
 
-def soak(minutes: float, seed: int, seconds: float) -> int:
+def soak(minutes: float, seed: int, seconds: float, policies: Sequence[str]) -> int:
     rng, begin = Random(seed), time.monotonic()
     counted: collections.Counter[str] = collections.Counter()
     findings = 0
-    print(f"soak: {minutes:g} minutes, seed {seed}", flush=True)
-    turns = [(s, p) for p in POLICIES for s in SCENARIOS]
+    print(f"soak: {minutes:g} minutes of {', '.join(policies)}, seed {seed}", flush=True)
+    turns = [(s, p) for p in policies for s in SCENARIOS]
     while time.monotonic() < begin + 60 * minutes:
         if not counted.total() % len(turns):
             rng.shuffle(turns)
@@ -372,11 +372,12 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--seconds", type=float, default=SECONDS, help="of one process")
     parser.add_argument("--scenario", choices=SCENARIOS)
-    parser.add_argument("--policy", choices=POLICIES, default="adaptive")
+    parser.add_argument("--policy", choices=POLICIES, help="of all processes; else all in turn")
     given = parser.parse_args()
     if given.scenario:
-        return child(given.scenario, given.policy, given.seed, given.seconds)
-    return soak(given.minutes, given.seed, given.seconds)
+        return child(given.scenario, given.policy or "adaptive", given.seed, given.seconds)
+    policies = [given.policy] if given.policy else POLICIES
+    return soak(given.minutes, given.seed, given.seconds, policies)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def test_xla_is_not_left_in_the_middle() -> None:
 
         def interrupted(*args):
             began.append(time.monotonic())
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
             return begin(*args)
 
         _background._compile = interrupted

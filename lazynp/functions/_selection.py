@@ -220,6 +220,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         x = flat(x)
     x, axis = (flat(x), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
     places = np.flatnonzero(host_value(mask._read()))
+    if 0 in x.shape[:axis] and x.shape[axis]:
+        places = np.zeros_like(places)  # NumPy looks at a place where it takes something
     if places.size and places[-1] >= x.shape[axis]:
         raise IndexError(
             f"index {_first_beyond(places, x.shape[axis])} is out of bounds for axis {axis} with "

@@ -95,6 +95,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         raise none
     if type(index.size) is int and index.size:
         require_some(x.shape[axis], none)
+    if mode == "raise" and any([known_empty(n) for n in x.shape[:axis]]):
+        mode = "clip"  # NumPy looks at an index where it takes something
     index = in_range(index, x.shape[axis], mode, axis)
     result = indexing.take(plain(x), index, axes=(axis,))
     if axis:
@@ -205,11 +207,16 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """See `numpy.put_along_axis`."""
-    if type(indices) is NDArray and write_into(
-        arr,
-        (indices, values),
-        lambda i, v, memory: np.put_along_axis(memory, i, v, axis),
-        casts=True,
+    ordered = axis is not None or isinstance(arr, Array) and layout(arr).flags.c_contiguous
+    if (
+        type(indices) is NDArray
+        and ordered
+        and write_into(
+            arr,
+            (indices, values),
+            lambda i, v, memory: np.put_along_axis(memory, i, v, axis),
+            casts=True,
+        )
     ):
         return
     x, index = target(arr, "argument 1"), as_array(indices)

@@ -173,7 +173,7 @@ class Array(Declarations):
         else:
             seen = new
         base._node, self._node, self._seen = new, node, seen
-        if path[0].overlaps:  # a write may show elsewhere in the view itself
+        if any([step.overlaps for step in path]):  # a write may show elsewhere in the view itself
             self._seen = None
         if base._seen is VIEWED:
             aval = node[AVAL] if node[OP] is None else node[OP].aval

@@ -178,6 +178,8 @@ def _part(self: Array, value: Any) -> Any:
     dtype = self.dtype
     if not on_device(dtype):
         return given
+    if not self.size and not on_device(given.dtype):  # nothing is converted
+        given = as_array(np.zeros(given.shape, dtype))
     return converted(given, dtype.type(0).real.dtype)
 
 

@@ -164,7 +164,7 @@ class InPlaceWriter(Writer):
             return ""
         out = self.array(lambda v: v.dtype.kind in "ifc")
         functions = ["sum", "max", "min", "prod", "any", "all", "argmax"]
-        if self.space[x].shape == self.space[out].shape:
+        if self.space[x].shape == self.space[out].shape != ():  # of 0-d arrays, NumPy 2.4 crashes
             functions += ["cumsum"] * 2
         function = self.random.choice(functions)
         axis = "0" if function == "cumsum" else self.axis(x)
@@ -217,10 +217,14 @@ class InPlaceWriter(Writer):
             f"np.compress([True, False, True], {x}, axis={self.axis(x)}, out={self.array()})",
             f"np.random.default_rng(3).shuffle({x})", f"np.round({x}, out={x})",
             f"np.matmul({x}, {x}, out={same})" if self.exact(x) else "",
-            f"np.stack([{x}, {x}], out={self.array()})", f"np.copyto({x}.T, {x})",
+            f"np.stack([{x}, {x}], out={self.writeable()})", f"np.copyto({x}.T, {x})",
             f"np.broadcast_to({x}, (2, *{x}.shape))[...] = 1",
         ]  # fmt: skip
         return self.random.choice(forms)
+
+    def writeable(self) -> str:
+        """For functions by which NumPy writes to what is read-only."""
+        return self.array(lambda v: v.flags.writeable)
 
     def exact(self, name: str) -> bool:
         return self.space[name].dtype.kind in "iub"

@@ -5,12 +5,13 @@ memory and classes of exceptions are NumPy's. `make soak` runs many more.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy
 import pytest
 
 import lazynp as np
-from tests.helpers import POLICIES
+from tests.helpers import POLICIES, be_eager, is_eager
 from tests.in_place_programs import InPlaceWriter
 from tests.test_fuzz import mismatch, shortened
 
@@ -55,6 +56,12 @@ _WRONG = [  # setup, statement
     ("x = np.zeros((2, 2))", "np.compress([0, 0, 0, 1], x, axis=0, out=np.zeros(7))"),
     ("x = np.zeros((2, 2), 'i8')", "np.stack([x, x + 0.5], out=x)"),
     ("x = np.zeros((3, 3), order='F')", "np.put_along_axis(x, np.array([0]), 7, None)"),
+    ("x = np.ones((4, 1), 'i1')", "x[0] = np.complex64(300)"),
+    ("x = np.ones((4, 1), 'i1')", "x[...] = np.array([np.nan, 1j])[0]"),
+    ("x = np.ones((4, 1), 'i1')", "x.fill(np.complex64(complex(np.inf, 1)))"),
+    ("x = np.full(2, 2, 'i2')", "np.ones(3, 'u8').compress([1, 0, 1], out=x)"),
+    ("x = np.ones((3, 3))", "np.ones((4, 3), 'i1').T.argmax(axis=1, out=x.diagonal())"),
+    ("x = np.zeros((2, 0))", "np.compress([True, False, True], x, axis=0)"),
 ]  # fmt: skip
 _RIGHT = [
     ("x = np.arange(6).reshape(2, 3)", "x.resize((3, 2))"),
@@ -67,11 +74,30 @@ _RIGHT = [
     ("x = np.arange(3, dtype='u1')", "np.copyto(x, 2.5, casting='unsafe')"),
     ("x = np.zeros((4, 3), 'i8')", "np.add.accumulate(np.ones((4, 1), 'i8'), out=x)"),
     ("x = np.zeros(3)", "np.floor_divide(1.25, 2, out=x, casting='no')"),
+    ("x = np.ones((3, 3), 'u2')", "np.copyto(x, [[-2], [1], [2]], casting='unsafe')"),
+    ("x = np.ones(3, 'u1')", "np.copyto(x, [1j, 300, 2], 'unsafe', [True, True, False])"),
+    ("x = np.array([1 - 0j, 2 + 1j, 0.5 - 0j]).conj()", "np.clip(x, 1, 3, out=x)"),
+    ("x = np.zeros(0, 'i2')", "x.real = None"),
+    ("x = np.arange(3, dtype='i4')", "writeable(np, x.view('u1'))[0, 0] = 7"),
+    ("x = np.arange(4.0).astype('c16')", "writeable(np, x.real)[0, 0] = 7"),
+    ("x = np.arange(8.0)", "x[:2] = writeable(np, x.view('c16')[::2])[1, :1].real"),
+    ("x = np.ones((4, 1), 'i1')", "x[1:] = np.array(253, 'u1')"),
+    ("x = np.ones((4, 1), 'i1')", "x[1, 0] = np.array(np.nan)"),
+    ("x = np.zeros((), '?')", "x.argmax(axis=0, out=x)"),
+    ("x = np.zeros((0, 2, 2))", "x = np.compress([True, False, True], x, axis=-1)"),
+    ("x = np.zeros((0, 2, 2))", "x = np.take(x, [5], axis=-1)"),
 ]
 
 
+def writeable(module: Any, array: Any) -> Any:
+    """A broadcast of it that can be written."""
+    shown = module.broadcast_to(array, (2, *array.shape))
+    shown.flags.writeable = True
+    return shown
+
+
 def _outcome(module: object, setup: str, statement: str) -> tuple[str, object]:
-    space = {"np": module}
+    space = {"np": module, "writeable": writeable}
     exec(setup, space)
     told = "done"
     with numpy.errstate(all="ignore"):
@@ -80,7 +106,7 @@ def _outcome(module: object, setup: str, statement: str) -> tuple[str, object]:
         except Exception as e:
             told = f"{type(e).__name__}: {e}"
     x = numpy.asarray(space["x"])
-    return told, (x.tolist(), x.shape, x.dtype)
+    return told, (repr(x.tolist()), x.shape, x.dtype)
 
 
 # what NumPy refuses from 2.5 on
@@ -89,18 +115,25 @@ _BY_RELEASE = [
     ("x = np.arange(3)", "x.real = np.inf"),
     ("x = np.zeros(3, 'i1')", "x.real = 300"),
     ("x = np.zeros((4, 3), 'i8')", "np.add.accumulate(np.ones((4, 1), 'i8'), out=x)"),
+    ("x = np.full(2, 2, 'i2')", "np.ones(3, 'u8').compress([1, 0, 1], out=x)"),
+    ("x = np.zeros(0, 'i2')", "x.real = None"),
 ]
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", [*POLICIES, "eager"])
 @pytest.mark.parametrize(("setup", "statement"), _WRONG + _RIGHT)
 def test_found(setup: str, statement: str, policy: str) -> None:
     told, left = _outcome(numpy, setup, statement)
     if (setup, statement) not in _BY_RELEASE:
         assert (told == "done") is ((setup, statement) in _RIGHT)
-    with np.config(execution=policy):
-        got, found = _outcome(np, setup, statement)
+    before = is_eager()
+    with np.config(execution=policy if policy != "eager" else "adaptive"):
+        be_eager(policy == "eager" or before)
+        try:
+            got, found = _outcome(np, setup, statement)
+        finally:
+            be_eager(before)
     assert found == left
     assert got.split(":")[0].removeprefix("_") == told.split(":")[0].removeprefix("_")
 

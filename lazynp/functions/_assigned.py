@@ -130,8 +130,11 @@ def check_fits(value: Any, dtype: np.dtype[Any]) -> bool:
     """
     if dtype.kind not in "iu" or not isinstance(value, (Array, np.generic)):
         return False
-    if value.ndim or value.dtype.kind not in "iuf" or np.can_cast(value.dtype, dtype):
+    if value.ndim or value.dtype.kind not in "iufc" or np.can_cast(value.dtype, dtype):
         return False
+    if value.dtype.kind == "c" and not (isinstance(value, Array) and type(value) is not Scalar):
+        check_fits(value.real, dtype)
+        return True
     if isinstance(value, np.generic) and type(value) is not Scalar:
         assigned_scalar(value, dtype)
     elif type(value) is Scalar:

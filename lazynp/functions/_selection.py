@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -219,6 +220,8 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         x = flat(x)
     x, axis = (flat(x), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
     places = np.flatnonzero(host_value(mask._read()))
+    if 0 in x.shape[:axis] and x.shape[axis]:
+        places = np.zeros_like(places)  # NumPy looks at a place where it takes something
     if places.size and places[-1] >= x.shape[axis]:
         raise IndexError(
             f"index {_first_beyond(places, x.shape[axis])} is out of bounds for axis {axis} with "
@@ -232,7 +235,22 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         raise TypeError("output must be an array")
     if out is not None and out.shape != result.shape:
         raise ValueError("output array does not match result of ndarray.take")
+    if out is not None and out.dtype != x.dtype:
+        check_taken(x.dtype, out.dtype)
     return store(result, out, "unsafe")
+
+
+def check_taken(dtype: np.dtype[Any], into: np.dtype[Any]) -> None:
+    """Raise or warn as this version of NumPy does: 2.4 requires that what is written fits into what
+    is read, later versions that it is of the same kind.
+    """
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        np.take(np.zeros(1, dtype), [0], out=np.zeros(1, into))
+    for warning in told:
+        # storing gives this warning
+        if not issubclass(warning.category, np.exceptions.ComplexWarning):
+            warnings.warn(str(warning.message), warning.category, stacklevel=4)
 
 
 def _first_beyond(places: Any, size: int) -> int:

@@ -173,6 +173,8 @@ def store_at_once(self: Array, index: Any, value: Any) -> bool:
     u = _host_numbers(value) if numbers and value else _copied_operand(value, owner)
     if u is None or where is None:
         return False
+    if type(value) is NDArray and isinstance(u, np.generic):
+        u = np.asarray(u)  # an array is cast, a number must fit
     if aval_of_node(owner._node).dtype.kind != "c" and _is_complex(u):
         return False  # a warning must name the user's line
     if self is owner and type(value) is NDArray and value._base is owner:

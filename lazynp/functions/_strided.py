@@ -12,7 +12,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 from lazynp._array import Array, from_host, new_array, new_view
 from lazynp._node import Node, aval_of_node
-from lazynp._steps import Exact
+from lazynp._steps import Broadcast, Exact
 from lazynp._strides import Order, layout, layouts, sharing, writeable
 from lazynp._views import view
 from lazynp.functions._fold import part
@@ -80,33 +80,53 @@ class Strided:
         if np.unique(places).size == places.size:
             done = indexing.put(flat, new_array(new), places, axes=(0,), mode="set")
         else:
-            done = self._put_changed(flat, new_array(new), places)
+            done = _put_changed(flat, new_array(new), places)
         if self.order is None:
             return shaping.reshape(done, shape=shape)._read()
         done = shaping.reshape(done, shape=tuple([shape[i] for i in self.order]))
         back = tuple([self.order.index(i) for i in range(len(shape))])
         return shaping.transpose(done, permutation=back)._read()
 
-    def _put_changed(self, flat: Array, new: Array, places: NDArray) -> Array:
-        """Put the changed elements. If several elements of the view are one in memory, unchanged
-        ones must not count, so they go to a place behind the end.
-        """
-        before = indexing.take(flat, places, axes=(0,))
-        same = elementwise.equal(new, before)
-        if flat.dtype.kind in "fc":
-            both = elementwise.logical_and(elementwise.isnan(new), elementwise.isnan(before))
-            same = elementwise.logical_or(same, both)
-        end = new_array(from_host(np.full(places.shape, flat.size)))
-        where = elementwise.select(same, end, new_array(from_host(places)))
-        longer = shaping.concatenate(flat, shaping.full(0, shape=(1,), dtype=flat.dtype), axis=0)
-        done = indexing.put(longer, new, where, axes=(0,), mode="set")
-        return part(done, 0, 0, flat.size)
-
     def layout(self, dummy: NDArray) -> NDArray:
         size = dummy.itemsize
         memory = np.lib.stride_tricks.as_strided(dummy, (self.offset + 1,), (size,))
         strides = tuple(s * size for s in self.strides)
         return np.lib.stride_tricks.as_strided(memory[self.offset :], self.shape, strides)
+
+
+def _put_changed(flat: Array, new: Array, places: NDArray) -> Array:
+    """Put the changed elements. If several elements of the view are one in memory, unchanged
+    ones must not count, so they go to a place behind the end.
+    """
+    before = indexing.take(flat, places, axes=(0,))
+    same = elementwise.equal(new, before)
+    if flat.dtype.kind in "fc":
+        both = elementwise.logical_and(elementwise.isnan(new), elementwise.isnan(before))
+        same = elementwise.logical_or(same, both)
+    end = new_array(from_host(np.full(places.shape, flat.size)))
+    where = elementwise.select(same, end, new_array(from_host(places)))
+    longer = shaping.concatenate(flat, shaping.full(0, shape=(1,), dtype=flat.dtype), axis=0)
+    done = indexing.put(longer, new, where, axes=(0,), mode="set")
+    return part(done, 0, 0, flat.size)
+
+
+@dataclass(frozen=True)
+class Repeats(Broadcast):
+    """A broadcast that can be written, since its user asked for that."""
+
+    overlaps = True
+    plain = False
+
+    def set(self, old: Node, new: Node) -> Node:
+        shape = aval_of_node(old).shape
+        flat = shaping.reshape(new_array(old), shape=(math.prod(shape),))
+        places = np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), self.shape)
+        done = _put_changed(flat, new_array(new), places)
+        return shaping.reshape(done, shape=shape)._read()
+
+    def layout(self, dummy: NDArray) -> NDArray:
+        shown = np.broadcast_to(dummy, self.shape)
+        return np.lib.stride_tricks.as_strided(dummy, shown.shape, shown.strides)
 
 
 def sliding_window_view(
@@ -191,6 +211,10 @@ _writeable = writeable
 
 def share_memory(array: Array) -> None:
     """Let a view that repeats elements know their places in memory: then it can be written."""
+    owner = array._owner()
+    if owner.dtype != array.dtype:  # places in the owner's memory are no elements of the view
+        array._path = tuple([Repeats(s.shape) if type(s) is Broadcast else s for s in array._path])
+        return
     same = as_strided(array)
     array._base, array._path, array._node, array._seen = (
         same._base, same._path, same._node, same._seen,

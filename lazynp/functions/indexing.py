@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import warnings
 from typing import Any
 
 import numpy as np
@@ -51,6 +50,7 @@ from lazynp.functions._reduce import check_out, to_loop
 from lazynp.functions._refused import refused_as
 from lazynp.functions._selection import (
     asking_where,
+    check_taken,
     choose,
     compress,
     extract,
@@ -95,6 +95,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
         raise none
     if type(index.size) is int and index.size:
         require_some(x.shape[axis], none)
+    if mode == "raise" and any([known_empty(n) for n in x.shape[:axis]]):
+        mode = "clip"  # NumPy looks at an index where it takes something
     index = in_range(index, x.shape[axis], mode, axis)
     result = indexing.take(plain(x), index, axes=(axis,))
     if axis:
@@ -106,21 +108,8 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: Any = "r
     if out is not None and out.shape != result.shape:
         raise ValueError("output array does not match result of ndarray.take")
     if out is not None and out.dtype != x.dtype:
-        _check_taken(x.dtype, out.dtype)
+        check_taken(x.dtype, out.dtype)
     return _written(result, out)
-
-
-def _check_taken(dtype: np.dtype[Any], into: np.dtype[Any]) -> None:
-    """Raise or warn as this version of NumPy does: 2.4 requires that what is written fits into what
-    is read, later versions that it is of the same kind.
-    """
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        np.take(np.zeros(1, dtype), [0], out=np.zeros(1, into))
-    for warning in told:
-        # storing gives this warning
-        if not issubclass(warning.category, np.exceptions.ComplexWarning):
-            warnings.warn(str(warning.message), warning.category, stacklevel=4)
 
 
 def _written(result: Array, out: Any) -> Any:
@@ -218,11 +207,16 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """See `numpy.put_along_axis`."""
-    if type(indices) is NDArray and write_into(
-        arr,
-        (indices, values),
-        lambda i, v, memory: np.put_along_axis(memory, i, v, axis),
-        casts=True,
+    ordered = axis is not None or isinstance(arr, Array) and layout(arr).flags.c_contiguous
+    if (
+        type(indices) is NDArray
+        and ordered
+        and write_into(
+            arr,
+            (indices, values),
+            lambda i, v, memory: np.put_along_axis(memory, i, v, axis),
+            casts=True,
+        )
     ):
         return
     x, index = target(arr, "argument 1"), as_array(indices)

@@ -311,6 +311,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         np.copyto(filled, src, casting)
         src = filled
     else:
+        src = src if isinstance(src, Array) else as_array(src)  # the cast is that of an array
         _check_copyto(src, dst, casting)
     if where is True:
         setitem(dst, ..., src)

@@ -377,7 +377,8 @@ def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) 
         result = shaping.reshape(result, shape=shape)
     if out is None:
         return scalar_if_0d(result)
-    check_writeable(out, "output must be an array")
+    if not isinstance(out, (Array, np.ndarray)):
+        raise TypeError("output must be an array")
     if out.shape != result.shape:
         raise ValueError(f"output array does not match result of np.{name}.")
     if not np.can_cast(out.dtype, _INT64, "safe"):
@@ -385,7 +386,8 @@ def _arg(primitive: Any, name: str, a: Any, axis: Any, out: Any, keepdims: Any) 
             f"Cannot cast array data from {out.dtype!r} to dtype('int64') according to the rule "
             "'safe'"
         )
-    return store(result, out)
+    check_writeable(out, "output must be an array")
+    return store(result, out, "unsafe")
 
 
 def _less(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:

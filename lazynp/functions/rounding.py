@@ -83,6 +83,9 @@ def clipped(x: Array, low: Any = None, high: Any = None, out: Any = None, **opti
                 aval_of_node(b._read()) if isinstance(b, Array) else type(b) for b in (x, *bounds)
             ]
             x = cast(x, loop_dtypes(ROWS["clip"].ufunc, given)[0])
+    elif x.dtype.kind == "c" and not needs_host(x) and options.get("dtype") is None:
+        # of two equal numbers, which may have other zeros, `clip` takes the bound
+        return ufuncs.positive(clipped(x, low, high), **options)
     dtype = {"dtype": options["dtype"]} if options.get("dtype") is not None else {}
     return ufuncs.minimum(ufuncs.maximum(x, low, **dtype), high, **options)
 

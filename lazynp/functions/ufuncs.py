@@ -60,9 +60,13 @@ def _power(x: Any, y: Any) -> Any:
         kind = x.dtype.kind
         if y == 2 and type(y) is int or (y == 2 and kind in "fc"):
             return square(x) if kind != "b" else apply(e.power, x, y)
-        if kind in "fc" and y in _CHEAP:
+        # a complex z ** 1 and z ** -1.0 have other zeros than z and 1/z
+        cheap = y in _CHEAP and (kind == "f" or kind == "c" and (y == 0.5 or repr(y) == "-1"))
+        if cheap:
             return _CHEAP[y](x)
-        if type(y) is int and kind in "fc" and y in (3, 4) and x.dtype.isnative:
+        if kind == "c" and y in (-1, 1, 3, 4) and x.dtype.isnative:
+            return apply(e.integer_power, x, exponent=int(y))
+        if type(y) is int and kind == "f" and y in (3, 4) and x.dtype.isnative:
             return apply(e.integer_power, x, exponent=y)
     return apply(e.power, x, _exponent(x, y))
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 import functools
 import os
 import threading
+from _thread import start_new_thread
 from collections.abc import Callable, Hashable
 from typing import Any
 
 from lazynp._config import config
+from lazynp.lowering import _closing
 
 _KEPT = 16  # programs that nobody has taken
 
@@ -32,9 +34,12 @@ class Work:
 
     def run(self, compile: Callable[[], Any]) -> None:
         _local.compiles = True
+        with _one:
+            self.end_with(compile)
+
+    def end_with(self, compile: Callable[..., Any], *args: Any) -> None:
         try:
-            with _one:
-                self.result = compile()
+            self.result = compile(*args)
         except BaseException as error:  # it is raised for whoever takes the result
             self.error = error
         finally:
@@ -145,6 +150,33 @@ def result_of(key: Hashable, compile: Callable[[], Any]) -> Any:
     finally:
         if work.done:  # otherwise a signal came
             _works.pop(key, None)
+
+
+def compiled(client: Any, text: str, devices: Any, options: Any) -> Any:
+    """XLA's program, compiled to the end whatever signals come.
+
+    While jaxlib compiles in the main thread, it lets signals be handled. If a handler raises, as
+    that of Ctrl-C does, jaxlib frees what XLA's own threads are reading: the process may crash, at
+    once or at its end. So the main thread waits for another one, where no signal is handled.
+    """
+    if _closing.closing or threading.current_thread() is not threading.main_thread():
+        return _compile(client, text, devices, options)
+    work = Work()
+    try:
+        # a signal in `Thread.start` would leave a thread that is not known, and says so
+        start_new_thread(work.end_with, (_compile, client, text, devices, options))
+    except RuntimeError:  # no memory for it, too many of them, or the process ends
+        return _compile(client, text, devices, options)
+    return work.wait()
+
+
+def _compile(client: Any, text: str, devices: Any, options: Any) -> Any:
+    if _closing.closing:  # whoever began this thread was interrupted
+        _closing.keep_out()
+    return client.compile_and_load(text, devices, options)
+
+
+_closing.is_door(_compile)
 
 
 def _after_fork_in_child() -> None:

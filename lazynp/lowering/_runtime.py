@@ -344,7 +344,7 @@ def _compiled(
     while True:
         try:
             with Told(text, jaxpr):
-                loaded = here.client.compile_and_load(text, here.devices, options)
+                loaded = _background.compiled(here.client, text, here.devices, options)
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise translated(e, "compile", text) from None

@@ -24,7 +24,7 @@ from lazynp._cost import COMPUTING, computing
 from lazynp._errors import InternalError
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Interned, Memo
-from lazynp.lowering import _cache, _closing, _compat, _lapack
+from lazynp.lowering import _background, _cache, _closing, _compat, _lapack
 from lazynp.lowering._collectives import Collective, collectives_in
 from lazynp.lowering._cuda import client as cuda_client
 from lazynp.lowering._emit import module_text
@@ -434,7 +434,7 @@ def _compiled(text: str, place: Place, jaxpr: Jaxpr) -> tuple[Any, bool]:
     while loaded is None:
         try:
             with Told(text, jaxpr):
-                loaded = place.client.compile_and_load(text, place.list, options)
+                loaded = _background.compiled(place.client, text, place.list, options)
         except _compat.JaxRuntimeError as e:
             if not forget_unknown(str(e)):
                 raise translated(e, "compile", text) from None

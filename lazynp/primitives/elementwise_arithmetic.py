@@ -421,11 +421,13 @@ def _integer_power_abstract(x: Aval, *, exponent: int) -> Aval:
 
 
 def _integer_power_reference(x: Any, *, exponent: int) -> Any:
-    """The same multiplications as in the compiled program."""
+    """The same multiplications as in the compiled program; NumPy's own for complex numbers."""
     dtype = np.asarray(x).dtype
     x = np.asarray(x, e.F4 if dtype == e.F2 else dtype)
     if exponent == 0:
         return np.ones(x.shape, dtype)
+    if dtype.kind == "c":
+        return np.power(x, dtype.type(exponent))
     power = _chain(x, abs(exponent), np.multiply)
     power = np.reciprocal(power) if exponent < 0 else np.positive(power)
     return power.astype(dtype, copy=False)
@@ -435,9 +437,22 @@ def _integer_power_reference(x: Any, *, exponent: int) -> Any:
 def _lower_integer_power(b: Any, x: Any, *, exponent: int) -> Any:
     if exponent == 0:
         return like(b, 1, x)
-    times = e.fused_mul if kind(x) == "c" else e.mul
-    power = _chain(x, abs(exponent), lambda u, v: times(b, u, v))
+    if kind(x) == "c":
+        return _lower_complex_power(b, x, exponent)
+    power = _chain(x, abs(exponent), lambda u, v: e.mul(b, u, v))
     return _reciprocal(b, power) if exponent < 0 else power
+
+
+def _lower_complex_power(b: Any, z: Any, exponent: int) -> Any:
+    """As NumPy's loop: a power of zero is 0 + 0j, and of most exponents the first factor is 1."""
+    power = _chain(z, abs(exponent), lambda u, v: e.fused_mul(b, u, v))
+    one = like(b, 1, z)
+    if exponent not in (1, 2, 3):
+        power = e.fused_mul(b, one, power)
+    if exponent < 0:
+        return e.complex_div(b, one, power)
+    zero = like(b, 0, z)
+    return b.select(b.compare(z, zero, "EQ"), zero, power)
 
 
 def _integer_power_jvp(g: Any, ans: Any, x: Any, *, exponent: int) -> Any:

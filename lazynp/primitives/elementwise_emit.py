@@ -32,11 +32,21 @@ def bits(x: Any) -> int:
 
 
 def add(b: Any, x: Any, y: Any) -> Any:
-    return b.binary("stablehlo.add", b.hidden(x), b.hidden(y))
+    return _added(b, "stablehlo.add", x, y)
 
 
 def sub(b: Any, x: Any, y: Any) -> Any:
-    return b.binary("stablehlo.subtract", b.hidden(x), b.hidden(y))
+    return _added(b, "stablehlo.subtract", x, y)
+
+
+def _added(b: Any, name: str, x: Any, y: Any) -> Any:
+    """Complex numbers by their parts: XLA's emitters simplify complex z + 0 to z, whose zeros may
+    be negative, and (z + w) - w as well.
+    """
+    if x.aval.dtype.kind != "c":
+        return b.binary(name, b.hidden(x), b.hidden(y))
+    parts = [[b.hidden(part(v)) for v in (x, y)] for part in (b.real, b.imag)]
+    return b.complex(*[b.binary(name, u, v) for u, v in parts])
 
 
 def div(b: Any, x: Any, y: Any) -> Any:

@@ -12,7 +12,8 @@ from lazynp._jaxpr import Jaxpr
 @dataclass(frozen=True)
 class BlockDim:
     """One dimension of an array: its length; the size of a block; the elements from one block
-    number to the next; how far block 0 begins before the array. squeezed: the Ref has no axis for
+    number to the next; how far block 0 begins before the array, and the last may end after it.
+    squeezed: the Ref has no axis for
     it. stands_out: blocks may stand out of the array.
     """
 
@@ -20,6 +21,7 @@ class BlockDim:
     size: int
     step: int
     before: int = 0
+    after: int = 0
     squeezed: bool = False
     stands_out: bool = False
 
@@ -36,7 +38,10 @@ class Block:
     lead: tuple[tuple[int, int], ...] = ()
     # of data in the kernel: start and step, if it is a progression on one axis
     progression: tuple[int, int] | None = None
-    revisited: Callable[[], bool] = bool  # of outputs: whether several programs get a block
+    space: str = "vmem"  # or "smem": the memory of TPUs
+    # of outputs: whether several programs get a block; and whether they come back to it
+    revisited: Callable[[], bool] = bool
+    returned: Callable[[], bool] = bool
 
     def batched(self, size: int, is_batched: bool) -> Block:
         """With one more axis of the grid, in front."""
@@ -46,9 +51,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel and its grid. jaxpr: program ids, blocks of inputs, of outputs, captured arrays, to
-    the blocks of outputs. aliases: outputs to inputs. extra: axes of the grid, in front, that the
-    kernel does not know. reason: why no platform can launch it, or nothing.
+    """A kernel and its grid. jaxpr: program ids, blocks of inputs, of outputs, scratch, captured
+    arrays, to the blocks of outputs and scratch. aliases: outputs to inputs. semantics: of the axes
+    of the grid, as TPUs know them. extra: axes of the grid, in front, that the kernel does not
+    know. reason: why no platform can launch it, or nothing.
     """
 
     name: str
@@ -60,6 +66,8 @@ class Kernel:
     aliases: dict[int, int]
     warps: int
     stages: int
+    scratch: tuple[Block, ...] = ()
+    semantics: tuple[str, ...] = ()
     extra: int = 0
     reason: str = ""
 

@@ -15,7 +15,7 @@ from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Jaxpr
 from lazynp._primitive import Primitive
 from lazynp.lowering._kernel import Kernel
-from lazynp.lowering._triton_launch import launch
+from lazynp.lowering._launching import launch
 from lazynp.primitives._index_arrays import broadcast_front
 from lazynp.transforms._call import jaxpr_explicit, jit_call
 from lazynp.transforms._checks import discharge_call

@@ -14,7 +14,8 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE
 from lazynp.lowering._kernel import Block, BlockDim, Kernel
 from lazynp.pallas._blocks import View
-from lazynp.pallas._rounds import revisited
+from lazynp.pallas._rounds import returned, revisited
+from lazynp.pallas._specs import SMEM
 from lazynp.transforms._stage import Program, close
 
 
@@ -25,14 +26,14 @@ def launchable(call: Any, staged: Program, captured: Sequence[Array]) -> Kernel:
     views = [*call.ins, *call.outs]
     if any(d.numbers is None for v in views for d in v.dims):
         return _refused(call, "an index map reads an array")
-    if kernel.scratch:
-        return _refused(call, "scratch, which programs share one after the other")
     return Kernel(
         name=kernel.name,
         jaxpr=staged.jaxpr,
         grid=kernel.grid,
         inputs=tuple(map(_block, call.ins)),
         outputs=tuple(_output(v, kernel.grid) for v in call.outs),
+        scratch=tuple(map(_scratch, kernel.scratch)),
+        semantics=tuple(kernel.params.dimension_semantics or ()),
         captured=tuple(_whole(x, d) for x, d in zip(captured, data, strict=True)),
         aliases={o: i for i, o in kernel.aliases.items()},
         warps=kernel.params.num_warps,
@@ -47,15 +48,27 @@ def _refused(call: Any, reason: str) -> Kernel:
 
 def _block(view: View) -> Block:
     dims = tuple(
-        BlockDim(d.length, d.size, d.step, d.padding[0], d.squeezed, any(d.margins))
+        BlockDim(d.length, d.size, d.step, *d.padding, d.squeezed, any(d.margins))
         for d in view.dims
     )
     maps = None if view.maps is None else close(view.maps)
-    return Block(aval_of(view.ref_shape, view.dtype), dims, maps)
+    return Block(aval_of(view.ref_shape, view.dtype), dims, maps, space=_space(view.space))
 
 
 def _output(view: View, grid: tuple[int, ...]) -> Block:
-    return replace(_block(view), revisited=lambda: revisited(view, grid))
+    return replace(
+        _block(view), revisited=lambda: revisited(view, grid), returned=lambda: returned(view, grid)
+    )
+
+
+def _scratch(like: Any) -> Block:
+    dims = tuple(BlockDim(n, n, n) for n in like.shape)
+    space = _space(getattr(like, "memory_space", None))
+    return Block(aval_of(tuple(like.shape), np.dtype(like.dtype)), dims, space=space)
+
+
+def _space(space: Any) -> str:
+    return "smem" if space == SMEM else "vmem"
 
 
 def _whole(x: Array, data: Any) -> Block:

@@ -79,6 +79,18 @@ def revisited(view: View, grid: tuple[int, ...]) -> bool:
     return not apart or len(np.unique(np.stack(firsts), axis=1).T) < count
 
 
+def returned(view: View, grid: tuple[int, ...]) -> bool:
+    """Whether programs come back to a block after another program had another one. Blocks that
+    overlap are not told apart.
+    """
+    count = math.prod(grid)
+    if not view.dims or not revisited(view, grid):
+        return False
+    firsts = np.stack([_on_grid(d, grid).reshape(count) for d in view.dims])
+    changes = int((firsts[:, 1:] != firsts[:, :-1]).any(axis=0).sum())
+    return changes >= len(np.unique(firsts, axis=1).T)
+
+
 def _followers(
     views: Sequence[View], inputs: int, axis: int, grid: tuple[int, ...], before: Sequence[Axis]
 ) -> tuple[int | None, ...] | None:

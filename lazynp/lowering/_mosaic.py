@@ -14,7 +14,8 @@ import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._errors import LoweringError
-from lazynp.lowering._arith import BOOL, INT32, INT64
+from lazynp._jaxpr import Eqn
+from lazynp.lowering._arith import BOOL, FLOAT32, INT32, INT64
 from lazynp.lowering._arith_ops import MATH
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._kernel_body import InMemory
@@ -35,6 +36,8 @@ _REDUCTIONS = {
     ("and", "i"): "and", ("and", "u"): "and", ("or", "i"): "or", ("or", "u"): "or",
     ("xor", "i"): "xor", ("xor", "u"): "xor",
 }  # fmt: skip
+# primitives of float32, by the names of operations
+_OWN = {"erf": "erf", "expm1": "exponential_minus_one", "logistic": "logistic"}
 _LOGIC = {"or": "maximum", "and": "minimum", "maximum": "maximum", "minimum": "minimum"}
 
 
@@ -69,6 +72,13 @@ class Mosaic(InMemory):
         "exponential_minus_one": "math.expm1", "erf": "math.erf",
         "maximum": "arith.maximumf", "minimum": "arith.minimumf",
     }  # fmt: skip
+
+    def _equation(self, eqn: Eqn, operands: list[Any]) -> Sequence[Any]:
+        """Rules that reach NumPy's precision by float64 give way to Mosaic's own operations."""
+        name = _OWN.get(eqn.primitive.name)
+        if name is not None and eqn.outputs[0].aval.dtype == FLOAT32:
+            return (self.elementwise(name, self.settled(operands)),)
+        return super()._equation(eqn, operands)
 
     def _constant(self, value: Value) -> str:
         static, dtype = value.static, value.aval.dtype

@@ -260,8 +260,8 @@ def _module(b: Any, kernel: Kernel, name: str) -> tuple[str, tuple[int, ...]]:
     for x in operands:
         x.check()
     body = _body(t, kernel, ids[: len(kernel.grid)])
-    own = [s or "arbitrary" for s in kernel.semantics or [""] * len(kernel.grid)]
-    kinds = ["parallel"] * kernel.extra + own if kernel.grid else ["arbitrary"]
+    own = kernel.semantics or ["arbitrary"] * (len(grid) - kernel.extra)
+    kinds = [*["parallel"] * kernel.extra, *own]
     semantics = ", ".join(f"#tpu.dimension_semantics<{s}>" for s in kinds)
     names = [f"transform_{k}" for k in range(len(operands))]
     windows = ", ".join(map(_window, operands, names))

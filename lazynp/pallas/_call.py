@@ -354,6 +354,11 @@ def _checked(
         )
     if interpret not in (True, False, "reversed"):
         raise ValueError(f"{name}: interpret must be True, False or 'reversed', got {interpret!r}")
+    kinds = params.dimension_semantics
+    if kinds is not None and len(kinds) != len(checked_grid(spec.grid, name)):
+        raise ValueError(
+            f"{name}: dimension_semantics has {len(kinds)} entries for the grid {spec.grid!r}"
+        )
     leaves, tree = _leaves_of(out_shape)
     broadcast_prefix(spec.out_specs, tree, f"{name}: out_specs", _is_spec)
     return _Kernel(

@@ -79,7 +79,7 @@ def _whole(x: Array, data: Any) -> Block:
 
 
 def _progression(x: np.ndarray[Any, Any]) -> tuple[int, int] | None:
-    if x.ndim != 1 or x.size < 2 or x.dtype.kind not in "iu":
+    if x.ndim != 1 or x.size < 2 or x.dtype.kind not in "iuf" or not np.isfinite(x[:2]).all():
         return None
     start, step = int(x[0]), int(x[1]) - int(x[0])
     return (start, step) if (x == start + step * np.arange(x.size)).all() else None

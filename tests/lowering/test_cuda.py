@@ -91,7 +91,7 @@ def test_dtypes_that_devices_lack() -> None:
 def test_platforms() -> None:
     lowered = np.jit(lambda x: x + 1).lower(np.ones(3))
     assert lowered.as_text() == lowered.as_text(platform="cpu") == lowered.as_text("cuda")
-    for wrong in ("vax", "tpu", None, ["cuda"]):
+    for wrong in ("vax", "TPU", None, ["cuda"]):
         with pytest.raises(ValueError, match="platform must be one of"):
             lowered.as_text(platform=wrong)  # type: ignore[arg-type]
     assert platform_of("cuda").name == "cuda"

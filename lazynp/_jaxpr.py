@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._avals import Aval, short_name
 from lazynp._extents import filled
+from lazynp._positions import position
 from lazynp._signature import DBIdx, InDBIdx, OutDBIdx, ShapeDtype, Type
 from lazynp._sizes import Size
 
@@ -86,10 +87,11 @@ Atom = Var | Literal
 class Eqn:
     """`outputs = primitive[params] inputs`
 
-    The last `sizes` operands are sizes, in place of None in the parameters.
+    The last `sizes` operands are sizes, in place of None in the parameters. origin: code and offset
+    of the instruction that recorded it, if that is known.
     """
 
-    __slots__ = ("primitive", "inputs", "params", "outputs", "sizes")
+    __slots__ = ("primitive", "inputs", "params", "outputs", "sizes", "origin")
 
     def __init__(
         self,
@@ -98,9 +100,16 @@ class Eqn:
         params: dict[str, Any],
         outputs: Sequence[Var],
         sizes: int = 0,
+        origin: tuple[Any, int] | None = None,
     ) -> None:
+        self.origin = origin
         self.primitive, self.params, self.sizes = primitive, params, sizes
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+
+    @property
+    def where(self) -> str:
+        """`file:line` of its origin, or nothing."""
+        return position(*self.origin) if self.origin and self.origin[0] is not None else ""
 
 
 Flags = tuple[bool, ...]

@@ -107,6 +107,9 @@ class Arith(Builder):
         inner.line(f"{end} {names} : {types}" if results else end)
         return args, inner.text()
 
+    def region(self, avals: Sequence[Aval], body: Callable[..., Any], loop: bool = False) -> str:
+        raise self.lacks("what it computes")
+
     def custom_call(self, target: str, *_: Any, **__: Any) -> Any:
         raise self.lacks(target)
 

@@ -223,7 +223,7 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
             else:
                 out = reads.lowered(b, eqn, operands, read)
         except LoweringError as error:
-            raise error.of(eqn.primitive.name) from None
+            raise error.of(eqn.primitive.name, eqn.where) from None
         outs = out if eqn.primitive.multiple_results else (out,)
         for var, value in zip(eqn.outputs, outs, strict=True):
             if value.aval is not var.aval and not _same_type(value.aval, var.aval):

@@ -72,12 +72,14 @@ class InMemory(Arith):
             try:
                 outs = self._equation(eqn, [read(a) for a in eqn.inputs])
             except LoweringError as error:
-                raise error.of(eqn.primitive.name) from None
+                raise error.of(eqn.primitive.name, eqn.where) from None
             env.update(zip(eqn.outputs, outs, strict=True))
         return [read(a) for a in jaxpr.outputs]
 
     def _equation(self, eqn: Eqn, operands: list[Any]) -> Sequence[Any]:
         name, params = eqn.primitive.name, eqn.params
+        if name == "no_derivative":
+            return operands
         if name == "scan":
             return self._scan(operands, **params)
         if name == "cond":

@@ -23,4 +23,6 @@ def launch(b: Any, kernel: Kernel, values: Values) -> list[Value]:
             raise LoweringError(kernel.reason)
         return _LAUNCH[b.platform.kernels](b, kernel, values)
     except LoweringError as error:
-        raise LoweringError(f"{kernel.name}: {error}") from None
+        error.args = (f"{kernel.name}: {error}",)
+        error.named = False  # the call's name is to stand before it
+        raise

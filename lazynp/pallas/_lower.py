@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lazynp import lowering
@@ -20,7 +20,7 @@ class Lowered:
     """
 
     text: str
-    kernels: tuple[Any, ...] = ()
+    kernels: list[Any] = field(default_factory=list)
 
     def as_text(self) -> str:
         """The StableHLO of the whole program."""
@@ -40,4 +40,5 @@ def lower(f: Callable[..., Any], *args: Any, platform: str = "cpu") -> Lowered:
     jaxpr = make_jaxpr(f)(*args)
     if has_checks(jaxpr):
         jaxpr, _ = discharged(jaxpr, 0)
-    return Lowered(*lowering.lower_module(jaxpr, platform=platform))
+    text, kernels = lowering.lower_module(jaxpr, platform=platform)
+    return Lowered(text, list(kernels))

@@ -1,5 +1,5 @@
-"""A small interpreter of `arith`, `math` and `scf`, which modules of kernels have in common, on NumPy
-arrays. An operation that it does not know is an error.
+"""A small interpreter of what modules of kernels have in common: `arith`, `math`, `scf`. It runs on
+NumPy arrays. An operation that it does not know is an error.
 """
 
 from __future__ import annotations

@@ -39,9 +39,11 @@ class Block:
     # of data in the kernel: start and step, if it is a progression on one axis
     progression: tuple[int, int] | None = None
     space: str = "vmem"  # or "smem": the memory of TPUs
-    # of outputs: whether several programs get a block; and whether they come back to it
+    # whether several programs get a block, whether they come back to it after another, and whether
+    # the blocks are all of the array
     revisited: Callable[[], bool] = bool
     returned: Callable[[], bool] = bool
+    covers: Callable[[], bool] = bool
 
     def batched(self, size: int, is_batched: bool) -> Block:
         """With one more axis of the grid, in front."""

@@ -73,6 +73,10 @@ class Mosaic(InMemory):
         "maximum": "arith.maximumf", "minimum": "arith.minimumf",
     }  # fmt: skip
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._truths: set[str] = set()  # int64 values that are 0 or 1
+
     def _equation(self, eqn: Eqn, operands: list[Any]) -> Sequence[Any]:
         """Rules that reach NumPy's precision by float64 give way to Mosaic's own operations."""
         name = _OWN.get(eqn.primitive.name)
@@ -85,6 +89,14 @@ class Mosaic(InMemory):
         if dtype == INT64 and static is not None and not _PLACES.min <= static <= _PLACES.max:
             raise LoweringError(f"Mosaic has no int64, in which {static} fits")
         return super()._constant(value)
+
+    def convert(self, x: Value, dtype: np.dtype[Any]) -> Value:
+        if dtype == INT64 and x.aval.dtype == np.dtype("u4"):
+            raise LoweringError("Mosaic has no int64, in which each uint32 fits")
+        made = super().convert(x, dtype)
+        if dtype == INT64 and x.aval.dtype == BOOL:
+            self._truths.add(made.name)
+        return made
 
     def binary(self, name: str, x: Value, y: Value) -> Value:
         """Mosaic's extrema keep NaN, as NumPy's."""
@@ -178,7 +190,7 @@ class Mosaic(InMemory):
         how = _REDUCTIONS.get((short, dtype.kind))
         if how is None or more:
             raise self.lacks("this reduction")
-        if dtype.itemsize == 8:
+        if dtype.itemsize == 8 and x.name not in self._truths:  # of which int32 holds the number
             raise LoweringError(f"Mosaic has no {dtype}: say in which dtype to reduce")
         kept = tuple(n for a, n in enumerate(x.aval.shape) if a not in axes)
         if not kept:  # of vectors, a vector remains

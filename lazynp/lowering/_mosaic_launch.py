@@ -89,8 +89,7 @@ def _operands(kernel: Kernel) -> tuple[list[_Operand], dict[int, int]]:
         begun[out] = given
         if not _same(kernel.inputs[given], kernel.outputs[out]):
             begun[out] = len(found)
-            block = replace(kernel.outputs[out], revisited=bool, returned=bool)
-            found.append(_operand("", f"what output {out} begins as", block))
+            found.append(_operand("", f"what output {out} begins as", kernel.outputs[out]))
     found += [_operand("", f"output {k}", x) for k, x in enumerate(kernel.outputs)]
     return [replace(x, name=f"%p{k}") for k, x in enumerate(found)], begun
 
@@ -121,9 +120,9 @@ def _memory(t: Mosaic, x: _Operand, ids: Sequence[Value], kernel: Kernel, output
         Dim(d.length, d.size, 0, start, not d.squeezed, d.stands_out)
         for d, start in zip(x.dims, starts, strict=True)
     )
-    begun = output in kernel.aliases or x.block.revisited()
+    blank = output >= 0 and output not in kernel.aliases and not x.block.revisited()
     return Memory(
-        x.block.aval, x.name, x.block.aval.dtype, dims, output >= 0 and not begun,
+        x.block.aval, x.name, x.block.aval.dtype, dims, blank,
         writeable=output >= 0,
     )  # fmt: skip
 
@@ -194,8 +193,8 @@ def _body(t: InVmem, kernel: Kernel, ids: list[Value]) -> str:
     memories = [
         _memory(t, x, ids, kernel, k - first if k >= first else -1) for k, x in enumerate(operands)
     ]
-    for x in operands:
-        t.spaces[x.name] = x.block.space
+    t.spaces.update({x.name: x.block.space for x in operands})
+    for x in operands[first:]:
         if x.block.returned():
             raise LoweringError(f"{x.what}: programs come back to a block after another one")
     t.begun.update(operands[first + o].name for o in kernel.aliases)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE
 from lazynp.lowering._kernel import Block, BlockDim, Kernel
 from lazynp.pallas._blocks import View
-from lazynp.pallas._rounds import returned, revisited
+from lazynp.pallas._rounds import covers, returned, revisited
 from lazynp.pallas._specs import SMEM
 from lazynp.transforms._stage import Program, close
 
@@ -30,8 +29,8 @@ def launchable(call: Any, staged: Program, captured: Sequence[Array]) -> Kernel:
         name=kernel.name,
         jaxpr=staged.jaxpr,
         grid=kernel.grid,
-        inputs=tuple(map(_block, call.ins)),
-        outputs=tuple(_output(v, kernel.grid) for v in call.outs),
+        inputs=tuple(_block(v, kernel.grid) for v in call.ins),
+        outputs=tuple(_block(v, kernel.grid) for v in call.outs),
         scratch=tuple(map(_scratch, kernel.scratch)),
         semantics=tuple(kernel.params.dimension_semantics or ()),
         captured=tuple(_whole(x, d) for x, d in zip(captured, data, strict=True)),
@@ -46,19 +45,17 @@ def _refused(call: Any, reason: str) -> Kernel:
     return Kernel(name, empty, grid, (), (), (), {}, 1, 1, reason=reason)
 
 
-def _block(view: View) -> Block:
+def _block(view: View, grid: tuple[int, ...]) -> Block:
     dims = tuple(
         BlockDim(d.length, d.size, d.step, *d.padding, d.squeezed, any(d.margins))
         for d in view.dims
     )
     maps = None if view.maps is None else close(view.maps)
-    return Block(aval_of(view.ref_shape, view.dtype), dims, maps, space=_space(view.space))
-
-
-def _output(view: View, grid: tuple[int, ...]) -> Block:
-    return replace(
-        _block(view), revisited=lambda: revisited(view, grid), returned=lambda: returned(view, grid)
-    )
+    return Block(
+        aval_of(view.ref_shape, view.dtype), dims, maps, space=_space(view.space),
+        revisited=lambda: revisited(view, grid), returned=lambda: returned(view, grid),
+        covers=lambda: covers(view, grid),
+    )  # fmt: skip
 
 
 def _scratch(like: Any) -> Block:

@@ -101,6 +101,12 @@ def revisited(view: View, grid: tuple[int, ...]) -> bool:
     return not apart or len(np.unique(np.stack(firsts), axis=1).T) < count
 
 
+def covers(view: View, grid: tuple[int, ...]) -> bool:
+    """Whether the blocks, no two of which overlap, are all of the array."""
+    size = math.prod(d.size for d in view.dims)
+    return math.prod(grid) * size == math.prod(d.length for d in view.dims)
+
+
 def returned(view: View, grid: tuple[int, ...]) -> bool:
     """Whether programs come back to a block after another program had another one. Blocks that
     overlap are not told apart.

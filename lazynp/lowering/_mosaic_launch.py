@@ -120,9 +120,9 @@ def _memory(t: Mosaic, x: _Operand, ids: Sequence[Value], kernel: Kernel, output
         Dim(d.length, d.size, 0, start, not d.squeezed, d.stands_out)
         for d, start in zip(x.dims, starts, strict=True)
     )
-    blank = output >= 0 and output not in kernel.aliases and not x.block.revisited()
+    is_blank = output >= 0 and output not in kernel.aliases and not x.block.revisited()
     return Memory(
-        x.block.aval, x.name, x.block.aval.dtype, dims, blank,
+        x.block.aval, x.name, x.block.aval.dtype, dims, is_blank,
         writeable=output >= 0,
     )  # fmt: skip
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lazynp._avals import Aval
 from lazynp._jaxpr import Jaxpr
@@ -44,6 +45,7 @@ class Block:
     revisited: Callable[[], bool] = bool
     returned: Callable[[], bool] = bool
     covers: Callable[[], bool] = bool
+    view: Any = None  # what the loop knows of the blocks
 
     def batched(self, size: int, is_batched: bool) -> Block:
         """With one more axis of the grid, in front."""

@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from lazynp._array import Array
-from lazynp._jaxpr import Jaxpr, Var
+from lazynp._avals import aval_of
+from lazynp._jaxpr import Jaxpr, Var, jaxprs_in
 from lazynp._memo import cached
 from lazynp.lowering._kernel import Block, Kernel
+from lazynp.pallas._loop import chunked, looped
 from lazynp.pallas._refs import blanks
 from lazynp.transforms._checks import has_checks
 from lazynp.transforms._stage import (
@@ -108,15 +110,54 @@ def linear_pair(
         return None
     whole = linearize_jaxpr(jaxpr, moving)
     part = linearize_jaxpr(kernel.jaxpr, _moving(kernel, moving), whole.moves[:count])
-    if part.moves != whole.moves[:count] or any(whole.moves[count:]):
+    if part.moves != whole.moves[:count] or any(whole.moves[count:]) or _is_custom(part.tangent):
         return None
     taken = _taken(kernel.outputs, part.moves)
-    there, back = _both(whole, list(jaxpr.in_avals), len(jaxpr.outputs))
-    return (
-        Linear(there, _kernel(kernel, part, given, taken, turned=False)),
-        Linear(back, _kernel(kernel, part, taken, given, turned=True)),
-        whole.moves,
+    kernels = (
+        _kernel(kernel, part, given, taken, turned=False),
+        _kernel(kernel, part, taken, given, turned=True),
     )
+    if kernel.extra or len(jaxpr.inputs) != len(moving):
+        jaxprs = _both(whole, list(jaxpr.in_avals), len(jaxpr.outputs))
+    else:
+        jaxprs = tuple([_loop(k, list(jaxpr.in_avals)) for k in kernels])
+    there, back = map(Linear, jaxprs, kernels)
+    return there, back, whole.moves
+
+
+def _loop(kernel: Kernel, avals: list[Any]) -> Jaxpr:
+    """The loop over the grid of one of both. avals: of the operands before the tangents."""
+    n, known = len(kernel.inputs), len(avals) - len(kernel.inputs)  # captured arrays
+    added = kernel.captured[known:]
+    ins, outs = ([x.view for x in xs] for xs in ((*kernel.inputs, *added), kernel.outputs))
+    first, count = len(kernel.grid), len(kernel.outputs)
+    ids, given, begun, captured, more = _cut(
+        kernel.jaxpr.inputs, first, n, count, known, len(added)
+    )
+    jaxpr = Jaxpr([*ids, *given, *more, *begun, *captured], kernel.jaxpr.eqns, kernel.jaxpr.outputs)
+    chunk = chunked(kernel.grid, ins, outs, jaxpr)
+
+    def run(xs: list[Array]) -> list[Array]:
+        given, captured, more = _cut(xs, n, known, len(added))
+        begun = [blanks(tuple(d.length for d in v.dims), v.dtype) for v in outs]
+        return looped(chunk, ins, outs, [*given, *more], begun, (), captured)
+
+    whole = [aval_of(tuple(d.length for d in x.dims), x.aval.dtype) for x in added]
+    return stage_closed(run, [*avals, *whole])
+
+
+def _is_custom(jaxpr: Jaxpr) -> bool:
+    """Whether it has the tangent of a `custom_vjp`, which has no forward mode, so no batch."""
+    return any(
+        e.primitive.name == "custom_linear" or any(map(_is_custom, jaxprs_in(e.params)))
+        for e in jaxpr.eqns
+    )
+
+
+def _cut(items: Sequence[Any], *sizes: int) -> list[list[Any]]:
+    """The items in pieces of these sizes."""
+    rest = iter(items)
+    return [[next(rest) for _ in range(n)] for n in sizes]
 
 
 def _both(pair: LinearPair, avals: list[Any], count: int) -> tuple[Jaxpr, Jaxpr]:

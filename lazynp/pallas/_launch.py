@@ -54,7 +54,7 @@ def _block(view: View, grid: tuple[int, ...]) -> Block:
     return Block(
         aval_of(view.ref_shape, view.dtype), dims, maps, space=_space(view.space),
         revisited=lambda: revisited(view, grid), returned=lambda: returned(view, grid),
-        covers=lambda: covers(view, grid),
+        covers=lambda: covers(view, grid), view=view,
     )  # fmt: skip
 
 

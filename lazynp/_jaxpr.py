@@ -209,6 +209,7 @@ def _names() -> Iterator[str]:
 
 
 def _format_param(value: Any) -> str:
+    value = getattr(value, "shown", value)
     if isinstance(value, Jaxpr):
         return format_jaxpr(value)
     return str(value).replace("\n", " ")
@@ -225,7 +226,8 @@ def format_jaxpr(jaxpr: Jaxpr) -> str:
 
     def named(aval: Aval) -> str:
         dims = [names.get(jaxpr.sizes.get(n), n) if type(n) is Size else n for n in aval.shape]
-        return f"{short_name(aval.dtype)}[{','.join(map(str, dims))}]"
+        text = f"{short_name(aval.dtype)}[{','.join(map(str, dims))}]"
+        return text if isinstance(aval, Aval) else f"Ref{{{text}}}"
 
     def use(atom: Atom) -> str:
         return names[atom] if isinstance(atom, Var) else repr(atom)

@@ -8,6 +8,7 @@ from typing import Any
 
 from lazynp._avals import Aval
 from lazynp._jaxpr import Jaxpr
+from lazynp.lowering._refs import with_refs
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,14 @@ class Kernel:
             extra=self.extra + 1,
         )
 
+    @property
+    def shown(self) -> Jaxpr:
+        """Its jaxpr as it was written, with Refs."""
+        written = len(self.outputs) + len(self.scratch)
+        return with_refs(self.jaxpr, len(self.grid) - self.extra, len(self.inputs), written)
+
     def __repr__(self) -> str:
-        return "..."
+        return str(self.shown)
 
 
 @dataclass(frozen=True)

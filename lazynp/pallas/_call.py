@@ -14,6 +14,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import aval_of
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_unflatten
+from lazynp.lowering._refs import with_refs
 from lazynp.pallas._blocks import View, view_of
 from lazynp.pallas._equation import equation
 from lazynp.pallas._kernels import program
@@ -144,20 +145,21 @@ class _Call:
 
     def staged(self) -> Program:
         """The kernel as a program on values."""
-        grid = self.kernel.grid
+        kernel, grid = self.kernel, self.kernel.grid
         blocks = [aval_of(v.ref_shape, v.dtype) for v in (*self.ins, *self.outs)]
-        blocks += [aval_of(tuple(s.shape), np.dtype(s.dtype)) for s in self.kernel.scratch]
+        blocks += [aval_of(tuple(s.shape), np.dtype(s.dtype)) for s in kernel.scratch]
         ranges = {i: (0, n - 1) for i, n in enumerate(grid)}
         kinds = [None] * len(grid) + [NDArray] * len(blocks)
         avals = [_ID] * len(grid) + blocks
-        staged = stage(self.program, avals, f"the kernel {self.kernel.name}", kinds, ranges)
+        staged = stage(self.program, avals, f"the kernel {kernel.name}", kinds, ranges)
         if staged.written:
             raise TypeError(
-                f"{self.kernel.name}: a kernel must not write arrays from outside; it may write "
+                f"{kernel.name}: a kernel must not write arrays from outside; it may write "
                 "the Refs of outputs and scratch"
             )
-        if self.kernel.debug:
-            print(staged.jaxpr)
+        if kernel.debug:
+            written = len(self.outs) + len(kernel.scratch)
+            print(with_refs(staged.jaxpr, len(grid), len(self.ins), written))
         return staged
 
     # -- all programs ------------------------------------------------------------------------------
@@ -175,8 +177,8 @@ class _Call:
         loop = stage(run, [x.aval for x in operands], f"the call of {kernel.name}", kinds)
         launched = None if kernel.interpret else launchable(self, staged, operands[n:])
         return equation(
-            *operands, *loop.captured, jaxpr=loop.jaxpr, name=kernel.name, grid=kernel.grid,
-            kernel=launched,
+            *operands, *loop.captured, name=kernel.name, grid=kernel.grid, kernel=launched,
+            jaxpr=loop.jaxpr,
         )  # fmt: skip
 
     def looped(self, staged: Program, captured: list[Array]) -> list[Array]:

@@ -56,7 +56,7 @@ def _jvp(
     made = pushed(kernel, moving, moves)
     if made is None:
         return _jit.jvp(primals, tangents, jaxpr=jaxpr, name=name)
-    outs = equation(*primals, *present(tangents), jaxpr=both, name=name, grid=grid, kernel=made)
+    outs = equation(*primals, *present(tangents), name=name, grid=grid, kernel=made, jaxpr=both)
     n = len(jaxpr.outputs)
     return outs[:n], spread_out(outs[n:], moves)
 
@@ -68,7 +68,7 @@ def _linearize(
     if pair is None:
         return _jit.linearize(primals, tangents, jaxpr=jaxpr, name=name)
     there, back, moves = pair
-    outs = equation(*primals, jaxpr=jaxpr, name=name, grid=grid, kernel=kernel)
+    outs = equation(*primals, name=name, grid=grid, kernel=kernel, jaxpr=jaxpr)
     moved = linear(
         *primals, *present(tangents), jaxpr=there.jaxpr, name=name, grid=grid, here=there,
         turned=back, known=len(primals),
@@ -91,7 +91,7 @@ def _batch(
     mapped, outs = batch_jaxpr(jaxpr, size, tuple(flags), (True,) * len(jaxpr.outputs))
     many = kernel and kernel.batched(size, flags)
     return flagged(
-        equation(*operands, jaxpr=mapped, name=name, grid=(size, *grid), kernel=many), outs
+        equation(*operands, name=name, grid=(size, *grid), kernel=many, jaxpr=mapped), outs
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from lazynp._array import Array
 from lazynp._avals import aval_of
-from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE
 from lazynp.lowering._kernel import Block, BlockDim, Kernel
 from lazynp.pallas._blocks import View
@@ -23,8 +22,7 @@ def launchable(call: Any, staged: Program, captured: Sequence[Array]) -> Kernel:
     kernel = call.kernel
     data = [None] * len(staged.owners) + [n[VALUE] if n[OP] is None else None for n in staged.nodes]
     views = [*call.ins, *call.outs]
-    if any(d.numbers is None for v in views for d in v.dims):
-        return _refused(call, "an index map reads an array")
+    maps = any(d.numbers is None for v in views for d in v.dims)
     return Kernel(
         name=kernel.name,
         jaxpr=staged.jaxpr,
@@ -37,12 +35,8 @@ def launchable(call: Any, staged: Program, captured: Sequence[Array]) -> Kernel:
         aliases={o: i for i, o in kernel.aliases.items()},
         warps=kernel.params.num_warps,
         stages=kernel.params.num_stages,
+        reason="an index map reads an array" if maps else "",
     )
-
-
-def _refused(call: Any, reason: str) -> Kernel:
-    name, grid, empty = call.kernel.name, call.kernel.grid, Jaxpr([], [], [])
-    return Kernel(name, empty, grid, (), (), (), {}, 1, 1, reason=reason)
 
 
 def _block(view: View, grid: tuple[int, ...]) -> Block:
@@ -50,9 +44,11 @@ def _block(view: View, grid: tuple[int, ...]) -> Block:
         BlockDim(d.length, d.size, d.step, *d.padding, d.squeezed, any(d.margins))
         for d in view.dims
     )
-    maps = None if view.maps is None else close(view.maps)
+    maps = view.maps
+    if maps is not None and any(d.numbers is None for d in view.dims):
+        maps = None  # it reads an array
     return Block(
-        aval_of(view.ref_shape, view.dtype), dims, maps, space=_space(view.space),
+        aval_of(view.ref_shape, view.dtype), dims, maps and close(maps), space=_space(view.space),
         revisited=lambda: revisited(view, grid), returned=lambda: returned(view, grid),
         covers=lambda: covers(view, grid), view=view,
     )  # fmt: skip

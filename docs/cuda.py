@@ -26,6 +26,7 @@ from lazynp._errors import LoweringError
 from lazynp._jaxpr import Jaxpr, jaxprs_in
 from lazynp._primitive import Primitive
 from lazynp.interop.scipy import hook
+from lazynp.pallas._marks import without_derivative
 from lazynp.primitives import (
     elementwise,
     indexing,
@@ -137,7 +138,9 @@ EXAMPLES: dict[str, list[Example]] = {
     "cond": [(lambda c, v: np.cond(c, np.sin, np.cos, v), (numpy.bool_(True), V))],
     "custom_call": [(_scaled(), (V,))],
     "jit": [(np.jit(lambda v: np.sin(v) * 2), (V,))],
+    "no_derivative": [(lambda v: without_derivative(np.asarray(v), "it") * 2, (V,))],
     "pallas_call": [(_CALL, (numpy.arange(32.0),))],
+    "pallas_call_linear": [(np.grad(lambda x: _CALL(x).sum()), (numpy.arange(32.0),))],
     "scan": [(lambda v: np.scan(lambda c, x: (c + x, c * x), 0.0, v), (V,))],
     "while": [(lambda v: np.while_loop(lambda x: x.sum() < 9, lambda x: x * 2, v), (V,))],
     "convolution": [(lambda v, w: np.convolve(v, w), (V, W))],

@@ -60,9 +60,14 @@ class LoweringError(NotImplementedError):
     primitive's name.
     """
 
-    def of(self, primitive: str) -> LoweringError:
-        """The error with the name of the primitive, unless it has one."""
-        self.args, self.named = (self.args if self.named else (f"{primitive}: {self}",)), True
+    def of(self, primitive: str, where: str = "") -> LoweringError:
+        """The error with the name of the primitive, and where it was recorded, unless it has
+        them.
+        """
+        if not self.named:
+            self.args, self.named = (f"{primitive}: {self}",), True
+        if where and not getattr(self, "__notes__", None):
+            self.add_note(f"in a traced function, recorded at {where}")
         return self
 
     named = False

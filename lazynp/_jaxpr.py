@@ -14,6 +14,7 @@ import numpy as np
 
 from lazynp._avals import Aval, short_name
 from lazynp._extents import filled
+from lazynp._positions import position
 from lazynp._signature import DBIdx, InDBIdx, OutDBIdx, ShapeDtype, Type
 from lazynp._sizes import Size
 
@@ -86,10 +87,11 @@ Atom = Var | Literal
 class Eqn:
     """`outputs = primitive[params] inputs`
 
-    The last `sizes` operands are sizes, in place of None in the parameters.
+    The last `sizes` operands are sizes, in place of None in the parameters. origin: code and offset
+    of the instruction that recorded it, if that is known.
     """
 
-    __slots__ = ("primitive", "inputs", "params", "outputs", "sizes")
+    __slots__ = ("primitive", "inputs", "params", "outputs", "sizes", "origin")
 
     def __init__(
         self,
@@ -98,9 +100,16 @@ class Eqn:
         params: dict[str, Any],
         outputs: Sequence[Var],
         sizes: int = 0,
+        origin: tuple[Any, int] | None = None,
     ) -> None:
+        self.origin = origin
         self.primitive, self.params, self.sizes = primitive, params, sizes
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+
+    @property
+    def where(self) -> str:
+        """`file:line` of its origin, or nothing."""
+        return position(*self.origin) if self.origin and self.origin[0] is not None else ""
 
 
 Flags = tuple[bool, ...]
@@ -200,6 +209,7 @@ def _names() -> Iterator[str]:
 
 
 def _format_param(value: Any) -> str:
+    value = getattr(value, "shown", value)
     if isinstance(value, Jaxpr):
         return format_jaxpr(value)
     return str(value).replace("\n", " ")
@@ -216,7 +226,8 @@ def format_jaxpr(jaxpr: Jaxpr) -> str:
 
     def named(aval: Aval) -> str:
         dims = [names.get(jaxpr.sizes.get(n), n) if type(n) is Size else n for n in aval.shape]
-        return f"{short_name(aval.dtype)}[{','.join(map(str, dims))}]"
+        text = f"{short_name(aval.dtype)}[{','.join(map(str, dims))}]"
+        return text if isinstance(aval, Aval) else f"Ref{{{text}}}"
 
     def use(atom: Atom) -> str:
         return names[atom] if isinstance(atom, Var) else repr(atom)

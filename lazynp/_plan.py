@@ -276,11 +276,13 @@ class Plan:
         donated = self.donated()
         return [i for i, j in enumerate(leaves) if j in donated]
 
-    def to_jaxpr(self, slots: list[Any], outputs: list[Ref]) -> Jaxpr:
-        """The jaxpr with every slot a constant, every leaf an input, and these outputs."""
+    def to_jaxpr(self, slots: list[Any], outputs: list[Ref], origins: Sequence[Any] = ()) -> Jaxpr:
+        """The jaxpr with every slot a constant, every leaf an input, and these outputs. origins: of
+        the steps.
+        """
         lowerer = Lowerer(self, slots, frozenset())
         lowerer.leaf_vars = {j: Var(aval) for j, aval in enumerate(self.leaf_avals)}
-        return lowerer.jaxpr(outputs)
+        return lowerer.jaxpr(outputs, origins)
 
 
 _families: Memo[int, int] = Memo(

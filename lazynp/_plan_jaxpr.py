@@ -6,6 +6,7 @@ packed into one vector, which the jaxpr takes apart.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,6 +97,8 @@ class Lowerer:
         self.slot_vars: dict[int, Atom] = {}
         self.coerced: dict[tuple[Atom, Aval], Atom] = {}
         self.tied = plan.tied or {} if varying else {}
+        self.origins: Sequence[Any] = ()  # of the steps
+        self.origin: Any = None  # of this step
 
     def program(self) -> Program:
         jaxpr = self.jaxpr()
@@ -106,7 +109,8 @@ class Lowerer:
         executable = self.plan.compiled(jaxpr, list(self.leaf_vars))
         return Program(jaxpr, executable, list(self.leaf_vars), packed, dtypes)
 
-    def jaxpr(self, wanted: list[Ref] | None = None) -> Jaxpr:
+    def jaxpr(self, wanted: list[Ref] | None = None, origins: Sequence[Any] = ()) -> Jaxpr:
+        self.origins = origins
         self._declare_vectors()
         for step in self.plan.steps:
             self._step(step)
@@ -135,16 +139,17 @@ class Lowerer:
             self._coerce(self._atom(ref, aval), aval)
             for ref, aval in zip(step.refs, op.explicit, strict=True)
         ]
+        self.origin = self.origins[step.position] if self.origins else None
         self.nodes[step.position] = self._emit(op.primitive, inputs, op.params)
 
     def _emit(self, primitive: Rules, inputs: list[Atom], params: dict[str, Any]) -> Any:
         avals = primitive.abstract(*[a.aval for a in inputs], **params)
         if primitive.multiple_results:
             outs = tuple(Var(a) for a in avals)
-            self.eqns.append(Eqn(primitive, inputs, params, outs))
+            self.eqns.append(Eqn(primitive, inputs, params, outs, origin=self.origin))
             return outs
         out = Var(avals)
-        self.eqns.append(Eqn(primitive, inputs, params, (out,)))
+        self.eqns.append(Eqn(primitive, inputs, params, (out,), origin=self.origin))
         return out
 
     def _atom(self, ref: Ref, target: Aval) -> Atom:

@@ -9,7 +9,7 @@ import numpy as np
 
 from lazynp._graph import build, project_now
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import ARGS, VALUE, Node
+from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node
 from lazynp._plan_jaxpr import Ref
 
 
@@ -52,7 +52,8 @@ def program_of(
     wanted = {id(r) for r in (*roots, *(effects or ()))}
     outside = [id(n) in wanted for n in nodes]
     plan = build(nodes, leaves, outside, [True] * len(leaves), -1, free_too=True)
-    return plan.to_jaxpr(slots, refs), leaves[len(inputs) :]
+    origins = [(n[CODE], n[OFFSET]) for n in nodes]
+    return plan.to_jaxpr(slots, refs, origins), leaves[len(inputs) :]
 
 
 def _collected(

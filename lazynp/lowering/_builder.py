@@ -17,7 +17,7 @@ from lazynp._jaxpr import Eqn, Jaxpr, Literal
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._reads import Reads
 from lazynp.lowering._structure import Structure
-from lazynp.lowering._text import dims, flag, ints
+from lazynp.lowering._text import dims, flag, ints, text
 
 _HIGHEST = "#stablehlo<precision HIGHEST>"
 _TRANSPOSES = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
@@ -169,19 +169,27 @@ class Builder(Structure):
         outs: Sequence[Aval],
         *,
         attrs: dict[str, str] | None = None,
+        config: str | None = None,
         operand_layouts: Sequence[Sequence[int]] | None = None,
         result_layouts: Sequence[Sequence[int]] | None = None,
         aliases: dict[int, int] | None = None,
         has_side_effect: bool = False,
     ) -> list[Value]:
-        """Call a target by the typed FFI. `attrs`: names to MLIR text (`"76 : ui8"`).
+        """Call a target by the typed FFI. `attrs`: names to MLIR text (`"76 : ui8"`). `config`: a
+        text instead, by the interface before that.
 
         Layouts are minor to major; the default is row-major. `aliases`: output to operand.
         """
-        config = ", ".join(f"{k} = {v}" for k, v in (attrs or {}).items())
+        if config is None:
+            version, config = (
+                4,
+                "{" + ", ".join(f"{k} = {v}" for k, v in (attrs or {}).items()) + "}",
+            )
+        else:
+            version, config = 1, text(config)
         parts = [
-            "api_version = 4 : i32",
-            f"backend_config = {{{config}}}",
+            f"api_version = {version} : i32",
+            f"backend_config = {config}",
             f'call_target_name = "{target}"',
             f"has_side_effect = {flag(has_side_effect)}",
             f"operand_layouts = {_layouts([v.aval for v in operands], operand_layouts)}",
@@ -215,7 +223,7 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
             else:
                 out = reads.lowered(b, eqn, operands, read)
         except LoweringError as error:
-            raise error.of(eqn.primitive.name) from None
+            raise error.of(eqn.primitive.name, eqn.where) from None
         outs = out if eqn.primitive.multiple_results else (out,)
         for var, value in zip(eqn.outputs, outs, strict=True):
             if value.aval is not var.aval and not _same_type(value.aval, var.aval):

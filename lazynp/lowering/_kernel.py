@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from lazynp._avals import Aval
 from lazynp._jaxpr import Jaxpr
+from lazynp.lowering._refs import with_refs
 
 
 @dataclass(frozen=True)
 class BlockDim:
     """One dimension of an array: its length; the size of a block; the elements from one block
-    number to the next; how far block 0 begins before the array. squeezed: the Ref has no axis for
+    number to the next; how far block 0 begins before the array, and the last may end after it.
+    squeezed: the Ref has no axis for
     it. stands_out: blocks may stand out of the array.
     """
 
@@ -20,6 +23,7 @@ class BlockDim:
     size: int
     step: int
     before: int = 0
+    after: int = 0
     squeezed: bool = False
     stands_out: bool = False
 
@@ -36,7 +40,13 @@ class Block:
     lead: tuple[tuple[int, int], ...] = ()
     # of data in the kernel: start and step, if it is a progression on one axis
     progression: tuple[int, int] | None = None
-    revisited: Callable[[], bool] = bool  # of outputs: whether several programs get a block
+    space: str = "vmem"  # or "smem": the memory of TPUs
+    # whether several programs get a block, whether they come back to it after another, and whether
+    # the blocks are all of the array
+    revisited: Callable[[], bool] = bool
+    returned: Callable[[], bool] = bool
+    covers: Callable[[], bool] = bool
+    view: Any = None  # what the loop knows of the blocks
 
     def batched(self, size: int, is_batched: bool) -> Block:
         """With one more axis of the grid, in front."""
@@ -46,9 +56,10 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel and its grid. jaxpr: program ids, blocks of inputs, of outputs, captured arrays, to
-    the blocks of outputs. aliases: outputs to inputs. extra: axes of the grid, in front, that the
-    kernel does not know. reason: why no platform can launch it, or nothing.
+    """A kernel and its grid. jaxpr: program ids, blocks of inputs, of outputs, scratch, captured
+    arrays, to the blocks of outputs and scratch. aliases: outputs to inputs. semantics: of the axes
+    of the grid, as TPUs know them. extra: axes of the grid, in front, that the kernel does not
+    know. reason: why no platform can launch it, or nothing.
     """
 
     name: str
@@ -60,6 +71,8 @@ class Kernel:
     aliases: dict[int, int]
     warps: int
     stages: int
+    scratch: tuple[Block, ...] = ()
+    semantics: tuple[str, ...] = ()
     extra: int = 0
     reason: str = ""
 
@@ -75,8 +88,14 @@ class Kernel:
             extra=self.extra + 1,
         )
 
+    @property
+    def shown(self) -> Jaxpr:
+        """Its jaxpr as it was written, with Refs."""
+        written = len(self.outputs) + len(self.scratch)
+        return with_refs(self.jaxpr, len(self.grid) - self.extra, len(self.inputs), written)
+
     def __repr__(self) -> str:
-        return "..."
+        return str(self.shown)
 
 
 @dataclass(frozen=True)

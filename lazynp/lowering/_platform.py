@@ -7,8 +7,9 @@ A builder carries one. A rule says what it computes, and asks where it matters h
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from lazynp.lowering._solvers import Cusolver, Lapack
+from lazynp.lowering._solvers import Cusolver, Lapack, NoSolvers
 
 
 @dataclass(frozen=True)
@@ -19,21 +20,22 @@ class Platform:
     one element wins, a loop of small rounds is cheap, and fusion follows the rules of XLA's CPU
     compiler, for which values are held (`_holds`) and reads set apart (`_reads`). Elsewhere a
     conditional waits for the device, which costs more than the copy that it saves.
-    kernels: kernels are launched as modules of their own.
+    kernels: the dialect of modules that kernels are launched as, "triton" or "mosaic"; "" if none.
     exact_products: products of float32 matrices must ask for float32, or are rounded to less.
     """
 
     name: str
     host: bool
     exact_products: bool
-    solvers: Lapack | Cusolver
-    kernels: bool = False
+    solvers: Any
+    kernels: str = ""
 
 
 CPU = Platform("cpu", True, False, Lapack())
-CUDA = Platform("cuda", False, True, Cusolver(), kernels=True)
+CUDA = Platform("cuda", False, True, Cusolver(), kernels="triton")
+TPU = Platform("tpu", False, True, NoSolvers("TPU"), kernels="mosaic")
 
-_PLATFORMS = {p.name: p for p in (CPU, CUDA)}
+_PLATFORMS = {p.name: p for p in (CPU, CUDA, TPU)}
 
 
 def platform_of(name: str) -> Platform:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
+from lazynp._errors import LoweringError
 from lazynp.lowering._text import flag
 
 _INT32 = np.dtype(np.int32)
@@ -260,3 +261,13 @@ def _adjoint(b: Any, x: Any) -> Any:
     if x.aval.dtype.kind != "c":
         return x
     return b.complex(b.real(x), b.unary("stablehlo.negate", b.imag(x)))
+
+
+class NoSolvers:
+    """Of a platform that has no library for matrices."""
+
+    def __init__(self, platform: str) -> None:
+        self.platform = platform
+
+    def __getattr__(self, name: str) -> Any:
+        raise LoweringError(f"{self.platform} has no library that factorises matrices")

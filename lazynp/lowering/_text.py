@@ -86,5 +86,11 @@ def _nested(array: np.ndarray[Any, Any]) -> str:
     return "[" + ", ".join(_nested(row) for row in array) + "]"
 
 
+def text(value: str) -> str:
+    """A string in quotes."""
+    value = value.replace("\\", "\\5C").replace('"', "\\22").replace("\n", "\\0A")
+    return f'"{value}"'
+
+
 def flag(value: bool) -> str:
     return "true" if value else "false"

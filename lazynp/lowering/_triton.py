@@ -7,21 +7,18 @@ too. A value of no axes is a scalar; others are tensors, whose sizes must be pow
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from lazynp._avals import Aval, aval_of
 from lazynp._errors import LoweringError
-from lazynp.lowering._builder import Builder
+from lazynp.lowering._arith import FLOAT32, INT32
 from lazynp.lowering._core import Body, Value, Values
+from lazynp.lowering._kernel_body import InMemory
 from lazynp.lowering._text import ELEMENT_TYPES
-from lazynp.lowering._triton_ops import COMPARISONS, LIBRARY, MATH, PLAIN, conversion
 
-INT32, INT64, FLOAT32 = np.dtype("i4"), np.dtype("i8"), np.dtype("f4")
-BOOL = np.dtype("?")
 _DOT = 16  # the least size of a product's factors
 
 
@@ -44,127 +41,37 @@ def kind(aval: Aval) -> str:
     return tensor_text(aval.shape, element_text(aval.dtype))
 
 
-class Triton(Builder):
+# of floats: the names in libdevice, without `__nv_` and the `f` of float32
+_LIBRARY = {
+    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan",
+    "atan2": "atan2", "atanh": "atanh", "cbrt": "cbrt", "cosh": "cosh",
+    "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "exponential_minus_one": "expm1",
+    "lgamma": "lgamma", "log_plus_one": "log1p", "next_after": "nextafter", "power": "pow",
+    "round_nearest_afz": "round", "round_nearest_even": "rint", "sinh": "sinh", "tan": "tan",
+    "tanh": "tanh",
+}  # fmt: skip
+
+# of float32: the plain ones are approximations
+_EXACT = {"divide": "tt.precise_divf", "sqrt": "tt.precise_sqrt"}
+
+
+class Triton(InMemory):
     """Writes the body of a kernel."""
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self._known: dict[str, str] = {}  # what was written: the name of each right side
-        self.written: dict[str, int] = {}  # pointers to memory that was written, and how often
-
-    # -- text --------------------------------------------------------------------------------------
-
-    def write(self, right: str, aval: Aval) -> Value:
-        """A line whose result has this aval. Lines that say the same are written once."""
-        name = self._known.get(right)
-        if name is None or right.startswith("tt.load"):
-            name = self._known[right] = self._fresh()
-            self.lines.append(f"{name} = {right}")
-        return Value(name, aval)
-
-    def line(self, text: str) -> None:
-        self.lines.append(text)
-
-    def text(self) -> str:
-        return "\n".join(map(str, self.lines))
-
-    def use(self, value: Value) -> str:
-        if value.name:
-            return value.name
-        assert value.literal is not None
-        key = value.literal, value.aval
-        if key not in self._constants:
-            self._constants[key] = self.write(self._constant(value), value.aval).name
-        return self._constants[key]
-
-    def _constant(self, value: Value) -> str:
-        aval, literal = value.aval, value.literal
-        if value.static is None:
-            raise LoweringError("a table of numbers in a kernel; pass it as an argument")
-        if aval.dtype.kind == "u":  # the same bits, with a sign
-            literal = str(np.array(value.static, aval.dtype).astype(f"i{aval.dtype.itemsize}"))
-        if not aval.shape:
-            text = f" : {kind(aval)}" if aval.dtype.kind != "b" else ""
-            return f"arith.constant {literal}{text}"
-        return f"arith.constant dense<{literal}> : {kind(aval)}"
-
-    def settled(self, operands: Sequence[Any]) -> list[Any]:
-        """The operands as values."""
-        return list(operands)
-
-    def inner(self) -> Triton:
-        """A builder for a region of this one."""
-        made = type(self)(self.platform, self._names)
-        made.written = self.written
-        return made
-
-    def block(self, avals: Sequence[Aval], body: Body, end: str) -> tuple[list[Value], str]:
-        """The arguments and the text of a region that ends with the body's results."""
-        inner = self.inner()
-        args = [Value(self._fresh(), aval) for aval in avals]
-        results = body(inner, args)
-        results = [results] if isinstance(results, Value) else inner.settled(results)
-        names = ", ".join([inner.use(v) for v in results])
-        types = ", ".join([kind(v.aval) for v in results])
-        inner.line(f"{end} {names} : {types}" if results else end)
-        return args, inner.text()
-
-    def custom_call(self, target: str, *_: Any, **__: Any) -> Any:
-        raise LoweringError(f"Triton has no operation for {target}")
+    dialect = "Triton"
+    element = staticmethod(element_text)
+    kind = staticmethod(kind)
 
     # -- elementwise -------------------------------------------------------------------------------
 
-    def op(
-        self, name: str, *operands: Value, out: Any, attrs: str = "", regions: Sequence[str] = ()
-    ) -> Any:
-        short = name.removeprefix("stablehlo.").removeprefix("chlo.")
-        if short == "optimization_barrier":
-            return operands
-        if not isinstance(out, Aval) or attrs or regions:
-            raise LoweringError(f"Triton has no operation for {short}")
-        return self._elementwise(short, operands)
-
-    def _elementwise(self, name: str, operands: Values) -> Value:
+    def elementwise(self, name: str, operands: Values) -> Value:
         aval = operands[0].aval
-        dtype = aval.dtype
-        args = ", ".join([self.use(v) for v in operands])
-        sort = "f" if dtype.kind == "f" else "u" if dtype.kind in "ub" else "i"
-        if name == "not":
-            ones = self.constant(True if dtype.kind == "b" else -1, dtype, aval.shape)
-            if dtype.kind == "u":
-                ones = self.constant(np.iinfo(dtype).max, dtype, aval.shape)
-            return self._elementwise("xor", [operands[0], ones])
-        if name == "negate" and sort != "f":
-            return self._elementwise("subtract", [self.constant(0, dtype, aval.shape), *operands])
-        if name == "is_finite":
-            size = self._elementwise("abs", operands)
-            return self.compare(size, self.constant(math.inf, dtype, aval.shape), "LT")
-        if name == "rsqrt":
-            root = self._elementwise("sqrt", operands)
-            return self._elementwise("divide", [self.constant(1, dtype, aval.shape), root])
-        if name == "logistic":
-            one = self.constant(1, dtype, aval.shape)
-            power = self._elementwise("exponential", [self._elementwise("negate", operands)])
-            return self._elementwise("divide", [one, self._elementwise("add", [one, power])])
-        if name == "clamp":
-            low, x, high = operands
-            dtype, aval = x.aval.dtype, x.aval
-            low, high = (self.broadcast_in_dim(v, aval.shape, ()) for v in (low, high))
-            x = self.select(self.compare(x, low, "LT"), low, x)
-            return self.select(self.compare(x, high, "GT"), high, x)
-        if dtype == FLOAT32 and name in ("divide", "sqrt"):  # the plain ones are approximations
-            exact = {"divide": "tt.precise_divf", "sqrt": "tt.precise_sqrt"}[name]
-            return self.write(f"{exact} {args} : {kind(aval)}", aval)
-        found = PLAIN.get((name, sort)) or (MATH.get(name) if sort == "f" else None)
-        if found is not None:
-            return self.write(f"{found} {args} : {kind(aval)}", aval)
-        if name == "abs":
-            return (
-                operands[0] if sort == "u" else self.write(f"math.absi {args} : {kind(aval)}", aval)
-            )
-        if name in LIBRARY and sort == "f":
+        if aval.dtype == FLOAT32 and name in _EXACT:
+            args = ", ".join([self.use(v) for v in operands])
+            return self.write(f"{_EXACT[name]} {args} : {kind(aval)}", aval)
+        if name in _LIBRARY and aval.dtype.kind == "f":
             return self._library(name, operands)
-        raise LoweringError(f"Triton has no operation for {name} of {dtype}")
+        return super().elementwise(name, operands)
 
     def _library(self, name: str, operands: Values) -> Value:
         """A function of libdevice, which has those of float32 and float64."""
@@ -172,59 +79,13 @@ class Triton(Builder):
         if dtype.itemsize < 4:
             wide = [self.convert(v, FLOAT32) for v in operands]
             return self.convert(self._library(name, wide), dtype)
-        symbol = f"__nv_{LIBRARY[name]}{'f' if dtype == FLOAT32 else ''}"
+        symbol = f"__nv_{_LIBRARY[name]}{'f' if dtype == FLOAT32 else ''}"
         args, aval = ", ".join([self.use(v) for v in operands]), operands[0].aval
         types = ", ".join([kind(v.aval) for v in operands])
         return self.write(
             f'tt.extern_elementwise {args} {{libname = "", libpath = "", pure = true, '
             f'symbol = "{symbol}"}} : ({types}) -> {kind(aval)}', aval,
         )  # fmt: skip
-
-    def multiplied(self, x: Value, y: Value) -> Value:
-        return self._elementwise("multiply", [x, y])
-
-    def hidden(self, x: Value) -> Value:
-        return x
-
-    def barrier(self, x: Value) -> Value:
-        return x
-
-    def compare(self, x: Value, y: Value, direction: str, total: bool = False) -> Value:
-        out, sort = aval_of(x.aval.shape, BOOL), x.aval.dtype.kind
-        if total:
-            raise LoweringError("Triton has no total order of floats")
-        if sort == "f":
-            what = f"arith.cmpf {'u' if direction == 'NE' else 'o'}{direction.lower()}"
-        else:
-            what = f"arith.cmpi {COMPARISONS[direction, sort in 'ub']}"
-        return self.write(f"{what}, {self.use(x)}, {self.use(y)} : {kind(x.aval)}", out)
-
-    def select(self, c: Value, x: Value, y: Value) -> Value:
-        types = kind(x.aval) if not x.aval.shape else f"{kind(c.aval)}, {kind(x.aval)}"
-        names = f"{self.use(c)}, {self.use(x)}, {self.use(y)}"
-        return self.write(f"arith.select {names} : {types}", x.aval)
-
-    def convert(self, x: Value, dtype: np.dtype[Any]) -> Value:
-        source, dtype = x.aval.dtype, np.dtype(dtype)
-        out = aval_of(x.aval.shape, dtype)
-        if source == dtype:
-            return x
-        if x.static is not None:
-            return self.constant(np.array(x.static, source).astype(dtype), dtype, x.aval.shape)
-        if dtype.kind == "b":
-            return self.compare(x, self.constant(0, source, x.aval.shape), "NE")
-        if element_text(source) == element_text(dtype):
-            return Value(self.use(x), out)
-        what = conversion(source, dtype)
-        return self.write(f"arith.{what} {self.use(x)} : {kind(x.aval)} to {kind(out)}", out)
-
-    def bitcast(self, x: Value, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Value:
-        out = aval_of(shape, np.dtype(dtype))
-        if shape != x.aval.shape:
-            raise LoweringError("Triton has no operation for bits of another size")
-        if element_text(x.aval.dtype) == element_text(out.dtype):
-            return Value(self.use(x), out)
-        return self.write(f"arith.bitcast {self.use(x)} : {kind(x.aval)} to {kind(out)}", out)
 
     # -- shapes ------------------------------------------------------------------------------------
 
@@ -328,73 +189,3 @@ class Triton(Builder):
         names = ", ".join(map(self.use, (x, y, start)))
         types = f"{kind(x.aval)} * {kind(y.aval)} -> {kind(out)}"
         return self.write(f"tt.dot {names}, inputPrecision = ieee : {types}", out)
-
-    # -- control flow ------------------------------------------------------------------------------
-
-    def counted(self, length: int, init: Values, body: Body) -> list[Value]:
-        """`body(b, number, state) -> state`, so many times; the number is an int64."""
-        number = Value(self._fresh(), aval_of((), INT64))
-        bounds = [self.use(self.constant(n, INT64)) for n in (0, length, 1)]
-        args, text = self.block(
-            [v.aval for v in init], lambda b, state: body(b, number, state), "scf.yield"
-        )
-        given = ", ".join(f"{a.name} = {self.use(v)}" for a, v in zip(args, init, strict=True))
-        types = ", ".join(kind(v.aval) for v in init)
-        lower, upper, step = bounds
-        carried = f"iter_args({given}) -> ({types}) " if init else ""
-        return self._many(
-            f"scf.for {number.name} = {lower} to {upper} step {step} {carried}: i64 {{\n{text}\n}}",
-            init,
-        )
-
-    def while_loop(self, cond: Body, body: Body, init: Values) -> list[Value]:
-        inner = self.inner()
-        args = [Value(self._fresh(), v.aval) for v in init]
-        going = cond(inner, args)
-        types = ", ".join(kind(v.aval) for v in init)
-        names = ", ".join(a.name for a in args)
-        inner.line(f"scf.condition({inner.use(going)}) {names} : {types}")
-        state, text = self.block([v.aval for v in init], body, "scf.yield")
-        given = ", ".join(f"{a.name} = {self.use(v)}" for a, v in zip(args, init, strict=True))
-        head = ", ".join(f"{a.name}: {kind(a.aval)}" for a in state)
-        return self._many(
-            f"scf.while ({given}) : ({types}) -> ({types}) {{\n{inner.text()}\n}} do {{\n"
-            f"^bb0({head}):\n{text}\n}}", init,
-        )  # fmt: skip
-
-    def case(self, index: Value, branches: Sequence[Body]) -> list[Value]:
-        if len(branches) == 1:
-            return list(branches[0](self))
-        first = self.compare(index, self.constant(0, index.aval.dtype), "EQ")
-        rest = branches[1] if len(branches) == 2 else self._next(index, branches[1:])
-        return self.if_(first, branches[0], rest)
-
-    def _next(self, index: Value, branches: Sequence[Body]) -> Body:
-        def chosen(b: Triton) -> list[Value]:
-            one = b.constant(1, index.aval.dtype)
-            return b.case(b._elementwise("subtract", [index, one]), branches)
-
-        return chosen
-
-    def if_(self, pred: Value, then: Body, else_: Body) -> list[Value]:
-        found: list[list[Value]] = []
-
-        def noted(branch: Body) -> Callable[..., Any]:
-            def run(b: Triton, _: Any) -> list[Value]:
-                results = branch(b)
-                found.append([results] if isinstance(results, Value) else list(results))
-                return found[-1]
-
-            return run
-
-        _, first = self.block((), noted(then), "scf.yield")
-        _, second = self.block((), noted(else_), "scf.yield")
-        types = ", ".join(kind(v.aval) for v in found[0])
-        return self._many(
-            f"scf.if {self.use(pred)} -> ({types}) {{\n{first}\n}} else {{\n{second}\n}}", found[0]
-        )
-
-    def _many(self, right: str, like: Values) -> list[Value]:
-        name, n = self._fresh(), len(like)
-        self.line(f"{name}{f':{n}' if n > 1 else ''} = {right}" if n else right)
-        return [Value(f"{name}#{k}" if n > 1 else name, v.aval) for k, v in enumerate(like)]

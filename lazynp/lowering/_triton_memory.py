@@ -1,8 +1,4 @@
-"""Reads of Refs in Triton: which elements of memory a value stands for, loaded where it is used.
-
-The jaxpr of a kernel is about values: blocks go in, and come out. Here a block that goes in is a
-`Memory`, and a slice of one loads just that slice.
-"""
+"""Memory in Triton: pointers to the elements that an index names, loaded and stored under masks."""
 
 from __future__ import annotations
 
@@ -13,81 +9,30 @@ from typing import Any
 
 import numpy as np
 
-from lazynp._avals import Aval, aval_of
+from lazynp._avals import aval_of
 from lazynp._errors import LoweringError
+from lazynp.lowering._arith import BOOL, INT64
 from lazynp.lowering._core import Value
-from lazynp.lowering._triton import BOOL, INT64, Triton, element_text, kind, tensor_text
+from lazynp.lowering._memory import (
+    Dim,
+    Memory,
+    as_value,
+    blank,
+    check_version,
+    plus,
+    steps,
+    times,
+    within,
+    written,
+)
+from lazynp.lowering._triton import Triton, element_text, kind, tensor_text
 
 Index = tuple[Any, tuple[int, ...]]  # an int or an int64 value, and the axes of the result it has
-
-
-@dataclass(frozen=True)
-class Dim:
-    """A dimension of an array in memory. start: of the block; axis: whether the Ref has one."""
-
-    length: int
-    size: int
-    stride: int
-    start: Any
-    axis: bool
-    stands_out: bool
-
-
-@dataclass(frozen=True)
-class Memory:
-    """A block of an array. blank: an output that nobody wrote. flat: seen as one axis, with so many
-    blanks behind. writeable: an output. writes: what was done to it, "stores" or "atomics";
-    version: how often.
-    """
-
-    aval: Aval
-    pointer: str
-    dtype: np.dtype[Any]
-    dims: tuple[Dim, ...]
-    blank: bool = False
-    flat: bool = False
-    behind: int = 0
-    writes: str = ""
-    version: int = 0
-    writeable: bool = False
 
 
 def pointer_text(dtype: np.dtype[Any]) -> str:
     """Bools are bytes in memory."""
     return f"!tt.ptr<{'i8' if dtype.kind == 'b' else element_text(dtype)}>"
-
-
-# -- arithmetic on places, by Python where both are ints -------------------------------------------
-
-
-def plus(t: Triton, x: Any, y: Any) -> Any:
-    return _folded(t, "add", x, y, lambda a, b: a + b, 0)
-
-
-def times(t: Triton, x: Any, y: Any) -> Any:
-    return _folded(t, "multiply", x, y, lambda a, b: a * b, 1)
-
-
-def _folded(t: Triton, name: str, x: Any, y: Any, known: Any, neutral: int) -> Any:
-    if isinstance(x, int) and isinstance(y, int):
-        return known(x, y)
-    if isinstance(x, int) and x == neutral:
-        return y
-    if isinstance(y, int) and y == neutral:
-        return x
-    return t.binary(name, *_alike(t, x, y))
-
-
-def _alike(t: Triton, x: Any, y: Any) -> tuple[Value, Value]:
-    """Both as int64 values of one shape."""
-    shape = next((v.aval.shape for v in (x, y) if isinstance(v, Value) and v.aval.shape), ())
-    return as_value(t, x, shape), as_value(t, y, shape)
-
-
-def as_value(t: Triton, x: Any, shape: tuple[int, ...]) -> Value:
-    if isinstance(x, int):
-        return t.constant(x, INT64, shape)
-    return t.broadcast_in_dim(t.convert(x, INT64), shape, tuple(range(x.aval.ndim)))
 
 
 # -- addresses -------------------------------------------------------------------------------------
@@ -109,7 +54,7 @@ def _address(
         place, axes = next(given) if dim.axis else (0, ())
         place = plus(t, place, dim.start)
         if dim.stands_out:
-            inside = _within(t, place, dim.length)
+            inside = within(t, place, dim.length)
             inside = t.broadcast_in_dim(inside, shape, axes if inside.aval.shape else ())
             mask = inside if mask is None else t.and_(mask, inside)
         step = times(t, place, dim.stride)
@@ -132,12 +77,6 @@ def _address(
     return _Address(here, many, mask)
 
 
-def _within(t: Triton, place: Any, length: int) -> Value:
-    place = place if isinstance(place, Value) else t.constant(place, INT64)
-    low, high = (t.constant(n, INT64, place.aval.shape) for n in (0, length))
-    return t.and_(t.compare(place, low, "GE"), t.compare(place, high, "LT"))
-
-
 def load(
     t: Triton, m: Memory, index: Sequence[Index], shape: tuple[int, ...], mask: Value | None = None
 ) -> Value:
@@ -153,7 +92,7 @@ def load(
     if at.mask is not None:
         other = t.use(t.constant(0 if is_bool else blank(m.dtype), held.dtype, shape))
         tail = f", {t.use(at.mask)}, {other}"
-    got = t.write(f"tt.load {at.pointers}{tail} : {at.kind}", held)
+    got = t.write(f"tt.load {at.pointers}{tail} : {at.kind}", held, again=True)
     return t.convert(got, BOOL) if is_bool else Value(got.name, out)
 
 
@@ -195,13 +134,6 @@ def atomic(
     )
 
 
-def blank(dtype: np.dtype[Any]) -> Any:
-    """What memory holds that nobody wrote: NaN, the least integer, False."""
-    if dtype.kind == "f":
-        return math.nan
-    return False if dtype.kind == "b" else int(np.iinfo(dtype).min)
-
-
 # -- views of memory -------------------------------------------------------------------------------
 
 
@@ -235,24 +167,11 @@ def replaced(
     return written(t, m, "stores")
 
 
-def written(t: Triton, m: Memory, how: str) -> Memory:
-    """The memory after a write."""
-    t.written[m.pointer] = m.version + 1
-    how = "stores" if m.writes == "stores" else how
-    return replace(m, writes=how, version=m.version + 1, blank=False)
-
-
 def _wait(t: Triton, m: Memory) -> None:
     """Threads of a program must wait before they touch what others of them have stored."""
     check_version(t, m)
     if m.version:
         t.line("gpu.barrier")
-
-
-def check_version(t: Triton, m: Memory) -> None:
-    """Memory has one state, and a value that stands for an earlier one cannot be had."""
-    if t.written.get(m.pointer, 0) != m.version:
-        raise LoweringError("what a Ref held before a store is used after it")
 
 
 def _places_of(
@@ -264,7 +183,7 @@ def _places_of(
     for axis, size in zip(axes, sizes, strict=True):
         region[axis] = size
     for axis, n in enumerate(region):
-        index[axis] = (t.iota((n,), 0, INT64) if n > 1 else 0, (axis,))
+        index[axis] = steps(t, n), (axis,)
     for axis, start, stride in zip(axes, starts, strides, strict=True):
         place, at = index[axis]
         start = start.static if isinstance(start.static, int) else start
@@ -289,7 +208,7 @@ def picked(t: Triton, m: Memory, indices: Sequence[Value], axes: Sequence[int]) 
         index[axis] = t.convert(value, INT64), tuple(range(len(lead)))
     for place, axis in enumerate(rest, len(lead)):
         n = m.aval.shape[axis]
-        index[axis] = (t.iota((n,), 0, INT64) if n > 1 else 0, (place,))
+        index[axis] = steps(t, n), (place,)
     return load(t, m, index, shape)
 
 
@@ -315,7 +234,7 @@ def _by_number(
     """Memory, index and mask of the elements with these numbers."""
     places = t.convert(places, INT64)
     shape, sizes = places.aval.shape, [d.size for d in m.dims if d.axis]
-    mask = _within(t, places, math.prod(sizes)) if m.behind else None
+    mask = within(t, places, math.prod(sizes)) if m.behind else None
     if all(d.size == d.length and d.start == 0 for d in m.dims):  # they are the places in memory
         line = Dim(math.prod(sizes), math.prod(sizes), 1, 0, True, False)
         return replace(m, dims=(line,)), [(places, tuple(range(len(shape))))], mask
@@ -328,29 +247,4 @@ def _by_number(
     return m, index[::-1], mask
 
 
-def flattened(m: Memory) -> Memory:
-    return replace(m, aval=aval_of((m.aval.size,), m.aval.dtype), flat=True)
-
-
-def with_blanks(m: Memory, count: int) -> Memory:
-    """With so many blanks behind the last element."""
-    return replace(m, aval=aval_of((m.aval.size + count,), m.aval.dtype), behind=count)
-
-
-def without_blanks(m: Memory) -> Memory:
-    """The inverse of `with_blanks`."""
-    return replace(m, aval=aval_of((m.aval.size - m.behind,), m.aval.dtype), behind=0)
-
-
-def unflattened(m: Memory) -> Memory:
-    """The inverse of `flattened`."""
-    sizes = tuple(d.size for d in m.dims if d.axis)
-    return replace(m, aval=aval_of(sizes, m.aval.dtype), flat=False)
-
-
-__all__ = [
-    "check_version",
-    "Dim", "Memory", "every", "flattened", "kind", "load", "part", "picked", "plus",
-    "pointer_text", "put", "replaced", "store", "times", "unflattened", "whole", "with_blanks",
-    "without_blanks",
-]  # fmt: skip
+__all__ = ["atomic", "every", "load", "part", "picked", "pointer_text", "put", "replaced", "store"]

@@ -62,6 +62,7 @@ class View:
     dtype: Any
     dims: tuple[Dim, ...]
     maps: Program | None  # program ids to block numbers; None: block 0
+    space: Any = None  # the kind of memory that was asked for
 
     @property
     def padded(self) -> tuple[int, ...]:
@@ -169,7 +170,7 @@ def view_of(spec: Any, shape: Any, dtype: Any, grid: tuple[int, ...], what: str)
         raise ValueError(f"{what}: a block of {len(block)} dimensions does not fit shape {shape}")
     dims = tuple(map(_dim, shape, block))
     function = None if spec is None else spec.index_map
-    view = View(what, np.dtype(dtype), dims, None)
+    view = View(what, np.dtype(dtype), dims, None, None if spec is None else spec.memory_space)
     if function is None:
         numbers = [np.zeros(1, np.int64)] * len(dims)
     else:

@@ -14,17 +14,18 @@ import numpy as np
 from lazynp._array import Array, NDArray, new_array
 from lazynp._avals import aval_of
 from lazynp._tree import broadcast_prefix, tree_flatten, tree_unflatten
-from lazynp.pallas._blocks import View, ids_of, view_of
+from lazynp.lowering._refs import with_refs
+from lazynp.pallas._blocks import View, view_of
 from lazynp.pallas._equation import equation
 from lazynp.pallas._kernels import program
 from lazynp.pallas._launch import launchable
+from lazynp.pallas._loop import blank_outside, chunked, looped
 from lazynp.pallas._refs import Ref, blanks
-from lazynp.pallas._rounds import chunk_of, chunks_of
+from lazynp.pallas._rounds import Chunk
 from lazynp.pallas._specs import BlockSpec, CompilerParams, GridSpec, checked_grid, takes
-from lazynp.primitives import elementwise
-from lazynp.transforms import fori_loop, jit
+from lazynp.transforms import jit
 from lazynp.transforms._stack import at_once, check_leaf, name_of, node_of
-from lazynp.transforms._stage import Program, run_jaxpr, stage
+from lazynp.transforms._stage import Program, stage
 
 _ID = aval_of((), np.dtype(np.int64), True)
 
@@ -144,20 +145,21 @@ class _Call:
 
     def staged(self) -> Program:
         """The kernel as a program on values."""
-        grid = self.kernel.grid
+        kernel, grid = self.kernel, self.kernel.grid
         blocks = [aval_of(v.ref_shape, v.dtype) for v in (*self.ins, *self.outs)]
-        blocks += [aval_of(tuple(s.shape), np.dtype(s.dtype)) for s in self.kernel.scratch]
+        blocks += [aval_of(tuple(s.shape), np.dtype(s.dtype)) for s in kernel.scratch]
         ranges = {i: (0, n - 1) for i, n in enumerate(grid)}
         kinds = [None] * len(grid) + [NDArray] * len(blocks)
         avals = [_ID] * len(grid) + blocks
-        staged = stage(self.program, avals, f"the kernel {self.kernel.name}", kinds, ranges)
+        staged = stage(self.program, avals, f"the kernel {kernel.name}", kinds, ranges)
         if staged.written:
             raise TypeError(
-                f"{self.kernel.name}: a kernel must not write arrays from outside; it may write "
+                f"{kernel.name}: a kernel must not write arrays from outside; it may write "
                 "the Refs of outputs and scratch"
             )
-        if self.kernel.debug:
-            print(staged.jaxpr)
+        if kernel.debug:
+            written = len(self.outs) + len(kernel.scratch)
+            print(with_refs(staged.jaxpr, len(grid), len(self.ins), written))
         return staged
 
     # -- all programs ------------------------------------------------------------------------------
@@ -175,44 +177,21 @@ class _Call:
         loop = stage(run, [x.aval for x in operands], f"the call of {kernel.name}", kinds)
         launched = None if kernel.interpret else launchable(self, staged, operands[n:])
         return equation(
-            *operands, *loop.captured, jaxpr=loop.jaxpr, name=kernel.name, grid=kernel.grid,
-            kernel=launched,
+            *operands, *loop.captured, name=kernel.name, grid=kernel.grid, kernel=launched,
+            jaxpr=loop.jaxpr,
         )  # fmt: skip
 
     def looped(self, staged: Program, captured: list[Array]) -> list[Array]:
         """All programs as one loop, over chunks of programs where they are independent."""
-        kernel = self.kernel
-        axes = [] if kernel.interpret or kernel.scratch else chunks_of(
-            kernel.grid, self.ins, self.outs, staged.jaxpr
+        kernel, jaxpr = self.kernel, staged.jaxpr
+        if kernel.interpret or kernel.scratch:
+            chunk = Chunk((), kernel.grid, jaxpr)
+        else:
+            chunk = chunked(kernel.grid, self.ins, self.outs, jaxpr)
+        return looped(
+            chunk, self.ins, self.outs, self.given, self.begun(), self._scratch(), captured,
+            kernel.interpret == "reversed",
         )  # fmt: skip
-        chunk = chunk_of(axes, kernel.grid, staged.jaxpr)
-        inputs = [v.pad(x) for v, x in zip(self.ins, self.given, strict=True)]
-        count, n = math.prod(chunk.grid), len(inputs)
-
-        def body(number: Any, carry: Any) -> Any:
-            outs, scratch = carry
-            if kernel.interpret == "reversed":
-                number = elementwise.subtract(count - 1, number)
-            first, ids = chunk.ids(ids_of(number, chunk.grid))
-            blocks = [
-                chunk.read(k, v, x, v.starts(first))
-                for k, (v, x) in enumerate(zip(self.ins, inputs, strict=True))
-            ]
-            starts = [v.starts(first) for v in self.outs]
-            for k, (v, x, s) in enumerate(zip(self.outs, outs, starts, strict=True)):
-                blocks.append(_blank_outside(v, chunk.read(n + k, v, x, s), s, bool(chunk.axes)))
-            given = [i if isinstance(i, Array) else new_array(node_of(i)) for i in ids]
-            results = run_jaxpr(chunk.jaxpr, [*given, *blocks, *scratch, *captured])
-            outs = [
-                chunk.write(n + k, v, x, new, s)
-                for k, (v, x, new, s) in enumerate(zip(self.outs, outs, results, starts))
-            ]
-            return outs, results[len(outs) :]
-
-        begun = [v.pad(x) for v, x in zip(self.outs, self.begun(), strict=True)]
-        carry = begun, self._scratch()
-        outs, _ = body(0, carry) if count == 1 else fori_loop(0, count, body, carry)
-        return [v.crop(x) for v, x in zip(self.outs, outs, strict=True)]
 
     def by_python(self) -> list[Array]:
         """All programs one after the other, each by Python, with values in the Refs."""
@@ -224,7 +203,7 @@ class _Call:
             blocks = [v.read(x, v.starts(ids)) for v, x in zip(self.ins, inputs, strict=True)]
             starts = [v.starts(ids) for v in self.outs]
             for v, x, s in zip(self.outs, outs, starts, strict=True):
-                blocks.append(_blank_outside(v, v.read(x, s), s, False))
+                blocks.append(blank_outside(v, v.read(x, s), s, False))
             results = self.program([*ids, *map(_own, blocks), *map(_own, scratch)])
             outs = [v.write(x, r, s) for v, x, r, s in zip(self.outs, outs, results, starts)]
             scratch = results[len(outs) :]
@@ -233,16 +212,6 @@ class _Call:
 
 def _own(x: Array) -> Array:
     return new_array(x._read())
-
-
-def _blank_outside(view: View, block: Array, starts: Sequence[Any], whole: bool) -> Array:
-    """A block of an output without what an earlier program wrote outside of the array. whole: no
-    earlier program had this block.
-    """
-    inside = None if whole or not view.stands_out else view.inside(starts)
-    if inside is None:
-        return block
-    return elementwise.select(inside, block, blanks(view.ref_shape, view.dtype))
 
 
 def _what(place: int, inputs: int, outputs: int) -> str:
@@ -354,6 +323,11 @@ def _checked(
         )
     if interpret not in (True, False, "reversed"):
         raise ValueError(f"{name}: interpret must be True, False or 'reversed', got {interpret!r}")
+    kinds = params.dimension_semantics
+    if kinds is not None and len(kinds) != len(checked_grid(spec.grid, name)):
+        raise ValueError(
+            f"{name}: dimension_semantics has {len(kinds)} entries for the grid {spec.grid!r}"
+        )
     leaves, tree = _leaves_of(out_shape)
     broadcast_prefix(spec.out_specs, tree, f"{name}: out_specs", _is_spec)
     return _Kernel(

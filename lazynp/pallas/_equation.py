@@ -1,7 +1,8 @@
 """The equation of a call: the loop over its grid as one operation, with its name and its grid.
 
-It consists of its jaxpr alone, in which Refs are discharged. Derivatives are those of that jaxpr,
-and are `jit` equations; a batch is a call with one more axis of the grid, in front.
+It consists of its jaxpr alone, in which Refs are discharged. Where each block is visited once, its
+derivatives are calls too (`_derivatives`); otherwise they are those of that jaxpr, and are `jit`
+equations. A batch is a call with one more axis of the grid, in front.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from lazynp._array import Array
 from lazynp._avals import Aval
 from lazynp._interpreter import eval_reference
 from lazynp._jaxpr import Jaxpr
-from lazynp._primitive import Primitive
+from lazynp._primitive import Primitive, Undefined
 from lazynp.lowering._kernel import Kernel
-from lazynp.lowering._triton_launch import launch
+from lazynp.lowering._launching import launch
+from lazynp.pallas._derivatives import Linear, linear_pair, pushed
 from lazynp.primitives._index_arrays import broadcast_front
-from lazynp.transforms._call import jaxpr_explicit, jit_call
+from lazynp.transforms._call import jaxpr_explicit, jit_call, moving_flags, present
 from lazynp.transforms._checks import discharge_call
-from lazynp.transforms._stage import batch_jaxpr
+from lazynp.transforms._stage import batch_jaxpr, jvp_jaxpr, spread_out
 from lazynp.transforms._vmap import flagged
 
 Grid = tuple[int, ...]
@@ -46,12 +48,32 @@ def _lower(
     return *outs, *(b.constant(0, a.dtype, a.shape) for a in rest)
 
 
-def _jvp(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, **_: Any) -> Any:
-    return _jit.jvp(primals, tangents, jaxpr=jaxpr, name=name)
+def _jvp(
+    primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, grid: Grid, kernel: Kernel | None
+) -> Any:
+    moving = moving_flags(tangents)
+    both, moves = jvp_jaxpr(jaxpr, moving)
+    made = pushed(kernel, moving, moves)
+    if made is None:
+        return _jit.jvp(primals, tangents, jaxpr=jaxpr, name=name)
+    outs = equation(*primals, *present(tangents), name=name, grid=grid, kernel=made, jaxpr=both)
+    n = len(jaxpr.outputs)
+    return outs[:n], spread_out(outs[n:], moves)
 
 
-def _linearize(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, **_: Any) -> Any:
-    return _jit.linearize(primals, tangents, jaxpr=jaxpr, name=name)
+def _linearize(
+    primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, grid: Grid, kernel: Kernel | None
+) -> Any:
+    pair = linear_pair(jaxpr, kernel, moving_flags(tangents))
+    if pair is None:
+        return _jit.linearize(primals, tangents, jaxpr=jaxpr, name=name)
+    there, back, moves = pair
+    outs = equation(*primals, name=name, grid=grid, kernel=kernel, jaxpr=jaxpr)
+    moved = linear(
+        *primals, *present(tangents), jaxpr=there.jaxpr, name=name, grid=grid, here=there,
+        turned=back, known=len(primals),
+    )  # fmt: skip
+    return outs, spread_out(moved, moves)
 
 
 def _transpose(cts: Any, *operands: Any, jaxpr: Jaxpr, name: str, **_: Any) -> Any:
@@ -69,7 +91,7 @@ def _batch(
     mapped, outs = batch_jaxpr(jaxpr, size, tuple(flags), (True,) * len(jaxpr.outputs))
     many = kernel and kernel.batched(size, flags)
     return flagged(
-        equation(*operands, jaxpr=mapped, name=name, grid=(size, *grid), kernel=many), outs
+        equation(*operands, name=name, grid=(size, *grid), kernel=many, jaxpr=mapped), outs
     )
 
 
@@ -87,6 +109,73 @@ equation: Any = Primitive(
     linearize=_linearize,
     transpose=_transpose,
     batch=_batch,
+    discharge=_discharge,
+    multiple_results=True,
+    kind="call",
+)
+
+
+# -- the linear part of a call ---------------------------------------------------------------------
+
+
+def _lower_linear(b: Any, *values: Any, here: Linear, **params: Any) -> tuple[Any, ...]:
+    params = {k: params[k] for k in ("jaxpr", "name", "grid")}
+    return _lower(b, *values, **params, kernel=here.kernel)
+
+
+def _jvp_linear(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, **_: Any) -> Any:
+    return _jit.jvp(primals, tangents, jaxpr=jaxpr, name=name)
+
+
+def _linearize_linear(primals: Any, tangents: Any, *, jaxpr: Jaxpr, name: str, **_: Any) -> Any:
+    return _jit.linearize(primals, tangents, jaxpr=jaxpr, name=name)
+
+
+def _transpose_linear(
+    cts: Any, *operands: Any, jaxpr: Jaxpr, name: str, grid: Grid, here: Linear, turned: Linear,
+    known: int,
+) -> Any:  # fmt: skip
+    flags = [isinstance(x, Undefined) for x in operands]
+    if any(flags[:known]) or not all(flags[known:]):
+        return _jit.transpose(cts, *operands, jaxpr=jaxpr, name=name)
+    found = linear(
+        *operands[:known], *cts, jaxpr=turned.jaxpr, name=name, grid=grid, here=turned, turned=here,
+        known=known,
+    )  # fmt: skip
+    return [*[None] * known, *found]
+
+
+def _batch_linear(
+    size: int, batched: Sequence[bool], *operands: Array, jaxpr: Jaxpr, name: str, grid: Grid,
+    here: Linear, turned: Linear, known: int,
+) -> tuple[Any, ...]:  # fmt: skip
+    flags = tuple(batched[:known])
+    operands = tuple([
+        x if b or i < known else broadcast_front(x, size)
+        for i, (x, b) in enumerate(zip(operands, batched, strict=True))
+    ])  # fmt: skip
+    made = []
+    for one in (here, turned):
+        every = (*flags, *[True] * (len(one.jaxpr.inputs) - known))
+        mapped, _ = batch_jaxpr(one.jaxpr, size, every, (True,) * len(one.jaxpr.outputs))
+        made.append(one.batched(mapped, size, every))
+    outs = linear(
+        *operands, jaxpr=made[0].jaxpr, name=name, grid=(size, *grid), here=made[0],
+        turned=made[1], known=known,
+    )  # fmt: skip
+    return flagged(outs, (True,) * len(outs))
+
+
+linear: Any = Primitive(
+    "pallas_call_linear",
+    abstract=_abstract,
+    explicit=jaxpr_explicit,
+    reference=_reference,
+    lower=_lower_linear,
+    jvp=_jvp_linear,
+    linearize=_linearize_linear,
+    transpose=_transpose_linear,
+    batch=_batch_linear,
     discharge=_discharge,
     multiple_results=True,
     kind="call",

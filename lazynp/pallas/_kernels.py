@@ -24,6 +24,7 @@ from lazynp.functions.ufuncs import (
     minimum,
 )
 from lazynp.pallas._indexing import in_bounds, is_array, is_mask, items_of, lanes, places_of, read
+from lazynp.pallas._marks import without_derivative
 from lazynp.pallas._refs import Ref, blank, blanks, no_array
 from lazynp.primitives import elementwise, indexing, shaping
 from lazynp.primitives.checks import check_later
@@ -213,11 +214,12 @@ def _atomic(name: str, function: Any, ref: Any, idx: Any, value: Any, mask: Any)
         raise TypeError(f"{name}: integers or bools are required, got {x.dtype}")
     if any(map(is_array, items)):
         given = _Lanes(x, items, True if mask is None else mask, name)
-        ref._store(..., given.written(value, function.__name__, name))
-        return _as_read(given.read(None, name))
+        old, new = given.read(None, name), given.written(value, function.__name__, name)
+        ref._store(..., new if function is add else without_derivative(new, name))
+        return _as_read(old)
     old = load(ref, items, mask=mask)
     new = function(old, cast(as_array(value), x.dtype))
-    store(ref, items, new, mask=mask)
+    store(ref, items, new if function is add else without_derivative(new, name), mask=mask)
     return old
 
 
@@ -253,7 +255,11 @@ def atomic_xor(ref: Ref, idx: Any, value: Any, *, mask: Any = None) -> Any:
 
 def atomic_xchg(ref: Ref, idx: Any, value: Any, *, mask: Any = None) -> Any:
     """Replace elements; returns what was there."""
-    return swap(_checked(ref, "atomic_xchg"), idx, value, mask=mask)
+    if isinstance(value, Ref):
+        raise no_array(value._name)
+    ref = _checked(ref, "atomic_xchg")
+    new = without_derivative(cast(as_array(value), ref.dtype), "atomic_xchg")
+    return swap(ref, idx, new, mask=mask)
 
 
 def atomic_cas(ref: Ref, cmp: Any, value: Any) -> Any:
@@ -261,7 +267,8 @@ def atomic_cas(ref: Ref, cmp: Any, value: Any) -> Any:
     old = as_array(_checked(ref, "atomic_cas")[...])
     expected = cast(_spread(cmp, old.shape, "atomic_cas: cmp"), old.dtype)
     new = cast(_spread(value, old.shape, "atomic_cas: a value"), old.dtype)
-    ref._store(..., elementwise.select(elementwise.equal(old, expected), new, old))
+    new = elementwise.select(elementwise.equal(old, expected), new, old)
+    ref._store(..., without_derivative(new, "atomic_cas"))
     return _as_read(old)
 
 

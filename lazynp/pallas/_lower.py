@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lazynp import lowering
-from lazynp._errors import LoweringError
 from lazynp.transforms import make_jaxpr
 from lazynp.transforms._checks import discharged, has_checks
 
@@ -21,7 +20,7 @@ class Lowered:
     """
 
     text: str
-    kernels: tuple[Any, ...] = ()
+    kernels: list[Any] = field(default_factory=list)
 
     def as_text(self) -> str:
         """The StableHLO of the whole program."""
@@ -33,14 +32,13 @@ def lower(f: Callable[..., Any], *args: Any, platform: str = "cpu") -> Lowered:
 
     Arrays that f captures are operands after the arguments. A program that may raise an IndexError
     has one more result, which says whether it does. "cuda": kernels are Triton modules, which
-    MLIR has verified; nothing is compiled. LoweringError (a NotImplementedError) says what Triton
-    cannot do. "tpu" raises LoweringError.
+    MLIR has verified; "tpu": Mosaic modules. Nothing is compiled. LoweringError (a
+    NotImplementedError) says what there is no way for.
     """
     if platform not in _PLATFORMS:
         raise ValueError(f"lower: platform must be one of {_PLATFORMS}, got {platform!r}")
-    if platform == "tpu":
-        raise LoweringError("lower: kernels are not lowered for 'tpu' yet")
     jaxpr = make_jaxpr(f)(*args)
     if has_checks(jaxpr):
         jaxpr, _ = discharged(jaxpr, 0)
-    return Lowered(*lowering.lower_module(jaxpr, platform=platform))
+    text, kernels = lowering.lower_module(jaxpr, platform=platform)
+    return Lowered(text, list(kernels))

@@ -26,6 +26,13 @@ from lazynp.transforms._stage import batch_jaxpr
 # cache, and below, small programs take as long as the loop.
 _CHUNK = 1 << 19
 
+# Products (multiplications and additions) of one contraction in a chunk. From 2^23 on, XLA divides
+# those of a batch among threads, one matrix at a time, and to wake a thread takes longer than a
+# small matrix: 4096 products of 32 in batches of 64, 128, 256 took 8.4, 24, 15 ms, and one by one
+# 11; 64 of 128 took 3.3 one by one, 4.1 by 2, 7.5 by 4; attention 5.6 one by one, 3.6 by 8, 6.3
+# by 16.
+_PRODUCTS = 1 << 22
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -47,17 +54,32 @@ def chunks_of(
         return []
     sizes = [math.prod(v.ref_shape) * v.dtype.itemsize for v in views]
     found: list[Axis] = []
+    products = _products(jaxpr)
     for axis in reversed(range(len(grid))):
         dims = _followers(views, len(ins), axis, grid, found)
         if dims is None:
             continue
         moving = sum(n for n, d in zip(sizes, dims, strict=True) if d is not None)
         most = min(grid[axis], (_CHUNK - sum(sizes) + moving) // max(1, moving))
+        most = min(most, _PRODUCTS // products) if products else most
         count = max((c for c in range(1, most + 1) if grid[axis] % c == 0), default=1)
         if count > 1:
             found.append(Axis(axis, count, dims))
+            products *= count
             sizes = [n if d is None else n * count for n, d in zip(sizes, dims, strict=True)]
     return found[::-1]
+
+
+def _products(jaxpr: Jaxpr) -> int:
+    """Multiplications and additions of the contraction that has most of them."""
+    most = 0
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "dot_general":
+            (contracted, _), _ = eqn.params["dimension_numbers"]
+            shape = eqn.inputs[0].aval.shape
+            most = max(most, 2 * eqn.outputs[0].aval.size * math.prod(shape[k] for k in contracted))
+        most = max(most, *map(_products, jaxprs_in(eqn.params)), 0)
+    return most
 
 
 def _has_order(jaxpr: Jaxpr) -> bool:
@@ -77,6 +99,24 @@ def revisited(view: View, grid: tuple[int, ...]) -> bool:
     firsts = [_on_grid(d, grid).reshape(count) for d in view.dims]
     apart = all(d.step == d.size for d in view.dims)
     return not apart or len(np.unique(np.stack(firsts), axis=1).T) < count
+
+
+def covers(view: View, grid: tuple[int, ...]) -> bool:
+    """Whether the blocks, no two of which overlap, are all of the array."""
+    size = math.prod(d.size for d in view.dims)
+    return math.prod(grid) * size == math.prod(d.length for d in view.dims)
+
+
+def returned(view: View, grid: tuple[int, ...]) -> bool:
+    """Whether programs come back to a block after another program had another one. Blocks that
+    overlap are not told apart.
+    """
+    count = math.prod(grid)
+    if not view.dims or not revisited(view, grid):
+        return False
+    firsts = np.stack([_on_grid(d, grid).reshape(count) for d in view.dims])
+    changes = int((firsts[:, 1:] != firsts[:, :-1]).any(axis=0).sum())
+    return changes >= len(np.unique(firsts, axis=1).T)
 
 
 def _followers(

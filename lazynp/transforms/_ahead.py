@@ -90,7 +90,7 @@ class Lowered:
         return self._traced.jaxpr
 
     def as_text(self, platform: str = "cpu") -> str:
-        """The StableHLO text of the program for "cpu" or "cuda"; no such device is needed.
+        """The StableHLO text of the program for "cpu", "cuda" or "tpu"; no such device is needed.
 
         ValueError for other platforms. LoweringError, a NotImplementedError, names an operation
         that only NumPy, SciPy or Python can do.

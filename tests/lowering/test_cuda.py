@@ -73,7 +73,7 @@ def test_what_the_host_computes_is_named(name: str) -> None:
     PAGE.hook()
     for platform in ("cuda", "cpu"):
         lowered = np.jit(lambda *xs: np.cond(True, f, f, *xs)).lower(*args)
-        with pytest.raises(LoweringError, match=f"^{name}: .* on the host$"):
+        with pytest.raises(LoweringError, match=f"^{name}: .* on the host(\n|$)"):
             lowered.as_text(platform=platform)
     assert f"`{name}`" in PAGE.PAGE.read_text(encoding="utf-8")
 
@@ -91,7 +91,7 @@ def test_dtypes_that_devices_lack() -> None:
 def test_platforms() -> None:
     lowered = np.jit(lambda x: x + 1).lower(np.ones(3))
     assert lowered.as_text() == lowered.as_text(platform="cpu") == lowered.as_text("cuda")
-    for wrong in ("vax", "tpu", None, ["cuda"]):
+    for wrong in ("vax", "TPU", None, ["cuda"]):
         with pytest.raises(ValueError, match="platform must be one of"):
             lowered.as_text(platform=wrong)  # type: ignore[arg-type]
     assert platform_of("cuda").name == "cuda"

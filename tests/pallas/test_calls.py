@@ -307,3 +307,42 @@ def test_random_calls(call: Any, interpret: Any) -> None:
             grid=grid, in_specs=list(specs[:-1]), out_specs=[specs[-1]],
             input_output_aliases=None,
         )  # fmt: skip
+
+
+def test_the_jaxpr_shows_the_kernel_with_its_refs(capsys: Any) -> None:
+    def kernel(x: Any, o: Any) -> None:
+        o[...] = x[...] * 2
+        o[0] = 7
+
+    spec = B((2,), lambda i: i)
+    call = pl.pallas_call(
+        kernel, S((8,), "f8"), grid=(4,), in_specs=[spec], out_specs=spec, name="double",
+        debug=True,
+    )  # fmt: skip
+    text = str(np.make_jaxpr(call)(np.arange(8.0)))
+    assert (
+        "pallas_call[name=double grid=(4,) kernel={ lambda a:i64[] b:Ref{f64[2]} c:Ref{f64[2]}"
+        in text
+    )
+    shown = [line.split(" = ")[1] for line in capsys.readouterr().out.splitlines() if " = " in line]
+    assert [line.split()[0].split("[")[0] for line in shown] == [
+        "get", "broadcast_in_dim", "multiply", "swap", "swap"
+    ]  # fmt: skip
+    assert shown[0] == "get b" and shown[3] == "swap c f" and "Ref{f64[2]} = get" not in text
+    mapped = np.make_jaxpr(np.vmap(call))(np.ones((3, 8)))
+    assert "name=double grid=(3, 4) kernel={ lambda a:i64[] b:Ref{f64[2]}" in str(mapped)
+
+
+def test_what_is_written_as_a_whole_or_read_late_is_shown_too(capsys: Any) -> None:
+    """Branches take values: a Ref is read before one, and written after it."""
+
+    def kernel(x: Any, o: Any, s: Any) -> None:
+        pl.when(pl.program_id(0) == 0)(lambda: o.__setitem__(..., x[...]))
+        s[...] = np.sin(o[...])
+
+    pl.pallas_call(
+        kernel, S((4,), "f8"), grid=2, scratch_shapes=[pl.VMEM((4,), "f8")], debug=True
+    )(np.ones(4)).tolist()  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    names = [line.split(" = ")[1].split()[0].split("[")[0] for line in lines if " = " in line]
+    assert names.count("swap") == 2 and names.index("get") < names.index("cond")

@@ -311,3 +311,125 @@ def test_a_call_is_lazy() -> None:
     y = call(x) + 1
     assert vars(np.stats()) == before
     close(y, np.sin(x) * x + 1)
+
+
+# -- derivatives that stay kernels -----------------------------------------------------------------
+
+
+def _cubes(x: Any, y: Any, o: Any, p: Any) -> None:
+    o[...] = x[...] ** 3 * y[...]
+    p[...] = (x[...] * y[...]).sum()
+
+
+def _cubes_call(**options: Any) -> Any:
+    rows = B((2, 4), lambda i: (i, 0))
+    return pl.pallas_call(
+        _cubes, [S((6, 4), "f8"), S((3,), "f8")], grid=3, in_specs=[rows, rows],
+        out_specs=[rows, B((None,), lambda i: i)], **options,
+    )  # fmt: skip
+
+
+def _loss(f: Any) -> Any:
+    return lambda x, y: sum(
+        (v * np.arange(1.0, v.size + 1).reshape(v.shape)).sum() for v in f(x, y)
+    )
+
+
+@pytest.mark.parametrize("interpret", [False, True])
+def test_derivatives_of_blocks_that_are_visited_once(interpret: bool) -> None:
+    f = _cubes_call(interpret=interpret)
+    x, y = numpy.arange(24.0).reshape(6, 4) / 10, numpy.cos(numpy.arange(24.0)).reshape(6, 4)
+    whole = _loss(lambda x, y: (x**3 * y, (x * y).reshape(3, 8).sum(axis=1)))
+    for argnums in (0, 1):
+        got, want = (np.grad(g, argnums)(x, y) for g in (_loss(f), whole))
+        numpy.testing.assert_allclose(got, want, rtol=1e-12)
+    got, want = (np.jvp(g, (x, y), (y, x)) for g in (_loss(f), whole))
+    numpy.testing.assert_allclose(got, want, rtol=1e-12)
+    got, want = (np.hessian(g)(x, y) for g in (_loss(f), whole))
+    numpy.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+    got, want = (
+        np.vmap(np.grad(g), in_axes=(0, None))(numpy.stack([x, y]), y) for g in (_loss(f), whole)
+    )
+    numpy.testing.assert_allclose(got, want, rtol=1e-12)
+    batch = numpy.stack([x, y])
+    got, want = (
+        np.grad(lambda x, g=g: np.vmap(g, in_axes=(0, None))(x, y).sum())(batch)
+        for g in (_loss(f), whole)
+    )
+    numpy.testing.assert_allclose(got, want, rtol=1e-12)
+    out, pull = np.linearize(_loss(f), x, y)
+    numpy.testing.assert_allclose(pull(y, x), np.jvp(whole, (x, y), (y, x))[1], rtol=1e-12)
+
+
+@pytest.mark.own_policy
+@pytest.mark.parametrize("platform", ["cuda", "tpu"])
+def test_they_are_launched(platform: str) -> None:
+    spec = B((8, 128), lambda i: (i, 0))
+    f = pl.pallas_call(
+        lambda x, o: o.__setitem__(..., np.tanh(x[...]) * x[...]), S((16, 128), "f4"), grid=2,
+        in_specs=[spec], out_specs=spec, name="gate",
+    )  # fmt: skip
+    x = S((16, 128), "f4")
+    grad = np.grad(lambda x: f(x).sum())
+    for g, count in ((grad, 2), (lambda x: np.jvp(f, (x,), (x,)), 1),
+                     (np.value_and_grad(lambda x: f(x).sum()), 2)):  # fmt: skip
+        kernels = pl.lower(g, x, platform=platform).kernels
+        assert [k.name for k in kernels] == ["gate"] * count
+    assert "pallas_call_linear[" in str(np.make_jaxpr(grad)(np.ones((16, 128), "f4")))
+    batched = pl.lower(np.vmap(grad), S((3, 16, 128), "f4"), platform=platform).kernels
+    assert [k.grid[:2] for k in batched] == [(3, 2)] * 2
+
+
+def test_other_derivatives_are_those_of_the_loop() -> None:
+    """Blocks that overlap, that stand out, that several programs read, and captured arrays."""
+    x, c = numpy.arange(1.0, 10.0), np.arange(1.0, 4.0)
+
+    def grad(kernel: Any, n: int, spec: Any) -> Any:
+        f = pl.pallas_call(
+            kernel, S((n,), "f8"), grid=3, in_specs=[spec], out_specs=B((3,), lambda i: i)
+        )  # fmt: skip
+        return np.grad(lambda x: (f(x) * np.arange(1.0, n + 1)).sum())(x).tolist()
+
+    def copies(x: Any, o: Any) -> None:
+        o[...] = x[:3] * x[:3]
+
+    w = numpy.arange(1.0, 10.0)
+    assert grad(copies, 9, B((3,), lambda i: i)) == (2 * x * w).tolist()
+    assert grad(copies, 8, B((3,), lambda i: i))[:8] == (2 * x * w)[:8].tolist()
+    assert (
+        grad(copies, 9, B((3,), lambda i: 0))[:3] == (2 * x[:3] * (w[:3] + w[3:6] + w[6:])).tolist()
+    )
+    overlapping = grad(copies, 9, B((pl.Element(4),), lambda i: i))
+    assert overlapping[:2] == [2 * x[0] * 1, 2 * x[1] * (2 + 4)]
+    assert (
+        grad(lambda x, o: o.__setitem__(..., x[...] * c), 9, B((3,), lambda i: i))
+        == (w * numpy.tile([1.0, 2.0, 3.0], 3)).tolist()
+    )
+    weights = np.grad(
+        lambda c: pl.pallas_call(
+            lambda x, o: o.__setitem__(..., x[...] * c), S((9,), "f8"), grid=3,
+            in_specs=[B((3,), lambda i: i)], out_specs=B((3,), lambda i: i),
+        )(x).sum()
+    )(np.ones(3))  # fmt: skip
+    assert weights.tolist() == x.reshape(3, 3).sum(axis=0).tolist()
+
+
+def test_atomics_other_than_add_have_no_derivative() -> None:
+    def grad(change: Any) -> Any:
+        def kernel(x: Any, o: Any) -> None:
+            o[...] = x[...]
+            change(x, o)
+
+        return np.grad(lambda x: pl.pallas_call(kernel, S((4,), "f8"))(x).sum())(numpy.arange(4.0))
+
+    places = np.asarray([0, 0, 1])
+    assert grad(lambda x, o: pl.atomic_add(o, 0, x[3])).tolist() == [1, 1, 1, 2]
+    assert grad(lambda x, o: pl.atomic_add(o, (places,), x[1:])).tolist() == [1, 2, 2, 2]
+    for name in ("max", "min", "xchg"):
+        atomic = getattr(pl, f"atomic_{name}")
+        with pytest.raises(TypeError, match=f"atomic_{name} has no derivative"):
+            grad(lambda x, o, atomic=atomic: atomic(o, 0, x[3]))
+    with pytest.raises(TypeError, match="atomic_max has no derivative"):
+        grad(lambda x, o: pl.atomic_max(o, (places,), x[1:]))
+    with pytest.raises(TypeError, match="atomic_cas has no derivative"):
+        grad(lambda x, o: pl.atomic_cas(o, 0.0, x[3]))

@@ -1,4 +1,4 @@
-"""Which operation of MLIR's dialects, or function of libdevice, does an elementwise operation."""
+"""Which operation of MLIR's `arith` and `math` does an elementwise operation."""
 
 from __future__ import annotations
 
@@ -31,16 +31,6 @@ PLAIN = {
 MATH = {
     "abs": "math.absf", "ceil": "math.ceil", "cosine": "math.cos", "exponential": "math.exp",
     "floor": "math.floor", "log": "math.log", "sine": "math.sin", "sqrt": "math.sqrt",
-}  # fmt: skip
-
-# of floats: the names in libdevice, without `__nv_` and the `f` of float32
-LIBRARY = {
-    "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan",
-    "atan2": "atan2", "atanh": "atanh", "cbrt": "cbrt", "cosh": "cosh",
-    "erf": "erf", "erfc": "erfc", "erf_inv": "erfinv", "exponential_minus_one": "expm1",
-    "lgamma": "lgamma", "log_plus_one": "log1p", "next_after": "nextafter", "power": "pow",
-    "round_nearest_afz": "round", "round_nearest_even": "rint", "sinh": "sinh", "tan": "tan",
-    "tanh": "tanh",
 }  # fmt: skip
 
 # directions, and whether numbers have no sign

@@ -16,6 +16,7 @@ from lazynp._errors import InternalError, LoweringError
 from lazynp._jaxpr import Eqn, Jaxpr, Literal
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._reads import Reads
+from lazynp.lowering._stacks import fft_attrs, fft_call, notes
 from lazynp.lowering._structure import Structure
 from lazynp.lowering._text import dims, flag, ints
 
@@ -64,10 +65,12 @@ class Builder(Structure):
         elif kind == "IRFFT":
             shape[-1] = length[-1]
             dtype = np.dtype(f"f{dtype.itemsize // 2}")
+        out, leading = aval_of(tuple(shape), dtype), len(shape) - len(length)
+        if self.mesh is None or not leading or not self.platform.host:
+            return self.op("stablehlo.fft", x, out=out, attrs=fft_attrs(kind, length))
         return self.op(
-            "stablehlo.fft", x,
-            out=aval_of(tuple(shape), dtype),
-            attrs=f"fft_length = {ints(length)}, fft_type = #stablehlo<fft_type {kind}>",
+            "stablehlo.custom_call", x,
+            out=out, attrs=fft_call(kind, length), notes=notes([x.aval], [out], leading),
         )  # fmt: skip
 
     def convolution(
@@ -173,10 +176,12 @@ class Builder(Structure):
         result_layouts: Sequence[Sequence[int]] | None = None,
         aliases: dict[int, int] | None = None,
         has_side_effect: bool = False,
+        leading: int = 0,
     ) -> list[Value]:
         """Call a target by the typed FFI. `attrs`: names to MLIR text (`"76 : ui8"`).
 
         Layouts are minor to major; the default is row-major. `aliases`: output to operand.
+        leading: the dimensions in front along which it computes each entry apart.
         """
         config = ", ".join(f"{k} = {v}" for k, v in (attrs or {}).items())
         parts = [
@@ -190,7 +195,11 @@ class Builder(Structure):
         ]
         # `op` must know whether there is one result, which it returns bare, or a tuple
         out: Any = outs[0] if len(outs) == 1 else outs
-        results = self.op("stablehlo.custom_call", *operands, out=out, attrs=", ".join(parts))
+        apart = leading and self.mesh is not None
+        rule = notes([v.aval for v in operands], outs, leading) if apart else ""
+        results = self.op(
+            "stablehlo.custom_call", *operands, out=out, attrs=", ".join(parts), notes=rule
+        )
         return [results] if isinstance(results, Value) else list(results)
 
     def subjaxpr(self, jaxpr: Jaxpr, operands: Values) -> list[Value]:

@@ -109,8 +109,12 @@ class Core:
         out: Aval | Sequence[Aval],
         attrs: str = "",
         regions: Sequence[str] = (),
+        notes: str = "",
     ) -> Any:
-        """Write one operation. Returns a Value, or a tuple of Values if `out` is a sequence."""
+        """Write one operation. Returns a Value, or a tuple of Values if `out` is a sequence.
+
+        notes: attributes that are not the operation's own, in braces.
+        """
         if "." not in name:
             name = "stablehlo." + name
         args = ", ".join([v.name or self.use(v) for v in operands])
@@ -119,6 +123,8 @@ class Core:
             attrs = f" <{{{attrs}}}>"
         if regions:
             attrs += " (" + ", ".join(regions) + ")"
+        if notes:
+            attrs += " " + notes
         self._names.count = count = self._names.count + 1
         products = _rounding.NONE
         for v in operands:

@@ -1,0 +1,105 @@
+"""Operations on stacks: along leading dimensions, each entry of the result needs only the operands'
+entries at that place. So a device that has some of them can compute its own.
+
+XLA's partitioner knows this of most operations, but not of custom calls, and not of Fourier
+transforms: those it runs on all devices in full. A custom call gets a rule, which says what its
+dimensions have in common (`notes`), and jaxlib splits it. A transform becomes a custom call as
+well, until XLA asks, by `_partition`, for the program of one device.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lazynp._avals import Aval, aval_of
+from lazynp.lowering import _compat
+from lazynp.lowering._text import ints, type_text
+
+FFT = "lazynp_fft"
+_lock = threading.Lock()
+_registered: list[bool] = []
+_Dims = tuple[int, ...]
+
+
+def notes(operands: Sequence[Aval], outs: Sequence[Aval], leading: int) -> str:
+    """The attributes of a custom call on stacks with so many leading dimensions."""
+    sizes: list[int] = list(operands[0].shape[:leading])
+    stack = [_factor(i) for i in range(leading)]
+
+    def written(aval: Aval) -> str:
+        own = [_factor(len(sizes) + i) for i in range(aval.ndim - leading)]
+        sizes.extend(aval.shape[leading:])
+        return "[" + ", ".join([*stack, *own]) + "]"
+
+    given, made = [", ".join(map(written, avals)) for avals in (operands, outs)]
+    counts = ", ".join(f"{_factor(i)}={n}" for i, n in enumerate(sizes))
+    whole = ", ".join(map(_factor, range(leading, len(sizes))))
+    needs = f" need_replication={{{whole}}}" if whole else ""
+    return (
+        f'{{mhlo.frontend_attributes = {{num_batch_dims = "{leading}"}}, sdy.sharding_rule = '
+        f"#sdy.op_sharding_rule<({given})->({made}) {{{counts}}}{needs}, custom>}}"
+    )
+
+
+def _factor(i: int) -> str:
+    """The name that Shardy wants for the factor of this number: i to z, then z_1, z_2, ..."""
+    return chr(ord("i") + i) if i < 18 else f"z_{i - 17}"
+
+
+def fft_attrs(kind: str, length: Sequence[int]) -> str:
+    return f"fft_length = {ints(length)}, fft_type = #stablehlo<fft_type {kind}>"
+
+
+def fft_call(kind: str, length: Sequence[int]) -> str:
+    """The attributes of the custom call that stands for a Fourier transform."""
+    config = " ".join([kind, *map(str, length)])
+    return f'backend_config = "{config}", call_target_name = "{FFT}", has_side_effect = false'
+
+
+def register() -> None:
+    """Tell XLA how to split what `fft_call` writes."""
+    with _lock:
+        if not _registered:
+            _compat.register_partitioner(FFT, _partition)
+            _registered.append(True)
+
+
+def _partition(
+    shapes: Sequence[Any], shardings: Sequence[Any], shape: Any, sharding: Any, config: bytes
+) -> tuple[bytes, list[Any], Any]:
+    """The program of one device, and how its operand and its result are split."""
+    kind, *rest = config.decode().split()
+    length = tuple(map(int, rest))
+    leading = shape.rank() - len(length)
+    tiles = [_tiles(s, leading) for s in (shardings[0], sharding)]
+    counts, order = max(tiles, key=lambda t: math.prod(t[0]))
+    split = _compat.tiled(counts, len(length), order)
+    given, made = [type_text(_part(s, counts)) for s in (shapes[0], shape)]
+    text = (
+        f"func.func public @main(%a: {given}) -> {made} {{\n"
+        f'%0 = "stablehlo.fft"(%a) <{{{fft_attrs(kind, length)}}}> : ({given}) -> {made}\n'
+        f"return %0 : {made}\n}}"
+    )
+    return text.encode(), [split], split
+
+
+def _tiles(sharding: Any, leading: int) -> tuple[_Dims, _Dims]:
+    """How often leading dimensions are split, and the devices in order of their parts."""
+    if not sharding.is_tiled():
+        return (1,) * leading, ()
+    dims = tuple(sharding.tile_assignment_dimensions())
+    return dims[:leading], tuple(sharding.tile_assignment_devices())
+
+
+def _part(shape: Any, counts: _Dims) -> Aval:
+    """The aval of one device's part."""
+    sizes = tuple(shape.dimensions())
+    front = [-(-n // c) for n, c in zip(sizes, counts, strict=False)]
+    return aval_of((*front, *sizes[len(counts) :]), np.dtype(shape.numpy_dtype()))
+
+

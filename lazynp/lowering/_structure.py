@@ -58,9 +58,12 @@ class Structure(Elementwise):
             return Value("", out, x.static, x.literal)
         if out is x.aval and tuple(dims) == tuple(range(out.ndim)):
             return x
-        return self.op(
+        made = self.op(
             "stablehlo.broadcast_in_dim", x, out=out, attrs=f"broadcast_dimensions = {ints(dims)}"
         )
+        if x.counts is not None and out.shape[dims[x.counts]] == x.aval.shape[x.counts]:
+            made.counts = dims[x.counts]
+        return made
 
     def splat(self, x: Value, shape: tuple[int, ...]) -> Value:
         """Broadcast a 0-d value to this shape."""

@@ -78,7 +78,66 @@ def moved(function: Callable[[], Any]) -> tuple[dict[str, int], int, Any]:
     return kinds, stats.collective_bytes - size, result
 
 
+def systems(x: Any) -> Any:
+    """A stack of symmetric, positive definite matrices of four rows."""
+    a = x.reshape(len(x), 4, 4)
+    return a @ a.swapaxes(1, 2) + numpy.eye(4)
+
+
+def sorted_in_place(x: Any) -> Any:
+    y = x.copy()
+    y.sort(axis=1)
+    return y
+
+
+def largest_replaced(x: Any) -> Any:
+    y = x.copy()
+    np.put_along_axis(y, y.argmax(1)[:, None], 0.0, 1)
+    return y
+
+
 UNMOVED: dict[str, Callable[[Any], Any]] = {
+    "fft": lambda x: np.fft.fft(x, axis=1),
+    "rfft": lambda x: np.fft.rfft(x, 12, axis=1),
+    "irfft": lambda x: np.fft.irfft(x, axis=1),
+    "fft2": lambda x: np.fft.fft2(x.reshape(len(x), 4, 4)),
+    "sort": lambda x: np.sort(x, axis=1),
+    "sort in place": sorted_in_place,
+    "argsort": lambda x: np.argsort(x, axis=1),
+    "sort of the transposed": lambda x: np.sort(x.T, axis=0).T,
+    "partition": lambda x: np.partition(x, 3, axis=1),
+    "median": lambda x: np.median(x, axis=1),
+    "percentile": lambda x: np.percentile(x, 30, axis=1),
+    "nanmedian": lambda x: np.nanmedian(x, axis=1),
+    "take_along_axis": lambda x: np.take_along_axis(x, np.argsort(x, axis=1), axis=1),
+    "put_along_axis": largest_replaced,
+    "accumulate": lambda x: np.maximum.accumulate(x, axis=1),
+    "solve": lambda x: np.linalg.solve(systems(x), x.reshape(len(x), 4, 4)),
+    "inv": lambda x: np.linalg.inv(systems(x)),
+    "det": lambda x: np.linalg.det(systems(x)),
+    "cholesky": lambda x: np.linalg.cholesky(systems(x)),
+    "eigh": lambda x: np.linalg.eigh(systems(x))[0],
+    "svd": lambda x: np.linalg.svd(systems(x))[0],
+    "qr": lambda x: np.linalg.qr(systems(x))[1],
+    "pinv": lambda x: np.linalg.pinv(systems(x)),
+    "vmap of fft": lambda x: np.vmap(np.fft.fft)(x),
+    "vmap of sort": lambda x: np.vmap(np.sort)(x),
+    "vmap of argsort": lambda x: np.jit(np.vmap(np.argsort))(x),
+    "vmap of median": lambda x: np.jit(np.vmap(np.median))(x),
+    "vmap of cumsum": lambda x: np.vmap(np.cumsum)(x),
+    "vmap of solve": lambda x: np.vmap(np.linalg.solve)(systems(x), x[:, :4]),
+    "vmap of eigvalsh": lambda x: np.vmap(np.linalg.eigvalsh)(systems(x)),
+    "jit of fft": lambda x: np.jit(lambda a: np.fft.ifft(np.fft.fft(a, axis=1), axis=1).real)(x),
+    "gradient of fft": lambda x: np.grad(lambda a: (abs(np.fft.fft(a, axis=1)) ** 2).sum())(x),
+    "gradient of sort": lambda x: np.grad(lambda a: (np.sort(a, axis=1) ** 3).sum())(x),
+    "gradient of solve": lambda x: np.grad(lambda a: np.linalg.solve(a, a).sum())(systems(x)),
+    "a loop of ffts": lambda x: np.fori_loop(0, 3, lambda i, u: np.fft.fft(u, axis=1).real, x),
+    "shard_map of fft and sort": lambda x: np.shard_map(
+        lambda u: np.sort(np.fft.fft(u, axis=1).real, axis=1),
+        mesh=x.sharding.mesh,
+        in_specs=P("x"),
+        out_specs=P("x"),
+    )(x),
     "elementwise": lambda x: np.sin(x) * 2 + x,
     "sum": lambda x: x.sum(1),
     "max": lambda x: x.max(1),
@@ -89,6 +148,9 @@ UNMOVED: dict[str, Callable[[Any], Any]] = {
 }
 
 
+MESHED = ("product", "shard_map of fft and sort")  # they need a mesh
+
+
 @pytest.mark.parametrize("name", list(UNMOVED))
 @on_eight
 def test_along_axes_that_are_not_split_nothing_moves(name: str) -> None:
@@ -96,6 +158,18 @@ def test_along_axes_that_are_not_split_nothing_moves(name: str) -> None:
     kinds, size, out = moved(lambda: UNMOVED[name](x))
     assert (kinds, size) == ({}, 0)
     assert out.sharding.spec[0] == "x"
+    want = UNMOVED[name](np.array(numpy.asarray(x))) if name not in MESHED else out
+    numpy.testing.assert_allclose(numpy.asarray(out), numpy.asarray(want), 1e-9, 1e-9)
+
+
+@pytest.mark.parametrize("name", ["solve", "cholesky", "eigh"])
+@on_eight
+def test_a_jitted_check_of_a_stack_moves_one_number(name: str) -> None:
+    x = rows(64, 16)
+    kinds, size, out = moved(lambda: np.jit(UNMOVED[name])(x))
+    assert (kinds, size) == ({"all-reduce": 1}, 8) and out.sharding.spec == P("x")
+    with pytest.raises(np.linalg.LinAlgError):
+        np.jit(np.linalg.inv)(x.reshape(64, 4, 4) * 0)
 
 
 @on_eight

@@ -275,7 +275,7 @@ def register_batch_partitionable(name: str, api: Any = None) -> None:
     _jax.register_custom_call_as_batch_partitionable(name, api)
 
 
-def register_partitioner(name: str, partition: Any) -> None:
+def register_partitioner(name: str, partition: Any, api: Any = None) -> None:
     """`partition(operands' shapes, their shardings, result's shape, its sharding, config)` gives
     the module that replaces a custom call on each device, with the shardings that it wants.
     """
@@ -283,7 +283,7 @@ def register_partitioner(name: str, partition: Any) -> None:
     def unasked(*_: Any) -> Any:  # Shardy has spread all shardings before
         raise NotImplementedError(name)
 
-    _jax.register_custom_call_partitioner(name, unasked, partition, unasked)
+    _jax.register_custom_call_partitioner(name, unasked, partition, unasked, c_api=api)
 
 
 def tiled(counts: Sequence[int], whole: int, order: Sequence[int]) -> Any:

@@ -22,7 +22,7 @@ from lazynp.lowering._text import ints, type_text
 
 FFT = "lazynp_fft"
 _lock = threading.Lock()
-_registered: list[bool] = []
+_registered: list[Any] = []
 _Dims = tuple[int, ...]
 
 
@@ -61,12 +61,12 @@ def fft_call(kind: str, length: Sequence[int]) -> str:
     return f'backend_config = "{config}", call_target_name = "{FFT}", has_side_effect = false'
 
 
-def register() -> None:
-    """Tell XLA how to split what `fft_call` writes."""
+def register(api: Any = None) -> None:
+    """Tell XLA how to split what `fft_call` writes. api: that of a platform's plugin."""
     with _lock:
-        if not _registered:
-            _compat.register_partitioner(FFT, _partition)
-            _registered.append(True)
+        if api not in _registered:
+            _compat.register_partitioner(FFT, _partition, api)
+            _registered.append(api)
 
 
 def _partition(
@@ -101,5 +101,3 @@ def _part(shape: Any, counts: _Dims) -> Aval:
     sizes = tuple(shape.dimensions())
     front = [-(-n // c) for n, c in zip(sizes, counts, strict=False)]
     return aval_of((*front, *sizes[len(counts) :]), np.dtype(shape.numpy_dtype()))
-
-

@@ -58,20 +58,29 @@ class Builder(Structure):
 
     def fft(self, x: Value, kind: str, length: Sequence[int]) -> Value:
         """FFT, IFFT, RFFT or IRFFT over the last axes, at most three; `length` is their size."""
-        shape, dtype = list(x.aval.shape), x.aval.dtype
-        if kind == "RFFT":
-            shape[-1] = length[-1] // 2 + 1
-            dtype = np.dtype(f"c{2 * dtype.itemsize}")
-        elif kind == "IRFFT":
-            shape[-1] = length[-1]
-            dtype = np.dtype(f"f{dtype.itemsize // 2}")
-        out, leading = aval_of(tuple(shape), dtype), len(shape) - len(length)
-        if self.mesh is None:
-            return self.op("stablehlo.fft", x, out=out, attrs=fft_attrs(kind, length))
-        return self.op(
-            "stablehlo.custom_call", x,
-            out=out, attrs=fft_call(kind, length), notes=notes([x.aval], [out], leading),
-        )  # fmt: skip
+        if self.mesh is not None:
+            return self._fft_by_axes(x, kind, length)
+        out = _transformed(x.aval, kind, length[-1])
+        return self.op("stablehlo.fft", x, out=out, attrs=fft_attrs(kind, length))
+
+    def _fft_by_axes(self, x: Value, kind: str, length: Sequence[int]) -> Value:
+        """One axis after the other, the last one first unless its result is real: each device
+        transforms the lines that it has.
+        """
+        axes = [*range(-len(length), 0)]
+        for axis in axes if kind == "IRFFT" else axes[::-1]:
+            one = kind if axis == -1 else "IFFT" if kind[0] == "I" else "FFT"
+            x = self._fft_of_lines(x, one, axis, length[axis])
+        return x
+
+    def _fft_of_lines(self, x: Value, kind: str, axis: int, n: int) -> Value:
+        order = [*range(x.aval.ndim)]
+        order[axis], order[-1] = order[-1], order[axis]
+        x = self.transpose(x, order)
+        out = _transformed(x.aval, kind, n)
+        rule = notes([x.aval], [out], len(order) - 1, through=x.aval.shape == out.shape)
+        made = self.op("stablehlo.custom_call", x, out=out, attrs=fft_call(kind, n), notes=rule)
+        return self.transpose(made, order)
 
     def convolution(
         self,
@@ -240,6 +249,16 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
         if not eqn.outputs or eqn.outputs[0] not in env:
             emit(eqn)
     return [read(a) for a in jaxpr.outputs]
+
+
+def _transformed(x: Aval, kind: str, n: int) -> Aval:
+    """The aval of a Fourier transform of this length."""
+    size = x.dtype.itemsize
+    if kind == "RFFT":
+        return aval_of((*x.shape[:-1], n // 2 + 1), np.dtype(f"c{2 * size}"))
+    if kind == "IRFFT":
+        return aval_of((*x.shape[:-1], n), np.dtype(f"f{size // 2}"))
+    return x
 
 
 def _same_type(x: Aval, y: Aval) -> bool:

@@ -26,8 +26,12 @@ _registered: list[Any] = []
 _Dims = tuple[int, ...]
 
 
-def notes(operands: Sequence[Aval], outs: Sequence[Aval], leading: int) -> str:
-    """The attributes of a custom call on stacks with so many leading dimensions."""
+def notes(
+    operands: Sequence[Aval], outs: Sequence[Aval], leading: int, through: bool = False
+) -> str:
+    """The attributes of a custom call on stacks with so many leading dimensions. through: its one
+    result may be split as its operand is, also along other dimensions.
+    """
     sizes: list[int] = list(operands[0].shape[:leading])
     stack = [_factor(i) for i in range(leading)]
 
@@ -36,9 +40,10 @@ def notes(operands: Sequence[Aval], outs: Sequence[Aval], leading: int) -> str:
         sizes.extend(aval.shape[leading:])
         return "[" + ", ".join([*stack, *own]) + "]"
 
-    given, made = [", ".join(map(written, avals)) for avals in (operands, outs)]
+    given = ", ".join(map(written, operands))
+    made = given if through else ", ".join(map(written, outs))
     counts = ", ".join(f"{_factor(i)}={n}" for i, n in enumerate(sizes))
-    whole = ", ".join(map(_factor, range(leading, len(sizes))))
+    whole = "" if through else ", ".join(map(_factor, range(leading, len(sizes))))
     needs = f" need_replication={{{whole}}}" if whole else ""
     return (
         f'{{mhlo.frontend_attributes = {{num_batch_dims = "{leading}"}}, sdy.sharding_rule = '
@@ -55,9 +60,9 @@ def fft_attrs(kind: str, length: Sequence[int]) -> str:
     return f"fft_length = {ints(length)}, fft_type = #stablehlo<fft_type {kind}>"
 
 
-def fft_call(kind: str, length: Sequence[int]) -> str:
-    """The attributes of the custom call that stands for a Fourier transform."""
-    config = " ".join([kind, *map(str, length)])
+def fft_call(kind: str, n: int) -> str:
+    """The attributes of the custom call that stands for a Fourier transform of the last axis."""
+    config = f"{kind} {n}"
     return f'backend_config = "{config}", call_target_name = "{FFT}", has_side_effect = false'
 
 
@@ -73,27 +78,37 @@ def _partition(
     shapes: Sequence[Any], shardings: Sequence[Any], shape: Any, sharding: Any, config: bytes
 ) -> tuple[bytes, list[Any], Any]:
     """The program of one device, and how its operand and its result are split."""
-    kind, *rest = config.decode().split()
-    length = tuple(map(int, rest))
-    leading = shape.rank() - len(length)
-    tiles = [_tiles(s, leading) for s in (shardings[0], sharding)]
+    kind, n = config.decode().split()
+    lines = tuple(shape.dimensions())[:-1]
+    tiles = [_tiles(s, lines) for s in (shardings[0], sharding)]
     counts, order = max(tiles, key=lambda t: math.prod(t[0]))
-    split = _compat.tiled(counts, len(length), order)
+    split = _compat.tiled(counts, 1, order)
     given, made = [type_text(_part(s, counts)) for s in (shapes[0], shape)]
     text = (
         f"func.func public @main(%a: {given}) -> {made} {{\n"
-        f'%0 = "stablehlo.fft"(%a) <{{{fft_attrs(kind, length)}}}> : ({given}) -> {made}\n'
+        f'%0 = "stablehlo.fft"(%a) <{{{fft_attrs(kind, [int(n)])}}}> : ({given}) -> {made}\n'
         f"return %0 : {made}\n}}"
     )
     return text.encode(), [split], split
 
 
-def _tiles(sharding: Any, leading: int) -> tuple[_Dims, _Dims]:
-    """How often leading dimensions are split, and the devices in order of their parts."""
+def _tiles(sharding: Any, lines: _Dims) -> tuple[_Dims, _Dims]:
+    """How often to split each axis but the last one, and the devices in order of their parts.
+
+    Parts of the last axis change places with parts of another one, if there is one that they
+    divide evenly: an all-to-all. Otherwise each device that had one gets them all.
+    """
     if not sharding.is_tiled():
-        return (1,) * leading, ()
-    dims = tuple(sharding.tile_assignment_dimensions())
-    return dims[:leading], tuple(sharding.tile_assignment_devices())
+        return (1,) * len(lines), ()
+    dims = list(sharding.tile_assignment_dimensions())
+    order = np.array(sharding.tile_assignment_devices()).reshape(dims)
+    counts, parts = dims[: len(lines)], dims[len(lines)]
+    for axis, size in enumerate(lines):
+        if parts > 1 and size % (counts[axis] * parts) == 0:
+            counts[axis] *= parts
+            order = np.moveaxis(order, len(lines), axis + 1)
+            break
+    return tuple(counts), tuple(order.ravel().tolist())
 
 
 def _part(shape: Any, counts: _Dims) -> Aval:

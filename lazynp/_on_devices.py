@@ -12,10 +12,10 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._form import depth_first, drop_dead, outside_of, scan
-from lazynp._graph import build, drop_evaluated, project_now, run_compiled
+from lazynp._graph import Alone, build, drop_evaluated, project_now, run_compiled
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Memo
-from lazynp._node import OP, VALUE, Node
+from lazynp._node import ARGS, OP, VALUE, Node
 from lazynp._ownership import counts, only_here
 from lazynp._plan import STATS, Plan
 from lazynp._recorder import PlacedRecorder
@@ -46,6 +46,7 @@ class PlacedPlan(Plan):
 
 
 _plans: Memo[Any, PlacedPlan] = Memo("placed plans", costly=True)
+_alone: Memo[Any, Alone] = Memo("placed calls", costly=True)  # by the place and the call's op
 
 
 def evaluate(
@@ -53,6 +54,11 @@ def evaluate(
 ) -> Plan | None:
     """`_graph.evaluate` for the devices of this recorder."""
     place = recorder.place
+    if nodes and asked is not None and not recorder.sources:
+        alone = _alone.get((place, nodes[0][OP]))
+        if alone is not None and _fits(alone, nodes) and alone.run(nodes, asked, reason):
+            count(alone.plan)
+            return alone.plan
     STATS.cuts += 1
     let_go()
     _forget_sources(recorder)
@@ -78,12 +84,30 @@ def evaluate(
         made.place, made.layouts = there, layouts
         plan = _plans.put(form, made)
     if plan.outputs:
+        if nodes[0][OP].primitive.kind == "call":
+            alone = Alone.of(plan, nodes, asked)
+            if alone is not None:
+                _alone.put((place, nodes[0][OP]), alone)
         plan.reason = reason
         plan.runs += 1
         run_compiled(plan, nodes, leaves, slots)
         count(plan)
     nodes.clear()
     return plan
+
+
+def _fits(alone: Alone, nodes: list[Node]) -> bool:
+    """Whether the operands of the call lie where and as the program takes them."""
+    program = alone.plan.current
+    operands = nodes[0][ARGS]
+    if program is None or len(operands) != len(alone.slots):
+        return False
+    leaves = [a for a, slot in zip(operands, alone.slots, strict=True) if not slot]
+    for j, wanted in zip(program.leaves, program.executable.wanted, strict=False):
+        value = leaves[j][VALUE]
+        if type(value) is not lowering.Buffer or value.aval is not wanted:
+            return False
+    return True
 
 
 def count(plan: Plan) -> None:

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import re
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
 import lazynp as np
 from benchmarks import harness
+from benchmarks.hlo import operations
 
 P = np.PartitionSpec
 Moved = dict[str, int]
@@ -101,7 +101,8 @@ def show_steps() -> None:
     for name in STEPS:
         kinds, size, result = moved(name)
         text = ", ".join(f"{n} {k}" for k, n in kinds.items()) or "-"
-        found = np.tree.leaves(result)[0].sharding.spec
+        leaf: Any = np.tree.leaves(result)[0]
+        found = leaf.sharding.spec
         print(f"| {name} | {text} | {size:,} | `{str(found).replace('Partition', '')}` |")
 
 
@@ -155,8 +156,6 @@ def show_calls() -> None:
 DEVICES = (1, 2, 4, 8, 16, 32, 64)
 LINKS = {"25 Gb/s": 25e9 / 8, "400 Gb/s": 400e9 / 8, "450 GB/s": 450e9}  # bytes a second
 RATES = {"1 Tflop/s": 1e12, "10 Tflop/s": 1e13}
-_DOT = re.compile(r"= (\w+)\[([\d,]*)\]\S* dot\((.*?)\),.*lhs_contracting_dims=\{([\d,]*)\}")
-_SHAPE = re.compile(r"(\w+)\[([\d,]*)\]")
 
 
 def heat_step(u: Any) -> Any:
@@ -204,15 +203,27 @@ PAPER: dict[str, tuple[Callable[..., Any], Callable[[int], Any], Callable[[Any, 
     "MLP training": (
         training, line,
         lambda m, n: [
-            ((1024 * n, 512), P("x")), ((1024 * n, 16), P("x")), ((512, 512), P()), ((512, 16), P()),
+            ((1024 * n, 512), P("x")), ((1024 * n, 16), P("x")),
+            ((512, 512), P()), ((512, 16), P()),
         ],
     ),
     "fft2": (np.fft.fft2, line, lambda m, n: [((256 * n, 4096), P("x"))]),
 }  # fmt: skip
 
 
-def on_paper(name: str, devices: int) -> tuple[float, int]:
-    """The operations and the bytes of collectives of one device, of the compiled program."""
+class OnPaper(NamedTuple):
+    """What one device does in a compiled program."""
+
+    operations: float
+    bytes: int  # of the collectives' results
+    sent: int  # on a ring, which takes those of an all-reduce around twice
+
+    def seconds(self, link: float, rate: float) -> float:
+        """Without any overlap."""
+        return self.operations / rate + self.sent / link
+
+
+def on_paper(name: str, devices: int) -> OnPaper:
     function, mesh_of, arguments = PAPER[name]
     mesh = mesh_of(devices)
     dtype = complex if name == "fft2" else float
@@ -221,24 +232,10 @@ def on_paper(name: str, devices: int) -> tuple[float, int]:
         for shape, spec in arguments(mesh, devices)
     ]
     compiled = np.jit(function).lower(*shapes).compile()
-    size = sum(c.bytes * c.count for c in compiled.collectives())
-    return operations(compiled), size
-
-
-def operations(compiled: Any) -> float:
-    """What XLA counts in the program of one device; and what it does not: transforms."""
-    executable = compiled._program.executable
-    counted = executable._loaded.cost_analysis()["flops"]
-    return float(counted) + _of_transforms(compiled.as_text())
-
-
-def _of_transforms(text: str) -> float:
-    """5 n log2(n) for each line of n numbers."""
-    total = 0.0
-    for found in re.finditer(r"= \w+\[([\d,]+)\]\S* fft\(.*?fft_length=\{(\d+)\}", text):
-        lines = math.prod(map(int, found[1].split(",")[:-1]))
-        total += 5 * lines * int(found[2]) * math.log2(int(found[2]))
-    return total
+    found = compiled.collectives()
+    size = sum(c.bytes * c.count for c in found)
+    twice = sum(c.bytes * c.count for c in found if c.kind == "all-reduce")
+    return OnPaper(operations(compiled.as_text()), size, size + twice)
 
 
 def show_paper() -> None:
@@ -247,16 +244,15 @@ def show_paper() -> None:
     print("|---" * (len(DEVICES) + 1) + "|")
     found = {name: [on_paper(name, n) for n in DEVICES] for name in PAPER}
     for name, each in found.items():
-        print(f"| {name}: Mflop | " + " | ".join(f"{f / 1e6:,.1f}" for f, _ in each) + " |")
-        print("| kB moved | " + " | ".join(f"{b / 1e3:,.1f}" for _, b in each) + " |")
-    print("\nEfficiency of 64 devices: the time of one alone by that of one of 64.\n")
+        print(f"| {name}: Mflop | " + " | ".join(f"{e.operations / 1e6:,.1f}" for e in each) + " |")
+        print("| kB moved | " + " | ".join(f"{e.bytes / 1e3:,.1f}" for e in each) + " |")
+    print("\nThe time of one device alone by that of one of 64, as far as rates tell.\n")
     heads = [f"{link}, {rate}" for link in LINKS for rate in RATES]
     print("| program | " + " | ".join(heads) + " |")
     print("|---" * (len(heads) + 1) + "|")
     for name, each in found.items():
-        (alone, _), (work, size) = each[0], each[-1]
         cells = [
-            f"{alone / rate / (work / rate + size / link):.1%}"
+            f"{each[0].seconds(link, rate) / each[-1].seconds(link, rate):.1%}"
             for link in LINKS.values()
             for rate in RATES.values()
         ]

@@ -129,7 +129,7 @@ UNMOVED: dict[str, Callable[[Any], Any]] = {
     "vmap of eigvalsh": lambda x: np.vmap(np.linalg.eigvalsh)(systems(x)),
     "jit of fft": lambda x: np.jit(lambda a: np.fft.ifft(np.fft.fft(a, axis=1), axis=1).real)(x),
     "gradient of fft": lambda x: np.grad(lambda a: (abs(np.fft.fft(a, axis=1)) ** 2).sum())(x),
-    "gradient of sort": lambda x: np.grad(lambda a: (np.sort(a, axis=1) ** 3).sum())(x),
+    "gradient of sort": lambda x: np.jit(np.grad(lambda a: (np.sort(a, axis=1) ** 3).sum()))(x),
     "gradient of solve": lambda x: np.grad(lambda a: np.linalg.solve(a, a).sum())(systems(x)),
     "a loop of ffts": lambda x: np.fori_loop(0, 3, lambda i, u: np.fft.fft(u, axis=1).real, x),
     "shard_map of fft and sort": lambda x: np.shard_map(

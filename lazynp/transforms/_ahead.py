@@ -148,7 +148,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         jitted = self._lowered._jitted
-        given, _, _ = jitted._split(args, kwargs)
+        given, call, static = jitted._split(args, kwargs)
         wanted = self._lowered._given
         same = given.key == wanted.key if wanted.names else given.avals == wanted.avals
         if given.structure != wanted.structure or not same:
@@ -156,7 +156,10 @@ class Compiled:
                 f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
                 f"{given.avals}"
             )
-        return jitted.run(self._lowered._traced, given)
+        traced = self._lowered._traced
+        if given.key != wanted.key:  # not the kinds of arrays, or other ones share memory
+            traced = jitted._traced(given, call, static, bool(given.starts))
+        return jitted.run(traced, given)
 
 
 __all__ = ["Compiled", "Lowered", "Program", "program_for"]

@@ -18,6 +18,7 @@ from lazynp._memo import Memo
 from lazynp._node import ARGS, OP, VALUE, Node
 from lazynp._ownership import counts, only_here
 from lazynp._plan import STATS, Plan
+from lazynp._program_of import program_of
 from lazynp._recorder import PlacedRecorder
 from lazynp._stale import let_go
 
@@ -110,13 +111,23 @@ def _fits(alone: Alone, nodes: list[Node]) -> bool:
     return True
 
 
+def foreseen(node: Node, place: Any) -> Any:
+    """The program that would compute a pending node and nothing else."""
+    jaxpr, leaves = program_of([node], [])
+    there = place.there()
+    for leaf in leaves:
+        bring(leaf, there)
+    layouts = [lowering.layout_of(leaf[VALUE]) for leaf in leaves]
+    return lowering.compile_spread(jaxpr, (), there, layouts)
+
+
 def count(plan: Plan) -> None:
     """Add what a run has moved to the counters."""
     program = plan.current
     assert program is not None
     kinds, size = program.executable.moved
     for kind, n in kinds.items():
-        STATS.collectives[kind] = STATS.collectives.get(kind, 0) + n
+        STATS.collectives[kind] += n
     STATS.collective_bytes += size
 
 

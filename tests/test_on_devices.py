@@ -163,14 +163,44 @@ def test_along_axes_that_are_not_split_nothing_moves(name: str) -> None:
         numpy.testing.assert_allclose(numpy.asarray(out), numpy.asarray(want), 1e-9, 1e-9)
 
 
-@pytest.mark.parametrize("name", ["solve", "cholesky", "eigh"])
+JITTED = ["solve", "inv", "cholesky", "eigh", "svd", "vmap of solve", "vmap of eigvalsh"]
+
+
+@pytest.mark.parametrize("name", JITTED)
 @on_eight
-def test_a_jitted_check_of_a_stack_moves_one_number(name: str) -> None:
-    x = rows(64, 16)
-    kinds, size, out = moved(lambda: np.jit(UNMOVED[name])(x))
-    assert (kinds, size) == ({"all-reduce": 1}, 8) and out.sharding.spec == P("x")
-    with pytest.raises(np.linalg.LinAlgError):
-        np.jit(np.linalg.inv)(x.reshape(64, 4, 4) * 0)
+def test_checks_of_stacks_move_nothing_under_jit(name: str) -> None:
+    x, f = rows(64, 16), np.jit(UNMOVED[name])
+    for _ in range(2):
+        kinds, size, out = moved(lambda: f(x))
+        assert (kinds, size) == ({}, 0) and out.sharding.spec == P("x")
+    assert f.lower(x).compile().collectives() == []
+
+
+@on_eight
+def test_the_first_failure_of_a_jitted_function_is_raised() -> None:
+    def f(a: Any, i: Any, b: Any) -> Any:
+        return np.linalg.inv(a), a[i], np.linalg.cholesky(b)
+
+    x = rows(64, 16).reshape(64, 4, 4)
+    good = x @ x.swapaxes(1, 2) + numpy.eye(4)
+    bad = good.copy()
+    bad[40] = 0
+    wrong = numpy.array([3, 64])
+    for sharded in (True, False):
+        g, fails = [a if sharded else np.array(numpy.asarray(a)) for a in (good, bad)]
+        jitted = np.jit(f)
+        assert jitted(g, wrong - 2, g)[1].shape == (2, 4, 4)
+        for args, message in (
+            ((fails, wrong, fails), "Singular"),
+            ((g, wrong, fails), "index 64"),
+            ((g, wrong - 2, fails), "positive definite"),
+        ):
+            with pytest.raises((IndexError, np.linalg.LinAlgError), match=message):
+                jitted(*args)
+        stacked = np.jit(np.vmap(np.linalg.inv))
+        assert stacked(g).shape == g.shape
+        with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+            stacked(fails)
 
 
 @on_eight

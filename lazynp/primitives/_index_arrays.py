@@ -76,9 +76,9 @@ def _index_vectors(b: Any, indices: Sequence[Any]) -> tuple[Any, int]:
     return b.concatenate(columns, len(shape)), len(shape)
 
 
-def _stacked(b: Any, shape: Sequence[int], axes: Axes, indices: Sequence[Any]) -> dict[int, int]:
-    """The axes whose index arrays only count the entries of an axis of theirs, with that axis. So
-    each entry there has its own indices, and devices that have some of them need no others.
+def _split(b: Any, shape: Sequence[int], axes: Axes, indices: Sequence[Any]) -> Any:
+    """The axes whose index arrays only count an axis of theirs, with that axis: devices that have
+    some entries along it need no others. Then the other axes, and their index vectors.
     """
     found: dict[int, int] = {}
     for axis, index in zip(axes, indices, strict=True):
@@ -86,7 +86,8 @@ def _stacked(b: Any, shape: Sequence[int], axes: Axes, indices: Sequence[Any]) -
         if b.mesh is not None and at is not None and index.aval.shape[at] == shape[axis]:
             if at not in found.values() and len(found) + 1 < len(axes):
                 found[axis] = at
-    return found
+    rest = [i for a, i in zip(axes, indices) if a not in found]
+    return found, tuple(a for a in axes if a not in found), *_index_vectors(b, rest)
 
 
 def _starts(b: Any, ndim: int, axes: Axes, indices: Sequence[Any]) -> list[Any]:
@@ -137,9 +138,7 @@ def _take_lower(b: Any, x: Any, *indices: Any, axes: Axes) -> Any:
     if batch.size == 1:
         piece = b.dynamic_slice(x, _starts(b, aval.ndim, axes, indices), sizes)
         return b.reshape(piece, out.shape)
-    stacked = _stacked(b, aval.shape, axes, indices)
-    rest = tuple(a for a in axes if a not in stacked)
-    vectors, vector_axis = _index_vectors(b, [i for a, i in zip(axes, indices) if a in rest])
+    stacked, rest, vectors, vector_axis = _split(b, aval.shape, axes, indices)
     return b.gather(
         x,
         vectors,
@@ -337,9 +336,7 @@ def _scatter(b: Any, x: Any, u: Any, indices: Sequence[Any], axes: Axes, body: A
     """Scatter. On the host, updates apply in the order of the indices, so the last duplicate
     wins.
     """
-    stacked = _stacked(b, x.aval.shape, axes, indices)
-    rest = tuple(a for a in axes if a not in stacked)
-    vectors, vector_axis = _index_vectors(b, [i for a, i in zip(axes, indices) if a in rest])
+    stacked, rest, vectors, vector_axis = _split(b, x.aval.shape, axes, indices)
     return b.scatter(
         x,
         vectors,

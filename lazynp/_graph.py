@@ -87,7 +87,7 @@ def _by_program(
             leave(plan, nodes)
             return True
         if nodes and nodes[0][OP].primitive.kind == "call":
-            alone = _Alone.of(plan, nodes, asked)
+            alone = Alone.of(plan, nodes, asked)
             if alone is not None:
                 _alone.put(nodes[0][OP], alone)
         run_compiled(plan, nodes, leaves, slots)
@@ -114,7 +114,7 @@ def run_alone(nodes: list[Node], asked: Node, reason: Any) -> Plan | None:
     return alone.plan if alone is not None and alone.run(nodes, asked, reason) else None
 
 
-class _Alone:
+class Alone:
     """How a call of a function (`jit`) ran when nothing but its results was pending.
 
     The next such call runs without a search for its form. In general, references decide which
@@ -128,7 +128,7 @@ class _Alone:
         self.plan, self.ops, self.place, self.slots = plan, ops, place, slots
 
     @staticmethod
-    def of(plan: Plan, nodes: list[Node], asked: Node | None) -> _Alone | None:
+    def of(plan: Plan, nodes: list[Node], asked: Node | None) -> Alone | None:
         """None if other such calls may not run this way."""
         call, *results = nodes
         if not call[OP].primitive.multiple_results or len(results) != len(call[OP].aval):
@@ -142,7 +142,7 @@ class _Alone:
         if not all([type(a) is list for a in call[ARGS]]):
             return None
         slots = [isinstance(a[VALUE], np.generic) for a in call[ARGS]]
-        return _Alone(plan, [n[OP] for n in nodes], place, slots)
+        return Alone(plan, [n[OP] for n in nodes], place, slots)
 
     def run(self, nodes: list[Node], asked: Node, reason: Any) -> bool:
         """Run the call, if nothing else is to run."""
@@ -183,7 +183,7 @@ class _Alone:
         return True
 
 
-_alone: Memo[Op, _Alone] = Memo("calls", costly=True)  # by the op of the call
+_alone: Memo[Op, Alone] = Memo("calls", costly=True)  # by the op of the call
 
 
 def run_compiled(plan: Plan, nodes: list[Node], leaves: list[Node], slots: list[Any]) -> None:

@@ -12,12 +12,13 @@ import numpy as np
 
 from lazynp import lowering
 from lazynp._form import depth_first, drop_dead, outside_of, scan
-from lazynp._graph import build, drop_evaluated, project_now, run_compiled
+from lazynp._graph import Alone, build, drop_evaluated, project_now, run_compiled
 from lazynp._jaxpr import Jaxpr
 from lazynp._memo import Memo
-from lazynp._node import OP, VALUE, Node
+from lazynp._node import ARGS, OP, VALUE, Node
 from lazynp._ownership import counts, only_here
 from lazynp._plan import STATS, Plan
+from lazynp._program_of import program_of
 from lazynp._recorder import PlacedRecorder
 from lazynp._stale import let_go
 
@@ -46,6 +47,7 @@ class PlacedPlan(Plan):
 
 
 _plans: Memo[Any, PlacedPlan] = Memo("placed plans", costly=True)
+_alone: Memo[Any, Alone] = Memo("placed calls", costly=True)  # by the place and the call's op
 
 
 def evaluate(
@@ -53,6 +55,11 @@ def evaluate(
 ) -> Plan | None:
     """`_graph.evaluate` for the devices of this recorder."""
     place = recorder.place
+    if nodes and asked is not None and not recorder.sources:
+        alone = _alone.get((place, nodes[0][OP]))
+        if alone is not None and _fits(alone, nodes) and alone.run(nodes, asked, reason):
+            count(alone.plan)
+            return alone.plan
     STATS.cuts += 1
     let_go()
     _forget_sources(recorder)
@@ -78,6 +85,10 @@ def evaluate(
         made.place, made.layouts = there, layouts
         plan = _plans.put(form, made)
     if plan.outputs:
+        if nodes[0][OP].primitive.kind == "call":
+            alone = Alone.of(plan, nodes, asked)
+            if alone is not None:
+                _alone.put((place, nodes[0][OP]), alone)
         plan.reason = reason
         plan.runs += 1
         run_compiled(plan, nodes, leaves, slots)
@@ -86,13 +97,37 @@ def evaluate(
     return plan
 
 
+def _fits(alone: Alone, nodes: list[Node]) -> bool:
+    """Whether the operands of the call lie where and as the program takes them."""
+    program = alone.plan.current
+    operands = nodes[0][ARGS]
+    if program is None or len(operands) != len(alone.slots):
+        return False
+    leaves = [a for a, slot in zip(operands, alone.slots, strict=True) if not slot]
+    for j, wanted in zip(program.leaves, program.executable.wanted, strict=False):
+        value = leaves[j][VALUE]
+        if type(value) is not lowering.Buffer or value.aval is not wanted:
+            return False
+    return True
+
+
+def foreseen(node: Node, place: Any) -> Any:
+    """The program that would compute a pending node and nothing else."""
+    jaxpr, leaves = program_of([node], [])
+    there = place.there()
+    for leaf in leaves:
+        bring(leaf, there)
+    layouts = [lowering.layout_of(leaf[VALUE]) for leaf in leaves]
+    return lowering.compile_spread(jaxpr, (), there, layouts)
+
+
 def count(plan: Plan) -> None:
     """Add what a run has moved to the counters."""
     program = plan.current
     assert program is not None
     kinds, size = program.executable.moved
     for kind, n in kinds.items():
-        STATS.collectives[kind] = STATS.collectives.get(kind, 0) + n
+        STATS.collectives[kind] += n
     STATS.collective_bytes += size
 
 

@@ -224,7 +224,7 @@ class PlacedTrace(Trace):
         recorder = local.recorder_of(place)
         inner = tuple([self.operand(o, place, recorder) for o in operands])
         if recorder.is_full():
-            _enter(recorder)
+            enter(recorder)
         where = user_position()
         node: Node = [op, inner, None, *where]
         recorder.pending.append(node)
@@ -392,7 +392,7 @@ def _on_first(op: Op, operands: tuple[Any, ...], place: Place, committed: bool) 
     return tracer_node(Placed(node_of(op, tuple(inner)), place, committed))
 
 
-def _enter(recorder: PlacedRecorder) -> None:
+def enter(recorder: PlacedRecorder) -> None:
     """Flush here if the user's code has come round, and no operation of the user's is under way:
     see `_array.begin`.
     """

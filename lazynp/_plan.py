@@ -29,6 +29,8 @@ from lazynp._pieces import Pieces
 from lazynp._plan_jaxpr import Lowerer, Program, Ref, Step, packed_scalars
 from lazynp._verdict import verdict
 
+MOVES = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all", "collective-permute")
+
 
 @dataclass
 class Stats:
@@ -50,7 +52,7 @@ class Stats:
     compiled_runs: int = 0
     reference_runs: int = 0
     promotions: int = 0
-    collectives: dict[str, int] = field(default_factory=dict)
+    collectives: dict[str, int] = field(default_factory=lambda: dict.fromkeys(MOVES, 0))
     collective_bytes: int = 0
     gathers: int = 0
 

@@ -78,7 +78,66 @@ def moved(function: Callable[[], Any]) -> tuple[dict[str, int], int, Any]:
     return kinds, stats.collective_bytes - size, result
 
 
+def systems(x: Any) -> Any:
+    """A stack of symmetric, positive definite matrices of four rows."""
+    a = x.reshape(len(x), 4, 4)
+    return a @ a.swapaxes(1, 2) + numpy.eye(4)
+
+
+def sorted_in_place(x: Any) -> Any:
+    y = x.copy()
+    y.sort(axis=1)
+    return y
+
+
+def largest_replaced(x: Any) -> Any:
+    y = x.copy()
+    np.put_along_axis(y, y.argmax(1)[:, None], 0.0, 1)
+    return y
+
+
 UNMOVED: dict[str, Callable[[Any], Any]] = {
+    "fft": lambda x: np.fft.fft(x, axis=1),
+    "rfft": lambda x: np.fft.rfft(x, 12, axis=1),
+    "irfft": lambda x: np.fft.irfft(x, axis=1),
+    "fft2": lambda x: np.fft.fft2(x.reshape(len(x), 4, 4)),
+    "sort": lambda x: np.sort(x, axis=1),
+    "sort in place": sorted_in_place,
+    "argsort": lambda x: np.argsort(x, axis=1),
+    "sort of the transposed": lambda x: np.sort(x.T, axis=0).T,
+    "partition": lambda x: np.partition(x, 3, axis=1),
+    "median": lambda x: np.median(x, axis=1),
+    "percentile": lambda x: np.percentile(x, 30, axis=1),
+    "nanmedian": lambda x: np.nanmedian(x, axis=1),
+    "take_along_axis": lambda x: np.take_along_axis(x, np.argsort(x, axis=1), axis=1),
+    "put_along_axis": largest_replaced,
+    "accumulate": lambda x: np.maximum.accumulate(x, axis=1),
+    "solve": lambda x: np.linalg.solve(systems(x), x.reshape(len(x), 4, 4)),
+    "inv": lambda x: np.linalg.inv(systems(x)),
+    "det": lambda x: np.linalg.det(systems(x)),
+    "cholesky": lambda x: np.linalg.cholesky(systems(x)),
+    "eigh": lambda x: np.linalg.eigh(systems(x))[0],
+    "svd": lambda x: np.linalg.svd(systems(x))[0],
+    "qr": lambda x: np.linalg.qr(systems(x))[1],
+    "pinv": lambda x: np.linalg.pinv(systems(x)),
+    "vmap of fft": lambda x: np.vmap(np.fft.fft)(x),
+    "vmap of sort": lambda x: np.vmap(np.sort)(x),
+    "vmap of argsort": lambda x: np.jit(np.vmap(np.argsort))(x),
+    "vmap of median": lambda x: np.jit(np.vmap(np.median))(x),
+    "vmap of cumsum": lambda x: np.vmap(np.cumsum)(x),
+    "vmap of solve": lambda x: np.vmap(np.linalg.solve)(systems(x), x[:, :4]),
+    "vmap of eigvalsh": lambda x: np.vmap(np.linalg.eigvalsh)(systems(x)),
+    "jit of fft": lambda x: np.jit(lambda a: np.fft.ifft(np.fft.fft(a, axis=1), axis=1).real)(x),
+    "gradient of fft": lambda x: np.grad(lambda a: (abs(np.fft.fft(a, axis=1)) ** 2).sum())(x),
+    "gradient of sort": lambda x: np.jit(np.grad(lambda a: (np.sort(a, axis=1) ** 3).sum()))(x),
+    "gradient of solve": lambda x: np.grad(lambda a: np.linalg.solve(a, a).sum())(systems(x)),
+    "a loop of ffts": lambda x: np.fori_loop(0, 3, lambda i, u: np.fft.fft(u, axis=1).real, x),
+    "shard_map of fft and sort": lambda x: np.shard_map(
+        lambda u: np.sort(np.fft.fft(u, axis=1).real, axis=1),
+        mesh=x.sharding.mesh,
+        in_specs=P("x"),
+        out_specs=P("x"),
+    )(x),
     "elementwise": lambda x: np.sin(x) * 2 + x,
     "sum": lambda x: x.sum(1),
     "max": lambda x: x.max(1),
@@ -89,13 +148,59 @@ UNMOVED: dict[str, Callable[[Any], Any]] = {
 }
 
 
+MESHED = ("product", "shard_map of fft and sort")  # they need a mesh
+
+
 @pytest.mark.parametrize("name", list(UNMOVED))
 @on_eight
 def test_along_axes_that_are_not_split_nothing_moves(name: str) -> None:
-    x = rows(64, 16)
-    kinds, size, out = moved(lambda: UNMOVED[name](x))
-    assert (kinds, size) == ({}, 0)
-    assert out.sharding.spec[0] == "x"
+    for height in (64, 512):  # lowerings differ from 4096 elements on
+        x = rows(height, 16)
+        kinds, size, out = moved(lambda x=x: UNMOVED[name](x))
+        assert (kinds, size) == ({}, 0)
+        assert out.sharding.spec[0] == "x"
+        want = UNMOVED[name](np.array(numpy.asarray(x))) if name not in MESHED else out
+        numpy.testing.assert_allclose(numpy.asarray(out), numpy.asarray(want), 1e-9, 1e-9)
+
+
+JITTED = ["solve", "inv", "cholesky", "eigh", "svd", "vmap of solve", "vmap of eigvalsh"]
+
+
+@pytest.mark.parametrize("name", JITTED)
+@on_eight
+def test_checks_of_stacks_move_nothing_under_jit(name: str) -> None:
+    x, f = rows(64, 16), np.jit(UNMOVED[name])
+    for _ in range(2):
+        kinds, size, out = moved(lambda: f(x))
+        assert (kinds, size) == ({}, 0) and out.sharding.spec == P("x")
+    assert f.lower(x).compile().collectives() == []
+
+
+@on_eight
+def test_the_first_failure_of_a_jitted_function_is_raised() -> None:
+    def f(a: Any, i: Any, b: Any) -> Any:
+        return np.linalg.inv(a), a[i], np.linalg.cholesky(b)
+
+    x = rows(64, 16).reshape(64, 4, 4)
+    good = x @ x.swapaxes(1, 2) + numpy.eye(4)
+    bad = good.copy()
+    bad[40] = 0
+    wrong = numpy.array([3, 64])
+    for sharded in (True, False):
+        g, fails = [a if sharded else np.array(numpy.asarray(a)) for a in (good, bad)]
+        jitted = np.jit(f)
+        assert jitted(g, wrong - 2, g)[1].shape == (2, 4, 4)
+        for args, message in (
+            ((fails, wrong, fails), "Singular"),
+            ((g, wrong, fails), "index 64"),
+            ((g, wrong - 2, fails), "positive definite"),
+        ):
+            with pytest.raises((IndexError, np.linalg.LinAlgError), match=message):
+                jitted(*args)
+        stacked = np.jit(np.vmap(np.linalg.inv))
+        assert stacked(g).shape == g.shape
+        with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+            stacked(fails)
 
 
 @on_eight

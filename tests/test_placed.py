@@ -254,6 +254,7 @@ def test_the_default_device_is_a_setting_and_a_block() -> None:
     with np.default_device("cpu:3"):
         assert np.default_device() == "cpu:3" == np.config.device
         assert np.random.rand(3).device == "cpu:3"
+        assert np.random.key(1).normal((3,)).device == np.indices((2, 2)).device == "cpu:3"
         with np.default_device(None):
             assert np.default_device() == "cpu"
         assert np.default_device() == "cpu:3"

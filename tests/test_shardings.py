@@ -275,8 +275,11 @@ def test_a_program_compiled_ahead_tells_what_it_does() -> None:
 
 @on_eight
 def test_explain_tells_where_an_array_lies_and_what_was_moved() -> None:
-    total = np.materialize((blocks(8, 8) * 3).sum(0))
-    text = str(np.explain(total))
+    pending = (blocks(8, 8) * 3).sum(0)
+    for total in (pending, np.materialize(pending)):
+        text = str(np.explain(total))
+        assert "placement: NamedSharding" in text and "PartitionSpec('y')" in text
+        assert "moves 1 all-reduce of 32 bytes" in text
     assert "placement: NamedSharding" in text and "moves 1 all-reduce" in text
     assert "placement: cpu:1" in str(np.explain(np.device_put(numpy.ones(3), "cpu:1") + 1))
     assert "placement" not in str(np.explain(np.ones(3) + 1))

@@ -31,6 +31,7 @@ from lazynp.functions._eager import as_its_like, by_numpy
 from lazynp.functions._host import to_host
 from lazynp.functions._joining import concatenate
 from lazynp.functions._operands import as_array, cast
+from lazynp.functions._placing import beside
 from lazynp.functions._ranges import arange, linspace
 from lazynp.functions._shapes import broadcast_warning, reshape
 from lazynp.primitives import shaping
@@ -56,7 +57,7 @@ def meshgrid(
         full = broadcast_shapes(*[g.shape for g in grids])
         if any(g.shape != full for g in grids):
             grids = [broadcast_warning(g, full) for g in grids]
-    return tuple(map(own, grids) if copy else grids)
+    return beside(tuple(map(own, grids)), *xi) if copy else tuple(grids)
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
@@ -65,14 +66,14 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     dtype, ndim = dtype_argument(dtype), len(shape)
     if not sized(shape) and math.prod(shape) * ndim <= SMALL or not on_device(dtype):
         found = np.indices(shape, dtype, sparse)
-        return tuple(map(from_numpy, found)) if sparse else from_numpy(found)
+        return beside(tuple(map(from_numpy, found)) if sparse else from_numpy(found))
     if sparse:
         return tuple(
             reshaped(arange(n, dtype=dtype), tuple(n if i == k else 1 for k in range(ndim)))
             for i, n in enumerate(shape)
         )
     grids = [shaping.iota(shape=(1, *shape), axis=i + 1, dtype=dtype) for i in range(ndim)]
-    return grids[0] if ndim == 1 else shaping.concatenate(*grids, axis=0)
+    return beside(grids[0] if ndim == 1 else shaping.concatenate(*grids, axis=0))
 
 
 @as_its_like

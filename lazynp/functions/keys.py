@@ -21,6 +21,7 @@ from lazynp.functions._arguments import shape_argument
 from lazynp.functions._distributions import Distributions, accepted, sample_shape
 from lazynp.functions._getset import getitem
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d
+from lazynp.functions._placing import beside
 from lazynp.functions.creation import arange
 from lazynp.functions.indexing import take, where
 from lazynp.functions.manipulation import concatenate, reshape
@@ -255,7 +256,7 @@ def key(seed: Any) -> Key:
     number = as_array(seed)
     if number.dtype.kind not in "iu" or number.ndim:
         raise TypeError(f"key: an integer is required, got {seed!r}")
-    return Key(new_array(from_host(np.zeros(2, _U32)))).fold_in(number)
+    return Key(beside(new_array(from_host(np.zeros(2, _U32))))).fold_in(number)
 
 
 def split(key: Key, n: Any = 2) -> Key:

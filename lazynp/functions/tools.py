@@ -15,6 +15,7 @@ from lazynp._array import Array, from_host, write_lock
 from lazynp._flush import host_value, materialize as evaluate_node
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import ARGS, CODE, OFFSET, VALUE, Node
+from lazynp._on_devices import foreseen
 from lazynp._placed import behind, placed_in
 from lazynp._plan import STATS, Plan, Stats
 from lazynp._positions import position
@@ -163,13 +164,22 @@ def explain(x: Array | Jitted | Callable[..., Any]) -> Explanation | Traces:
 
 
 def _placement(node: Node, plan: Plan | None) -> str:
-    """Where a placed array is, and what the program that computed it moves; "" for others."""
+    """Where a placed array is or will be, and what the program that computes it moves; "" for
+    others.
+    """
     placed = placed_in(node)
     if placed is None:
         return ""
-    text = repr(placed.sharding()) if plan is not None and placed.place.mesh else str(placed.place)
-    program = None if plan is None else plan.current
-    moved = [] if program is None else getattr(program.executable, "collectives", [])
+    text, inner, program = str(placed.place), placed.node, None
+    if plan is not None:
+        program = plan.current and plan.current.executable
+        text = repr(placed.sharding()) if placed.place.mesh else text
+    elif inner[VALUE] is not None:
+        text = repr(placed.sharding()) if placed.place.mesh else text
+    elif placed.place.mesh is not None and not placed.place.shared:
+        program = foreseen(inner, placed.place)
+        text = repr(program.layouts[0])
+    moved = getattr(program, "collectives", [])
     listed = [f"{c.count} {c.kind} of {c.bytes} bytes" for c in moved]
     return text + ("; moves " + ", ".join(listed) if listed else "")
 

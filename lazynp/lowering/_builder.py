@@ -16,6 +16,7 @@ from lazynp._errors import InternalError, LoweringError
 from lazynp._jaxpr import Eqn, Jaxpr, Literal
 from lazynp.lowering._core import Body, Value, Values
 from lazynp.lowering._reads import Reads
+from lazynp.lowering._stacks import fft_attrs, fft_call, notes
 from lazynp.lowering._structure import Structure
 from lazynp.lowering._text import dims, flag, ints, text
 
@@ -57,18 +58,29 @@ class Builder(Structure):
 
     def fft(self, x: Value, kind: str, length: Sequence[int]) -> Value:
         """FFT, IFFT, RFFT or IRFFT over the last axes, at most three; `length` is their size."""
-        shape, dtype = list(x.aval.shape), x.aval.dtype
-        if kind == "RFFT":
-            shape[-1] = length[-1] // 2 + 1
-            dtype = np.dtype(f"c{2 * dtype.itemsize}")
-        elif kind == "IRFFT":
-            shape[-1] = length[-1]
-            dtype = np.dtype(f"f{dtype.itemsize // 2}")
-        return self.op(
-            "stablehlo.fft", x,
-            out=aval_of(tuple(shape), dtype),
-            attrs=f"fft_length = {ints(length)}, fft_type = #stablehlo<fft_type {kind}>",
-        )  # fmt: skip
+        if self.mesh is not None:
+            return self._fft_by_axes(x, kind, length)
+        out = _transformed(x.aval, kind, length[-1])
+        return self.op("stablehlo.fft", x, out=out, attrs=fft_attrs(kind, length))
+
+    def _fft_by_axes(self, x: Value, kind: str, length: Sequence[int]) -> Value:
+        """One axis after the other, the last one first unless its result is real: each device
+        transforms the lines that it has.
+        """
+        axes = [*range(-len(length), 0)]
+        for axis in axes if kind == "IRFFT" else axes[::-1]:
+            one = kind if axis == -1 else "IFFT" if kind[0] == "I" else "FFT"
+            x = self._fft_of_lines(x, one, axis, length[axis])
+        return x
+
+    def _fft_of_lines(self, x: Value, kind: str, axis: int, n: int) -> Value:
+        order = [*range(x.aval.ndim)]
+        order[axis], order[-1] = order[-1], order[axis]
+        x = self.transpose(x, order)
+        out = _transformed(x.aval, kind, n)
+        rule = notes([x.aval], [out], len(order) - 1, through=x.aval.shape == out.shape)
+        made = self.op("stablehlo.custom_call", x, out=out, attrs=fft_call(kind, n), notes=rule)
+        return self.transpose(made, order)
 
     def convolution(
         self,
@@ -174,11 +186,13 @@ class Builder(Structure):
         result_layouts: Sequence[Sequence[int]] | None = None,
         aliases: dict[int, int] | None = None,
         has_side_effect: bool = False,
+        leading: int = 0,
     ) -> list[Value]:
         """Call a target by the typed FFI. `attrs`: names to MLIR text (`"76 : ui8"`). `config`: a
         text instead, by the interface before that.
 
         Layouts are minor to major; the default is row-major. `aliases`: output to operand.
+        leading: the dimensions in front along which it computes each entry apart.
         """
         if config is None:
             version, config = (
@@ -198,7 +212,11 @@ class Builder(Structure):
         ]
         # `op` must know whether there is one result, which it returns bare, or a tuple
         out: Any = outs[0] if len(outs) == 1 else outs
-        results = self.op("stablehlo.custom_call", *operands, out=out, attrs=", ".join(parts))
+        apart = leading and self.mesh is not None
+        rule = notes([v.aval for v in operands], outs, leading) if apart else ""
+        results = self.op(
+            "stablehlo.custom_call", *operands, out=out, attrs=", ".join(parts), notes=rule
+        )
         return [results] if isinstance(results, Value) else list(results)
 
     def subjaxpr(self, jaxpr: Jaxpr, operands: Values) -> list[Value]:
@@ -239,6 +257,16 @@ def emit_eqns(b: Builder, jaxpr: Jaxpr, operands: Values) -> list[Value]:
         if not eqn.outputs or eqn.outputs[0] not in env:
             emit(eqn)
     return [read(a) for a in jaxpr.outputs]
+
+
+def _transformed(x: Aval, kind: str, n: int) -> Aval:
+    """The aval of a Fourier transform of this length."""
+    size = x.dtype.itemsize
+    if kind == "RFFT":
+        return aval_of((*x.shape[:-1], n // 2 + 1), np.dtype(f"c{2 * size}"))
+    if kind == "IRFFT":
+        return aval_of((*x.shape[:-1], n), np.dtype(f"f{size // 2}"))
+    return x
 
 
 def _same_type(x: Aval, y: Aval) -> bool:

@@ -268,9 +268,36 @@ def register_type(name: str, value: Any, platform: str) -> None:
     xla_client.register_custom_type(name, value, platform=platform)
 
 
-def register_batch_partitionable(name: str, api: Any) -> None:
-    """Declare a custom call that may be split along leading dimensions."""
+def register_batch_partitionable(name: str, api: Any = None) -> None:
+    """Declare a custom call that may be split along leading dimensions. api: the plugin's, if it
+    is the call of one.
+    """
     _jax.register_custom_call_as_batch_partitionable(name, api)
+
+
+def register_partitioner(name: str, partition: Any, api: Any = None) -> None:
+    """`partition(operands' shapes, their shardings, result's shape, its sharding, config)` gives
+    the module that replaces a custom call on each device, with the shardings that it wants.
+    """
+
+    def unasked(*_: Any) -> Any:  # Shardy has spread all shardings before
+        raise NotImplementedError(name)
+
+    _jax.register_custom_call_partitioner(name, unasked, partition, unasked, c_api=api)
+
+
+def tiled(counts: Sequence[int], whole: int, order: Sequence[int]) -> Any:
+    """The sharding that splits the first dimensions so often, and `whole` further ones not. The
+    devices come in order of their parts.
+    """
+    parts = math.prod(counts)
+    if parts == 1:
+        return xla_client.HloSharding.replicate()
+    copies = len(order) // parts
+    dims = [*counts, *[1] * whole, *([copies] if copies > 1 else [])]
+    last = " last_tile_dim_replicate" if copies > 1 else ""
+    text = f"{{devices=[{','.join(map(str, dims))}]{','.join(map(str, order))}{last}}}"
+    return xla_client.HloSharding.from_string(text)
 
 
 def register_handlers(platform: str, types: Any, calls: Any) -> None:

@@ -32,6 +32,7 @@ class Value:
 
     __slots__ = (
         "name", "aval", "static", "literal", "fixed", "parts", "operands", "renames", "products",
+        "counts",
     )  # fmt: skip
 
     def __init__(
@@ -44,6 +45,7 @@ class Value:
         # whether XLA may treat it as its operand's memory with other dimensions
         self.renames = False
         self.products = _rounding.NONE
+        self.counts: int | None = None  # the axis along which it is 0, 1, 2, ...
 
     def __repr__(self) -> str:
         return f"{self.name or self.literal}: {self.aval}"
@@ -109,8 +111,12 @@ class Core:
         out: Aval | Sequence[Aval],
         attrs: str = "",
         regions: Sequence[str] = (),
+        notes: str = "",
     ) -> Any:
-        """Write one operation. Returns a Value, or a tuple of Values if `out` is a sequence."""
+        """Write one operation. Returns a Value, or a tuple of Values if `out` is a sequence.
+
+        notes: attributes that are not the operation's own, in braces.
+        """
         if "." not in name:
             name = "stablehlo." + name
         args = ", ".join([v.name or self.use(v) for v in operands])
@@ -119,6 +125,8 @@ class Core:
             attrs = f" <{{{attrs}}}>"
         if regions:
             attrs += " (" + ", ".join(regions) + ")"
+        if notes:
+            attrs += " " + notes
         self._names.count = count = self._names.count + 1
         products = _rounding.NONE
         for v in operands:
@@ -206,9 +214,11 @@ class Core:
         return Value("", aval_of(array.shape, array.dtype), None, dense_text(array))
 
     def iota(self, shape: tuple[int, ...], axis: int, dtype: np.dtype[Any]) -> Value:
-        return self.op(
+        value = self.op(
             "stablehlo.iota", out=aval_of(shape, dtype), attrs=f"iota_dimension = {axis} : i64"
         )
+        value.counts = axis
+        return value
 
 
 @lru_cache(4096, typed=True)

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from lazynp._errors import DeviceError
-from lazynp.lowering import _compat
+from lazynp.lowering import _compat, _stacks
 
 
 @dataclass(frozen=True)
@@ -155,6 +155,7 @@ def _loaded(release: _Release, library: str) -> Plugin:
     solver.initialize_hybrid_kernels()  # SciPy's LAPACK, for `eig`
     for name in (*solver.batch_partitionable_targets(), *linalg.batch_partitionable_targets()):
         _compat.register_batch_partitionable(name, api)
+    _stacks.register(api)
     return Plugin(release.extra, library, api, toolkit)
 
 

@@ -27,4 +27,6 @@ def register() -> None:
         lapack._lapack.initialize()  # pyright: ignore[reportPrivateImportUsage]
         for name, target, api_version in lapack.registrations()["cpu"]:
             _compat.register_custom_call(name, target, "cpu", api_version)
+        for name in lapack.batch_partitionable_targets():
+            _compat.register_batch_partitionable(name)
         _registered = True

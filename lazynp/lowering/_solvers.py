@@ -64,6 +64,7 @@ def _call(
         operand_layouts=[_layout(*x, by_rows) for x in given],
         result_layouts=[_layout(*x, by_rows) for x in outs],
         aliases=aliases,
+        leading=operands[0].aval.ndim - ranks[0],
     )
 
 

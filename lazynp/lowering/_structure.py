@@ -18,6 +18,7 @@ _ACROSS_DEVICES = frozenset(
     f"stablehlo.{name}" for name in ("add", "and", "maximum", "minimum", "multiply", "or")
 )
 _SMALL = 4096
+_FEW = 2  # integers: what a check has found
 _FEW_ROWS, _WIDE = 128, 4096  # elements; see `is_wide`
 
 
@@ -58,9 +59,12 @@ class Structure(Elementwise):
             return Value("", out, x.static, x.literal)
         if out is x.aval and tuple(dims) == tuple(range(out.ndim)):
             return x
-        return self.op(
+        made = self.op(
             "stablehlo.broadcast_in_dim", x, out=out, attrs=f"broadcast_dimensions = {ints(dims)}"
         )
+        if x.counts is not None and out.shape[dims[x.counts]] == x.aval.shape[x.counts]:
+            made.counts = dims[x.counts]
+        return made
 
     def splat(self, x: Value, shape: tuple[int, ...]) -> Value:
         """Broadcast a 0-d value to this shape."""
@@ -116,11 +120,30 @@ class Structure(Elementwise):
 
     def dynamic_slice(self, x: Value, starts: Values, sizes: Sequence[int]) -> Value:
         """Slice. XLA clamps the starts so that the slice fits."""
+        cut = [a for a, n in enumerate(x.aval.shape) if sizes[a] != n]
+        few = math.prod(sizes) <= _FEW and x.aval.dtype.kind in "iu" and not self.looping
+        if self.mesh is not None and few and len(cut) == 1 and sizes[cut[0]] == 1:
+            return self._picked(x, cut[0], starts[cut[0]])
         return self.op(
             "stablehlo.dynamic_slice", x, *starts,
             out=aval_of(tuple(sizes), x.aval.dtype),
             attrs=f"slice_sizes = {ints(sizes)}",
         )  # fmt: skip
+
+    def _picked(self, x: Value, axis: int, start: Value) -> Value:
+        """The integers at one place of an axis, as a sum. If the axis is split, devices add a few
+        numbers; for a slice, each of them would gather the whole array.
+        """
+        aval, sizes = x.aval, list(x.aval.shape)
+        last = self.constant(sizes[axis] - 1, start.aval.dtype)
+        start = self.op("minimum", start, last, out=start.aval)
+        start = self.op("maximum", start, self.constant(0, start.aval.dtype), out=start.aval)
+        places = self.iota(aval.shape, axis, start.aval.dtype)
+        there = self.compare(places, self.splat(start, aval.shape), "EQ")
+        kept = self.select(there, x, self.constant(0, aval.dtype, aval.shape))
+        sizes[axis] = 1
+        zero = self.constant(0, aval.dtype)
+        return self.reshape(self._reduce_by("stablehlo.add", kept, zero, (axis,)), tuple(sizes))
 
     def dynamic_update_slice(self, x: Value, u: Value, starts: Values) -> Value:
         """Update a slice. XLA clamps the starts so that the update fits."""

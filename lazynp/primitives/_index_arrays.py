@@ -76,6 +76,20 @@ def _index_vectors(b: Any, indices: Sequence[Any]) -> tuple[Any, int]:
     return b.concatenate(columns, len(shape)), len(shape)
 
 
+def _split(b: Any, shape: Sequence[int], axes: Axes, indices: Sequence[Any]) -> Any:
+    """The axes whose index arrays only count an axis of theirs, with that axis: devices that have
+    some entries along it need no others. Then the other axes, and their index vectors.
+    """
+    found: dict[int, int] = {}
+    for axis, index in zip(axes, indices, strict=True):
+        at = index.counts
+        if b.mesh is not None and at is not None and index.aval.shape[at] == shape[axis]:
+            if at not in found.values() and len(found) + 1 < len(axes):
+                found[axis] = at
+    rest = [i for a, i in zip(axes, indices) if a not in found]
+    return found, tuple(a for a in axes if a not in found), *_index_vectors(b, rest)
+
+
 def _starts(b: Any, ndim: int, axes: Axes, indices: Sequence[Any]) -> list[Any]:
     """The start of the one element that single-element index arrays select."""
     zero = b.constant(0, _INT64)
@@ -124,15 +138,17 @@ def _take_lower(b: Any, x: Any, *indices: Any, axes: Axes) -> Any:
     if batch.size == 1:
         piece = b.dynamic_slice(x, _starts(b, aval.ndim, axes, indices), sizes)
         return b.reshape(piece, out.shape)
-    vectors, vector_axis = _index_vectors(b, indices)
+    stacked, rest, vectors, vector_axis = _split(b, aval.shape, axes, indices)
     return b.gather(
         x,
         vectors,
         offset_dims=tuple(range(batch.ndim, out.ndim)),
-        collapsed_slice_dims=axes,
-        start_index_map=axes,
+        collapsed_slice_dims=rest,
+        start_index_map=rest,
         index_vector_dim=vector_axis,
         slice_sizes=sizes,
+        operand_batching_dims=tuple(stacked),
+        start_indices_batching_dims=tuple(stacked.values()),
     )
 
 
@@ -320,16 +336,18 @@ def _scatter(b: Any, x: Any, u: Any, indices: Sequence[Any], axes: Axes, body: A
     """Scatter. On the host, updates apply in the order of the indices, so the last duplicate
     wins.
     """
-    vectors, vector_axis = _index_vectors(b, indices)
+    stacked, rest, vectors, vector_axis = _split(b, x.aval.shape, axes, indices)
     return b.scatter(
         x,
         vectors,
         u,
         body,
         update_window_dims=tuple(range(indices[0].aval.ndim, u.aval.ndim)),
-        inserted_window_dims=axes,
-        scatter_dims_to_operand_dims=axes,
+        inserted_window_dims=rest,
+        scatter_dims_to_operand_dims=rest,
         index_vector_dim=vector_axis,
+        input_batching_dims=tuple(stacked),
+        scatter_indices_batching_dims=tuple(stacked.values()),
     )
 
 

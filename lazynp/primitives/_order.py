@@ -91,7 +91,8 @@ def plain_sort(b: Any, x: Any, axis: int) -> Any:
 
 
 def packed_argsort(b: Any, x: Any) -> Any:
-    """Stable argsort of the rows of a real (rows, n), n < 2**32, by sorting single integers.
+    """Stable argsort of a real array along the last axis, of less than 2**32 elements, by sorting
+    single integers.
 
     A key of 32 bits and a position fit one 64-bit integer. Longer keys are sorted by their low
     half, then by their high half: two such sorts are twice as fast as one of (key, position).
@@ -112,13 +113,18 @@ def _packed_pass(b: Any, key: Any) -> Any:
     shape = key.aval.shape
     shift = b.constant(32, _UINT64, shape)
     high = b.binary("stablehlo.shift_left", b.convert(key, _UINT64), shift)
-    packed = plain_sort(b, b.or_(high, b.iota(shape, 1, _UINT64)), 1)
+    last = len(shape) - 1
+    packed = plain_sort(b, b.or_(high, b.iota(shape, last, _UINT64)), last)
     low = b.and_(packed, b.constant(2**32 - 1, _UINT64, shape))
     return b.convert(low, _INT64)
 
 
 def along_rows(b: Any, x: Any, index: Any) -> Any:
-    """take_along_axis on the last axis of a (rows, n), with int64 indices of the same shape."""
+    """take_along_axis on the last axis of what `rows_of` gives, with int64 indices of the same
+    shape.
+    """
+    if b.mesh is not None:
+        return _along_lines(b, x, index)
     rows, n = x.aval.shape
     if rows > 1:
         start = b.op("multiply", b.iota((rows, n), 0, _INT64),
@@ -136,11 +142,29 @@ def along_rows(b: Any, x: Any, index: Any) -> Any:
     return b.reshape(flat, (rows, n))
 
 
+def _along_lines(b: Any, x: Any, index: Any) -> Any:
+    """The same without a reshape, so that each device needs only the lines that it has."""
+    last = x.aval.ndim - 1
+    lines = tuple(range(last))
+    return b.gather(
+        x,
+        index,
+        offset_dims=(),
+        collapsed_slice_dims=(last,),
+        start_index_map=(last,),
+        index_vector_dim=x.aval.ndim,
+        slice_sizes=(1,) * x.aval.ndim,
+        operand_batching_dims=lines,
+        start_indices_batching_dims=lines,
+    )
+
+
 def rows_of(b: Any, x: Any, axis: int) -> Any:
-    """x as (rows, n), where n is the size of the axis."""
+    """x as (rows, n), where n is the size of the axis; over several devices, with the axis last."""
     axes = [i for i in range(x.aval.ndim) if i != axis]
     n = x.aval.shape[axis]
-    return b.reshape(b.transpose(x, (*axes, axis)), (x.aval.size // n, n))
+    x = b.transpose(x, (*axes, axis))
+    return x if b.mesh is not None else b.reshape(x, (x.aval.size // n, n))
 
 
 def of_rows(b: Any, x: Any, shape: tuple[int, ...], axis: int) -> Any:

@@ -6,6 +6,9 @@ result. Interpreters repeat it, one check for all examples. The outermost call o
 *discharges* its checks: their findings become one more result of the program. That result is the
 first failure in program order; branches not taken and rounds not run do not count. The call reads
 it at once.
+
+A second operand, if there is one, is what the finding was reduced from: for each place, whether it
+is at fault. Devices that share a program then need not agree on the finding.
 """
 
 from __future__ import annotations
@@ -28,29 +31,37 @@ _INT = np.dtype(np.int64)
 FOUND = aval_of((2,), _INT)
 
 
-def _check_abstract(found: Aval, *, failures: tuple[Failure, ...], effect: bool) -> tuple[()]:
+def _check_abstract(
+    found: Aval, *bad: Aval, failures: tuple[Failure, ...], effect: bool
+) -> tuple[()]:
     return ()
 
 
-def _check_reference(found: Any, *, failures: tuple[Failure, ...], effect: bool) -> tuple[()]:
+def _check_reference(
+    found: Any, *bad: Any, failures: tuple[Failure, ...], effect: bool
+) -> tuple[()]:
     which, value = found
     if which:
         raise failures[which - 1].error(value)
     return ()
 
 
-def _check_batch(size: int, batched: Sequence[bool], found: Any, **params: Any) -> tuple[()]:
+def _check_batch(
+    size: int, batched: Sequence[bool], found: Any, *bad: Any, **params: Any
+) -> tuple[()]:
     if known_empty(size):
         return ()
-    i = _first(elementwise.not_equal(_column(found, 0), 0))
-    return check(_element(found, elementwise.minimum(i, size - 1)), **params)
+    if batched[0]:
+        i = _first(elementwise.not_equal(_column(found, 0), 0))
+        found = _element(found, elementwise.minimum(i, size - 1))
+    return check(found, *bad, **params)
 
 
 check = Primitive(
     "check",
     abstract=_check_abstract,
     reference=_check_reference,
-    lower=lambda b, found, **_: (),
+    lower=lambda b, *_, **__: (),
     jvp=NOT_DIFFERENTIABLE,
     transpose=NOT_LINEAR,
     batch=_check_batch,
@@ -69,7 +80,8 @@ def check_later(bad: Any, kind: type[Exception], message: str, value: Any = None
     if is_size(bad.size):
         bad, value = _never_empty(bad), None if value is None else _never_empty(value)
     failure = Failure(kind, message, position(*user_position()))
-    check(_found(bad, value), failures=(failure,), effect=True)
+    places = () if value is not None else (bad,)
+    check(_found(bad, value), *places, failures=(failure,), effect=True)
 
 
 def _never_empty(x: Any) -> Any:

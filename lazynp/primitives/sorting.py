@@ -102,7 +102,8 @@ def _sort_lower(b: Any, x: Any, *, axis: int) -> Any:
 
     if not _packable(aval, axis):
         return general(b)[0]
-    if aval.dtype.itemsize <= 4:  # a stable argsort of these costs no more than a sort
+    # a stable argsort of these costs no more than a sort; devices would have to agree on a branch
+    if aval.dtype.itemsize <= 4 or b.mesh is not None:
         return _sort_pairs_lower(b, x, axis=axis, num_keys=1)[0]
     # the keys do not distinguish -0.0 from 0.0, but a stable sort must keep their order
     return b.if_(any_negative_zero(b, x), general, native)[0]
@@ -113,7 +114,7 @@ def _sort_bools(b: Any, x: Any, axis: int) -> Any:
     shape = x.aval.shape
     count = b.reduce(
         [b.convert(b.not_(x), _INT64)], [b.constant(0, _INT64)], (axis,),
-        lambda b, accs, elems: [b.binary("stablehlo.add", accs[0], elems[0])],
+        lambda b, accs, elems: [b.binary("stablehlo.add", accs[0], elems[0])], "stablehlo.add",
     )[0]  # fmt: skip
     others = tuple(i for i in range(len(shape)) if i != axis)
     return b.compare(b.iota(shape, axis, _INT64), b.broadcast_in_dim(count, shape, others), "GE")

@@ -18,7 +18,7 @@ from lazynp._tree import tree_unflatten
 from lazynp.primitives.placing import NOWHERE, placed_behind, target_of
 from lazynp.transforms._arranged import place_inside
 from lazynp.transforms._call import delivered, jit_call
-from lazynp.transforms._checks import discharged
+from lazynp.transforms._checks import apart as checked_apart, discharged
 
 
 @dataclass
@@ -43,13 +43,15 @@ class Program:
 def program_for(jaxpr: Jaxpr, operands: Sequence[Any]) -> Program:
     """The program of a jaxpr for operands where these are: Arrays, ShapeDtypes, other values."""
     jaxpr = delivered(jaxpr)
-    if hosted(jit_call, {"jaxpr": jaxpr}):
-        jaxpr, _ = discharged(jaxpr, 0)
+    checks = hosted(jit_call, {"jaxpr": jaxpr})
     targets = [_target(x) for x in operands]
     targets += [NOWHERE] * (len(jaxpr.inputs) - len(targets))
     inside = place_inside(jaxpr)
     places = [t.place for t in targets if not t.place.is_first]
     place = places[0] if places else NOWHERE.place if inside is None else inside.place
+    if checks:
+        apart = place.mesh is not None and not place.shared
+        jaxpr = checked_apart(jaxpr) if apart else discharged(jaxpr, 0)[0]
     if place.is_first:
         here = SingleDeviceSharding(place.devices[0])
         made = lowering.compile_program(jaxpr)
@@ -148,7 +150,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         jitted = self._lowered._jitted
-        given, _, _ = jitted._split(args, kwargs)
+        given, call, static = jitted._split(args, kwargs)
         wanted = self._lowered._given
         same = given.key == wanted.key if wanted.names else given.avals == wanted.avals
         if given.structure != wanted.structure or not same:
@@ -156,7 +158,10 @@ class Compiled:
                 f"{jitted._what}: compiled for {wanted.avals}, got arguments of other types, "
                 f"{given.avals}"
             )
-        return jitted.run(self._lowered._traced, given)
+        traced = self._lowered._traced
+        if given.key != wanted.key:  # not the kinds of arrays, or other ones share memory
+            traced = jitted._traced(given, call, static, bool(given.starts))
+        return jitted.run(traced, given)
 
 
 __all__ = ["Compiled", "Lowered", "Program", "program_for"]

@@ -13,9 +13,12 @@ import numpy as np
 from lazynp._array import Array
 from lazynp._avals import aval_of
 from lazynp._errors import Failure
+from lazynp._flush import host_value
 from lazynp._jaxpr import Eqn, Jaxpr, Var, jaxprs_in
 from lazynp._memo import cached
+from lazynp._placed import placed_in
 from lazynp._primitive import Primitive
+from lazynp._recorder import local
 from lazynp.primitives.checks import check, earlier, nothing, renumbered
 from lazynp.primitives.elementwise import select
 from lazynp.transforms._stage import batch_jaxpr, run_jaxpr, stage_closed
@@ -32,19 +35,35 @@ def _holds_checks(eqn: Eqn) -> bool:
     return any(map(has_checks, jaxprs_in(eqn.params)))
 
 
-@cached()
 def discharged(jaxpr: Jaxpr, first: int) -> tuple[Jaxpr, Failures]:
     """The jaxpr without checks and with their findings as its last result, and their failures,
     numbered from `first + 1`.
     """
+    return _discharged(jaxpr, first, False)[:2]
+
+
+@cached()
+def _discharged(
+    jaxpr: Jaxpr, first: int, apart: bool
+) -> tuple[Jaxpr, Failures, tuple[int, ...]]:  # fmt: skip
+    """apart: what some findings were reduced from becomes a result each, after the others. The
+    numbers of their failures are returned as well.
+    """
     failures: list[Failure] = []
+    numbers: list[int] = []
 
     def run(xs: list[Array]) -> list[Array]:
         found = nothing()
+        places: list[Array] = []
 
         def special(eqn: Eqn, operands: list[Array]) -> Sequence[Array] | None:
             nonlocal found
             shift = first + len(failures)
+            if eqn.primitive is check and apart and len(operands) > 1:
+                numbers.append(shift + 1)
+                places.append(operands[1])
+                failures.extend(eqn.params["failures"])
+                return ()
             if eqn.primitive is check:
                 outs, now, more = (), renumbered(operands[0], shift), eqn.params["failures"]
             elif _holds_checks(eqn):
@@ -56,9 +75,15 @@ def discharged(jaxpr: Jaxpr, first: int) -> tuple[Jaxpr, Failures]:
             found = earlier(found, now)
             return outs
 
-        return [*run_jaxpr(jaxpr, xs, special), found]
+        return [*run_jaxpr(jaxpr, xs, special), found, *places]
 
-    return stage_closed(run, jaxpr.in_avals), tuple(failures)
+    made = stage_closed(run, jaxpr.in_avals)
+    return made, tuple(failures), tuple(numbers)
+
+
+def apart(jaxpr: Jaxpr) -> Jaxpr:
+    """The jaxpr as it runs on several devices of this process: see `discharge_call`."""
+    return _discharged(jaxpr, 0, True)[0]
 
 
 def unchecked(jaxpr: Jaxpr) -> Jaxpr:
@@ -72,10 +97,34 @@ def unchecked(jaxpr: Jaxpr) -> Jaxpr:
 def discharge_call(
     primitive: Any, operands: Any, first: int, *, jaxpr: Jaxpr, **params: Any
 ) -> Any:
-    """The rule of a primitive that consists of its jaxpr alone."""
+    """The rule of a primitive that consists of its jaxpr alone.
+
+    On several devices of this process, the host finds who is at fault: the devices need not agree.
+    """
+    if not local.recorder.staging and any(_on_own_devices(x) for x in operands):
+        return _discharged_apart(primitive, operands, jaxpr, params)
     inner, failures = discharged(jaxpr, first)
     *outs, found = primitive(*operands, jaxpr=inner, **params)
     return outs, found, failures
+
+
+def _on_own_devices(x: Any) -> bool:
+    placed = placed_in(x._read()) if isinstance(x, Array) else None
+    return placed is not None and placed.place.mesh is not None and not placed.place.shared
+
+
+def _discharged_apart(primitive: Any, operands: Any, jaxpr: Jaxpr, params: dict[str, Any]) -> Any:
+    inner, failures, numbers = _discharged(jaxpr, 0, True)
+    results = primitive(*operands, jaxpr=inner, **params)
+    count = len(jaxpr.outputs)
+    found, *places = results[count:]
+    which, value = host_value(found._read())
+    for number, bad in zip(numbers, places, strict=True):
+        if not 0 < which < number and np.any(host_value(bad._read())):
+            which, value = number, 0
+    if which:
+        raise failures[which - 1].error(value)
+    return results[:count], nothing(), failures
 
 
 def batch_discharged(

@@ -2,7 +2,8 @@
 
 If a trace captured no arrays of the user's, writes nothing and returns new arrays, a call is one
 recorded operation. Its op and the ops of its results are cached by the types of the arguments. All
-other calls, and the first call of each kind, take the general path (`_jit`).
+other calls, and the first call of each kind, take the general path (`_jit`). The arrays may lie
+elsewhere, all on the same devices.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 from lazynp._array import NDArray, Scalar, begin, new_array, new_scalar
 from lazynp._avals import SCALAR_DTYPES, TracedAval
 from lazynp._jaxpr import Jaxpr
-from lazynp._node import AVAL, OP, Node, Op, aval_of_node, leaf, op_of, projection
+from lazynp._node import AVAL, OP, Node, Op, aval_of_node, leaf, op_of, projection, tracer_node
+from lazynp._placed import Placed, enter, placed_in
 from lazynp._positions import user_frame
 from lazynp._primitive import raise_found
 from lazynp._recorder import known, local
@@ -36,6 +38,8 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
     nodes: list[Node] = []
     values: list[Node] = []
     arrays: set[int] = set()
+    place: Any = None
+    plain = False
     for x in args:
         t = type(x)
         if t is NDArray or t is Scalar:
@@ -46,7 +50,18 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
             op = node[OP]
             aval = node[AVAL] if op is None else op.aval
             if type(aval) is TracedAval:
-                return None
+                placed = placed_in(node)
+                if placed is None or placed.place.is_first:
+                    return None
+                where = placed.place, placed.committed
+                if place is None:
+                    key += where
+                    place = where
+                elif place != where:
+                    return None
+                aval = placed.aval
+            else:
+                plain = True
             if t is Scalar:
                 key.append(t)
             key.append(aval)
@@ -58,6 +73,8 @@ def operands_of(args: Sequence[Any]) -> Operands | None:
             values.append(leaf(SCALAR_DTYPES[t].type(x)))
         else:
             return None
+    if plain and place is not None:
+        return None  # some have to go where the others are
     return tuple(key), (*nodes, *values)
 
 
@@ -98,6 +115,37 @@ class Quick:
         return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
 
 
+class PlacedQuick(Quick):
+    """`Quick` for arrays that lie elsewhere: what `PlacedTrace.process` does."""
+
+    __slots__ = ()
+
+    def call(self, args: tuple[Any, ...], nodes: tuple[Node, ...]) -> Any:
+        given = [placed_in(n) for n in nodes]
+        first: Any = next(p for p in given if p is not None)
+        inner = tuple([n if p is None else p.node for n, p in zip(nodes, given)])
+        place, committed = first.place, first.committed
+        recorder = local.recorder_of(place)
+        outside = local.where is None
+        if outside:
+            frame = user_frame(_getframe(2))
+            local.where = frame.f_code, frame.f_lasti
+        try:
+            if len(recorder.pending) >= recorder.limit:
+                enter(recorder)
+            where: Any = local.where
+            node = [self.op, inner, None, *where]
+            outs: list[Node] = [[op, (node,), None, *where] for op in self.projections]
+            recorder.pending.append(node)
+            recorder.pending += outs
+            held = [tracer_node(Placed(out, place, committed)) for out in outs]
+        finally:
+            if outside:
+                local.where = None
+        leaves = [make(out) for make, out in zip(self.makers, held)]
+        return leaves[0] if self.tree is None else tree_unflatten(self.tree, leaves)
+
+
 class CheckedQuick(Quick):
     """`Quick` for a function with checks: their finding is its last result."""
 
@@ -124,11 +172,15 @@ def quick_of(
     operands after the arguments' nodes.
     """
     always = tuple(constants)
+    elsewhere = any(placed_in(n) is not None for n in nodes)
     nodes += always
-    ins = tuple([known(n) for n in nodes])
+    ins = tuple([aval_of_node(n) if placed_in(n) else known(n) for n in nodes])
     op = op_of(jit_call, {"jaxpr": jaxpr, **params}, ins)
     if not all(aval_of_node(n).dtype.isnative for n in nodes):
         return None
+    if elsewhere:
+        quick = not always and not op.host and op.bounds is None and op.aval
+        return PlacedQuick(op, made, tree, ()) if quick else None
     if op.host and only_checks(op):
         jaxpr, failures = discharged(jaxpr, 0)
         op = op_of(jit_call, {"jaxpr": jaxpr, **params}, ins)

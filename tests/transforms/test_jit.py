@@ -245,6 +245,33 @@ def test_ahead_of_time() -> None:
     numpy.testing.assert_allclose(lowered.compile()(X), 2 * numpy.sin(X))
 
 
+def test_a_compiled_function_takes_arrays_of_any_kind_in_their_order() -> None:
+    """NumPy's arrays and ours, the same one twice, views of one: whatever it was lowered for."""
+    f = jit(lambda a, b: a - 2 * b)
+    x, y = numpy.arange(3.0), np.array([5.0, 7.0, 9.0])
+    z = np.arange(6.0)
+    shape = np.ShapeDtype((3,), float)
+    for lowered in (f.lower(shape, shape), f.lower(y, x), f.lower(y, y), f.lower(z[:3], z[3:])):
+        compiled = lowered.compile()
+        for a, b in ((x, y), (y, x), (y, y), (z[:3], z[3:]), (z[1:4], y), (x, x)):
+            want = numpy.asarray(a) - 2 * numpy.asarray(b)
+            numpy.testing.assert_array_equal(compiled(a, b), want)
+        with pytest.raises(TypeError, match="compiled for"):
+            compiled(x, numpy.ones(4))
+
+
+def test_a_compiled_function_writes_its_arguments() -> None:
+    def fill(a: Any) -> Any:
+        a[0] = 5
+        return a
+
+    compiled = jit(fill).lower(np.ShapeDtype((3,), float)).compile()
+    ours, theirs = np.zeros(3), numpy.zeros(3)
+    for x in (ours, theirs):
+        compiled(x)
+        assert x.tolist() == [5, 0, 0]
+
+
 def test_methods_and_disable_jit() -> None:
     class Model:
         @jit

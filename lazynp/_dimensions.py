@@ -25,16 +25,18 @@ class Table:
     """The sizes of one traced function.
 
     made: sizes that integers of the program define, in order. scalars: what stands for a size.
-    required: sizes that must not be negative, what the error tells, and the error.
+    required: sizes that must not be negative, what the error tells, and the error. opens: whether
+    a loop that changes sizes, or a branch that decides some, was recorded.
     """
 
-    __slots__ = ("by_node", "made", "scalars", "kept", "required")
+    __slots__ = ("by_node", "made", "scalars", "kept", "required", "opens")
 
     def __init__(self) -> None:
         self.by_node: dict[int, Dim] = {}
         self.made: list[Atom] = []
         self.scalars: dict[Size, Scalar] = {}
         self.required: list[tuple[Dim, Any, Callable[[Any], BaseException]]] = []
+        self.opens = False
         self.kept: list[Node] = []  # or other nodes might get their identities
 
 
@@ -67,9 +69,9 @@ def require_not_one(size: Dim, error: BaseException) -> None:
         require((size - 1) * (size - 1) - 1, lambda _: error, size)
 
 
-def new_axis(name: str, recorder: StagingRecorder) -> tuple[Size, Node]:
-    """A new size, and the input of the program that holds it."""
-    size = variable(name)
+def new_axis(name: str | Size, recorder: StagingRecorder) -> tuple[Size, Node]:
+    """A new size (or one that was made for such a program), and the input that holds it."""
+    size = name if isinstance(name, Size) else variable(name)
     node = recorder.input(LENGTH)
     (atom,) = size.variables()
     atom.place = new_scalar(node)
@@ -86,15 +88,22 @@ def size_of(x: Any) -> Dim | None:
     """An integer that has no value yet, as a size; None where it may not be one. It may be
     negative, as bounds may.
     """
-    sizes = table()
     if type(x) is Size:
         return x
-    if sizes is None or not isinstance(x, Array) or x.ndim or x.dtype.kind not in "iu":
+    if table() is None or not isinstance(x, Array) or x.ndim or x.dtype.kind not in "iu":
         return None
     node = x._read()
-    if not local.recorder.owns(node):  # type: ignore[attr-defined]
-        return None
-    return _form(node, sizes)
+    return None if _table_of(node) is None else _form(node)
+
+
+def _table_of(node: Node) -> Table | None:
+    """That of the innermost function that is being traced and has the node, if it has one."""
+    recorder: Any = local.recorder
+    while isinstance(recorder, StagingRecorder):
+        if recorder.owns(node):
+            return recorder.sizes
+        recorder = recorder.outer
+    return None
 
 
 def known_size(x: Any) -> Dim | None:
@@ -113,11 +122,14 @@ def length_of(x: Any) -> Dim | None:
     return size
 
 
-def _form(node: Any, sizes: Table) -> Dim:
+def _form(node: Any) -> Dim | None:
     if type(node) is not list:
         return int(node)
     if isinstance(node[VALUE], (np.integer, np.ndarray)):
         return int(node[VALUE])
+    sizes = _table_of(node)
+    if sizes is None:
+        return None
     found = sizes.by_node.get(id(node))
     if found is None:
         found = sizes.by_node[id(node)] = _computed(node, sizes)
@@ -130,8 +142,15 @@ def _computed(node: Node, sizes: Table) -> Dim:
     if op is not None and type(node[ARGS]) is tuple:
         if op.primitive.name in _FORMS:
             if all(a.dtype.kind in "iu" and not a.ndim for a in op.explicit):
-                return _FORMS[op.primitive.name](*[_form(a, sizes) for a in node[ARGS]])
-    atom = Atom(f"size{len(sizes.made)}", None)
+                sides = [_form(a) for a in node[ARGS]]
+                if None not in map(_none, sides):
+                    return _FORMS[op.primitive.name](*sides)
+    return new_size(node, sizes)
+
+
+def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "") -> Size:
+    """A size that the value of this node decides."""
+    atom = Atom(name or f"size{len(sizes.made)}", least)
     atom.place = new_scalar(node)
     sizes.made.append(atom)
     return Size({(atom,): 1})

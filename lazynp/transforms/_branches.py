@@ -134,10 +134,14 @@ class Operands:
         flat = Flat(function, structure)
 
         def run(handles: list[Array]) -> list[Any]:
-            rest = iter(handles)
-            return flat([next(rest) if a is None else a for a in self._arrays])
+            return self.applied(flat, handles)
 
         return stage(run, self.avals, f"{what} {name_of(function)}", self.kinds), flat
+
+    def applied(self, flat: Flat, handles: list[Any]) -> list[Any]:
+        """The results of a function of these operands, with handles for those by value."""
+        rest = iter(handles)
+        return flat([next(rest) if a is None else a for a in self._arrays])
 
     def finish(self) -> None:
         """Copy the values of written stand-ins to their arrays."""

@@ -40,6 +40,15 @@ from lazynp.transforms._cond import select_examples
 from lazynp.transforms._masked import masked
 from lazynp.transforms._scan import linearize as linearize_scan
 from lazynp.transforms._scanning import scanned
+from lazynp.transforms._sized_loops import (
+    Classes,
+    Staged,
+    may_decide,
+    opened_loop,
+    staged_body,
+    staged_for,
+)
+from lazynp.transforms._sizing import Own
 from lazynp.transforms._stack import DISABLED, at_once, check_leaf, node_of, zeros
 from lazynp.transforms._stage import (
     Ranges,
@@ -288,22 +297,25 @@ _unit.install(
 
 
 def while_loop(
-    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
-) -> Any:
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *,
+    preserve_dimensions: bool = True,
+) -> Any:  # fmt: skip
     """`while cond_fun(val): val = body_fun(val)`. The types of val must not change.
 
     In-place writes to val count if the body returns val; init_val stays as it is. while_loop
     supports forward mode and vmap. For reverse mode use scan, or fori_loop with int bounds.
+    preserve_dimensions: see `fori_loop`. The condition may look at sizes.
     """
-    return _looped(cond_fun, body_fun, init_val)
+    return looped(cond_fun, body_fun, init_val, preserve=bool(preserve_dimensions))
 
 
-def _looped(
+def looped(
     cond_fun: Any, body_fun: Any, init_val: Any, weak: Sequence[int] = (),
-    ranges: Ranges | None = None, count: Count | None = None,
+    ranges: Ranges | None = None, count: Count | None = None, preserve: bool | None = None,
 ) -> Any:  # fmt: skip
     """weak: the leaves that count as Python numbers, besides actual Python numbers. ranges: those
-    of leaves, in the body, if they are known. count: if the first leaf counts.
+    of leaves, in the body, if they are known. count: if the first leaf counts. preserve: as
+    `preserve_dimensions`; None: the body has no sizes of its own.
     """
     if DISABLED and at_once(going := cond_fun(init_val)):
         val = init_val
@@ -319,27 +331,48 @@ def _looped(
     for i in weak:
         avals[i] = aval_of(avals[i].shape, avals[i].dtype, True)
     kinds = [kind_of_argument(x, a) for x, a in zip(leaves, avals, strict=True)]
+    preserve = preserve if may_decide() else None
+    classes = Classes(avals if preserve is not None else [], preserve is not False)
+    what = "while_loop body"
     while True:
-        body, flat = staged_function(body_fun, structure, avals, kinds, "while_loop body", ranges)
-        outs = body.jaxpr.out_avals[: flat.count]
-        new = settled(avals, outs, body.jaxpr) if flat.tree == structure[2][0] else None
-        if new is None:
+        body, given = staged_for(
+            body_fun, structure, avals, [], kinds, what, ranges, preserve, classes
+        )
+        alike = body.flat.tree == structure[2][0]
+        new = settled(given, body.outs, body.program.jaxpr) if alike else None
+        if new is not None:
+            avals = [aval_of(a.shape, n.dtype, n.weak) for a, n in zip(avals, new, strict=True)]
+        elif not alike or not classes.changed(body.outs):
             break
-        avals = new
-    nodes = as_carried(nodes, avals)
-    test, test_flat = staged_function(cond_fun, structure, avals, kinds, "while_loop condition")
-    out = test.jaxpr.out_avals[: test_flat.count]
-    if len(out) != 1 or out[0].shape or out[0].dtype != np.bool_:
-        raise TypeError(f"while_loop: the condition must return one bool, got {list(out)}")
-    if test.written:
-        raise TypeError("while_loop: the condition must not write arrays from outside")
+    start = list(map(new_array, as_carried(nodes, avals)))
+    test = _staged_test(cond_fun, structure, given, kinds, preserve, classes)
+    outs = classes.check("while_loop", body.outs) if alike else body.outs
     same_types(
         "while_loop",
-        ("the value", structure[2][0], avals),
-        ("the result of the body", flat.tree, body.jaxpr.out_avals[: flat.count]),
+        ("the value", structure[2][0], given),
+        ("the result of the body", body.flat.tree, outs),
     )
-    outs = _run_merged(Merged([body, test], len(avals)), list(map(new_array, nodes)), count)
-    return flat.rebuilt([o._read() for o in outs], [kind or None for kind in kinds])
+    if body.opens or test.opens:
+        found, _ = opened_loop("while_loop", body, test, classes, avals, start, [], [], None, False)
+    else:
+        found = _run_merged(Merged([body.program, test.program], len(avals)), start, count)
+    return body.flat.rebuilt([o._read() for o in found], [kind or None for kind in kinds])
+
+
+def _staged_test(
+    cond_fun: Any, structure: Any, avals: Sequence[Aval], kinds: Any, preserve: bool | None,
+    classes: Classes,
+) -> Staged:  # fmt: skip
+    what = "while_loop condition"
+    if preserve is None:
+        test = Staged(*staged_function(cond_fun, structure, avals, kinds, what), Own())
+    else:
+        test = staged_body(cond_fun, structure, avals, kinds, what, None, classes.variables)
+    if len(test.outs) != 1 or test.outs[0].shape or test.outs[0].dtype != np.bool_:
+        raise TypeError(f"while_loop: the condition must return one bool, got {list(test.outs)}")
+    if test.program.written:
+        raise TypeError("while_loop: the condition must not write arrays from outside")
+    return test
 
 
 def _run_merged(merged: Merged, init: list[Array], count: Count | None) -> list[Array]:
@@ -375,29 +408,40 @@ def _run_merged(merged: Merged, init: list[Array], count: Count | None) -> list[
 
 def fori_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
-    unroll: int | bool | None = None,
+    unroll: int | bool | None = None, preserve_dimensions: bool = True,
 ) -> Any:  # fmt: skip
     """`for i in range(lower, upper): val = body_fun(i, val)`.
 
     With int bounds it is a scan, with a reverse mode and the same `unroll`. With other bounds it is
     a while_loop, with a reverse mode if something limits them, as the index `k` of an outer loop
     does in `fori_loop(k + 1, n, ...)`. `i` is a scalar, as in a range: `x[i]` is a view.
+
+    preserve_dimensions: axes of init_val that have one traced size go on sharing one. False: each
+    axis is carried for itself, and may change; in the body, no two are known to be equal.
     """
+    return counted(lower, upper, body_fun, init_val, unroll, bool(preserve_dimensions))
+
+
+def counted(
+    lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any,
+    unroll: int | bool | None = None, preserve: bool | None = None,
+) -> Any:  # fmt: skip
+    """`fori_loop`. preserve: None: the body has no sizes of its own."""
     if _is_int(lower) and _is_int(upper):
         if upper <= lower:
             return init_val
         step = lambda i, val: (body_fun(i, val), None)  # noqa: E731
-        return stacked_loop(int(lower), int(upper), step, init_val, unroll or 1)[0]
+        return stacked_loop(int(lower), int(upper), step, init_val, unroll or 1, preserve)[0]
 
     if unroll is not None:
         raise ValueError("fori_loop: unroll requires int bounds")
 
-    return counted_loop(lower, upper, body_fun, init_val)
+    return counted_loop(lower, upper, body_fun, init_val, preserve=preserve)
 
 
 def stacked_loop(
     lower: int, upper: int, body_fun: Callable[[Any, Any], Any], init_val: Any,
-    unroll: int | bool = 1,
+    unroll: int | bool = 1, preserve: bool | None = None,
 ) -> Any:  # fmt: skip
     """`for i in range(lower, upper): val, y = body_fun(i, val)`. The last val; the y stacked."""
 
@@ -407,7 +451,9 @@ def stacked_loop(
         return (elementwise.add(i, 1), val), y
 
     ranges = {0: (lower, upper - 1)}
-    (_, val), ys = scanned(step, (lower, init_val), None, upper - lower, False, unroll, ranges)
+    (_, val), ys = scanned(
+        step, (lower, init_val), None, upper - lower, False, unroll, ranges, preserve
+    )
     return val, ys
 
 
@@ -417,6 +463,7 @@ _MOST_ROUNDS = 1 << 24  # that reverse mode would run
 def counted_loop(
     lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *,
     going: Callable[[Any], Any] | None = None, bound: int | None = None,
+    preserve: bool | None = None,
 ) -> Any:  # fmt: skip
     """A loop whose number of rounds depends on values, though it has a bound:
 
@@ -449,7 +496,7 @@ def counted_loop(
 
     init = new_scalar(first._read()), new_scalar(stop._read()), init_val
     count = Count(rounds if rounds <= _MOST_ROUNDS else None, low, max(low, high))
-    return _looped(test, body, init, (0,), {0: (count.low, count.high)}, count)[2]
+    return looped(test, body, init, (0,), {0: (count.low, count.high)}, count, preserve)[2]
 
 
 _INT = np.dtype(np.int64)

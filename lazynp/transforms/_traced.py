@@ -6,7 +6,7 @@ call. What the function wrote is written after the program has run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from lazynp._array import Array, NDArray, Scalar, new_array, new_scalar, new_view, write_lock
 from lazynp._avals import Aval
 from lazynp._dimensions import Table
+from lazynp._extents import Numbers
 from lazynp._flush import host_value
 from lazynp._jaxpr import Jaxpr
 from lazynp._node import OP, VALUE, Node, aval_of_node, is_interpreted, is_tracer
@@ -28,6 +29,8 @@ from lazynp.transforms._arranged import at_home
 from lazynp.transforms._axes import NamedSizes, bound
 from lazynp.transforms._call import Places, delivered, jit_call
 from lazynp.transforms._donation import give_up
+from lazynp.transforms._expanding import expanded
+from lazynp.transforms._sized_runs import decided_by_data, is_open, program_in_pieces
 from lazynp.transforms._sizing import SizedProgram, rotated
 from lazynp.transforms._stack import (
     argument_node,
@@ -151,9 +154,11 @@ def _finished(
     jaxpr, captured, nodes = captured_program(recorder, roots, inputs, list(places))
     jaxpr = Jaxpr(jaxpr.inputs, jaxpr.eqns, rotated(jaxpr.outputs, len(made)))
     sized = None
-    if named.nodes or made:
-        sized = SizedProgram(jaxpr, named.places, named.atoms, made, own, recorder.sizes.required)
-        jaxpr = sized.jaxpr
+    if named.nodes or made or is_open(jaxpr):
+        required = recorder.sizes.required if recorder.sizes else []
+        whole = expanded(jaxpr, named.atoms, made, *own)
+        sized = SizedProgram(jaxpr, named.places, named.atoms, made, whole, required)
+        jaxpr = whole
     places.update({id(h[0]): ("captured", i) for i, h in enumerate(captured)})
     written = [places[id(owner)] for owner in changed] + [("value", i) for i in stored]
     outs = [_placed(kind, captured, places) for kind in outs]
@@ -205,8 +210,12 @@ def run(
     starts = given.start_operands() if traced.starts else []
     operands = [*given.owners, *values, *starts, *captured, *map(new_array, traced.nodes)]
     jaxpr, values = traced.jaxpr, None
-    if traced.sized is not None:
+    in_pieces = traced.sized is not None and decided_by_data(traced.sized)
+    if traced.sized is not None and not in_pieces:
         jaxpr, values = for_sizes(traced.sized, given, operands)
+    if in_pieces:
+        found, values = _in_pieces(traced.sized, given, operands, params["name"])
+        return _given_back(traced, given, found, values)
     if not (local.recorder.staging or any(is_interpreted(x._read()) for x in operands)):
         jaxpr = delivered(jaxpr)
         operands = at_home(jaxpr, operands)
@@ -219,6 +228,21 @@ def run(
         give_up([given.owners[i] for i in donate if i not in kept], params["name"])
     else:
         results = iter(jit_call(*operands, jaxpr=jaxpr, **params))
+    return _given_back(traced, given, results, values)
+
+
+def _in_pieces(
+    sized: SizedProgram, given: Arguments, operands: list[Array], name: str
+) -> tuple[Iterator[Array], Any]:
+    """The results of a program whose sizes the data decide, and the sizes. It runs at once."""
+    shapes = [np.shape(x) for x in given.leaves] if sized.places else []
+    values = dict(zip(sized.axes, bound(sized.places, shapes, "jit"), strict=True))
+    results = iter(program_in_pieces(sized).run(operands, values, name))
+    return results, Numbers(values.__getitem__).__getitem__
+
+
+def _given_back(traced: Traced, given: Arguments, results: Iterator[Array], values: Any) -> Any:
+    """What the call returns, after what it writes has been written."""
     made = [next(results) if kind[0] == "new" else None for kind in traced.outs]
     owners = {"argument": given.owners, "captured": traced.captured}
     with write_lock:

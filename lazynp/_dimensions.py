@@ -12,11 +12,12 @@ from lazynp import _sizes
 from lazynp._array import Array, Scalar, new_scalar
 from lazynp._avals import aval_of
 from lazynp._extents import may_be_equal
-from lazynp._node import ARGS, OP, VALUE, Node
+from lazynp._node import ARGS, OP, VALUE, Node, aval_of_node
 from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._sizes import Atom, Dim, Hooks, Size, Test, largest, smallest, variable
-from lazynp.primitives import elementwise
+from lazynp._values import alike
+from lazynp.primitives import elementwise, reduction
 
 LENGTH = aval_of((), np.dtype(np.int64), True)  # weak, as an int of NumPy's shapes
 
@@ -29,7 +30,7 @@ class Table:
     a loop that changes sizes, or a branch that decides some, was recorded.
     """
 
-    __slots__ = ("by_node", "made", "scalars", "kept", "required", "opens")
+    __slots__ = ("by_node", "made", "scalars", "kept", "required", "opens", "counts")
 
     def __init__(self) -> None:
         self.by_node: dict[int, Dim] = {}
@@ -37,6 +38,7 @@ class Table:
         self.scalars: dict[Size, Scalar] = {}
         self.required: list[tuple[Dim, Any, Callable[[Any], BaseException]]] = []
         self.opens = False
+        self.counts: list[tuple[Node, Size]] = []  # masks, and how many elements of them are true
         self.kept: list[Node] = []  # or other nodes might get their identities
 
 
@@ -145,7 +147,44 @@ def _computed(node: Node, sizes: Table) -> Dim:
                 sides = [_form(a) for a in node[ARGS]]
                 if None not in map(_none, sides):
                     return _FORMS[op.primitive.name](*sides)
+        mask = _counted(node)
+        if mask is not None:
+            return _count_of(mask, node, sizes)
     return new_size(node, sizes)
+
+
+def _counted(node: Node) -> Node | None:
+    """The mask whose true elements this counts."""
+    (x, *_) = node[ARGS]
+    if node[OP].primitive is not reduction.reduce_sum or type(x) is not list:
+        return None
+    if x[OP] is not None and x[OP].primitive is elementwise.convert and type(x[ARGS]) is tuple:
+        (x,) = x[ARGS]
+    return x if type(x) is list and aval_of_node(x).dtype.kind == "b" else None
+
+
+def _count_of(mask: Node, count: Node, sizes: Table) -> Size:
+    for other, size in sizes.counts:
+        if alike(other, mask):
+            return size
+    size = new_size(count, sizes, 0)
+    sizes.counts.append((mask, size))
+    return size
+
+
+def count_of(mask: Array) -> Dim | None:
+    """How many elements of an array of bools are true, as a size; None where it may not be one."""
+    sizes, node = table(), mask._read()
+    if sizes is None or not mask.ndim:
+        return None
+    for other, size in sizes.counts:
+        if alike(other, node):
+            return size
+    ones = elementwise.convert(mask, dtype=LENGTH.dtype)
+    total = reduction.reduce_sum(ones, axes=tuple(range(mask.ndim)))._read()
+    if _table_of(total) is not sizes:
+        return None
+    return _form(total)
 
 
 def new_size(node: Node, sizes: Table, least: int | None = None, name: str = "") -> Size:

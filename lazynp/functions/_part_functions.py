@@ -14,6 +14,7 @@ from lazynp.functions._checks import refuse
 from lazynp.functions._operands import broadcast, cast
 from lazynp.functions._parts import Part, Region, mask_of, moved, ndim_of
 from lazynp.functions._ufunc import ufunc
+from lazynp.functions._with_size import function_again, ufunc_again, with_size
 from lazynp.primitives import elementwise, shaping
 
 # -- by element, and products ----------------------------------------------------------------------
@@ -274,9 +275,16 @@ def part_function(self: Part, function: Any, types: Any, args: Any, kwargs: Any)
         return self.unknown()
 
 
-Part.__array_ufunc__ = part_ufunc  # type: ignore[attr-defined]
-Part.__array_function__ = part_function  # type: ignore[attr-defined]
-Part.__matmul__ = product  # type: ignore[attr-defined]
-Part.__rmatmul__ = lambda x, y: product(y, x)  # type: ignore[attr-defined]
+def _product_reflected(x: Part, y: Any) -> Any:
+    return product(y, x)
+
+
+Part.__array_ufunc__ = with_size(part_ufunc, ufunc_again)  # type: ignore[attr-defined]
+Part.__array_function__ = with_size(part_function, function_again)  # type: ignore[attr-defined]
+Part.__matmul__ = with_size(product, products.matmul)  # type: ignore[attr-defined]
+Part.__rmatmul__ = with_size(  # type: ignore[attr-defined]
+    _product_reflected, lambda x, y: products.matmul(y, x)
+)
 for _name, _function in _METHODS.items():
-    setattr(Part, _name, _function)
+    _function.__name__ = _name
+    setattr(Part, _name, with_size(_function))

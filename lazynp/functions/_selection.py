@@ -29,10 +29,11 @@ from lazynp.functions._integers import (
     target,
 )
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
+from lazynp.functions._places import places, sized_places
 from lazynp.functions._placing import beside
 from lazynp.functions._refused import refused_as
 from lazynp.functions._stores import write_into
-from lazynp.primitives import elementwise, indexing, reduction, shaping, sorting
+from lazynp.primitives import elementwise, indexing, reduction, shaping
 
 _BOOL, _INT64 = np.dtype(bool), np.dtype(np.int64)
 
@@ -44,15 +45,6 @@ def _truth(x: Any) -> Array:
 
 def _on_host(*xs: Any) -> bool:
     return needs_host(*[as_array(x) for x in xs if type(x) not in SCALAR_DTYPES])
-
-
-def sized_places(true: Array, size: int) -> Array:
-    """The first `size` true places of a flat array, padded with its length."""
-    if not true.size:
-        return shaping.full(0, shape=(size,), dtype=_INT64)
-    count = reduction.cumsum(cast(true, _INT64), axis=0)
-    numbers = ufuncs.add(shaping.iota(shape=(size,), axis=0, dtype=_INT64), 1)
-    return plain(sorting.searchsorted(count, numbers, side="left"))
 
 
 def asking_where(name: str) -> asking:
@@ -74,13 +66,16 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, .
         )
     if size is not None:
         return _sized_nonzero(x, operator.index(size), fill_value)
+    found = None if knowable(x._read()) else places(plain(_truth(x)))
+    if found is not None:
+        return found
     with asking_where("nonzero"):
         found = tuple(new_array(from_host(i)) for i in np.nonzero(seen_value(x._read())))
         return beside(found, x)
 
 
 def _sized_nonzero(x: Array, size: int, fill_value: Any) -> tuple[Any, ...]:
-    places = sized_places(flat(_truth(x)), size)
+    places = plain(sized_places(plain(flat(_truth(x))), size))
     missing = ufuncs.equal(places, x.size)
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * x.ndim
     out, below = [], x.size

@@ -18,8 +18,8 @@ from lazynp.functions._getset import getitem
 from lazynp.functions._host import host_call, needs_host
 from lazynp.functions._integers import flat, normalize_axis_index
 from lazynp.functions._operands import as_array, cast, plain
+from lazynp.functions._places import sized_places
 from lazynp.functions._placing import beside
-from lazynp.functions._selection import sized_places
 from lazynp.primitives import elementwise, indexing as gathers, reduction, shaping
 
 __all__ = [

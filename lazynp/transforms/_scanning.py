@@ -52,9 +52,9 @@ def scan(
     on them, and init and xs stay as they are.
 
     One round of the compiled loop contains `unroll` steps (True: all steps, so no loop remains), in
-    both directions.
+    both directions. preserve_dimensions: see `fori_loop`.
     """
-    return scanned(f, init, xs, length, reverse, unroll, {})
+    return scanned(f, init, xs, length, reverse, unroll, {}, bool(preserve_dimensions))
 
 
 def scanned(

@@ -1,0 +1,42 @@
+"""Where arrays are true, in a number of places that may be a size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lazynp._array import Array
+from lazynp._dimensions import count_of
+from lazynp._sizes import Dim
+from lazynp.primitives import elementwise, reduction, shaping, sorting
+
+_INT64 = np.dtype(np.int64)
+
+
+def sized_places(true: Array, size: Dim) -> Array:
+    """The first `size` true places of a flat array, padded with its length."""
+    if type(true.aval.size) is int and not true.aval.size:
+        return shaping.full(0, shape=(size,), dtype=_INT64)
+    count = reduction.cumsum(elementwise.convert(true, dtype=_INT64), axis=0)
+    numbers = elementwise.add(shaping.iota(shape=(size,), axis=0, dtype=_INT64), 1)
+    return sorting.searchsorted(count, numbers, side="left")
+
+
+def places(mask: Array) -> tuple[Array, ...] | None:
+    """`numpy.nonzero` where the number of true elements may be a size; else None."""
+    count = count_of(mask)
+    return None if count is None else places_of(mask, count)
+
+
+def places_of(mask: Array, count: Dim) -> tuple[Array, ...]:
+    """`numpy.nonzero` of an array of bools with so many true elements: an index for each axis."""
+    shape = mask.aval.shape
+    flat = shaping.reshape(mask, shape=(mask.aval.size,)) if len(shape) != 1 else mask
+    places, found = sized_places(flat, count), []
+    below: Any = 1
+    for n in reversed(shape[1:]):  # rows in C order
+        found.append(elementwise.remainder(elementwise.floor_divide(places, below), n))
+        below = below * n
+    found.append(elementwise.floor_divide(places, below) if len(shape) > 1 else places)
+    return tuple(found[::-1])

@@ -17,7 +17,7 @@ from lazynp._positions import position
 from lazynp._recorder import StagingRecorder, local, user_position
 from lazynp._sizes import Atom, Dim, Hooks, Size, Test, largest, smallest, variable
 from lazynp._values import alike
-from lazynp.primitives import elementwise, reduction
+from lazynp.primitives import elementwise, reduction, shaping
 
 LENGTH = aval_of((), np.dtype(np.int64), True)  # weak, as an int of NumPy's shapes
 
@@ -147,6 +147,8 @@ def _computed(node: Node, sizes: Table) -> Dim:
                 sides = [_form(a) for a in node[ARGS]]
                 if None not in map(_none, sides):
                     return _FORMS[op.primitive.name](*sides)
+        if op.primitive is shaping.full and type(node[ARGS][0]) is int:
+            return node[ARGS][0]
         mask = _counted(node)
         if mask is not None:
             return _count_of(mask, node, sizes)
@@ -177,6 +179,8 @@ def count_of(mask: Array) -> Dim | None:
     sizes, node = table(), mask._read()
     if sizes is None or not mask.ndim:
         return None
+    if type(mask.aval.size) is int and not mask.aval.size:
+        return 0
     for other, size in sizes.counts:
         if alike(other, node):
             return size

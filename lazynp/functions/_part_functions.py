@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from lazynp._array import Array, new_array, new_scalar
+from lazynp._dimensions import table
 from lazynp._node import aval_of_node
 from lazynp.functions import indexing, products, reductions, rounding, special, ufuncs
 from lazynp.functions._checks import refuse
 from lazynp.functions._operands import broadcast, cast
 from lazynp.functions._parts import Part, Region, mask_of, moved, ndim_of
 from lazynp.functions._ufunc import ufunc
-from lazynp.functions._with_size import function_again, ufunc_again, with_size
+from lazynp.functions._with_size import arrays, function_again, ufunc_again, with_size
 from lazynp.primitives import elementwise, shaping
 
 # -- by element, and products ----------------------------------------------------------------------
@@ -22,6 +23,15 @@ from lazynp.primitives import elementwise, shaping
 
 def by_element(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     """An elementwise function of parts and of values that broadcast to them."""
+    if table() is None:
+        return _by_element(function, operands)
+    try:
+        return _by_element(function, operands)
+    except (TypeError, ValueError):
+        return function(*arrays(tuple(operands)))
+
+
+def _by_element(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
     first = next(x for x in operands if type(x) is Part)
     for x in operands:
         if type(x) is not Part and not isinstance(x, (Array, np.ndarray, np.generic, *_NUMBERS)):

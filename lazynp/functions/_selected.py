@@ -21,7 +21,7 @@ from lazynp._values import alike
 from lazynp.functions._assigned import assigned
 from lazynp.functions._operands import as_array, broadcast, cast
 from lazynp.functions._places import places_of
-from lazynp.functions._with_size import with_size
+from lazynp.functions._with_size import arrays, with_size
 from lazynp.primitives import elementwise, indexing, shaping
 
 
@@ -34,7 +34,7 @@ class Selection:
     """
 
     __slots__ = ("first", "mask", "spread", "where", "whole")
-    _unsized = True
+    _unsized = _stands_for_traced = True
 
     def __init__(self, whole: Array, mask: Array, first: int = 0) -> None:
         self.whole, self.mask, self.first = whole, mask, first
@@ -53,6 +53,14 @@ class Selection:
         """Apply an elementwise function to such selections and to values that are the same for all,
         or for each row.
         """
+        if table() is None:
+            return self._applied(function, operands)
+        try:
+            return self._applied(function, operands)
+        except TypeError:
+            return function(*arrays(tuple(operands)))
+
+    def _applied(self, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
         wholes = [self._whole_of(x) for x in operands]
         found = function(*wholes)
         parts = found if isinstance(found, tuple) else (found,)

@@ -10,8 +10,9 @@ import numpy as np
 
 from lazynp._array import Array, Scalar, from_host, new_array, write_lock
 from lazynp._avals import SCALAR_DTYPES, on_device
-from lazynp._extents import broadcast_shapes
+from lazynp._extents import broadcast_shapes, surely
 from lazynp._flush import host_value
+from lazynp._sizes import is_size
 from lazynp._strides import copied_order, in_common_order, in_order, out_of_order
 from lazynp._values import knowable, seen_value
 from lazynp.functions import _getset, ufuncs
@@ -29,7 +30,7 @@ from lazynp.functions._integers import (
     target,
 )
 from lazynp.functions._operands import as_array, broadcast, cast, plain, scalar_if_0d, store
-from lazynp.functions._places import places, sized_places
+from lazynp.functions._places import places, places_of, sized_places
 from lazynp.functions._placing import beside
 from lazynp.functions._refused import refused_as
 from lazynp.functions._stores import write_into
@@ -45,6 +46,11 @@ def _truth(x: Any) -> Array:
 
 def _on_host(*xs: Any) -> bool:
     return needs_host(*[as_array(x) for x in xs if type(x) not in SCALAR_DTYPES])
+
+
+def truth(x: Any) -> Array:
+    """The elements that are true, as values."""
+    return plain(_truth(x))
 
 
 def asking_where(name: str) -> asking:
@@ -65,8 +71,8 @@ def nonzero(a: Any, *, size: Any = None, fill_value: Any = None) -> tuple[Any, .
             "instead."
         )
     if size is not None:
-        return _sized_nonzero(x, operator.index(size), fill_value)
-    found = None if knowable(x._read()) else places(plain(_truth(x)))
+        return _sized_nonzero(x, size if is_size(size) else operator.index(size), fill_value)
+    found = None if knowable(x._read()) else places(truth(x))
     if found is not None:
         return found
     with asking_where("nonzero"):
@@ -78,6 +84,8 @@ def _sized_nonzero(x: Array, size: int, fill_value: Any) -> tuple[Any, ...]:
     places = plain(sized_places(plain(flat(_truth(x))), size))
     missing = ufuncs.equal(places, x.size)
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * x.ndim
+    if is_size(size):
+        return places_of(truth(x), size)
     out, below = [], x.size
     for n, fill in zip(x.shape, fills, strict=True):
         below = below // n if n else 1
@@ -213,13 +221,17 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     if x.ndim == 0:
         x = flat(x)
     x, axis = (flat(x), 0) if axis is None else (x, normalize_axis_index(axis, x.ndim))
-    places = np.flatnonzero(host_value(mask._read()))
-    if places.size and places[-1] >= x.shape[axis]:
-        raise IndexError(
-            f"index {_first_beyond(places, x.shape[axis])} is out of bounds for axis {axis} with "
-            f"size {x.shape[axis]}"
-        )
-    result = indexing.take(plain(x), new_array(from_host(places)), axes=(axis,))
+    fits = surely(mask.aval.size <= x.aval.shape[axis]) and not knowable(mask._read())
+    where = places(truth(mask)) if fits else None
+    if where is None:
+        found = np.flatnonzero(host_value(mask._read()))
+        if found.size and found[-1] >= x.shape[axis]:
+            raise IndexError(
+                f"index {_first_beyond(found, x.shape[axis])} is out of bounds for axis {axis} "
+                f"with size {x.shape[axis]}"
+            )
+        where = (new_array(from_host(found)),)
+    result = indexing.take(plain(x), *where, axes=(axis,))
     if axis:
         order = (*range(1, axis + 1), 0, *range(axis + 1, result.ndim))
         result = shaping.transpose(result, permutation=order)
